@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from src.analysis.ensemble import Ensemble
     from src.cli.texts import TextSource
-    from src.reports.table_writer import Schema
+    from src.data.tables import Schema
 
 log = logging.getLogger(__name__)
 
@@ -46,16 +46,18 @@ def _print_predictions(cfg: DictConfig, source: "TextSource", ensemble: "Ensembl
 
     from src.reports.predictions import draw_predictions, print_predictions
 
-    rows, texts = source.read()
+    chunks = list(source.chunks())
+    texts = [text for _, chunk in chunks for text in chunk]
+    places = [place for rows, _ in chunks for place in rows.places]
     selection = [i for i, text in enumerate(texts) if text.strip()]
     explanations = ensemble.explain([texts[i] for i in selection], cfg.batch_size, maps=cfg.pictures is not None)
     by_row = dict(zip(selection, explanations, strict=True))
     print_predictions(texts, by_row, ensemble.class_names, cfg.json, cfg.top)
     if cfg.pictures is not None:
         draw_predictions(by_row, Path(cfg.pictures))
-    blank = [rows.places[i] for i in range(len(texts)) if i not in by_row]
-    unknown = [rows.places[i] for i, explanation in by_row.items() if explanation.is_unknown]
-    _warn(rows.source, rows.unit, blank, unknown)
+    blank = [places[i] for i in range(len(texts)) if i not in by_row]
+    unknown = [places[i] for i, explanation in by_row.items() if explanation.is_unknown]
+    _warn(source.name, chunks[0][0].unit, blank, unknown)
 
 
 def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", batch_size: int) -> None:
@@ -68,11 +70,11 @@ def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", 
     from dataclasses import replace
 
     from src.cli.progress import row_progress
+    from src.data.tables import Schema, write_table
     from src.errors import UserError
     from src.formatting import format_count
     from src.process.startup import stopped_by_exception
     from src.reports.prediction_table import PredictionColumns
-    from src.reports.table_writer import Schema, write_table
 
     schema = Schema(out)
     total = _read_schema(source, schema)
@@ -119,7 +121,7 @@ def _read_schema(source: "TextSource", schema: "Schema") -> int:
 
 
 def _warn(source: str, unit: str, blank: "Sequence[int]", unknown: "Sequence[int]") -> None:
-    from src.data.rows import format_places
+    from src.data.readers import format_places
 
     if blank:
         log.warning("%s: %s: blank text, so no prediction", source, format_places(unit, blank))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from src.checkpoint import load_checkpoint
-from src.data.sources.table import Table
+from src.data.source import Source
 from src.errors import UserError
 from src.lit_ensemble import _joint_card
 from tests.helpers import evaluate, run, train
@@ -65,9 +65,9 @@ def test_the_data_are_tokenized_once(
     training_run: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluate(tmp_path / "first", best_checkpoint(training_run))
-    monkeypatch.setattr(Table, "read", pytest.fail)
+    monkeypatch.setattr(Source, "read", pytest.fail)
     evaluate(tmp_path / "second", best_checkpoint(training_run))
-    assert list((training_run[0].parent / "tokens").glob("*.npz"))
+    assert list((training_run[0].parent / "tokens").glob("*/train.tokens.npy"))
 
 
 def other_data(folder: Path, path: Path) -> list[str]:

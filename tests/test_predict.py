@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from src.analysis.ensemble import Ensemble
+from src.data import tables
 from src.predict import main
-from src.reports import table_writer
 from tests.forks import complete
 from tests.helpers import command, run, trained
 
@@ -236,7 +236,7 @@ def test_a_signal_does_not_change_the_earlier_file(
     def interrupted(self: Ensemble, texts: list[str], batch_size: int) -> Any:
         sizes.append(len(texts))
         if len(sizes) == 3:
-            assert (tmp_path / f".out.{ending}.part").exists()
+            assert list(tmp_path.glob(f".out.{ending}.*.part"))
             send(signum)  # Python deletes a SignalOnDeletion at once
         return classify(self, texts, batch_size)
 
@@ -255,13 +255,13 @@ def test_a_signal_does_not_change_the_earlier_file(
 def test_an_input_file_that_changes_is_reported(predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "in.csv"
     path.write_text("text\ngood\nbad\n")
-    write_table = table_writer.write_table
+    write_table = tables.write_table
 
     def grow(*arguments: Any) -> Any:
         path.write_text("text\ngood\nbad\nugly\n")
         return write_table(*arguments)
 
-    monkeypatch.setattr(table_writer, "write_table", grow)
+    monkeypatch.setattr(tables, "write_table", grow)
     with pytest.raises(SystemExit, match=r"in\.csv: changed while it was being read; run again"):
         predict("file=in.csv", "text_column=text", "out=out.csv")
     assert {file.name for file in tmp_path.iterdir()} == {"in.csv"}

@@ -537,8 +537,7 @@ class Validator:
     def __init__(self, options: Mapping[str, Option], is_open: bool = False, is_finite: bool = True) -> None:
         self.hints = {name: plain_hint(option.hint) for name, option in options.items()}
         hints = {
-            name: (Required if option.required else NotRequired)[self.hints[name]]
-            for name, option in options.items()
+            name: (Required if option.required else NotRequired)[self.hints[name]] for name, option in options.items()
         }
         record: Any = TypedDict("record", hints)  # type: ignore[misc]  # its fields are known at run time
         extra: Any = "allow" if is_open else "forbid"

@@ -24,7 +24,7 @@ TRUSTED = frozenset(
         "wandb",
     }
 )
-TRUSTED_IN_CHECKPOINTS = frozenset({"src.models", "src.data.tokenizer", "src.data.sources"})
+TRUSTED_IN_CHECKPOINTS = frozenset({"src.models", "src.data.tokenizer", "src.data.source"})
 
 
 def find_class(target: object, trusted: Collection[str]) -> type:

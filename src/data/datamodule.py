@@ -3,22 +3,26 @@
 import hashlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 import pytorch_lightning as pl
 import tokenizers
 import torch
+from pydantic import Field
 
 from src.data.batch_order import by_length, shuffled
-from src.data.cache import code_version, default_folder, load_or_build
 from src.data.codec import Codec
-from src.data.corpus import Corpus, Split, validate_corpus
+from src.data.corpus import Corpus, Split
 from src.data.loaders import Batches, ShuffledBatches
 from src.data.padded_batches import BatchBuilder, Truncation
 from src.data.paths import absolute_path
 from src.data.splits import Splitting, divide
+from src.data.store import code_version, default_folder, load_or_build
 from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit, renumber_classes, tokenize, warn_of_rare_classes
 from src.data.tokenizer import TokenizerBuilder, Trained
 from src.data.trained_tokenizer import Tokenizer
@@ -61,19 +65,19 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self,
         *,
         tokenizer: TokenizerBuilder,
-        batch_size: int = 32,
-        max_length: int = 500,
-        keep: str = "first",
-        val_fraction: float = 0.1,
-        test_fraction: float = 0.2,
-        split_seed: int = 0,
-        limit: int | None = None,
-        folds: int | None = None,
-        fold: int | None = None,
+        batch_size: Annotated[int, Field(ge=1)] = 32,
+        max_length: Annotated[int, Field(ge=1)] = 500,
+        keep: Literal["first", "last"] = "first",
+        val_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1,
+        test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2,
+        split_seed: Annotated[int, Field(ge=0)] = 0,
+        limit: Annotated[int, Field(ge=1)] | None = None,
+        folds: Annotated[int, Field(ge=2)] | None = None,
+        fold: Annotated[int, Field(ge=0)] | None = None,
         length_buckets: bool = True,
         on_device: bool = False,
         cache_dir: str | None = None,
-        seed: int | None = 0,
+        seed: Annotated[int, Field(ge=0)] | None = 0,
         progress: bool = True,
     ) -> None:
         super().__init__()
@@ -103,7 +107,6 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self._model_classes: tuple[str, ...] | None = None
         self._data: TokenizedCorpus | None = None
         self._corpus: Corpus | None = None
-        self._source_fingerprint = ""
 
     @abstractmethod
     def fingerprint(self) -> str:
@@ -124,13 +127,10 @@ class TextDataModule(pl.LightningDataModule, ABC):
     def require_columns(self) -> None:
         """Raise a UserError if a file lacks a required column; read only the first rows. By default, do nothing."""
 
-    def read_valid_corpus(self) -> Corpus:
-        """Read the corpus and validate it, because the source may be a class that the user wrote.
-
-        Raises:
-            UserError: if the source cannot be read, or the result is not a valid `Corpus`.
-        """
-        return validate_corpus(self.read(), f"{type(self).__module__}.{type(self).__name__}.read()", self.cache_dir)
+    @cached_property
+    def source_fingerprint(self) -> str:
+        """The fingerprint when the run began to read the source."""
+        return self.fingerprint()
 
     @property
     def is_training(self) -> bool:
@@ -156,21 +156,26 @@ class TextDataModule(pl.LightningDataModule, ABC):
         """
         if self._data is not None:
             return
-        self._source_fingerprint = self.fingerprint()
         *shared, folds, fold = self.splitting
-        content = f"{self._source_fingerprint} {tuple(shared if folds is None else (*shared, folds))}"
+        content = f"{self.source_fingerprint} {tuple(shared if folds is None else (*shared, folds))}"
         self.data_fingerprint = _hash(content)[:16]  # the same for all folds
         if fold is not None:
             content += f" {fold}"
 
-        def key(tokenizer: TokenizerBuilder) -> str:
+        def folder(tokenizer: TokenizerBuilder) -> Path:
             code = code_version(type(self), type(tokenizer))
-            return _hash(f"{content} {tokenizer.fingerprint()} {tokenizers.__version__} {code}")
+            return self.cache_dir / _hash(f"{content} {tokenizer.fingerprint()} {tokenizers.__version__} {code}")
 
-        def evaluation_key(data: TokenizedCorpus) -> str:  # the key that evaluations of a trained model compute
-            return key(Trained(Tokenizer.from_json(data.tokenizer)))
+        def build(part: Path) -> None:
+            corpus = self.read()
+            tokenize(corpus, divide(corpus, self.splitting), self.tokenizer, part, self.progress)
 
-        data = load_or_build(self.cache_dir, key(self.tokenizer), self._tokenize, evaluation_key)
+        path = folder(self.tokenizer)
+        is_cached = path.exists()
+        data = load_or_build(path, TokenizedCorpus.load, build)
+        if not is_cached:
+            with suppress(OSError):  # the link exists, or the file system has no links
+                folder(Trained(Tokenizer.from_json(data.tokenizer))).symlink_to(path.name)  # for the trained model
         if self.is_training:
             warn_of_rare_classes(data, self.splitting.folds)
         self._data = data if self._model_classes is None else renumber_classes(data, self._model_classes)
@@ -190,34 +195,29 @@ class TextDataModule(pl.LightningDataModule, ABC):
         return np.bincount(self.tokenized("train").labels, minlength=len(self.class_names)).tolist()
 
     def texts(self, split: str, index: Iterable[int]) -> list[str]:
-        """Return the texts at the positions `index` of a split; the first call reads the source again.
+        """Return the texts at the positions `index` of a split.
 
         Raises:
-            UserError: if the source has changed since `setup()`, or is no longer readable.
+            UserError: if the texts are no longer in the cache, and the source has changed since `setup()`.
         """
-        if self._corpus is None:
-            try:
-                self._require_same_source()
-                corpus = self.read_valid_corpus()
-                self._require_same_source()
-            except OSError as error:
-                raise UserError(f"data: the source is no longer readable ({error})") from error
-            self._corpus = corpus
-        tokenized = self.tokenized(split)
-        source: Split = getattr(self._corpus, tokenized.origin)
-        return [source.texts[tokenized.rows[i]] for i in index]
+        rows = self.tokenized(split).rows
+        texts = self._origin(split).texts
+        return [texts[rows[i]] for i in index]
 
-    def rationales(self, split: str, index: Sequence[int]) -> list[list[tuple[int, int]]] | None:
+    def rationales(self, split: str, index: Iterable[int]) -> list[list[tuple[int, int]]] | None:
         """Return, for each text at the positions `index`, the (start, end) spans of characters marked as evidence.
 
         Human annotators marked the spans. The result is None if the source has no such spans.
         """
-        return None
+        rows = self.tokenized(split).rows
+        spans = self._origin(split).rationales
+        return None if spans is None else [[(start, end) for start, end in spans[int(rows[i])].as_py()] for i in index]
 
-    def _require_same_source(self) -> None:
-        """Raise a UserError if the source has changed since `setup()` began."""
-        if self.fingerprint() != self._source_fingerprint:
-            raise UserError("data: the source has changed since the run began to read it: start the run again")
+    def _origin(self, split: str) -> Split:
+        """Return the split of the source that contains the texts of a split."""
+        if self._corpus is None:
+            self._corpus = self.read()
+        return getattr(self._corpus, self.tokenized(split).origin)
 
     def train_dataloader(self) -> ShuffledBatches | Batches:
         builder = self._builder("train")
@@ -244,12 +244,6 @@ class TextDataModule(pl.LightningDataModule, ABC):
     def _ranks(self) -> tuple[int, int]:
         """Return the rank of this process and the number of processes."""
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
-
-    def _tokenize(self) -> TokenizedCorpus:
-        corpus = self.read_valid_corpus()
-        self._require_same_source()  # otherwise the cache would store new texts under the old fingerprint
-        rows = divide(corpus, self.splitting)
-        return tokenize(corpus, rows, self.tokenizer, self.cache_dir, self.progress)
 
 
 def _hash(text: str) -> str:

@@ -5,29 +5,16 @@ import hashlib
 import io
 import stat
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from src.data.paths import existing_path, os_reason
-from src.data.utf8 import decoded
 from src.errors import UserError
-from src.formatting import format_list
 
 BLOCK = 1 << 20  # bytes hashed at a time
 GZIP = ".gz"
-# A .gz file may unpack to MAX_UNPACKED bytes or to MAX_EXPANSION times its size, whichever is larger; text rarely
-# unpacks to more than 20 times the size of its file.
-MAX_UNPACKED = 256 << 20
-MAX_EXPANSION = 100
-KIND_NAMES = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFSOCK: "a socket",
-}
 
 
 def existing_file(path: str | Path, option: str) -> Path:
@@ -42,7 +29,7 @@ def existing_file(path: str | Path, option: str) -> Path:
 
 
 @contextmanager
-def open_file(path: Path, source: str | None = None, pipes: bool = False) -> Iterator[IO[bytes]]:
+def open_file(path: Path, source: str | None = None, pipes: bool = False, unpack: bool = False) -> Iterator[IO[bytes]]:
     """Open a user's file for reading in binary mode.
 
     Only regular files are opened, directly or through a link; reading a file of another kind may block or never end.
@@ -50,15 +37,24 @@ def open_file(path: Path, source: str | None = None, pipes: bool = False) -> Ite
     Args:
         source: name of the file in messages; None means the path.
         pipes: also open pipes, such as a shell's `<(…)` and usually `/dev/stdin`.
+        unpack: unpack the file if its name ends with .gz.
 
     Raises:
-        UserError: if the file is of another kind or cannot be opened, or if an OSError occurs while it is open.
+        UserError: if the file is of another kind or cannot be opened; or, while it is open, if it cannot be read or
+            unpacked.
     """
     source = source or str(path)
     try:
-        _require_readable_kind(path, source, pipes)
+        kind = stat.S_IFMT(path.stat().st_mode)
+        if kind != stat.S_IFREG and not (pipes and kind == stat.S_IFIFO):
+            name = "a folder" if kind == stat.S_IFDIR else "a device, pipe or socket"
+            raise UserError(f"{source}: is {name}, not a file; set the path of a file")
         with path.open("rb") as file:
-            yield file
+            yield gzip.GzipFile(fileobj=file) if unpack and path.suffix.lower() == GZIP else file  # type: ignore[misc]
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UserError(
+            f"{source}: is not a gzip file, or is damaged ({error}); compress or download it again"
+        ) from None
     except OSError as error:
         raise UserError(f"{source}: cannot be read ({os_reason(error)})") from None
 
@@ -71,16 +67,17 @@ def open_text(
 
     Args:
         source, pipes: as for `open_file`.
-        newline: as for `src.data.utf8.decoded`.
+        newline: as for `open`: with "", lines end at every kind of line break; with a line feed, only at line feeds.
 
     Raises:
-        UserError: if the file cannot be opened; while the text is read, if the file is damaged, unpacks to an unusually
-            large text, or is not UTF-8 text.
+        UserError: as for `open_file`; or, while the text is read, if it is not UTF-8.
     """
     source = source or str(path)
-    with open_file(path, source, pipes) as file:
-        is_packed = path.suffix.lower() == GZIP
-        yield decoded(_unpacker(file, path.stat().st_size, source) if is_packed else file.read, source, newline)
+    with open_file(path, source, pipes, unpack=True) as file:
+        try:
+            yield io.TextIOWrapper(file, "utf-8-sig", newline=newline)
+        except UnicodeDecodeError as error:
+            raise _not_utf8(source, _undecodable_line(path) if path.is_file() else None) from error
 
 
 def read_text(path: Path, source: str | None = None) -> str:
@@ -89,34 +86,41 @@ def read_text(path: Path, source: str | None = None) -> str:
         return text.read()
 
 
+def decode(data: bytes, source: str) -> str:
+    """Decode UTF-8, with or without a byte order mark; raise a UserError that names `source` and the line at fault."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(source, data.count(b"\n", 0, error.start) + 1) from None
+
+
+def _undecodable_line(path: Path) -> int | None:
+    """Return the number of the first line that is not UTF-8."""
+    with open_file(path, unpack=True) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return None
+
+
+def _not_utf8(source: str, line: int | None) -> UserError:
+    place = "" if line is None else f"line {line} "
+    return UserError(
+        f"{source}: {place}is not UTF-8; save the file as UTF-8, for instance with `iconv -f WINDOWS-1252 -t UTF-8` if "
+        "it was written on Windows in a Western language"
+    )
+
+
+def lines_of(text: str) -> list[str]:
+    """Split a text at line feeds and carriage returns only; str.splitlines also splits at form feeds, for instance."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
 def file_format(path: Path) -> str:
     """Return the extension in lower case, without .gz: ".csv" for both a.csv and a.csv.gz."""
     return Path(path.stem if path.suffix.lower() == GZIP else path.name).suffix.lower()
-
-
-def _unpacker(file: IO[bytes], size: int, source: str) -> Callable[[int], bytes]:
-    """Return a function that reads up to n unpacked bytes of a gzip file of `size` bytes.
-
-    The number of unpacked bytes is limited, because a malicious file could fill the disk.
-    """
-    unpacked = gzip.GzipFile(fileobj=file)
-    limit = max(MAX_UNPACKED, MAX_EXPANSION * size)
-
-    def read(count: int) -> bytes:
-        try:
-            data = unpacked.read(count)
-        except (OSError, EOFError, zlib.error) as error:
-            raise UserError(
-                f"{source}: is not a gzip file, or is damaged ({error}); compress or download it again"
-            ) from None
-        if unpacked.tell() > limit:
-            raise UserError(
-                f"{source}: unpacks to more than {limit >> 20:,} MiB and {MAX_EXPANSION} times its size, which is "
-                "unusual for text; unpack it yourself if you trust it"
-            )
-        return data
-
-    return read
 
 
 def content_hash(paths: Iterable[Path]) -> str:
@@ -133,16 +137,3 @@ def content_hash(paths: Iterable[Path]) -> str:
                 file_digest.update(block)
         digest.update(file_digest.digest())
     return digest.hexdigest()
-
-
-def _require_readable_kind(path: Path, source: str, pipes: bool) -> None:
-    """Raise a UserError unless the path is a regular file, or a pipe if `pipes` is set."""
-    kind = stat.S_IFMT(path.stat().st_mode)
-    if kind == stat.S_IFREG or (pipes and kind == stat.S_IFIFO):
-        return
-    file_names: list[str] = []
-    if kind == stat.S_IFDIR:
-        with suppress(OSError):
-            file_names = sorted(entry.name for entry in path.iterdir() if entry.is_file())
-    files = f"; name one of its files: {format_list(file_names, plain=True)}" if file_names else ""
-    raise UserError(f"{source}: is {KIND_NAMES.get(kind, 'an unknown object')}, not a file{files}")

@@ -2,8 +2,7 @@
 
 import math
 
-from src.data.files import existing_file, read_text
-from src.data.utf8 import lines_of
+from src.data.files import existing_file, lines_of, read_text
 from src.errors import UserError
 from src.formatting import format_repr
 

@@ -1,16 +1,17 @@
 """Tokenized texts; the cache stores them, and batches are built from them."""
 
 import hashlib
+import json
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
 
-from src.data.corpus import Corpus
-from src.data.spool import Spool, StoredTexts
+from src.data.corpus import FACTS, Corpus, Texts
+from src.data.store import ArrayFile
 from src.data.tokenizer import TokenizerBuilder
 from src.data.trained_tokenizer import Tokenizer, text_blocks
 from src.errors import UserError
@@ -23,15 +24,18 @@ SPLITS = ("train", "val", "test")
 
 @dataclass(frozen=True)
 class TokenizedSplit:
-    """One split, tokenized but not truncated, so that one cache file serves every `max_length` and `keep`."""
+    """One split, tokenized but not truncated, so that one folder of the cache serves every `max_length` and `keep`."""
 
+    origin: str  # the source's split that contains the texts: train, val or test
     tokens: np.ndarray  # flat int32
     offsets: np.ndarray  # n+1 int64, offsets in tokens
     labels: np.ndarray  # n int64, class indices
     rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
     digests: np.ndarray  # n int64, hashes of the texts; duplicates have equal hashes
     counts: np.ndarray  # int64, number of occurrences of each token of the vocabulary
-    origin: str  # the source's split that contains the texts: train, val or test
+
+
+ARRAYS = [field.name for field in fields(TokenizedSplit) if field.name != "origin"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,37 @@ class TokenizedCorpus:
     tokenizer: str  # JSON
     class_names: tuple[str, ...]
 
+    @classmethod
+    def load(cls, folder: Path) -> "TokenizedCorpus":
+        """Map the arrays in a folder of the cache into memory; changes to them are not written.
+
+        Raises:
+            OSError, ValueError, KeyError, TypeError: if the folder is damaged.
+        """
+        facts = json.loads((folder / FACTS).read_text())
+        splits = {}
+        for split in SPLITS:
+            arrays = {name: np.load(folder / f"{split}.{name}.npy", mmap_mode="c") for name in ARRAYS}
+            splits[split] = TokenizedSplit(facts["origins"][split], **arrays)
+            _require_valid(splits[split], len(facts["class_names"]))
+        return cls(splits, facts["tokenizer"], tuple(facts["class_names"]))
+
+
+def _require_valid(split: TokenizedSplit, num_classes: int) -> None:
+    """Raise a ValueError if the arrays do not belong together; the tokens are not read."""
+    texts = len(split.labels)
+    dtypes = {name: getattr(split, name).dtype for name in ARRAYS}
+    is_valid = (
+        dtypes == {name: np.int32 if name == "tokens" else np.int64 for name in ARRAYS}
+        and len(split.offsets) - 1 == texts == len(split.rows) == len(split.digests)
+        and (split.offsets[0], split.offsets[-1]) == (0, len(split.tokens))
+        and (np.diff(split.offsets) >= 0).all()
+        and texts > 0
+        and 0 <= split.labels.min() <= split.labels.max() < num_classes
+    )
+    if not is_valid:
+        raise ValueError("the arrays do not belong together")
+
 
 def tokenize(
     corpus: Corpus,
@@ -49,53 +84,54 @@ def tokenize(
     builder: TokenizerBuilder,
     folder: Path,
     progress: bool,
-) -> TokenizedCorpus:
-    """Train a tokenizer on the training texts, and tokenize all texts with it.
+) -> None:
+    """Train a tokenizer on the training texts, tokenize all texts with it, and write the result into a folder.
 
     Args:
-        corpus: the result of `validate_corpus`.
         rows_by_split: the result of `src.data.splits.divide`.
-        folder: folder for temporary files with the tokens.
     """
     start = time.perf_counter()
-    texts: dict[str, StoredTexts] = {
+    texts: dict[str, Texts] = {
         split: getattr(corpus, origin).texts.take(rows) for split, (origin, rows) in rows_by_split.items()
     }
     tokenizer = builder.train(texts["train"], progress)
-    splits = {}
     for split in SPLITS:
         origin, rows = rows_by_split[split]
-        tokens, offsets, digests, counts = _encode(texts[split], tokenizer, folder, progress)
-        labels = getattr(corpus, origin).labels[rows]
-        splits[split] = TokenizedSplit(tokens, offsets, labels, rows, digests, counts, origin)
+        arrays = _encode(texts[split], tokenizer, folder / f"{split}.tokens.npy", progress)
+        for name, array in {**arrays, "labels": getattr(corpus, origin).labels[rows], "rows": rows}.items():
+            np.save(folder / f"{split}.{name}.npy", array)
+    facts = {
+        "tokenizer": tokenizer.to_json(),
+        "class_names": corpus.class_names,
+        "origins": {split: origin for split, (origin, _) in rows_by_split.items()},
+    }
+    (folder / FACTS).write_text(json.dumps(facts))
     log.info(
         "Tokenized %s texts in %.1f s; the vocabulary has %s entries",
         f"{sum(map(len, texts.values())):,}",
         time.perf_counter() - start,
         f"{len(tokenizer.vocabulary):,}",
     )
-    return TokenizedCorpus(splits, tokenizer.to_json(), corpus.class_names)
 
 
-def _encode(
-    texts: StoredTexts, tokenizer: Tokenizer, folder: Path, progress: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the tokens, offsets, digests and counts of texts, as in `TokenizedSplit`.
+def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> dict[str, np.ndarray]:
+    """Write the tokens of texts to a file; return the offsets, digests and counts, as in `TokenizedSplit`.
 
     The probability that two different texts have the same digest is 2**-64.
     """
-    tokens, counts = Spool(folder), np.zeros(len(tokenizer.vocabulary), dtype=np.int64)
+    counts = np.zeros(len(tokenizer.vocabulary), dtype=np.int64)
     offsets, digests = np.zeros(len(texts) + 1, dtype=np.int64), np.empty(len(texts), dtype=np.int64)
     row = 0
-    for block in text_blocks(texts, "Tokenizing", progress):
-        ids, stops = tokenizer.encode(block)
-        tokens.append(ids.tobytes())
-        counts += np.bincount(ids, minlength=len(counts))
-        rows = slice(row, row := row + len(block))
-        offsets[1:][rows] = offsets[rows.start] + stops[1:]
-        hashes = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in block)
-        digests[rows] = np.frombuffer(b"".join(hashes), dtype=np.int64)
-    return tokens.array(np.int32), offsets, digests, counts
+    with ArrayFile(path, np.int32) as tokens:
+        for block in text_blocks(texts, "Tokenizing", progress):
+            ids, stops = tokenizer.encode(block)
+            tokens.append(ids)
+            counts += np.bincount(ids, minlength=len(counts))
+            rows = slice(row, row := row + len(block))
+            offsets[1:][rows] = offsets[rows.start] + stops[1:]
+            hashes = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in block)
+            digests[rows] = np.frombuffer(b"".join(hashes), dtype=np.int64)
+    return {"offsets": offsets, "digests": digests, "counts": counts}
 
 
 def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> None:

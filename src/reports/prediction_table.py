@@ -8,8 +8,8 @@ import numpy as np
 
 from src.config.paths import unwritable_reason
 from src.data.paths import absolute_path
+from src.data.tables import WRITERS
 from src.errors import UserError
-from src.reports.table_writer import WRITERS
 
 
 def output_path(out: str, file: str | None) -> Path:

@@ -74,7 +74,7 @@ class TrialBuilder:
         data.tokenizer.fingerprint()  # raises an error if the tokenizer's file is missing
         key = f"{data.fingerprint()} {data.splitting}"
         if key not in self._counts:
-            corpus = data.read_valid_corpus()
+            corpus = data.read()
             origin, rows = divide(corpus, data.splitting)["train"]
             labels = getattr(corpus, origin).labels[rows]
             self._counts[key] = np.bincount(labels, minlength=len(corpus.class_names)).tolist()

@@ -8,7 +8,7 @@ import tokenizers
 from tokenizers import models
 
 from src.analysis.data_summary import summarize_data
-from src.data.sources.table import Table
+from src.data.source import Source
 from src.data.tokenizer import Word
 from src.data.trained_tokenizer import Tokenizer
 from src.run_result import Data, SplitSummary
@@ -18,11 +18,11 @@ TEST = ["bad,b", "Bad,b", "unseen words here,a"]
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Table:
+def data(tmp_path: Path) -> Source:
     for name, rows in (("train", TRAIN), ("test", TEST)):
         (tmp_path / f"{name}.csv").write_text("\n".join(["text,label", *rows]) + "\n")
     options = {"cache_dir": str(tmp_path / "cache"), "max_length": 2, "progress": False, "val_fraction": 0.5}
-    module = Table(
+    module = Source(
         str(tmp_path / "train.csv"),
         val_path=str(tmp_path / "test.csv"),
         test_path=str(tmp_path / "test.csv"),
@@ -33,7 +33,7 @@ def data(tmp_path: Path) -> Table:
     return module
 
 
-def test_the_summary_of_splits_by_hand(data: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_summary_of_splits_by_hand(data: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "read", lambda: pytest.fail("read the texts again"))
     has_vector = np.array([word in ("good", "film") for word in data.vocabulary])
     summary = summarize_data(data, has_vector)
@@ -57,7 +57,7 @@ def test_the_summary_of_splits_by_hand(data: Table, monkeypatch: pytest.MonkeyPa
     assert (summary.train, summary.val, summary.test) == (4, 3, 3)
 
 
-def test_without_vectors_there_is_no_coverage(data: Table) -> None:
+def test_without_vectors_there_is_no_coverage(data: Source) -> None:
     summary = summarize_data(data)
     assert isinstance(summary, Data)
     assert summary.vectors is None and summary.splits["train"].vector_share is None
@@ -67,7 +67,7 @@ def test_different_texts_of_unknown_words_are_not_duplicates(tmp_path: Path) -> 
     rows = [f"{word},{'ab'[i % 2]}" for i, word in enumerate(["x", "y", "z", "u", "v", "w", "x", "q"])]
     (tmp_path / "a.csv").write_text("\n".join(["text,label", *rows]) + "\n")
     options = {"cache_dir": str(tmp_path / "cache"), "progress": False}
-    module = Table(str(tmp_path / "a.csv"), tokenizer=Word(min_frequency=9), **options)
+    module = Source(str(tmp_path / "a.csv"), tokenizer=Word(min_frequency=9), **options)
     module.setup()
     splits = summarize_data(module).splits
     assert {split.unknown_share for split in splits.values()} == {1.0}

@@ -147,7 +147,7 @@ def test_a_nested_object_is_accepted_if_the_option_requires_its_class() -> None:
 @pytest.mark.parametrize(
     ("config", "path"),
     [
-        ({"data": {"_target_": "src.data.sources.small_csv.SmallCsv", "limit": {"_target_": SHELL}}}, "data.limit"),
+        ({"data": {"_target_": "src.data.source.Source", "limit": {"_target_": SHELL}}}, "data.limit"),
         ({"tags": [{"_target_": SHELL}]}, "tags[0]"),
         ({"extras": {"_target_": SHELL}}, "extras"),
         ({"a": {"_target_": SHELL}, "tags": "${a}"}, "tags"),

@@ -1,15 +1,12 @@
-"""Functions that write small data files and read their examples."""
+"""Functions that write small data files and read their rows."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from src.data.examples import Examples, select_examples
-from src.data.readers import read_chunks
-from src.data.rows import Rows, join_rows
+from src.data.readers import read_file
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -17,14 +14,20 @@ def write(path: Path, content: str | bytes) -> Path:
     return path
 
 
-def read_rows(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Rows:
-    return join_rows(read_chunks(path, columns, delimiter))
-
-
-def read_examples(path: Path, on_bad_rows: str = "error") -> Examples:
-    return select_examples(read_chunks(path, ("text", "label")), "text", "label", on_bad_rows, path.parent)
-
-
-def write_parquet(path: Path, text: Any, label: Any) -> Path:
-    pq.write_table(pa.table({"text": text, "label": label}), path)
+def write_parquet(path: Path, **columns: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
     return path
+
+
+def read_columns(path: Path, *names: str, others: bool = False, **options: Any) -> dict[str, list[Any]]:
+    """Read a file, and join its chunks."""
+    chunks = list(read_file(path, names, others, **options))
+    columns = dict.fromkeys(name for rows in chunks for name in rows.columns)
+    return {name: [value for rows in chunks for value in rows.values(name)] for name in columns}
+
+
+def read_texts(path: Path) -> list[tuple[str, str]]:
+    """Return the columns `text` and `label` of each row as strings."""
+    chunks = read_file(path, ("text", "label"))
+    return [pair for rows in chunks for pair in zip(rows.texts("text"), rows.texts("label"), strict=True)]

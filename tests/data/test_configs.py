@@ -4,6 +4,7 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
@@ -11,24 +12,18 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue
 
 from src.data.datamodule import TextDataModule
-from src.data.sources.eraser_movies import EraserMovies
-from src.data.sources.hub import Hub
-from src.data.sources.imdb import Imdb
-from src.data.sources.rotten_tomatoes import RottenTomatoes
-from src.data.sources.small_csv import SmallCsv
-from src.data.sources.sst2 import FILES, Sst2
-from src.data.sources.table import Table
+from src.data.source import Source
 from src.data.tokenizer import Bpe, Pretrained, Whitespace, Word, WordPiece
 
 CONF = Path(__file__).parents[2] / "conf"
-SOURCES: dict[str, tuple[type[TextDataModule], list[str]]] = {
-    "small_csv": (SmallCsv, []),
-    "imdb": (Imdb, []),
-    "rotten_tomatoes": (RottenTomatoes, ["data.path=file.tsv"]),
-    "sst2": (Sst2, []),
-    "eraser_movies": (EraserMovies, ["data.path=."]),
-    "csv": (Table, ["data.path=file.tsv"]),
-    "hub": (Hub, ["data.name=owner/name"]),
+SOURCES: dict[str, list[str]] = {
+    "small_csv": [],
+    "imdb": [],
+    "rotten_tomatoes": ["data.path=file.tsv"],
+    "sst2": [],
+    "eraser_movies": ["data.path=."],
+    "csv": ["data.path=file.tsv"],
+    "hub": ["data.name=owner/name"],
 }
 
 
@@ -48,12 +43,11 @@ def test_every_data_set_is_tested() -> None:
 @pytest.mark.parametrize("name", SOURCES)
 def test_each_data_set_is_instantiated(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for file in ("file.tsv", *FILES.values()):
+    for file in ("file.tsv", "train.parquet", "validation.parquet", "test.parquet"):
         (tmp_path / file).touch()
-    source, required = SOURCES[name]
-    cfg = config(f"data={name}", *required, "data.batch_size=13", "data.limit=99", "seed=17")
+    cfg = config(f"data={name}", *SOURCES[name], "data.batch_size=13", "data.limit=99", "seed=17")
     module = make(cfg)
-    assert isinstance(module, source)
+    assert isinstance(module, Source)
     assert (module.batch_size, module.splitting.limit, module.seed) == (13, 99, 17)
     assert module.tokenizer == Word()
 
@@ -80,15 +74,25 @@ def test_defaults_in_yaml_and_code_agree() -> None:
     options = inspect.signature(TextDataModule.__init__).parameters
     code_defaults = {name: option.default for name, option in options.items() if name not in ("self", "tokenizer")}
     assert {name: value for name, value in yaml_defaults.items() if name in code_defaults} == code_defaults
-    assert set(yaml_defaults) - set(code_defaults) == {"_target_", "tokenizer", "path"}
+    assert set(yaml_defaults) - set(code_defaults) == {"_target_", "tokenizer", "path", "name", "labels"}
 
 
 def test_classes_are_listed_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file.csv").touch()
     module = make(config("data=csv", "data.path=file.csv", "data.labels=[negative,neutral,positive]"))
-    assert module.classes == ("negative", "neutral", "positive")
-    assert module.paths == {"train": tmp_path / "file.csv"}
+    assert list(module.names) == ["negative", "neutral", "positive"]
+    assert module.files == {"train": [tmp_path / "file.csv"]}
+
+
+def test_the_bundled_reviews_are_read_and_split(tmp_path: Path) -> None:
+    module = make(config("data=small_csv", f"data.cache_dir={tmp_path}"))
+    corpus = module.read()
+    assert corpus.class_names == ("negative", "neutral", "positive")
+    assert np.bincount(corpus.train.labels).tolist() == [18, 8, 13]
+    assert corpus.train.texts[0] == "i love this speaker"
+    module.setup()
+    assert module.sizes == {"train": 28, "val": 3, "test": 8}
 
 
 @pytest.mark.parametrize(("name", "key"), [("csv", "path"), ("rotten_tomatoes", "path"), ("hub", "name")])

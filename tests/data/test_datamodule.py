@@ -10,10 +10,9 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.loaders import Batches, ShuffledBatches
-from src.data.sources.table import Table
+from src.data.source import Source
 from src.data.tokenizer import Bpe, Word
 from src.errors import UserError
 from tests.helpers import one_batch
@@ -21,8 +20,8 @@ from tests.helpers import one_batch
 SPLITS = ("train", "val", "test")
 
 
-def set_up(reviews: Path, source_options: dict[str, Any], **options: Any) -> Table:
-    module = Table(str(reviews), **{**source_options, **options})
+def set_up(reviews: Path, source_options: dict[str, Any], **options: Any) -> Source:
+    module = Source(str(reviews), **{**source_options, **options})
     module.prepare_data()
     module.setup("fit")
     return module
@@ -86,8 +85,8 @@ def test_an_evaluation_uses_the_cache_of_the_training(
     reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     codec = set_up(reviews, source_options).codec
-    monkeypatch.setattr(Table, "read", lambda self: pytest.fail("the file was read again"))
-    repeated = Table(str(reviews), **source_options)
+    monkeypatch.setattr(Source, "read", lambda self: pytest.fail("the file was read again"))
+    repeated = Source(str(reviews), **source_options)
     repeated.use_codec(codec)
     repeated.setup()
     assert repeated.vocabulary == codec.tokenizer.vocabulary
@@ -97,7 +96,7 @@ def test_with_a_cache_no_text_is_read(
     reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = set_up(reviews, source_options)
-    monkeypatch.setattr(Table, "read", pytest.fail)
+    monkeypatch.setattr(Source, "read", pytest.fail)
     repeated = set_up(reviews, source_options, seed=5, max_length=3, batch_size=2, keep="last", length_buckets=False)
     assert repeated.data_fingerprint == first.data_fingerprint
     assert np.array_equal(repeated.tokenized("val").rows, first.tokenized("val").rows)
@@ -121,7 +120,8 @@ def test_options_that_change_the_tokens_tokenize_again(
 ) -> None:
     set_up(reviews, source_options)
     set_up(reviews, source_options, **change)
-    assert len({path.stat().st_ino for path in Path(source_options["cache_dir"]).glob("*.npz")}) == 2
+    folders = {path.parent.resolve() for path in Path(source_options["cache_dir"]).glob("*/train.tokens.npy")}
+    assert len(folders) == 2
 
 
 def test_changed_content_is_tokenized_again(reviews: Path, source_options: dict[str, Any]) -> None:
@@ -159,7 +159,7 @@ def test_the_seed_determines_the_order_of_training_only(reviews: Path, source_op
 
 def test_without_a_seed_the_seed_of_torch_is_used(reviews: Path, source_options: dict[str, Any]) -> None:
     torch.manual_seed(11)
-    assert Table(str(reviews), **source_options, seed=None).seed == 11
+    assert Source(str(reviews), **source_options, seed=None).seed == 11
 
 
 def attach_trainer(module: TextDataModule, **trainer: Any) -> None:
@@ -223,7 +223,7 @@ class CountingModel(pl.LightningModule):
 
 
 def test_a_trainer_accepts_the_data_module(reviews: Path, source_options: dict[str, Any]) -> None:
-    module, data = CountingModel(), Table(str(reviews), **source_options)
+    module, data = CountingModel(), Source(str(reviews), **source_options)
     trainer = pl.Trainer(
         accelerator="cpu",
         max_epochs=2,
@@ -257,7 +257,7 @@ def test_options_are_checked_by_the_constructor(
 ) -> None:
     (name, value) = next(iter(options.items()))
     with pytest.raises(ValueError, match=f"{name}={value!r}"):
-        Table(str(reviews), **{**source_options, **options})
+        Source(str(reviews), **{**source_options, **options})
 
 
 def test_classes_with_too_few_rows_are_reported(tmp_path: Path, source_options: dict[str, Any]) -> None:
@@ -282,7 +282,7 @@ def test_a_class_with_a_single_row_is_reported_even_if_the_data_are_cached(
         assert "too few rows: 'fair'. The test split has no texts of these classes, and its scores" in warnings[1]
     assert module.class_counts[module.class_names.index("fair")] == 1
     caplog.clear()
-    module = Table(str(path), **source_options)
+    module = Source(str(path), **source_options)
     module.use_codec(set_up(path, source_options).codec)
     caplog.clear()
     module.setup()
@@ -319,7 +319,7 @@ def test_folds_are_checked_by_the_constructor(
     reviews: Path, source_options: dict[str, Any], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        Table(str(reviews), **{**source_options, **options})
+        Source(str(reviews), **{**source_options, **options})
 
 
 def test_classes_with_fewer_rows_than_folds_are_reported(
@@ -339,7 +339,7 @@ def test_the_cache_is_in_the_users_cache_folder(
     reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert Table(str(reviews), **{**source_options, "cache_dir": None}).cache_dir == Path("/somewhere/heed")
+    assert Source(str(reviews), **{**source_options, "cache_dir": None}).cache_dir == Path("/somewhere/heed")
 
 
 @pytest.mark.parametrize("folder", ["", "~nobody-of-this-name/cache"])
@@ -349,7 +349,7 @@ def test_an_invalid_cache_folder_creates_no_file(
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(UserError, match=r"data\.cache_dir="):
-        Table(str(reviews), **{**source_options, "cache_dir": folder})
+        Source(str(reviews), **{**source_options, "cache_dir": folder})
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -358,79 +358,7 @@ def test_a_relative_cache_folder_of_the_environment_is_ignored(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", "/somewhere")
-    assert Table(str(reviews), **{**source_options, "cache_dir": None}).cache_dir == Path("/somewhere/.cache/heed")
-
-
-class UserSource(TextDataModule):
-    """A data source that a user has written."""
-
-    corpus: Any
-
-    def fingerprint(self) -> str:
-        return repr(self.corpus)
-
-    def read(self) -> Any:
-        return self.corpus
-
-
-LABELS = np.arange(41) % 2
-
-
-def user_source(source_options: dict[str, Any], **changes: Any) -> UserSource:
-    module = UserSource(**source_options)
-    names = changes.pop("class_names", ("bad", "good"))
-    split: dict[str, Any] = {"texts": [f"text {i}" for i in range(41)], "labels": LABELS}
-    module.corpus = changes["corpus"] if "corpus" in changes else Corpus(Split(**split | changes), None, None, names)
-    return module
-
-
-@pytest.mark.parametrize("labels", [LABELS.tolist(), torch.from_numpy(LABELS), LABELS.astype(np.uint8)])
-def test_a_users_source_may_return_integers_of_any_type(source_options: dict[str, Any], labels: Any) -> None:
-    module = user_source(source_options, labels=labels)
-    module.setup()
-    assert sum(module.tokenized(split).labels.sum() for split in SPLITS) == 20
-    assert module.tokenized("train").labels.dtype == np.int64
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"labels": ["bad"] * 41}, "train.labels is a list of 41: 'bad', .* and 36 more; it must be a one-dim"),
-        ({"labels": LABELS * 1.0}, r"train.labels is an array of float64 of shape \(41,\), 0.0, 1.0"),
-        ({"labels": LABELS == 1}, "train.labels is an array of bool"),
-        ({"labels": LABELS[:, None]}, r"train.labels is an array of int64 of shape \(41, 1\)"),
-        ({"labels": None}, "train.labels is a value of type NoneType, None"),
-        ({"labels": [[1], [1, 2]]}, "train.labels is a list of 2"),
-        (
-            {"labels": LABELS - 1},
-            r"21 labels out of range; the first is labels\[0\] = -1; with 2 .* 0 to 1",
-        ),
-        ({"labels": LABELS + 1}, r"20 labels out of range; the first is labels\[1\] = 2"),
-        ({"labels": np.full(41, 2**64 - 1, dtype=np.uint64)}, "41 labels out of range"),
-        ({"labels": LABELS[1:]}, "train.labels has 40 values and texts has 41"),
-        ({"groups": LABELS[1:]}, "train.groups is an array of int64"),
-        (
-            {"texts": [b"bytes"] * 41},
-            r"train.texts\[0\] is a value of type bytes, b'bytes'; texts must be a list of str",
-        ),
-        ({"texts": ["a"] * 40 + [None]}, r"train.texts\[40\] is a value of type NoneType"),
-        ({"texts": ["a"] * 40 + ["\ud800"]}, r"train.texts\[40\] contains an unpaired surrogate"),
-        ({"texts": "a" * 41}, "train.texts is a value of type str"),
-        ({"texts": []}, "train.texts is empty; texts must be a list of str with at least one text"),
-        ({"class_names": (0, 1)}, "class_names is a tuple of 2: 0, 1; it must be a tuple of str"),
-        ({"class_names": ("a", "a")}, "it must have two or more different names"),
-        ({"class_names": "ab"}, "class_names is a value of type str"),
-        ({"corpus": None}, "returned a value of type NoneType, None; it must return a Corpus"),
-        ({"corpus": Corpus(["a"], None, None, ("a", "b"))}, "train is a list of 1: 'a'; it must be a Split"),
-        ({"texts": ["x" * 10**6] * 41, "labels": ["x" * 10**6] * 41}, "train.labels is a list of 41: 'x{39}…'"),
-    ],
-)
-def test_an_invalid_corpus_of_a_users_source_is_reported(
-    source_options: dict[str, Any], changes: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(UserError, match=rf"test_datamodule\.UserSource\.read\(\).*{message}") as error:
-        user_source(source_options, **changes).setup()
-    assert len(str(error.value)) < 500
+    assert Source(str(reviews), **{**source_options, "cache_dir": None}).cache_dir == Path("/somewhere/.cache/heed")
 
 
 def test_many_classes_with_a_single_row_give_one_short_message(tmp_path: Path, source_options: dict[str, Any]) -> None:
@@ -443,7 +371,7 @@ def test_many_classes_with_a_single_row_give_one_short_message(tmp_path: Path, s
 
 def test_a_class_that_the_model_lacks_gives_one_short_message(reviews: Path, source_options: dict[str, Any]) -> None:
     codec = set_up(reviews, source_options).codec
-    module = Table(str(reviews), **source_options)
+    module = Source(str(reviews), **source_options)
     module.use_codec(replace(codec, class_names=tuple(f"{i} {'x' * 500}" for i in range(1009))))
     with pytest.raises(
         UserError, match=r"class 'bad' is not among the classes of the model, 0 x.* and 1,004 more"
@@ -452,38 +380,17 @@ def test_a_class_that_the_model_lacks_gives_one_short_message(reviews: Path, sou
     assert len(str(error.value)) < 500
 
 
-def rewrite(path: Path, change: str) -> None:
-    """Reverse or shorten the rows of a file, replace its columns, or delete it."""
-    header, *rows = path.read_text().splitlines()
-    changed = {"reversed": [header, *rows[::-1]], "shortened": [header, *rows[:50]], "other": ["a,b", "1,2"]}
-    lines = changed.get(change, [])
-    path.write_text("\n".join(lines))
-    if not lines:
-        path.unlink()
-
-
-@pytest.mark.parametrize("change", ["reversed", "shortened", "other", "deleted"])
-def test_texts_of_a_source_that_has_changed_are_not_read(
-    reviews: Path, source_options: dict[str, Any], change: str
+@pytest.mark.parametrize("damage", ["tokens", "offsets", "labels", "facts"])
+def test_damaged_tokens_are_rebuilt(
+    reviews: Path, source_options: dict[str, Any], damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    module = set_up(reviews, source_options)
-    rewrite(reviews, change)
-    with pytest.raises(UserError, match=r"has changed since|cannot be read"):
-        module.texts("test", [0])
-
-
-def test_a_source_that_changes_while_it_is_read_is_not_cached(
-    reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    original = Table.read
-
-    def read_after_change(self: Table) -> Any:
-        rewrite(reviews, "reversed")
-        return original(self)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Table, "read", read_after_change)
-        with pytest.raises(UserError, match="has changed since the run began to read it: start the run again"):
-            set_up(reviews, source_options)
-    assert not list(Path(source_options["cache_dir"]).glob("*.npz"))
-    assert all_texts(set_up(reviews, source_options), "test")
+    tokenized = set_up(reviews, source_options).tokenized("train")
+    tokens, labels = tokenized.tokens.tolist(), tokenized.labels.tolist()
+    (folder,) = {path.parent.resolve() for path in Path(source_options["cache_dir"]).glob("*/train.tokens.npy")}
+    if damage == "facts":
+        (folder / "facts.json").write_text("[]")
+    else:
+        np.save(folder / f"train.{damage}.npy", np.full(73, 2**40))
+    tokenized = set_up(reviews, source_options).tokenized("train")
+    assert "damaged" in caplog.text
+    assert (tokenized.tokens.tolist(), tokenized.labels.tolist()) == (tokens, labels)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from src.data.files import content_hash, existing_file, open_text
+from src.data.files import content_hash, decode, existing_file, open_text, read_text
 from src.data.paths import existing_path
 from src.errors import UserError
 
@@ -23,24 +23,14 @@ def test_a_hash_depends_on_contents_and_not_on_names(tmp_path: Path) -> None:
     assert len({content_hash(files) for files in ([a], [c], [d], [a, c], [c, a], [])}) == 6
 
 
-def test_a_folder_is_reported_with_its_files(tmp_path: Path) -> None:
-    (tmp_path / "train.tsv").touch()
-    (tmp_path / "within").mkdir()
-    with pytest.raises(UserError, match=r"is a folder, not a file; name one of its files: train\.tsv$"):
-        existing_file(tmp_path, "data.path")
-    with pytest.raises(UserError, match=r"is a folder, not a file$"):
-        existing_file(tmp_path / "within", "data.path")
-    assert existing_file(tmp_path / "train.tsv", "data.path") == tmp_path / "train.tsv"
-
-
 @pytest.mark.parametrize("kind", ["pipe", "device", "socket", "loop", "dangling", "folder"])
 def test_only_regular_files_are_opened(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "a.csv"
     with closing(socket.socket(socket.AF_UNIX)) as unix:
         make: dict[str, tuple[Callable[[], object], str]] = {
-            "pipe": (lambda: os.mkfifo(path), "is a named pipe, not a file"),
-            "device": (lambda: path.symlink_to("/dev/zero"), "is a device, not a file"),
-            "socket": (lambda: unix.bind(str(path)), "is a socket, not a file"),
+            "pipe": (lambda: os.mkfifo(path), "is a device, pipe or socket, not a file"),
+            "device": (lambda: path.symlink_to("/dev/zero"), "is a device, pipe or socket, not a file"),
+            "socket": (lambda: unix.bind(str(path)), "is a device, pipe or socket, not a file"),
             "loop": (lambda: path.symlink_to("a.csv"), "cannot be read .*symbolic links"),
             "dangling": (lambda: path.symlink_to("gone.csv"), "is a link to gone.csv, which does not exist"),
             "folder": (path.mkdir, "is a folder, not a file"),
@@ -59,6 +49,14 @@ def test_a_pipe_is_read_if_pipes_are_allowed(tmp_path: Path) -> None:
         writer.submit(path.write_text, "good\n")
         with open_text(path, pipes=True) as text:
             assert text.read() == "good\n"
+
+
+def test_utf8_is_decoded_with_or_without_a_byte_order_mark(tmp_path: Path) -> None:
+    for data in ("é\n".encode(), b"\xef\xbb\xbf" + "é\n".encode()):
+        (tmp_path / "a.txt").write_bytes(data)
+        assert decode(data, "a") == read_text(tmp_path / "a.txt") == "é\n"
+    with pytest.raises(UserError, match="a: line 2 is not UTF-8"):
+        decode(b"good\nbad" + b"\xe9", "a")
 
 
 def test_a_file_without_permission_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from src.data.batch_order import shuffled
 from src.data.padded_batches import Truncation
-from src.data.sources.table import Table
+from src.data.source import Source
 from src.data.tokenizer import Word
 
 ROWS = 2503  # three chunks of a file; two blocks of the tokenizer
@@ -33,7 +33,7 @@ def test_split_vocabulary_and_batches_are_those_of_a_computation_in_memory(
 ) -> None:
     texts, labels = write_reviews(tmp_path / "reviews.csv")
     options = {**source_options, "tokenizer": Word(min_frequency=2), "batch_size": 31, "max_length": 17}
-    module = Table(str(tmp_path / "reviews.csv"), **options)
+    module = Source(str(tmp_path / "reviews.csv"), **options)
     module.setup()
 
     rows = np.arange(ROWS)

@@ -1,17 +1,21 @@
 """Tables are written in chunks of rows: no value is lost, and no incomplete file remains."""
 
+import csv
+import io
 import json
 import resource
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from src.data.rows import Rows
+from src.data import tables
+from src.data.readers import Rows
+from src.data.tables import Schema, csv_line, write_table
 from src.errors import UserError
-from src.reports import table_writer
-from src.reports.table_writer import Schema, write_table
 
 ENDINGS = ("csv", "jsonl", "parquet")
 
@@ -60,9 +64,7 @@ def test_a_parquet_type_fits_all_chunks(tmp_path: Path, first: Any, second: Any,
 
 def test_a_value_that_does_not_fit_the_type_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    message = (
-        r"in\.csv: line 5: column 'value' has the value 1152921504606846977, which does not fit the Parquet type double"
-    )
+    message = r"in\.csv: lines 4 to 5: a value of the column 'value' does not fit its Parquet type double"
     with pytest.raises(UserError, match=message):
         write_chunks(path, {"value": [0.5, 1.5]}, {"value": [3, 2**60 + 1]})
     assert not list(tmp_path.iterdir())
@@ -70,8 +72,27 @@ def test_a_value_that_does_not_fit_the_type_is_reported(tmp_path: Path) -> None:
     assert path.with_suffix(".csv").read_text() == f"value\n0.5\n{2**60 + 1}\n"
 
 
+def test_the_types_of_a_parquet_file_are_preserved(tmp_path: Path) -> None:
+    types = [pa.timestamp("ns"), pa.uint64(), pa.decimal128(9, 2), pa.dictionary(pa.int8(), pa.string()), pa.float32()]
+    values = [[1, None], [2**63, 0], [Decimal("1.50"), None], ["a", "b"], [0.1, None]]
+    columns = {str(kind): pa.array(cells, kind) for kind, cells in zip(types, values, strict=True)}
+    write_chunks(tmp_path / "a.parquet", columns, {name: column[:1] for name, column in columns.items()})
+    table = pq.read_table(tmp_path / "a.parquet")
+    assert table.schema.types == types
+    assert table.slice(0, 2).to_pydict() == pa.table(columns).to_pydict()
+    write_chunks(tmp_path / "a.csv", {"a": columns["uint64"]})
+    assert (tmp_path / "a.csv").read_text() == f"a\n{2**63}\n0\n"
+
+
+@pytest.mark.parametrize("text", ["a\rb", "a\r\nb", "a\nb", 'say "a"', "a,b", "", " a ", "ä;b\t"])
+def test_any_text_is_read_back_from_csv(text: str) -> None:
+    line = csv_line([text, None, 1.5])
+    assert list(csv.reader(io.StringIO(line, newline=""))) == [[text, "", "1.5"]]
+    assert list(csv.reader(io.StringIO(csv_line([text]), newline=""))) == [[text]]
+
+
 def test_row_groups_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_writer, "ROW_GROUP", 8 * 5)
+    monkeypatch.setattr(tables, "ROW_GROUP", 8 * 5)
     write_chunks(tmp_path / "a.parquet", *({"value": [2 * i, 2 * i + 1]} for i in range(7)))
     with pq.ParquetFile(tmp_path / "a.parquet") as file:
         assert [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)] == [6, 6, 2]
@@ -82,7 +103,7 @@ def test_row_groups_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_full_disk_does_not_change_the_existing_file(
     tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_writer, "ROW_GROUP", 1)
+    monkeypatch.setattr(tables, "ROW_GROUP", 1)
     path = tmp_path / f"a.{ending}"
     path.write_text("existing")
     chunk = {"text": [f"{i * 7919**5}" for i in range(1009)]}

@@ -1,33 +1,37 @@
 """Write tables in chunks of rows, as CSV, JSONL or Parquet."""
 
-import csv
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from src.data.rows import Rows
+import pyarrow as pa
+
+from src.data.readers import Rows
 from src.errors import UserError
 from src.files import replace_atomically
-from src.formatting import format_repr
 
 ROW_GROUP = 8 << 20  # bytes of row data that are collected in memory for one row group of a Parquet file
+SPECIAL = re.compile(r'[",\r\n]')  # characters for which a field of a CSV file is quoted
+UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)  # raised for values that do not fit an Arrow type
 Write = Callable[[Rows], None]
 
 
 class Schema:
     """The columns of a table, with Parquet types that fit all values.
 
-    A column has the common type of its values, such as float for integers and floats, or text if no type fits all.
+    A column has the type of the Parquet file that it comes from, or the common type of its values, such as float for
+    integers and floats, or text if no type fits all.
     """
 
     def __init__(self, path: Path) -> None:
         self.types: dict[str, Any] = {}  # the Arrow type of each column; None if the file is not Parquet
         self._is_typed = path.suffix.lower() == ".parquet"
 
-    def add(self, columns: Mapping[str, Sequence[Any]]) -> None:
+    def add(self, columns: Mapping[str, Any]) -> None:
         """Add columns, and widen the types of existing columns to fit these values."""
         for name, values in columns.items():
             self.types[name] = _common_type(self.types.get(name), values) if self._is_typed else None
@@ -52,20 +56,28 @@ def write_table(path: Path, schema: Schema) -> Iterator[Write]:
         raise
 
 
+def csv_line(values: Iterable[Any]) -> str:
+    """Format a line of a CSV file; a field with a comma, a double quote or any line break is quoted.
+
+    Python's csv module leaves a lone carriage return unquoted before version 3.11.9, unless lines end with it.
+    """
+    fields = ["" if value is None else str(value) for value in values]
+    if fields == [""]:  # otherwise the line would be blank
+        return '""\n'
+    quote = '"{}"'.format
+    return ",".join(quote(text.replace('"', '""')) if SPECIAL.search(text) else text for text in fields) + "\n"
+
+
 def _records(rows: Rows, schema: Schema) -> Iterator[tuple[Any, ...]]:
-    return zip(*_columns(rows, schema), strict=True)
-
-
-def _columns(rows: Rows, schema: Schema) -> list[Sequence[Any]]:
-    return [rows.columns.get(name, [None] * len(rows.places)) for name in schema.types]
+    columns = [rows.columns.get(name, [None] * len(rows.places)) for name in schema.types]
+    return zip(*(column.to_pylist() if isinstance(column, pa.Array) else column for column in columns), strict=True)
 
 
 @contextmanager
 def _write_csv(path: Path, schema: Schema) -> Iterator[Write]:
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(schema.types)
-        yield lambda rows: writer.writerows(map(_cell, record) for record in _records(rows, schema))
+        file.write(csv_line(schema.types))
+        yield lambda rows: file.writelines(csv_line(map(_cell, record)) for record in _records(rows, schema))
 
 
 def _cell(value: Any) -> Any:
@@ -99,7 +111,6 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def _write_parquet(path: Path, schema: Schema) -> Iterator[Write]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     arrow_schema = pa.schema(list(schema.types.items()))
@@ -113,9 +124,7 @@ def _write_parquet(path: Path, schema: Schema) -> Iterator[Write]:
                 tables.clear()
 
         def write(rows: Rows) -> None:
-            columns = zip(arrow_schema, _columns(rows, schema), strict=True)
-            arrays = [_array(rows, field.name, values, field.type) for field, values in columns]
-            tables.append(pa.table(arrays, schema=arrow_schema))
+            tables.append(pa.table([_array(rows, field) for field in arrow_schema], schema=arrow_schema))
             if sum(table.nbytes for table in tables) >= ROW_GROUP:
                 flush()
 
@@ -123,39 +132,32 @@ def _write_parquet(path: Path, schema: Schema) -> Iterator[Write]:
         flush()
 
 
-def _common_type(previous: Any, values: Sequence[Any]) -> Any:
+def _common_type(previous: Any, values: Any) -> Any:
     """Return the Arrow type that fits these values and all values of the type `previous`; text if no type fits."""
-    import pyarrow as pa
-
     try:
         own = pa.array(values).type
         if previous is None or previous == own:
             return own
         schemas = [pa.schema([("", each)]) for each in (previous, own)]
         return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-    except (pa.ArrowException, OverflowError, ValueError, TypeError):  # values of several types, or huge numbers
+    except UNFIT:  # values of several types, or huge numbers
         return pa.string()
 
 
-def _array(rows: Rows, name: str, values: Sequence[Any], arrow_type: Any) -> Any:
-    import pyarrow as pa
-
-    unfit = (pa.ArrowException, OverflowError, ValueError, TypeError)
+def _array(rows: Rows, field: pa.Field) -> pa.Array:
+    """Return the values of a column as an Arrow array."""
+    values = rows.columns.get(field.name, [None] * len(rows.places))
     try:
-        return pa.array(values, arrow_type)
-    except unfit:
-        if arrow_type == pa.string():
-            texts = [None if value is None else str(_cell(value)) for value in values]
-            return pa.array([text and text.encode(errors="backslashreplace").decode() for text in texts], arrow_type)
-    for i, value in enumerate(values):
-        try:
-            pa.array([value], arrow_type)
-        except unfit:
+        return pa.array(values, field.type)
+    except UNFIT:
+        if field.type != pa.string():
+            first, last = rows.places[0], rows.places[-1]
             raise UserError(
-                f"{rows.source}: {rows.describe_places([i])}: column {name!r} has the value {format_repr(value)}, "
-                f"which does not fit the Parquet type {arrow_type} of the column; write a .csv or .jsonl file"
+                f"{rows.source}: {rows.unit}s {first} to {last}: a value of the column {field.name!r} does not fit its "
+                f"Parquet type {field.type}; write a .csv or .jsonl file"
             ) from None
-    raise AssertionError(f"each value of {name!r} alone fits {arrow_type}, but the column does not")
+    texts = [None if value is None else str(_cell(value)) for value in values]
+    return pa.array([text and text.encode(errors="backslashreplace").decode() for text in texts], field.type)
 
 
 WRITERS: dict[str, Callable[[Path, Schema], AbstractContextManager[Write]]] = {

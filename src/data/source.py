@@ -1,0 +1,380 @@
+"""Sources of texts with labels: files, folders of files, data sets on the Hugging Face hub, and those of `datasets`."""
+
+import hashlib
+import json
+import logging
+import re
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from src.data.corpus import FACTS, Corpus
+from src.data.datamodule import TextDataModule
+from src.data.files import content_hash, existing_file, file_format
+from src.data.hub import connection
+from src.data.labels import canonical, class_order, distinct_classes, parse_labels
+from src.data.paths import existing_path
+from src.data.readers import (
+    CHUNK,
+    DELIMITED,
+    FORMATS,
+    ColumnError,
+    Rows,
+    arrow_rows,
+    check_columns,
+    format_places,
+    parse_delimiter,
+    read_file,
+)
+from src.data.store import code_version, load_or_build
+from src.errors import UserError
+from src.formatting import format_list, format_repr
+from src.misspellings import suggestion
+
+if TYPE_CHECKING:
+    import datasets
+
+log = logging.getLogger(__name__)
+ASSETS = Path(__file__).parent / "assets"
+BUNDLED = "bundled:"  # prefix of a path in `ASSETS`
+MAX_LABEL_LENGTH = 1000  # characters; no class has a longer name
+
+
+class Source(TextDataModule):
+    """Texts and labels of files, of a data set on the hub, or of the result of `load`, which a subclass may define.
+
+    Args:
+        path: the training file; or a folder with files of all splits, such as train.parquet or train-00000.parquet, at
+            most one folder deep. A relative path starts at the working directory. None loads `name`.
+        name: name of a data set on the hub, such as owner/name.
+        config: configuration of the data set on the hub, if it has several.
+        text: name of the column of texts.
+        label: name of the column of labels: strings, numbers, booleans, or indices of named classes.
+        group: name of a column whose equal values mark rows that stay in the same split; None means no groups.
+        rationale: name of a column of spans {start, end} of tokens that people marked as evidence for the label, the
+            end exclusive; the tokens of a text are separated by whitespace. None means no spans.
+        labels: the allowed classes in order; or the class of each label; None means the named classes of the data set
+            or, if it has none, the sorted labels of the training split.
+        val_path: a validation file with the same columns; None holds out rows of a training file.
+        test_path: a test file with the same columns; None holds out rows of a training file.
+        train_split: name of the training split on the hub, or beginning of the names of its files.
+        val_split: the same for the validation split; None holds out training rows.
+        test_split: the same for the test split; None holds out training rows.
+        on_bad_rows: how to treat rows without text or label: "error" reports them, "drop" drops them.
+        delimiter: delimiter of CSV and TSV files, a character or its name; None means a tab in TSV files, and the
+            delimiter detected in the header in CSV files.
+        quotes: whether double quotes in CSV and TSV files enclose fields; otherwise they are part of the text.
+        options: passed to `TextDataModule`.
+
+    Raises:
+        UserError: if a file does not exist.
+        ValueError: if options contradict each other.
+    """
+
+    def __init__(
+        self,
+        path: str | None = None,
+        name: str | None = None,
+        config: str | None = None,
+        text: str = "text",
+        label: str = "label",
+        group: str | None = None,
+        rationale: str | None = None,
+        labels: Sequence[Any] | Mapping[Any, str] | None = None,
+        val_path: str | None = None,
+        test_path: str | None = None,
+        train_split: str = "train",
+        val_split: str | None = None,
+        test_split: str | None = "test",
+        on_bad_rows: Literal["error", "drop"] = "error",
+        delimiter: str | None = None,
+        quotes: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        if text == label:
+            raise ValueError(
+                f"text={text!r}: is also the column of labels: set data.text or data.label to another column"
+            )
+        if path is None and name is not None and (name.startswith((".", "/", "~")) or name.count("/") > 1):
+            raise UserError(
+                f"data.name={name}: is a path, not a name on the hub. For a file, use data=csv data.path={name}"
+            )
+        self.dataset_name = name
+        self.config = config
+        self.text, self.label, self.group, self.rationale = text, label, group, rationale
+        self.names = parse_labels(labels)
+        splits = {"train": train_split, "val": val_split, "test": test_split}
+        self.splits = {split: own for split, own in splits.items() if own is not None}
+        self.on_bad_rows = on_bad_rows
+        self.delimiter = parse_delimiter(delimiter)
+        self.quotes = quotes
+        self.files = {} if path is None else self._find_files(path, val_path, test_path)
+        formats = {file_format(file) for file in chain.from_iterable(self.files.values())}
+        if (delimiter is not None or not quotes) and not formats & set(DELIMITED):
+            option = "quotes=False" if delimiter is None else f"delimiter={delimiter!r}"
+            raise ValueError(f"{option}: only for {' and '.join(DELIMITED)} files")
+        self._given: Mapping[str, datasets.Dataset] | None = None
+
+    @classmethod
+    def of(cls, data: "datasets.Dataset | Mapping[str, datasets.Dataset]", **options: Any) -> "Source":
+        """Return the source of a `datasets.Dataset`, or of a `DatasetDict` with splits of the usual names."""
+        given = data if isinstance(data, Mapping) else {"train": data}
+        usual = {"val_split": ("validation", "val", "dev"), "test_split": ("test",)}
+        splits = {option: next((name for name in names if name in given), None) for option, names in usual.items()}
+        source = cls(**{**splits, **options})
+        source._given = given
+        return source
+
+    def _find_files(self, path: str, val_path: str | None, test_path: str | None) -> dict[str, list[Path]]:
+        """Return the files of each split; raise a UserError if a file is missing or the same for two splits."""
+        if path.startswith(BUNDLED):
+            path = str(ASSETS / path.removeprefix(BUNDLED))
+        full = existing_path(path, "data.path")
+        if full.is_dir():
+            files = {split: _files_in(full, beginning) for split, beginning in self.splits.items()}
+            if missing := [self.splits[split] for split in files if not files[split]]:
+                raise UserError(
+                    f"data.path={path}: has no file {missing[0]}* ({', '.join(FORMATS)}), at most one folder deep; its "
+                    f"files are {format_list(sorted(file.name for file in full.iterdir()), plain=True) or 'none'}"
+                )
+            return files
+        paths = {"train": path, "val": val_path, "test": test_path}
+        options = {"train": "path", "val": "val_path", "test": "test_path"}
+        return {
+            split: [existing_file(file, f"data.{options[split]}")] for split, file in paths.items() if file is not None
+        }
+
+    def load(self) -> "Mapping[str, datasets.Dataset]":
+        """Return the data sets of all splits by name, unless they are in files; a subclass may override this method.
+
+        Raises:
+            UserError: if there is no such data set on the hub, or neither a connection nor a local copy.
+        """
+        import datasets
+
+        if self._given is not None:
+            return self._given
+        if self.dataset_name is None:
+            raise UserError("data: set data.path, the path of a file or folder, or data.name, a name on the hub")
+        with connection() as online:
+            try:
+                return datasets.load_dataset(self.dataset_name, self.config)
+            except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+                if not online:
+                    raise UserError(
+                        f"The data set {self.dataset_name!r} comes from the Hugging Face hub, which does not respond "
+                        "(or HF_HUB_OFFLINE is set), and there is no local copy. Download it on another machine with "
+                        f"`hf download {self.dataset_name} --repo-type dataset --local-dir <folder>`, then set "
+                        "data.path=<folder>, or data=csv data.path=<file>"
+                    ) from None
+                reason = str(error).partition("\n")[0]
+                raise UserError(
+                    f"data.name={self.dataset_name}: cannot be loaded from the hub ({reason}). Check data.name and "
+                    "data.config"
+                ) from None
+
+    def fingerprint(self) -> str:
+        """Return a string that changes whenever the texts or labels change: hashes of the content, and the options."""
+        if self.files:
+            content = [
+                (split, [file_format(file) for file in files], content_hash(files))
+                for split, files in self.files.items()
+            ]
+        else:
+            content = [(split, [], self._hash(split)) for split in self.splits]
+        columns = (self.text, self.label, self.group, self.rationale)
+        return f"{content} {(columns, self.names, self.on_bad_rows, self.delimiter, self.quotes)}"
+
+    def _hash(self, split: str) -> str:
+        """Return a hash of the columns of a data set that is not in files."""
+        digest = hashlib.sha256()
+        for rows in chain.from_iterable(self._tables(split)):
+            cells = [rows.values(name) for name in self._columns]
+            digest.update(repr((cells, rows.class_names)).encode())
+        return digest.hexdigest()
+
+    @property
+    def _columns(self) -> list[str]:
+        return [name for name in (self.text, self.label, self.group, self.rationale) if name is not None]
+
+    def require_columns(self) -> None:
+        """Raise a UserError if a file lacks a required column; read only the first rows."""
+        for split, files in self.files.items():
+            if file_format(files[0]) in (*DELIMITED, ".parquet"):  # JSON files have no header
+                try:
+                    next(next(self._tables(split)))
+                except ColumnError:
+                    raise
+                except UserError:
+                    pass  # `read` will report it
+
+    def read(self) -> Corpus:
+        """Return the corpus in the cache; read the source first if it is not in the cache.
+
+        Raises:
+            UserError: if the source cannot be read, has invalid rows, or changes while it is read.
+        """
+        fingerprint = self.source_fingerprint
+
+        def build(folder: Path) -> None:
+            self._write(folder)
+            if self.fingerprint() != fingerprint:
+                raise UserError("data: the source has changed since the run began to read it: start the run again")
+
+        key = hashlib.sha256(f"{fingerprint} {code_version(type(self))}".encode()).hexdigest()
+        return load_or_build(self.cache_dir / f"{key}.texts", Corpus.load, build)
+
+    def _tables(self, split: str) -> Iterator[Iterator[Rows]]:
+        """Yield the rows of each file of a split, or of its data set, in chunks."""
+        if self.files:
+            yield from (
+                read_file(file, self._columns, delimiter=self.delimiter, quotes=self.quotes)
+                for file in self.files[split]
+            )
+            return
+        sets, own = self.load(), self.splits[split]
+        if own not in sets:
+            raise UserError(
+                f"{self._title}: has no split {own!r}{suggestion(own, sets)}, only {format_list(sets, plain=True)}. "
+                "Set data.train_split, data.val_split or data.test_split; null holds out part of the training split"
+            )
+        source, data = f"{self._title} ({own})", sets[own]
+        check_columns(source, self._columns, data.column_names)
+        data = data.select_columns(self._columns).with_format("arrow")
+        yield arrow_rows(source, data.iter(CHUNK), self._columns, data.features.arrow_schema)
+
+    @property
+    def _title(self) -> str:
+        return str(self.files["train"][0]) if self.files else self.dataset_name or type(self).__name__
+
+    def _write(self, folder: Path) -> None:
+        """Write the valid rows of each split to a file, and the names of the classes to another."""
+        for split in ("val", "test"):
+            if self.is_training and split in self.files and self.files[split][0].samefile(self.files["train"][0]):
+                raise UserError(
+                    f"data.{split}_path={self.files[split][0]}: is the same file as data.path, so the model would be "
+                    f"trained on the texts of this split; set another file, or null to hold out data.{split}_fraction "
+                    "of data.path"
+                )
+        own = self._write_split(folder, "train", self.names)
+        with pa.memory_map(str(folder / "train.arrow")) as file:
+            labels = pc.unique(pa.ipc.open_stream(file).read_all()["label"]).to_pylist()
+        distinct = distinct_classes(labels, self._title)
+        names = self.names or {name: name for name in own or distinct}
+        for split in self.files or self.splits:
+            if split != "train":
+                self._write_split(folder, split, names)
+        (folder / FACTS).write_text(json.dumps({"class_names": class_order(names)}))
+
+    def _write_split(self, folder: Path, split: str, names: Mapping[str, str] | None) -> Sequence[str]:
+        """Write the valid rows of a split; return the named classes of the data set, if it has any.
+
+        Args:
+            names: the class of each allowed label; None allows all labels.
+        """
+        types = {"text": pa.large_string(), "label": pa.large_string()}
+        types |= {"group": pa.large_string()} if self.group else {}
+        types |= {"rationale": pa.list_(pa.list_(pa.int64()))} if self.rationale else {}
+        schema = pa.schema(list(types.items()))
+        own: Sequence[str] = ()
+        with pa.ipc.new_stream(str(folder / f"{split}.arrow"), schema) as stream:
+            for table in self._tables(split):
+                for rows, columns in self._valid_rows(table, names):
+                    own = own or [canonical(name) for name in rows.class_names.get(self.label, ())]
+                    arrays = [pa.array(columns[field.name], field.type) for field in schema]
+                    stream.write_batch(pa.record_batch(arrays, schema=schema))
+        return own
+
+    def _valid_rows(
+        self, table: Iterator[Rows], names: Mapping[str, str] | None
+    ) -> Iterator[tuple[Rows, dict[str, list[Any]]]]:
+        """Yield each chunk of a table, and the columns text, label, group and rationale of its valid rows.
+
+        Raises:
+            UserError: if a row lacks a text or a label, unless such rows are dropped; if a label is not among `names`;
+                or if no row remains.
+        """
+        missing, unknown = array("q"), array("q")  # places
+        first_unknown, is_empty = "", True
+        rows = Rows("", "", (), {})
+        for rows in table:
+            texts, labels = rows.texts(self.text), self._labels(rows)
+            valid = []
+            for i, (text, label) in enumerate(zip(texts, labels, strict=True)):
+                if not label or not text.strip():
+                    missing.append(rows.places[i])
+                elif names is not None and label not in names:
+                    first_unknown = first_unknown or label
+                    unknown.append(rows.places[i])
+                else:
+                    valid.append(i)
+            columns: dict[str, list[Any]] = {
+                "text": [texts[i] for i in valid],
+                "label": [names[labels[i]] if names else labels[i] for i in valid],
+            }
+            if self.group is not None:
+                groups = rows.texts(self.group)
+                columns["group"] = [groups[i] for i in valid]
+            if self.rationale is not None:
+                spans = rows.values(self.rationale)
+                columns["rationale"] = [_characters(texts[i], spans[i], rows, i) for i in valid]
+            is_empty = is_empty and not valid
+            yield rows, columns
+        if missing:
+            places = format_places(rows.unit, missing)
+            if self.on_bad_rows == "error":
+                raise UserError(
+                    f"{rows.source}: no {self.text!r} or no {self.label!r} in {places}. Correct the file, or drop such "
+                    "rows with data.on_bad_rows=drop"
+                )
+            log.warning("%s: dropped %s, because %r or %r is missing", rows.source, places, self.text, self.label)
+        if unknown:
+            classes = class_order(names or {})
+            raise UserError(
+                f"{rows.source}: {format_places(rows.unit, unknown)}: label {format_repr(first_unknown)} is not among "
+                f"the classes {format_list(classes, plain=True)}{suggestion(first_unknown, classes)}. Correct the "
+                "label, or list all classes in data.labels"
+            )
+        if is_empty:
+            raise UserError(f"{rows.source}: no row has both {self.text!r} and {self.label!r}")
+
+    def _labels(self, rows: Rows) -> list[str]:
+        """Return the canonical labels of rows; a missing label is an empty string."""
+        labels = rows.texts(self.label)
+        if own := rows.class_names.get(self.label):  # -1 means that the class is unknown
+            labels = [own[int(label)] if label and 0 <= int(label) < len(own) else "" for label in labels]
+        for i, label in enumerate(labels):
+            if len(label) > MAX_LABEL_LENGTH:
+                raise UserError(
+                    f"{rows.source}: {rows.describe_places([i])}: the label {format_repr(label)} has {len(label):,} "
+                    f"characters, so column {self.label!r} does not contain classes; set data.label to the column of "
+                    "classes"
+                )
+        return list(map(canonical, labels))
+
+
+def _files_in(folder: Path, beginning: str) -> list[Path]:
+    """Return the data files in a folder, and in the folders in it, whose names have this beginning."""
+    found = (path for pattern in ("", "*/") for path in folder.glob(f"{pattern}{beginning}*"))
+    return sorted(path for path in found if path.is_file() and file_format(path) in FORMATS)
+
+
+def _characters(text: str, spans: Any, rows: Rows, i: int) -> list[tuple[int, int]]:
+    """Convert spans of the tokens of the text in row `i` to spans of its characters; empty spans are left out."""
+    tokens = [match.span() for match in re.finditer(r"\S+", text)]
+    try:
+        bounds = [(span["start"], span["end"]) for span in spans]
+        if not all(0 <= start <= end <= len(tokens) for start, end in bounds):
+            raise IndexError
+        return [(tokens[start][0], tokens[end - 1][1]) for start, end in bounds if start < end]
+    except (IndexError, KeyError, TypeError):
+        raise UserError(
+            f"{rows.source}: {rows.describe_places([i])}: the column of rationales must contain spans {{start, end}} "
+            f"with 0 ≤ start ≤ end ≤ {len(tokens):,}, the number of tokens of the text"
+        ) from None

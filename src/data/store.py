@@ -1,0 +1,136 @@
+"""The cache on disk: folders that one job builds and all jobs share; their arrays are mapped into memory."""
+
+import logging
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import filelock
+import numpy as np
+
+from src.data.files import content_hash
+from src.errors import UserError
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+def default_folder() -> str:
+    """Return the path of the folder `heed` in the user's cache folder; the path may start with `~`.
+
+    A relative path in XDG_CACHE_HOME is ignored, as the XDG specification requires.
+    """
+    folder = os.environ.get("XDG_CACHE_HOME", "")
+    return os.path.join(folder if os.path.isabs(folder) else "~/.cache", "heed")
+
+
+def code_version(*classes: type) -> str:
+    """Return a hash of the files on which cached data depend: this package and the modules that define `classes`."""
+    modules = (sys.modules.get(cls.__module__) for cls in classes)
+    module_files = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
+    package_files = {path for path in Path(__file__).parent.rglob("*") if path.suffix in (".py", ".npz")}
+    return content_hash(sorted(module_files | package_files))
+
+
+def load_or_build(path: Path, load: Callable[[Path], T], build: Callable[[Path], None]) -> T:
+    """Return `load(path)`, the content of a folder in the cache; if it is missing or damaged, build it first.
+
+    If several jobs need the folder, one job builds it while the others wait. It appears only when it is complete.
+
+    Args:
+        build: writes the files into an empty folder.
+
+    Raises:
+        UserError: if the folder cannot be locked or written, for example because the disk is full.
+    """
+    if os.path.lexists(path) and (content := _try(load, path)) is not None:
+        return content
+    with explain_errors(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(path.with_name(f"{path.name}.lock"))
+        lock.acquire()
+    try:
+        if os.path.lexists(path) and (content := _try(load, path)) is not None:
+            return content
+        part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        try:
+            with explain_errors(path.parent):
+                part.mkdir()
+                build(part)
+                _remove(path)
+                part.rename(path)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+        return load(path)
+    finally:
+        lock.release()
+
+
+def _try(load: Callable[[Path], T], path: Path) -> T | None:
+    """Return `load(path)`; None if the folder is damaged."""
+    try:
+        return load(path)
+    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:  # pyarrow's errors are ValueErrors
+        log.warning("The cached data in %s are damaged (%s) and will be rebuilt", path, error)
+        return None
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+class ArrayFile:
+    """A flat .npy file that is written block by block, and may be larger than memory."""
+
+    def __init__(self, path: Path, dtype: Any) -> None:
+        self._dtype = np.dtype(dtype)
+        self._file = path.open("xb")
+        self._length = 0
+        self._write_header()
+
+    def append(self, block: np.ndarray) -> None:
+        self._file.write(block.astype(self._dtype, copy=False).tobytes())
+        self._length += len(block)
+
+    def _write_header(self) -> None:
+        """Write the header at the start of the file; NumPy reserves space for any length of the first axis."""
+        header = {"descr": self._dtype.str, "fortran_order": False, "shape": (self._length,)}
+        self._file.seek(0)
+        np.lib.format.write_array_header_1_0(self._file, header)
+
+    def __enter__(self) -> "ArrayFile":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._file:
+            self._write_header()
+
+
+@contextmanager
+def explain_errors(folder: Path) -> Iterator[None]:
+    """Convert write errors, such as a full disk or missing permissions, to a UserError that states the remedy.
+
+    Errors about files outside the folder pass unchanged.
+    """
+    try:
+        yield
+    except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks
+        file = getattr(error, "filename2", None) or getattr(error, "filename", None)
+        if file and not Path(file).is_relative_to(folder) and not folder.is_relative_to(file):
+            raise
+        place = f": {file}" if file and Path(file) != folder else ""
+        raise UserError(
+            f"data.cache_dir={folder}: cannot write the tokenized data to this folder "
+            f"({getattr(error, 'strerror', None) or error}{place}). Free disk space, or choose another folder"
+        ) from error

@@ -1,0 +1,70 @@
+"""Labels and classes."""
+
+import pytest
+
+from src.data.labels import canonical, class_order, distinct_classes, parse_labels
+from src.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("written", "label"),
+    [("1", "1"), ("1.0", "1"), ("-2.0", "-2"), ("0.5", "0.5"), ("1.10", "1.10"), ("01", "01"), (" pos ", "pos")]
+    + [(text, "true") for text in ("true", "True", "TRUE")]
+    + [(text, text) for text in ("NA", "null", "None", "nan", "NO", "v1.0", "a.0")],
+)
+def test_a_label_has_one_form_in_all_formats(written: str, label: str) -> None:
+    assert canonical(written) == label
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (["pos", "neg", "pos"], ("neg", "pos")),
+        (["10", "9", "-1"], ("-1", "9", "10")),
+        (["1", "b"], ("1", "b")),
+        (["2", "1", "01", "1", "+1"], ("+1", "01", "1", "2")),
+    ],
+)
+def test_classes_are_sorted(labels: list[str], names: tuple[str, ...]) -> None:
+    assert distinct_classes(labels, "a.csv") == names
+
+
+def test_a_single_class_is_reported() -> None:
+    with pytest.raises(UserError, match=r"a\.csv: every row has the label 'pos'"):
+        distinct_classes(["pos", "pos"], "a.csv")
+
+
+def test_many_fractions_are_not_classes() -> None:
+    with pytest.raises(UserError, match=r"20,003 different numbers, 0\.5, 1\.5, .* and 19,998 more\. Heed does not"):
+        distinct_classes([str(i + 0.5) for i in range(20_003)], "a.csv")
+    ratings = [str(i / 2) for i in range(11)]
+    assert distinct_classes(ratings[::-1], "a.csv") == tuple(ratings)
+
+
+@pytest.mark.parametrize("labels", [["one"], ["a", "b", "a"], [1, 1.0], {"0": "a", "1": "a"}])
+def test_listed_classes_are_two_or_more_and_different(labels: object) -> None:
+    with pytest.raises(ValueError, match="labels="):
+        parse_labels(labels)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("labels", [[False, "SE"], ["a", None, "b"], {True: "a", "no": "b"}])
+def test_names_that_yaml_reads_as_booleans_or_null_are_reported(labels: object) -> None:
+    with pytest.raises(ValueError, match="put the name in quotes"):
+        parse_labels(labels)  # type: ignore[arg-type]
+
+
+def test_listed_classes_have_the_form_of_labels() -> None:
+    assert parse_labels(None) is None
+    assert class_order(parse_labels([1.0, 0.5]) or {}) == ("1", "0.5")
+    assert class_order(parse_labels([True, False]) or {}) == ("true", "false")
+
+
+def test_labels_may_be_renamed() -> None:
+    names = parse_labels({0: "bad", 1.0: "good", "neg": "bad"})
+    assert names is not None and class_order(names) == ("bad", "good")
+    assert {label: names[label] for label in ("0", "1", "neg", "good")} == {
+        "0": "bad",
+        "1": "good",
+        "neg": "bad",
+        "good": "good",
+    }

@@ -1,0 +1,408 @@
+"""Sources: files, folders, data sets of the hub (replaced by local ones) and of `datasets`."""
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
+
+from src.data import hub
+from src.data.source import Source
+from src.errors import UserError
+from tests.data.data_files import write, write_parquet
+
+
+def write_reviews(path: Path, *rows: str) -> str:
+    path.write_text("\n".join(["review,stars", *rows]) + "\n")
+    return str(path)
+
+
+def reviews(path: str, source_options: dict[str, Any], **options: Any) -> Source:
+    return Source(path, text="review", label="stars", **source_options, **options)
+
+
+def test_classes_come_from_the_file(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    path = write_reviews(tmp_path / "a.csv", *(f"text {i},{stars}" for i, stars in enumerate([10, 2, 1] * 5)))
+    corpus = reviews(path, source_options).read()
+    assert corpus.class_names == ("1", "2", "10")
+    assert corpus.train.labels.tolist() == [2, 1, 0] * 5
+    assert corpus.val is None and corpus.test is None
+
+
+def test_listed_classes_determine_the_order(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    path = write_reviews(tmp_path / "a.csv", "a,2", "b,1")
+    corpus = reviews(path, source_options, labels=[3, 2, 1]).read()
+    assert corpus.class_names == ("3", "2", "1")
+    assert corpus.train.labels.tolist() == [1, 2]
+    with pytest.raises(UserError, match=r"line 2: label '2' is not among the classes 1, 3.*list all classes"):
+        reviews(path, source_options, labels=[1, 3]).read()
+
+
+def test_the_same_labels_in_several_formats_are_the_same_classes(
+    tmp_path: Path, source_options: dict[str, Any]
+) -> None:
+    texts = [f"t{i}" for i in range(4)]
+    write(tmp_path / "a.csv", "text,label\nt0,0\nt1,1\nt2,0.0\nt3,1.0\n")
+    lines = (json.dumps({"text": text, "label": i % 2}) for i, text in enumerate(texts))
+    write(tmp_path / "a.jsonl", "\n".join(lines))
+    write_parquet(tmp_path / "a.parquet", text=texts, label=pa.array([0, 1, 0, 1], pa.float32()))
+    for name in ("a.csv", "a.jsonl", "a.parquet"):
+        corpus = Source(str(tmp_path / name), **source_options).read()
+        assert (corpus.class_names, corpus.train.labels.tolist()) == (("0", "1"), [0, 1, 0, 1])
+
+
+def test_splits_may_be_separate_files(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    train = write_reviews(tmp_path / "train.csv", *["a,1", "b,2"] * 4)
+    val = write_reviews(tmp_path / "val.csv", "c,2")
+    test = write_reviews(tmp_path / "test.csv", "d,1", "e,1", "f,2")
+    module = reviews(train, source_options, val_path=val, test_path=test)
+    module.setup()
+    assert module.sizes == {"train": 8, "val": 1, "test": 3}
+    assert module.texts("test", [2, 0]) == ["f", "d"]
+    other = reviews(train, source_options, val_path=test, test_path=val)
+    assert other.fingerprint() != module.fingerprint()
+    write_reviews(tmp_path / "test.csv", "d,1", "e,7")
+    with pytest.raises(UserError, match=r"test\.csv: line 3: label '7' is not among the classes 1, 2"):
+        reviews(train, source_options, test_path=test).read()
+
+
+def test_the_training_file_cannot_be_another_split(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    path = write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4)
+    with pytest.raises(UserError, match=r"data\.test_path=.*is the same file as data\.path"):
+        reviews(path, source_options, test_path=path).setup()
+    trained = reviews(path, source_options)
+    trained.setup()
+    module = reviews(path, source_options, test_path=path)
+    module.use_codec(trained.codec)  # evaluates a model, so nothing is trained on these texts
+    module.setup()
+    assert module.sizes["test"] == 8
+
+
+@pytest.mark.parametrize("option", ["path", "val_path", "test_path"])
+def test_a_missing_file_is_reported_by_the_constructor(
+    tmp_path: Path, source_options: dict[str, Any], option: str
+) -> None:
+    path = write_reviews(tmp_path / "reviews.csv", "a,1")
+    files = {"path": path, option: str(tmp_path / "review.csv")}
+    with pytest.raises(UserError, match=rf"data\.{option}=.*did you mean 'reviews\.csv'"):
+        Source(**files, **source_options)
+
+
+GAPS = 'text,label\n"two\nlines",pos\n,neg\ngood,\nbad,neg\n"  ",pos\n'
+
+
+def test_rows_without_text_or_label_are_reported_or_dropped(
+    tmp_path: Path, source_options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = str(write(tmp_path / "a.csv", GAPS))
+    with pytest.raises(UserError, match=r"lines 4, 5, 7 \(3 in all\).*data\.on_bad_rows=drop"):
+        Source(path, **source_options).read()
+    corpus = Source(path, on_bad_rows="drop", **source_options).read()
+    assert list(corpus.train.texts) == ["two\nlines", "bad"]
+    assert "dropped lines 4, 5, 7 (3 in all)" in caplog.text
+    write(tmp_path / "a.csv", "text,label\n,a\n")
+    with pytest.raises(UserError, match="no row has both"):
+        Source(path, on_bad_rows="drop", **source_options).read()
+
+
+def test_a_label_that_is_no_class_is_reported(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    path = write(tmp_path / "a.csv", f"text,label\na,1\nb,{'1' * 5000}\n")
+    with pytest.raises(UserError, match=r"line 3: the label '1{39}…' has 5,000 characters"):
+        Source(str(path), **source_options).read()
+
+
+def test_columns_are_checked_before_all_rows_are_read(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"Review;stars\na;1\n", mtime=0))
+    with pytest.raises(UserError, match=r"no column 'review' .did you mean 'Review'"):
+        reviews(str(path), source_options).require_columns()
+    path.write_bytes(gzip.compress(b"Review;stars\na;1\n", mtime=0)[:-9])
+    reviews(str(path), source_options).require_columns()  # the damage is reported when the file is read
+    write_parquet(tmp_path / "a.parquet", Review=["a"], stars=[1])
+    with pytest.raises(UserError, match=r"no column 'review' .did you mean 'Review'"):
+        reviews(str(tmp_path / "a.parquet"), source_options).require_columns()
+
+
+def test_the_delimiter_is_detected_or_set(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("review;stars\n" + "good, really;1\nbad;2\n" * 5)
+    module = reviews(str(path), source_options)
+    assert module.read().train.texts[:2] == ["good, really", "bad"]
+    path.write_text("review^stars\n" + "good^1\nbad^2\n" * 5)
+    with pytest.raises(UserError, match="no column 'review'"):
+        reviews(str(path), source_options).read()
+    module = reviews(str(path), source_options, delimiter="^")
+    assert module.read().train.texts[:2] == ["good", "bad"]
+    assert module.fingerprint() != reviews(str(path), source_options).fingerprint()
+
+
+def test_options_that_contradict_each_other_are_refused(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    path = str(write(tmp_path / "a.jsonl", '{"review": "a", "stars": 1}'))
+    with pytest.raises(ValueError, match=r"delimiter=';': only for \.csv and \.tsv files"):
+        reviews(path, source_options, delimiter=";")
+    with pytest.raises(ValueError, match=r"quotes=False: only for"):
+        reviews(path, source_options, quotes=False)
+    with pytest.raises(ValueError, match=r"text='label': is also the column of labels"):
+        Source(path, text="label", **source_options)
+    with pytest.raises(UserError, match=r"set data\.path, .*, or data\.name"):
+        Source(**source_options).read()
+
+
+def test_the_fingerprint_depends_on_content_and_format(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    path = write_reviews(tmp_path / "a.csv", "a,1", "b,2")
+    (tmp_path / "a.tsv").write_bytes(Path(path).read_bytes())
+    before = reviews(path, source_options).fingerprint()
+    assert reviews(str(tmp_path / "a.tsv"), source_options).fingerprint() != before
+    write_reviews(tmp_path / "a.csv", "a,1", "b,3")
+    assert reviews(path, source_options).fingerprint() != before
+
+
+def test_texts_are_read_once_and_then_come_from_the_cache(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    path = Path(write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4))
+    module = reviews(str(path), source_options)
+    module.setup()
+    path.unlink()
+    assert set(module.texts("train", range(module.sizes["train"]))) == {"a", "b"}
+
+
+@pytest.mark.parametrize("change", ["disappears", "changes"])
+def test_a_file_that_changes_while_it_is_read_is_not_cached(
+    tmp_path: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    path = Path(write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4))
+    original = Source._write
+
+    def write_after_change(module: Source, folder: Path) -> Any:
+        if change == "disappears":
+            path.unlink()
+        else:
+            path.write_text(path.read_text() + "c,1\n")
+        return original(module, folder)
+
+    monkeypatch.setattr(Source, "_write", write_after_change)
+    message = "a.csv: cannot be read" if change == "disappears" else "the source has changed since"
+    with pytest.raises(UserError, match=message):
+        reviews(str(path), source_options).setup()
+    assert all(path.suffix == ".lock" for path in Path(source_options["cache_dir"]).iterdir())
+
+
+@pytest.fixture
+def imdb(tmp_path: Path) -> Path:
+    """A folder with the layout of the hub, the training split in two files."""
+    for name, labels in (
+        ("train-00000-of-00002", [0] * 5),
+        ("train-00001-of-00002", [1] * 6),
+        ("test-00000-of-00001", [0, 0, 1]),
+        ("unsupervised-00000-of-00001", [-1] * 3),
+    ):
+        texts = [f"{name} {i}" for i in range(len(labels))]
+        write_parquet(tmp_path / "imdb" / "plain_text" / f"{name}.parquet", text=texts, label=labels)
+    return tmp_path / "imdb"
+
+
+NAMES = {"0": "negative", "1": "positive"}
+
+
+def test_a_folder_with_the_layout_of_the_hub_is_read(
+    imdb: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(imdb.parent)
+    corpus = Source("imdb", labels=NAMES, **source_options).read()
+    assert corpus.class_names == ("negative", "positive")
+    assert corpus.train.labels.tolist() == [0] * 5 + [1] * 6
+    assert corpus.train.texts[4:6] == ["train-00000-of-00002 4", "train-00001-of-00002 0"]
+    assert corpus.val is None
+    assert corpus.test is not None and corpus.test.labels.tolist() == [0, 0, 1]
+    with pytest.raises(UserError, match=r"data\.path=imbd: .*did you mean 'imdb'"):
+        Source("imbd", name="stanfordnlp/imdb", **source_options)
+
+
+def test_a_missing_file_of_a_split_is_reported(imdb: Path, source_options: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"has no file validation\*.*its files are plain_text"):
+        Source(str(imdb), val_split="validation", **source_options)
+
+
+def test_rows_of_a_group_are_in_one_split(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    """50 sentences of 7 phrases; each phrase names its sentence, and one is blank."""
+    lines = ["PhraseId\tSentenceId\tPhrase\tSentiment"]
+    for phrase in range(350):
+        sentence = phrase // 7
+        lines.append(f"{phrase + 1}\t{sentence + 1}\ts{sentence} p{phrase}\t{(sentence + phrase % 2) % 5}")
+    lines[100] = lines[100].rsplit("\t", 2)[0] + "\t \t2"
+    path = write(tmp_path / "train.tsv", "\n".join(lines) + "\n")
+    columns = {"text": "Phrase", "label": "Sentiment", "group": "SentenceId"}
+    module = Source(str(path), **columns, on_bad_rows="drop", **source_options)
+    module.setup()
+    sentences = {
+        split: {text.split()[0] for text in module.texts(split, range(size))} for split, size in module.sizes.items()
+    }
+    assert {split: len(names) for split, names in sentences.items()} == {"train": 35, "val": 5, "test": 10}
+    assert len(set.union(*sentences.values())) == 50
+    assert sum(module.sizes.values()) == 349
+
+
+def write_rationales(folder: Path, rationales: list[Any]) -> str:
+    """Three files of the same seven reviews."""
+    texts = [f"review {i}  is\nvery good , don't miss" for i in range(7)]
+    for name in ("train", "validation", "test"):
+        labels = ["positive", "negative"] * 3 + ["positive"]
+        write_parquet(folder / f"{name}.parquet", text=texts, label=labels, rationale=rationales)
+    return str(folder)
+
+
+RATIONALES = {"rationale": "rationale", "val_split": "validation"}
+
+
+def test_spans_of_tokens_become_spans_of_characters(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    """The second span is empty, as are 20 spans of the published test split of ERASER's movie reviews."""
+    spans = [{"start": 3, "end": 5}, {"start": 5, "end": 5}, {"start": 6, "end": 7}]
+    folder = write_rationales(tmp_path, [[], spans, [], spans[:1], [], [], []])
+    module = Source(folder, **RATIONALES, **source_options)
+    module.setup()
+    rationales = module.rationales("test", [0, 1, 3])
+    assert rationales is not None
+    (text,) = module.texts("test", [1])
+    assert [[text[start:stop] for start, stop in marks] for marks in rationales] == [
+        [],
+        ["very good", "don't"],
+        ["very good"],
+    ]
+    without = Source(folder, val_split="validation", **source_options)
+    without.setup()
+    assert without.rationales("test", [0]) is None
+
+
+@pytest.mark.parametrize("bounds", [(3, 99), (99, 100), (-2, 3), (4, 3)])
+def test_a_span_beyond_the_text_is_reported(
+    bounds: tuple[int, int], tmp_path: Path, source_options: dict[str, Any]
+) -> None:
+    folder = write_rationales(tmp_path, [[{"start": bounds[0], "end": bounds[1]}]] * 7)
+    with pytest.raises(UserError, match=r"train.parquet: row 1: the column of rationales must contain .* end ≤ 8"):
+        Source(folder, **RATIONALES, **source_options).setup()
+
+
+FEATURES = Features({"sentence": Value("string"), "label": ClassLabel(names=["neg", "pos"])})
+
+
+@pytest.fixture
+def hub_sets(unset_offline_mode: None, monkeypatch: pytest.MonkeyPatch) -> dict[str, DatasetDict]:
+    """The data sets of the hub by name."""
+    sets = {
+        "owner/named": DatasetDict(
+            {
+                "train": Dataset.from_dict({"sentence": [f"t{i}" for i in range(20)], "label": [0, 1] * 10}, FEATURES),
+                "validation": Dataset.from_dict({"sentence": ["v0", "v1"], "label": [1, 0]}, FEATURES),
+                "test": Dataset.from_dict({"sentence": ["x0", "x1"], "label": [-1, -1]}, FEATURES),
+            }
+        ),
+        "plain": DatasetDict({"train": Dataset.from_dict({"text": ["a", "b", "c"], "label": ["y", "x", "y"]})}),
+    }
+
+    def load_dataset(name: str, config: str | None) -> DatasetDict:
+        if name not in sets or config is not None:
+            raise datasets.exceptions.DatasetNotFoundError(f"{name} {config} does not exist\nand more")
+        return sets[name]
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    monkeypatch.setattr(hub, "_responds", lambda address: True)
+    return sets
+
+
+def on_hub(name: str, source_options: dict[str, Any], **options: Any) -> Source:
+    return Source(name=name, **source_options, **{"test_split": None, **options})
+
+
+@pytest.mark.usefixtures("hub_sets")
+def test_named_classes_and_splits_of_the_hub_are_used(source_options: dict[str, Any]) -> None:
+    module = on_hub("owner/named", source_options, text="sentence", val_split="validation")
+    module.setup()
+    assert module.class_names == ("neg", "pos")
+    assert module.sizes == {"train": 16, "val": 2, "test": 4}
+    assert module.texts("val", [1]) == ["v1"]
+    assert module.tokenized("val").labels.tolist() == [1, 0]
+    corpus = on_hub("owner/named", source_options, text="sentence", labels=["pos", "neg"]).read()
+    assert corpus.train.labels.tolist() == [1, 0] * 10
+    corpus = on_hub("plain", source_options).read()
+    assert (corpus.class_names, corpus.train.labels.tolist()) == (("x", "y"), [1, 0, 1])
+    with pytest.raises(UserError, match=r"owner/named \(test\): .*rows 1, 2"):  # the label -1
+        on_hub("owner/named", source_options, text="sentence", test_split="test").read()
+
+
+def test_named_classes_of_parquet_files_are_matched_by_name(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    for name, names in (("train", ["neg", "pos", "mixed"]), ("test", ["pos", "neg", "mixed"])):
+        features = Features({"text": Value("string"), "label": ClassLabel(names=names)})
+        table = pa.table({"text": ["a", "b"] * 5, "label": [0, 1] * 5}, schema=features.arrow_schema)
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    corpus = Source(str(tmp_path), **source_options).read()
+    assert corpus.class_names == ("neg", "pos", "mixed")
+    assert corpus.test is not None
+    assert (corpus.train.labels[:2].tolist(), corpus.test.labels[:2].tolist()) == ([0, 1], [1, 0])
+
+
+def test_the_fingerprint_of_a_data_set_depends_on_its_content(
+    source_options: dict[str, Any], hub_sets: dict[str, DatasetDict]
+) -> None:
+    before = on_hub("plain", source_options).fingerprint()
+    assert on_hub("plain", source_options).fingerprint() == before
+    hub_sets["plain"]["train"] = hub_sets["plain"]["train"].select([0, 1])
+    assert on_hub("plain", source_options).fingerprint() != before
+
+
+@pytest.mark.usefixtures("hub_sets")
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("plain", {"test_split": "test"}, r"no split 'test'.*only train.*data\.test_split"),
+        ("plain", {"text": "texts"}, r"plain \(train\): no column 'texts' .*'text'"),
+        ("nobody/nothing", {}, r"data\.name=nobody/nothing: cannot be loaded from the hub \(nobody/nothing None"),
+        ("plain", {"config": "other"}, "plain other does not exist"),
+        ("./folder", {}, r"is a path.*data=csv data\.path=\./folder"),
+    ],
+)
+def test_mistakes_about_the_hub_are_reported(
+    source_options: dict[str, Any], name: str, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        on_hub(name, source_options, **options).read()
+
+
+@pytest.mark.usefixtures("hub_sets")
+def test_without_a_network_the_message_recommends_a_local_copy(
+    source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "_responds", lambda address: False)
+    with pytest.raises(UserError, match=r"does not respond.*hf download owner/none.*data\.path=<folder>"):
+        on_hub("owner/none", source_options).fingerprint()
+
+
+def test_data_sets_from_python_are_sources(source_options: dict[str, Any]) -> None:
+    train = Dataset.from_dict({"text": [f"t{i}" for i in range(20)], "label": [True, False] * 10})
+    corpus = Source.of(train, **source_options).read()
+    assert corpus.class_names == ("false", "true")
+    assert corpus.train.labels.tolist() == [1, 0] * 10
+    both = DatasetDict({"train": train, "validation": train.select([3, 5])})
+    module = Source.of(both, **source_options)
+    module.setup()
+    assert module.sizes == {"train": 16, "val": 2, "test": 4}
+    assert module.texts("val", [0, 1]) == ["t3", "t5"]
+
+
+class UserSource(Source):
+    """A source that a user has written."""
+
+    def load(self) -> Mapping[str, Dataset]:
+        return {"train": Dataset.from_dict({"text": [f"t{i}" for i in range(41)], "label": np.arange(41) % 2})}
+
+
+def test_a_subclass_loads_its_own_data(source_options: dict[str, Any]) -> None:
+    module = UserSource(test_split=None, **source_options)
+    module.setup()
+    assert module.class_names == ("0", "1")
+    assert sum(module.tokenized(split).labels.sum() for split in ("train", "val", "test")) == 20

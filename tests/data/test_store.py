@@ -1,0 +1,135 @@
+"""The cache: folders that are built once, and rebuilt if they are damaged."""
+
+import errno
+import os
+import resource
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from src.data import store
+from src.data.store import ArrayFile, code_version, load_or_build
+from src.errors import UserError
+from tests.forks import server
+
+NUMBERS = np.arange(2003, dtype=np.int32)
+
+
+def build(folder: Path) -> None:
+    with ArrayFile(folder / "numbers.npy", np.int32) as file:
+        for start in range(0, len(NUMBERS), 501):
+            file.append(NUMBERS[start : start + 501])
+
+
+def refuse_build(folder: Path) -> None:
+    raise AssertionError("built again")
+
+
+def read(folder: Path) -> list[int]:
+    numbers = np.load(folder / "numbers.npy", mmap_mode="c")
+    return numbers.tolist()  # type: ignore[no-any-return]
+
+
+def test_an_entry_is_built_once_and_read_without_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "new" / "key"
+    assert load_or_build(path, read, build) == NUMBERS.tolist()
+    monkeypatch.setattr(store.filelock, "FileLock", pytest.fail)
+    assert load_or_build(path, read, refuse_build) == NUMBERS.tolist()
+
+
+def test_an_empty_array_is_mapped(tmp_path: Path) -> None:
+    with ArrayFile(tmp_path / "a.npy", np.int64):
+        pass
+    assert np.load(tmp_path / "a.npy", mmap_mode="c").tolist() == []
+
+
+@pytest.mark.parametrize("damage", ["truncated", "empty", "other", "missing", "file", "dangling"])
+def test_a_damaged_or_foreign_entry_is_rebuilt(tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "key"
+    path.mkdir()
+    build(path)
+    file = path / "numbers.npy"
+    if damage in ("file", "dangling"):
+        file.unlink()
+        path.rmdir()
+        path.touch() if damage == "file" else path.symlink_to("gone")
+    elif damage == "missing":
+        file.unlink()
+    else:
+        content = file.read_bytes()
+        file.write_bytes({"truncated": content[:-1], "empty": b"", "other": b"PK" * 99}[damage])
+    assert load_or_build(path, read, build) == NUMBERS.tolist()
+    assert "damaged" in caplog.text
+    assert load_or_build(path, read, refuse_build) == NUMBERS.tolist()
+
+
+def test_a_failed_build_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        load_or_build(tmp_path / "key", read, refuse_build)
+    assert [path.name for path in tmp_path.iterdir()] == ["key.lock"]
+    assert load_or_build(tmp_path / "key", read, build) == NUMBERS.tolist()
+
+
+def test_a_full_disk_is_reported_with_the_folder(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1009, hard))
+    try:
+        with pytest.raises(UserError, match=f"data.cache_dir={tmp_path}: .*File too large.*choose another folder"):
+            load_or_build(tmp_path / "key", read, build)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [path.name for path in tmp_path.iterdir()] == ["key.lock"]
+
+
+def test_a_file_in_place_of_the_folder_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"data\.cache_dir"):
+        load_or_build(tmp_path / "file" / "key", read, refuse_build)
+
+
+def test_an_error_about_another_file_passes_unchanged(tmp_path: Path) -> None:
+    def unreadable(folder: Path) -> None:
+        (tmp_path.parent / "gone" / "file").read_text()
+
+    with pytest.raises(FileNotFoundError, match="gone"):
+        load_or_build(tmp_path / "key", read, unreadable)
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS])
+def test_an_unwritable_folder_is_reported_before_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(store.filelock.FileLock, "acquire", refuse)
+    with pytest.raises(UserError, match=f"data.cache_dir={tmp_path}: .*{os.strerror(code)}"):
+        load_or_build(tmp_path / "key", read, refuse_build)
+
+
+def slow_job(folder: Path) -> None:
+    def slow_build(part: Path) -> None:
+        with (folder / "builds").open("a") as file:
+            file.write("x")
+        time.sleep(0.3)
+        build(part)
+
+    assert load_or_build(folder / "key", read, slow_build) == NUMBERS.tolist()
+
+
+def test_parallel_jobs_build_once(tmp_path: Path) -> None:
+    jobs = [server().Process(target=slow_job, args=(tmp_path,)) for _ in range(2)]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    assert [job.exitcode for job in jobs] == [0, 0]
+    assert (tmp_path / "builds").read_text() == "x"
+
+
+def test_the_code_version_depends_on_the_module_of_a_user() -> None:
+    assert code_version() == code_version()
+    assert code_version(Path) != code_version()
+    assert code_version(ArrayFile) == code_version()  # its module belongs to this package, and is already included
