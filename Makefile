@@ -8,10 +8,10 @@ LIBRARY := .venv/lib/$(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys
 INSTALLED := $(LIBRARY)/heed-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv train test lint types format hooks docs bench bench-gpu bench-costs bench-growth bench-memory bench-scale bench-sweep study study-report study-verify constraints clean
+.PHONY: help venv train test lint types format hooks docs bench bench-gpu bench-startup bench-accuracy study study-report study-verify constraints clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 venv: $(INSTALLED)  ## create .venv and install the pinned dependencies, if they changed
 
@@ -45,20 +45,11 @@ bench: venv  ## measure training speed on the CPU against plain PyTorch
 bench-gpu: venv  ## the same on a CUDA GPU, in bf16
 	$(RUN) -m benchmarks.speed --device=cuda $(BENCH)
 
-bench-costs: venv  ## measure evaluation, tokenizing, start and memory
-	$(RUN) -m benchmarks.costs $(BENCH)
+bench-startup: venv  ## measure the time to the first training step, and memory
+	$(RUN) -m benchmarks.startup $(BENCH)
 
-bench-growth: venv  ## measure and draw how cost grows with length and number of texts
-	$(RUN) -m benchmarks.growth --out=docs/pictures $(BENCH)
-
-bench-memory: venv  ## measure and draw resident memory over five epochs
-	$(RUN) -m benchmarks.resident --out=docs/pictures $(BENCH)
-
-bench-scale: venv  ## measure memory and speed on millions of texts
-	$(RUN) -m benchmarks.scale $(BENCH)
-
-bench-sweep: venv  ## measure a sweep against separate processes, and its memory
-	$(RUN) -m benchmarks.sweep $(BENCH)
+bench-accuracy: venv  ## measure test accuracy by seconds of training, also of fastText
+	$(RUN) -m benchmarks.time_to_accuracy $(BENCH)
 
 # make study STUDY="--path imdb=<folder> --path rotten_tomatoes=<train.tsv>"; --quick tries it on 60 texts.
 study: venv  ## run the sweeps of the study that are not released yet; prints the time that they take first

@@ -1,8 +1,9 @@
-"""The command lines of the benchmarks: common options, tables and files."""
+"""The command lines of the benchmarks: common options, trainings, tables and files."""
 
 import argparse
 import json
 import platform
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from rich.table import Table
 from benchmarks.reviews import overrides
 from src.errors import UserError
 
+ROOT = Path(__file__).resolve().parents[1]
 OUT = Path("outputs/benchmarks")
 
 
@@ -23,7 +25,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     """Return a parser with the options that all benchmarks share; `add_data` adds the options of the data."""
     result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     result.add_argument("--quick", action="store_true", help="smoke test: small sizes and few repeats")
-    result.add_argument("--out", type=Path, default=OUT, help=f"folder for records and charts ({OUT})")
+    result.add_argument("--out", type=Path, default=OUT, help=f"folder for records ({OUT})")
     return result
 
 
@@ -32,22 +34,6 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--data-path", type=Path, help="folder with IMDb's parquet files")
     source.add_argument("--hub", action="store_true", help="download IMDb from the hub (default: made-up reviews)")
-
-
-def add_turns(parser: argparse.ArgumentParser, help: str = "seconds of one measurement") -> None:
-    """Add the options for the duration and number of measurements; `parse_turns` parses these options."""
-    parser.add_argument("--seconds", type=float, default=4.0, help=help)
-    parser.add_argument("--repeats", type=int, default=5, help="measurements of each implementation, in turn")
-
-
-def parse_turns(parser: argparse.ArgumentParser, arguments: list[str] | None, quick_repeats: int) -> argparse.Namespace:
-    """Parse the arguments (None: those of the process); --quick sets half a second and `quick_repeats` repeats."""
-    options = parser.parse_args(arguments)
-    if options.quick:
-        options.seconds, options.repeats = 0.5, quick_repeats
-    if options.seconds <= 0 or options.repeats < 1:
-        parser.error("--seconds and --repeats must be above 0")
-    return options
 
 
 def reviews(options: argparse.Namespace, folder: Path, train: int, test: int) -> list[str]:
@@ -73,6 +59,18 @@ def add_names(
         return selection
 
     parser.add_argument(option, type=read, default=list(default or known), help=", ".join(known))
+
+
+def train(*arguments: str) -> None:
+    """Run `python -m src.train` in a process of its own.
+
+    Raises:
+        UserError: if the training failed.
+    """
+    line = [sys.executable, "-m", "src.train", *arguments]
+    process = subprocess.run(line, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    if process.returncode:
+        raise UserError(f"python -m src.train failed:\n{process.stderr.strip()}")
 
 
 def new_record(options: argparse.Namespace, device: str = "cpu") -> dict[str, Any]:

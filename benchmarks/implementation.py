@@ -1,112 +1,67 @@
-"""A process that trains one implementation, so that its memory use does not affect the other implementations.
+"""A process that trains one implementation, so that its memory use does not affect the other implementations."""
 
-The process of Heed can also train the bare loop over Heed's model, so that both share the layout of the heap. A job
-contains `work` (the name of a workload), `implementation` (a name), `overrides`, `folder`, `device`, `bf16`, and `rows`
-(a file with the reviews for a plain loop).
-"""
-
-import json
-import os
-import signal
-import subprocess
-import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-import torch
-from torch.utils.data import TensorDataset
+from torch import Tensor
 
-from benchmarks import memory
-from benchmarks.baselines import train
+from benchmarks.baselines import Loop
 from benchmarks.measure import Reader, evenly
-from benchmarks.workloads import BARE, HEED, WORKLOADS
 from src.kernels.malloc import reuse_freed_memory
 
 
-class ImplementationProcess:
-    """A process that trains an implementation; the constructor starts it, and the end of the context ends it."""
+class Job(NamedTuple):
+    """What a process trains, on which reviews.
 
-    def __init__(self, job: dict[str, Any]) -> None:
-        line = [sys.executable, "-m", "benchmarks.implementation"]
-        self._process = subprocess.Popen(
-            line, cwd=memory.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        self._send(job)
+    Args:
+        loop: a plain loop; None: Heed.
+        overrides: Heed's configuration.
+        texts: token ids of each review of the plain loop.
+    """
 
-    def ready(self) -> None:
-        """Wait until the process is ready to train."""
-        self._receive()
-
-    def read(self, name: str, reviews: int) -> float:
-        """Train the implementation `name` on about `reviews` reviews, and return the reviews per second."""
-        self._send([name, reviews])
-        return self._receive()
-
-    def used(self) -> dict[str, Any]:
-        """End the process, and return its `memory.used()` with `on_device`, the peak MB on the GPU (None on a CPU)."""
-        self._send(None)
-        return self._receive()
-
-    def __enter__(self) -> "ImplementationProcess":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-    def _send(self, message: Any) -> None:
-        assert self._process.stdin is not None
-        print(json.dumps(message), file=self._process.stdin)
-
-    def _receive(self) -> Any:
-        """Receive a message.
-
-        Raises:
-            subprocess.CalledProcessError: if the process failed; the cause is on standard error.
-        """
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise subprocess.CalledProcessError(self._process.wait(), self._process.args)
-        return json.loads(line)
+    loop: Loop | None
+    overrides: list[str]
+    folder: Path
+    device: str
+    bf16: bool
+    texts: list[Tensor]
+    labels: Tensor
+    vocabulary: int
 
 
-def readers(job: dict[str, Any]) -> dict[str, Reader]:
-    """Return the training functions of this process by the name of the implementation."""
-    name, device = job["implementation"], job["device"]
-    if name in (HEED, BARE):
+def start(job: Job) -> ProcessPoolExecutor:
+    """Start a process that trains the implementation of a job; `train` runs in it."""
+    return ProcessPoolExecutor(1, get_context("spawn"), initializer=_prepare, initargs=(job,))
+
+
+def train(reviews: int) -> float:
+    """Train the process's implementation on about `reviews` reviews, and return the reviews per second."""
+    return _reader(reviews)
+
+
+def create_reader(job: Job) -> Reader:
+    """Return the function that trains the implementation of a job."""
+    if job.loop is None:
         reuse_freed_memory()
-        # imported here, because it allocates tensors, and plain loops do not need it
-        from benchmarks.heed import HeedRunner
+        from benchmarks.heed import HeedRunner  # imported here, because it allocates torch's first tensors
 
-        heed = HeedRunner(job["overrides"], Path(job["folder"]), device)
-        return {HEED: heed.train, BARE: heed.train_bare}
-    plain = WORKLOADS[job["work"]].plain[name]
-    dataset = torch.load(job["rows"], weights_only=True)
-    columns = dataset["columns"]
-    by_length = columns[1].argsort().numpy()
-    model = plain.model(dataset["vocabulary"]).to(device)
+        return HeedRunner(job.overrides, job.folder, job.device).train
+    loop, model = job.loop, job.loop.model(job.vocabulary).to(job.device)
+    ranked = sorted(range(len(job.texts)), key=lambda row: len(job.texts[row]))
 
     def read(reviews: int) -> float:
-        rows = evenly(by_length, reviews)
-        return train(model, plain.loss, TensorDataset(*(column[rows] for column in columns)), device, job["bf16"])
+        rows = evenly(ranked, reviews)
+        batches = loop.batches([job.texts[row] for row in rows], job.labels[rows])
+        return loop.train(model, batches, job.device, job.bf16)
 
-    return {name: read}
-
-
-def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C: the measuring process ends this process
-    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
-    sys.stdout = sys.stderr  # so that no library prints into the replies
-    messages = map(json.loads, sys.stdin)
-    job = next(messages)
-    by_name = readers(job)
-    print(json.dumps("ready"), file=replies)
-    for name, reviews in iter(messages.__next__, None):
-        print(json.dumps(by_name[name](reviews)), file=replies)
-    on_device = torch.cuda.max_memory_allocated() / 2**20 if job["device"] == "cuda" else None
-    print(json.dumps({**memory.used(), "on_device": on_device}), file=replies)
+    return read
 
 
-if __name__ == "__main__":
-    main()
+def _prepare(job: Job) -> None:
+    global _reader
+    _reader = create_reader(job)
+
+
+_reader: Reader

@@ -2,14 +2,14 @@
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
-import numpy as np
 from rich.console import Console
 from rich.progress import track
 
 MIN_REVIEWS = 64  # minimum number of reviews in a measurement: two batches
 
+Item = TypeVar("Item")
 Reader = Callable[[int], float]  # processes about this number of reviews, and returns the reviews per second
 
 
@@ -60,11 +60,10 @@ def reviews_for(read: Reader, seconds: float) -> int:
     return max(MIN_REVIEWS, round(seconds * speed))
 
 
-def evenly(ranked: Any, count: int) -> Any:
+def evenly(ranked: Sequence[Item], count: int) -> list[Item]:
     """Return `count` items (at least one) at equal distances, with half a distance at both ends; at most all items."""
     count = min(max(1, count), len(ranked))
-    rows = ((np.arange(count) + 0.5) * len(ranked) / count).astype(int)
-    return ranked[rows] if isinstance(ranked, np.ndarray) else [ranked[i] for i in rows]
+    return [ranked[int((number + 0.5) * len(ranked) / count)] for number in range(count)]
 
 
 def ratios(speeds: Sequence[float], others: Sequence[float]) -> list[float]:

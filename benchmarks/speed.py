@@ -1,33 +1,75 @@
 """Training speed of Heed and of plain PyTorch: `python -m benchmarks.speed [--bf16] [--device=cuda]`.
 
-Each workload is a model that Heed trains with its data module and Trainer, and that a plain PyTorch loop trains; the
-BiLSTM is also trained by a bare loop over Heed's model and batches. The implementations train in turn, each in its own
-process; only the bare loop shares the process of Heed. On a GPU, and with --bf16, all implementations use bf16.
+Each workload is a model that Heed trains with its data module and Trainer, and that two plain PyTorch loops train (see
+benchmarks/baselines.py): a competent loop, and one that pads all texts to a fixed length. The implementations train in
+turn, each in its own process. On a GPU, and with --bf16, all implementations use bf16.
 """
 
 import argparse
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from rich.console import Console
 from rich.table import Table
+from torch import nn
 
-from benchmarks import command, memory
-from benchmarks.baselines import padded
-from benchmarks.charts import draw_speed
-from benchmarks.heed import HeedRunner
-from benchmarks.implementation import ImplementationProcess
-from benchmarks.measure import Spread, in_turn, ratios
-from benchmarks.workloads import BARE, HEED, WORKLOADS
+from benchmarks import command, implementation
+from benchmarks.baselines import (
+    Loop,
+    PaddedRecurrentModel,
+    PaddedSelfAttentionModel,
+    RecurrentModel,
+    SelfAttentionModel,
+)
+from benchmarks.measure import Reader, Spread, in_turn, ratios
 from src.errors import UserError
-from src.reports.figures.style import save_figure
 
 TRAIN, TEST = 16_000, 100  # numbers of made-up reviews; enough for batches of similar lengths, as on IMDb
-PLAIN_REVIEWS = 1600  # maximum number of reviews of a plain loop
-MEMORY_REVIEWS = 320  # reviews of the training whose memory is measured
+PLAIN_REVIEWS = 16_000  # maximum number of reviews of a plain loop
+HEED, COMPETENT = "Heed", "competent loop"
+
+
+class Workload(NamedTuple):
+    """A model that Heed and plain loops train."""
+
+    title: str
+    overrides: tuple[str, ...]
+    loops: tuple[Loop, ...]
+
+
+def _recurrent(encoder: str, title: str, cell: type[nn.RNNBase], bidirectional: bool) -> Workload:
+    """Return the workload of a model of the twenty-model report."""
+    overrides = ("experiment=twenty_variants", f"model/encoder={encoder}", "model/attention=luong_general")
+    loops = (
+        Loop(COMPETENT, partial(RecurrentModel, cell=cell, bidirectional=bidirectional), None),
+        Loop("padded to 500", partial(PaddedRecurrentModel, cell=cell, bidirectional=bidirectional), 500),
+    )
+    return Workload(f"{title} + Luong general", overrides, loops)
+
+
+def _self_attention(length: int) -> Workload:
+    """Return the workload of the full self-attention report with texts of at most `length` tokens."""
+    loops = (
+        Loop(COMPETENT, SelfAttentionModel, None),
+        Loop(f"padded to {length}", PaddedSelfAttentionModel, length),
+    )
+    overrides = ("experiment=full_self_attention", f"data.max_length={length}")
+    return Workload(f"full self-attention, {length} tokens", overrides, loops)
+
+
+WORKLOADS = {
+    "bilstm": _recurrent("bilstm", "BiLSTM", nn.LSTM, True),
+    "lstm": _recurrent("lstm", "LSTM", nn.LSTM, False),
+    "birnn": _recurrent("birnn", "BiRNN", nn.RNN, True),
+    "rnn": _recurrent("rnn", "RNN", nn.RNN, False),
+    "bigru": _recurrent("bigru", "BiGRU", nn.GRU, True),
+    "gru": _recurrent("gru", "GRU", nn.GRU, False),
+    "self_attention_256": _self_attention(256),
+    "self_attention_500": _self_attention(500),
+}
 
 
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
@@ -38,89 +80,62 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         "--bf16", action="store_true", help="train in bf16 on the CPU; on a GPU, training is always in bf16"
     )
     command.add_names(parser, "--works", list(WORKLOADS))
-    command.add_turns(parser)
-    options = command.parse_turns(parser, arguments, quick_repeats=3)
+    parser.add_argument("--seconds", type=float, default=4.0, help="seconds of one measurement")
+    parser.add_argument("--repeats", type=int, default=5, help="measurements of each implementation, in turn")
+    options = parser.parse_args(arguments)
+    if options.quick:
+        options.seconds, options.repeats = 0.5, 3
+    if options.seconds <= 0 or options.repeats < 1:
+        parser.error("--seconds and --repeats must be above 0")
     options.bf16 = options.bf16 or options.device == "cuda"
     return options
 
 
-def jobs(
-    name: str, overrides: list[str], folder: Path, options: argparse.Namespace, count: int
-) -> dict[str, dict[str, Any]]:
-    """Return the job of each implementation, Heed first; plain loops train on `count` reviews, all padded alike."""
+def jobs(workload: Workload, overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the job of each implementation, Heed first."""
+    from benchmarks.heed import HeedRunner  # its imports take seconds
+
     heed = HeedRunner(overrides, folder, options.device)  # fills the token cache for all implementations
-    common = {
-        "work": name,
-        "overrides": overrides,
-        "folder": str(folder),
-        "device": options.device,
-        "bf16": options.bf16,
-    }
-    result = {}
-    for number, implementation in enumerate(WORKLOADS[name].implementations):
-        rows = folder / f"rows{number}.pt"
-        if plain := WORKLOADS[name].plain.get(implementation):
-            dataset, vocabulary = padded(*heed.texts(count), plain.length)
-            torch.save({"columns": dataset.tensors, "vocabulary": vocabulary}, rows)
-        result[implementation] = {**common, "implementation": implementation, "rows": str(rows)}
-    return result
+    texts, labels = heed.texts(PLAIN_REVIEWS)
+    job = implementation.Job(
+        None, overrides, folder, options.device, options.bf16, texts, labels, len(heed.data.codec.tokenizer.vocabulary)
+    )
+    return {HEED: job._replace(texts=[]), **{loop.name: job._replace(loop=loop) for loop in workload.loops}}
 
 
-def speeds(name: str, jobs: dict[str, dict[str, Any]], options: argparse.Namespace) -> dict[str, list[float]]:
+def speeds(jobs: dict[str, Any], title: str, options: argparse.Namespace) -> dict[str, list[float]]:
     """Measure the reviews per second of each implementation, in turn."""
     with ExitStack() as stack:
-        processes = {key: stack.enter_context(ImplementationProcess(job)) for key, job in jobs.items() if key != BARE}
-        for process in processes.values():
-            process.ready()
-        readers = {key: partial(processes.get(key, processes[HEED]).read, key) for key in jobs}
-        return in_turn(readers, options.seconds, options.repeats, WORKLOADS[name].title)
+        processes = {name: stack.enter_context(implementation.start(job)) for name, job in jobs.items()}
 
+        def reader(name: str) -> Reader:
+            return lambda reviews: processes[name].submit(implementation.train, reviews).result()
 
-def peaks(jobs: dict[str, dict[str, Any]], device: str) -> dict[str, float | None]:
-    """Measure the peak MB of each implementation over MEMORY_REVIEWS reviews: on the GPU, or above the imports."""
-    result: dict[str, float | None] = {}
-    for implementation, job in jobs.items():
-        with ImplementationProcess(job) as process:
-            process.ready()
-            process.read(implementation, MEMORY_REVIEWS)
-            used = process.used()
-        result[implementation] = used["on_device"] if device == "cuda" else memory.above_imports(used)
-    return result
+        return in_turn({name: reader(name) for name in jobs}, options.seconds, options.repeats, title)
 
 
 def measure_workload(name: str, options: argparse.Namespace, data: list[str], folder: Path) -> dict[str, Any]:
-    """Return the record of a workload: speed, peak memory and relative speed of Heed for each implementation."""
+    """Return the record of a workload: for each implementation, its speed and Heed's speed relative to it."""
     workload = WORKLOADS[name]
     overrides = [*workload.overrides, *data, f"trainer.precision={'bf16-mixed' if options.bf16 else '32-true'}"]
-    by_name = speeds(name, jobs(name, overrides, folder, options, PLAIN_REVIEWS), options)
-    limited = [*overrides, f"data.limit={MEMORY_REVIEWS}"]
-    peak = {} if options.quick else peaks(jobs(name, limited, folder, options, MEMORY_REVIEWS), options.device)
-    return {
-        "work": name,
-        "title": workload.title,
-        "implementations": [
-            {
-                "name": key,
-                "reviews_per_second": by_name[key],
-                "ratio": None if key == HEED else ratios(by_name[HEED], by_name[key]),
-                "peak_mb": peak.get(key),
-            }
-            for key in workload.implementations
-        ],
-    }
+    by_name = speeds(jobs(workload, overrides, folder, options), workload.title, options)
+    rows = [
+        {"name": key, "reviews_per_second": values, "ratio": ratios(by_name[HEED], values) if key != HEED else None}
+        for key, values in by_name.items()
+    ]
+    return {"work": name, "title": workload.title, "implementations": rows}
 
 
 def table(record: dict[str, Any]) -> Table:
     """Return a table of medians and ranges."""
     title = "Training in bf16" if record["bf16"] else "Training"
-    result = command.table(title, record, ("", "reviews/s", "speed of Heed, ×", "MB"))
+    result = command.table(title, record, ("", "reviews/s", "speed of Heed, ×"))
     for workload in record["works"]:
         result.add_section()
         result.add_row(f"[bold]{workload['title']}")
         for row in workload["implementations"]:
             ratio = Spread.of(row["ratio"]).format(2) if row["ratio"] else ""
-            peak = "" if row["peak_mb"] is None else f"{row['peak_mb']:,.0f}"
-            result.add_row(row["name"], Spread.of(row["reviews_per_second"]).format(0), ratio, peak)
+            result.add_row(row["name"], Spread.of(row["reviews_per_second"]).format(0), ratio)
     return result
 
 
@@ -134,8 +149,6 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
         record["works"].append(measure_workload(name, options, data, folder))
         command.write(options.out, "speed", record)  # after each workload, because the next one may be interrupted
     Console().print(table(record))
-    save_figure(draw_speed(record), options.out / "speed.png")
-    print(f"Written to {options.out}: speed.json, speed.png")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ smoke tests only.
 import argparse
 import importlib
 import importlib.util
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -19,14 +20,12 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import command
-from benchmarks.baselines import words
-from benchmarks.charts import draw_accuracy
-from benchmarks.heed import HeedRunner
+from benchmarks.heed import configuration
 from benchmarks.measure import Spread
-from benchmarks.training import start_training, wait
+from src import build
 from src.cli.entry import CONF
+from src.data.datamodule import TextDataModule
 from src.errors import UserError
-from src.reports.figures.style import save_figure
 from src.run_result import RunResult
 
 FASTTEXT = {"wordNgrams": 2, "dim": 10, "lr": 0.25}  # as in the sentiment experiments of its paper, section 3.1
@@ -56,7 +55,12 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",")]
 
 
-def fasttext_rows(heed: HeedRunner, folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def words(text: str) -> list[str]:
+    """Split a text into words and punctuation marks in lower case."""
+    return re.findall(r"\w+|[^\w\s]", text.lower().replace("<br />", " "))
+
+
+def fasttext_rows(data: TextDataModule, folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Yield a row for each training of fastText on Heed's training reviews; no rows if fastText is not installed."""
     if importlib.util.find_spec("fasttext") is None:
         print("fastText is not installed and is omitted; to include it: pip install fasttext-wheel", file=sys.stderr)
@@ -65,8 +69,8 @@ def fasttext_rows(heed: HeedRunner, folder: Path, options: argparse.Namespace) -
     files = {split: folder / f"{split}.txt" for split in ("train", "test")}
     for split, path in files.items():
         # shuffled here, because fastText does not shuffle
-        rows = torch.randperm(heed.data.sizes[split], generator=torch.Generator().manual_seed(0))
-        texts, labels = heed.data.texts(split, rows), heed.data.tokenized(split).labels[rows]
+        rows = torch.randperm(data.sizes[split], generator=torch.Generator().manual_seed(0))
+        texts, labels = data.texts(split, rows), data.tokenized(split).labels[rows]
         lines = (f"__label__{label} {' '.join(words(text))}\n" for label, text in zip(labels, texts, strict=True))
         path.write_text("".join(lines), encoding="utf-8")
     threads = torch.get_num_threads()
@@ -87,7 +91,7 @@ def heed_rows(data: list[str], folder: Path, options: argparse.Namespace) -> Ite
         for seed in options.seeds:
             run = folder / f"{preset}_{seed}"
             own = [f"experiment={preset}", f"seed={seed}", f"hydra.run.dir='{run}'"]
-            wait(start_training([*own, *data, "logger=csv", "callbacks=checkpoints"]))
+            command.train(*own, *data, "logger=csv", "callbacks=checkpoints")
             result = RunResult.load(run)
             accuracy, seconds = result.score("test/acc"), result.seconds.fit
             yield {"name": f"Heed {preset}", "seed": seed, "seconds": seconds, "accuracy": accuracy}
@@ -128,16 +132,14 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
     reviews = 500 if options.quick else 25_000
     data = [*command.reviews(options, folder, reviews, reviews), *(["data.limit=500"] if options.quick else [])]
     record: dict[str, Any] = {**command.new_record(options), "target": options.target, "rows": []}
-    heed = HeedRunner(data, folder)
-    for rows in (heed_rows(data, folder, options), fasttext_rows(heed, folder, options)):
+    module = build.datamodule(configuration(data, folder, "cpu"))
+    for rows in (heed_rows(data, folder, options), fasttext_rows(module, folder, options)):
         for row in rows:
             record["rows"].append(row)
             command.write(options.out, "time_to_accuracy", record)
     if not record["rows"]:
         raise UserError("there is nothing to train: install fasttext-wheel, or select an experiment with --presets=…")
     Console().print(table(record))
-    save_figure(draw_accuracy(record), options.out / "time_to_accuracy.png")
-    print(f"Written to {options.out}: time_to_accuracy.json, time_to_accuracy.png")
 
 
 if __name__ == "__main__":

@@ -1,79 +1,81 @@
-"""The models of the baselines, compared with reference models."""
+"""The competent loop trains the same model as Heed; the padded loop trains that of the source documents."""
 
-import math
+from pathlib import Path
 
 import pytest
 import torch
-from torch import nn
+from torch.nn import functional as F
 
+from benchmarks import baselines, reviews
 from benchmarks.baselines import (
-    FullAttentionModel,
-    PackedReportModel,
-    ReportModel,
-    SoftmaxSelfAttention,
-    padded,
-    train,
+    Loop,
+    PaddedRecurrentModel,
+    PaddedSelfAttentionModel,
+    RecurrentModel,
+    SelfAttentionModel,
+    loss,
 )
+from benchmarks.heed import HeedRunner
+from benchmarks.speed import WORKLOADS
 
-TEXTS = ["A good film, good!", "bad<br />bad", "so so so so so so so so"]
-
-
-def test_texts_are_padded_to_one_length() -> None:
-    dataset, size = padded(TEXTS, torch.tensor([1, 0, 0]), 7, size=5)
-    rows, lengths, labels = dataset.tensors
-    assert size == 5
-    assert lengths.tolist() == [6, 2, 7]
-    assert labels.tolist() == [1, 0, 0]
-    assert rows[1].tolist() == [4, 4, 0, 0, 0, 0, 0]  # so, good and bad are the three most frequent words
-    assert rows[0].tolist() == [1, 3, 1, 1, 3, 1, 0]
-    assert rows[2].tolist() == [2] * 7
+TOKENS = torch.tensor([[2, 3, 4, 0, 0, 0, 0], [5, 6, 7, 8, 9, 0, 0], [9, 3, 0, 0, 0, 0, 0]])
+LABELS = torch.tensor([1, 0, 1])
 
 
-@pytest.mark.parametrize("cell", [nn.RNN, nn.LSTM, nn.GRU])
-@pytest.mark.parametrize("bidirectional", [False, True])
-def test_packed_texts_equal_single_texts(cell: type[nn.RNNBase], bidirectional: bool) -> None:
-    torch.manual_seed(0)
-    packed = PackedReportModel(11, cell, bidirectional).eval()
-    single = ReportModel(11, cell, bidirectional).eval()
-    single.load_state_dict(packed.state_dict())
-    tokens = torch.tensor([[2, 3, 4, 0, 0, 0, 0], [5, 6, 7, 8, 9, 0, 0]])
-    lengths = torch.tensor([3, 5])
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_the_competent_loop_computes_the_loss_of_heed(name: str, tmp_path: Path) -> None:
+    workload = WORKLOADS[name]
+    data = reviews.overrides(None, False, tmp_path, 83, 11)
+    heed = HeedRunner([*workload.overrides, "data=imdb", *data], tmp_path)
+    model = heed.module.model.double().eval()
+    plain = workload.loops[0].model(len(heed.data.vocabulary)).double().eval()
     with torch.no_grad():
-        expected = [single(row[None, :length], None) for row, length in zip(tokens, lengths, strict=True)]
-        torch.testing.assert_close(packed(tokens, lengths), torch.cat(expected))
-        assert not torch.allclose(single(tokens, lengths), torch.cat(expected))  # the model of (a) depends on padding
+        for ours, theirs in zip(plain.parameters(), model.parameters(), strict=True):
+            assert ours.shape == theirs.shape
+            ours.copy_(theirs)
+        expected = model(TOKENS, TOKENS != 0)
+        logits = plain(TOKENS)
+        torch.testing.assert_close(logits, expected.reshape(logits.shape), atol=1e-12, rtol=0)
+        classes = expected if expected.shape[1] == 2 else torch.cat([torch.zeros_like(expected), expected], 1)
+        torch.testing.assert_close(loss(logits, LABELS), F.cross_entropy(classes, LABELS), atol=1e-12, rtol=0)
+        assert loss(logits, LABELS).item() == pytest.approx(heed.module.loss(expected, LABELS).item(), rel=1e-6)
 
 
-def test_softmax_attention_equals_multi_head_attention() -> None:
+def test_the_padded_models_equal_the_competent_ones_on_texts_without_padding() -> None:
     torch.manual_seed(0)
-    plain, reference = SoftmaxSelfAttention(6, 3, 0.0), nn.MultiheadAttention(6, 3, batch_first=True)
-    projections = (plain.query, plain.key, plain.value)
-    with torch.no_grad():
-        reference.in_proj_weight.copy_(torch.cat([projection.weight for projection in projections]))
-        reference.in_proj_bias.copy_(torch.cat([projection.bias for projection in projections]))
-    reference.out_proj.load_state_dict(plain.output.state_dict())
-    states = torch.randn(2, 5, 6)
-    torch.testing.assert_close(plain(states), reference(states, states, states)[0])
+    tokens = torch.tensor([[2, 3, 4, 7, 5], [5, 6, 7, 8, 9]])
+    competent, padded = RecurrentModel(11).eval(), PaddedRecurrentModel(11).eval()
+    attention, stored = SelfAttentionModel(11, 6, 3).eval(), PaddedSelfAttentionModel(11, 6, 3).eval()
+    for model, other in ((competent, padded), (attention, stored)):
+        with torch.no_grad():
+            for ours, theirs in zip(other.parameters(), model.parameters(), strict=True):
+                ours.copy_(theirs)
+            if model is competent:  # one orders the matrix of the scores as qᵀ W h, the other as q · (W h)
+                torch.testing.assert_close(other(tokens), model(tokens))
+                assert not torch.allclose(other(F.pad(tokens, (0, 3))), model(tokens))
+            else:
+                torch.testing.assert_close(other(tokens), model(tokens))
+
+
+def test_competent_batches_have_similar_lengths_and_padded_batches_one_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baselines, "BATCH", 2)
+    texts = [torch.full((length,), length) for length in (5, 1, 3, 5, 1, 3)]
+    labels = torch.tensor([5, 1, 3, 5, 1, 3])
+    similar = list(Loop("", RecurrentModel, None).batches(texts, labels))
+    assert sorted(tokens.shape[1] for tokens, _ in similar) == [1, 3, 5]
+    padded = list(Loop("", RecurrentModel, 7).batches(texts, labels))
+    assert [tokens.shape for tokens, _ in padded] == [(2, 7)] * 3
+    for tokens, own_labels in (*similar, *padded):
+        assert (tokens != 0).sum(1).tolist() == tokens[:, 0].tolist() == own_labels.tolist()
 
 
 @pytest.mark.parametrize("bf16", [False, True])
-@pytest.mark.parametrize(
-    ("model", "loss"),
-    [
-        (lambda size: ReportModel(size, nn.RNN, False), nn.BCEWithLogitsLoss()),
-        (PackedReportModel, nn.BCEWithLogitsLoss()),
-        (lambda size: FullAttentionModel(size, size=8, heads=2), nn.CrossEntropyLoss()),
-    ],
-)
-def test_a_plain_loop_trains_every_parameter(model, loss, bf16) -> None:  # type: ignore[no-untyped-def]
-    dataset, size = padded(TEXTS, torch.tensor([1, 0, 0]), 7)
-    module = model(size)
-    before = {name: parameter.clone() for name, parameter in module.named_parameters()}
-    autocast = []
-    module.register_forward_hook(lambda *_: autocast.append(torch.is_autocast_enabled("cpu")))
-    speed = train(module, loss, dataset, bf16=bf16)
-    assert set(autocast) == {bf16}
-    assert speed > 0 and math.isfinite(speed)
-    for name, parameter in module.named_parameters():
-        if not name.endswith("key.bias"):  # adds a constant to the scores of a query, which softmax ignores
-            assert not torch.equal(parameter, before[name]), name
+@pytest.mark.parametrize("name", ["rnn", "self_attention_256"])
+def test_each_loop_trains_every_parameter(name: str, bf16: bool) -> None:
+    texts = [torch.tensor([2, 3, 4]), torch.tensor([5, 6]), torch.tensor([7, 8, 9, 2])]
+    for loop in WORKLOADS[name].loops:
+        model = loop.model(11)
+        before = {key: parameter.clone() for key, parameter in model.named_parameters()}
+        assert loop.train(model, loop.batches(texts, LABELS), bf16=bf16) > 0
+        for key, parameter in model.named_parameters():
+            assert not torch.equal(parameter, before[key]), key

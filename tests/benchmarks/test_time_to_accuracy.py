@@ -41,7 +41,6 @@ def test_fasttext_trains_on_the_same_reviews(tmp_path: Path, monkeypatch: pytest
     assert heed["name"] == "Heed"
     assert [row["name"] for row in fasttext] == ["fastText bigrams, 2 epochs", "fastText tuned, 7 epochs"]
     assert all(row["seconds"] > 0 and 0 <= row["accuracy"] <= 1 for row in fasttext)
-    assert (tmp_path / "time_to_accuracy.png").stat().st_size > 10_000
 
 
 def test_fasttext_is_omitted_if_it_is_not_installed(
