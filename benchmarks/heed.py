@@ -51,7 +51,9 @@ class HeedRunner:
         self.cfg = configuration(overrides, folder, device)
         self.data = build.datamodule(self.cfg)
         config: Any = OmegaConf.to_container(self.cfg, resolve=True)
-        self.module = build.module(self.cfg, Card(config, self.data.codec, self.data.class_counts))
+        self.module = build.module(
+            self.cfg, Card(config=config, codec=self.data.codec, class_counts=self.data.class_counts)
+        )
         loader = self.data.train_dataloader()
         assert isinstance(loader, ShuffledBatches)
         self.builder, self.plan = loader.builder, loader.order(0)

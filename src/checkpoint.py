@@ -1,68 +1,76 @@
-"""The content of a checkpoint, and its validation when it is read."""
+"""A checkpoint: its card (all that a model needs besides its weights), and how the file is read, whoever wrote it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from omegaconf import DictConfig, OmegaConf
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    JsonValue,
+    NonNegativeInt,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
 
-from src.config.keys import MODEL_COMPONENTS
 from src.config.quoting import escape_all_references
 from src.data.codec import Codec
 from src.errors import UserError
-from src.files.plain import require, require_plain
-from src.files.tensors import read_tensors, require_dense
+from src.files import first_mistake, require_checksums
 
-CONFIG = {"model": dict.fromkeys(MODEL_COMPONENTS, dict), "loss": dict, "data": dict, "choices?": {str: str}}
-CARD = {"config": CONFIG, "codec": dict, "class_counts": [int], "fingerprint?": str}
+Node = dict[str, JsonValue]
+REMEDY = "use another checkpoint, or train again"
 
 
-@dataclass(frozen=True)
-class Card:
-    """The metadata of a checkpoint; with them, the weights can be used without other files.
+class Configuration(BaseModel):
+    """The nodes of a configuration without which a model cannot be used."""
+
+    model: dict[str, Node]
+    loss: Node
+    data: Node
+    choices: dict[str, str] = {}
+
+
+def _codec(value: Any) -> Codec:
+    return value if isinstance(value, Codec) else Codec.from_dict(value)
+
+
+class Card(BaseModel):
+    """The metadata of a checkpoint, stored as JSON; with them, the weights can be used without other files.
 
     Args:
         config: the resolved configuration.
         class_counts: number of training texts of each class.
-        fingerprint: fingerprint of the data; empty if an earlier version of Heed wrote the checkpoint.
+        fingerprint: fingerprint of the data.
     """
 
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
+
     config: dict[str, Any]
-    codec: Codec
-    class_counts: list[int]
+    codec: Annotated[Codec, PlainValidator(_codec), PlainSerializer(Codec.to_dict)]
+    class_counts: list[NonNegativeInt]
     fingerprint: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Convert to plain containers, so that torch loads the checkpoint with `weights_only=True`."""
-        return {
-            "config": self.config,
-            "codec": self.codec.to_dict(),
-            "class_counts": self.class_counts,
-            "fingerprint": self.fingerprint,
-        }
+    @model_validator(mode="after")
+    def _is_complete(self) -> "Card":
+        Configuration.model_validate(self.config)
+        if len(self.class_counts) != len(self.codec.class_names):
+            raise ValueError(f"class_counts: expects {len(self.codec.class_names)} numbers, one for each class")
+        return self
 
     def with_options(self, options: Mapping[str, Mapping[str, Any]]) -> "Card":
         """Return a copy in which `options`, by component and option name, replace options of the model."""
         model = {name: {**node, **options.get(name, {})} for name, node in self.config["model"].items()}
-        return replace(self, config={**self.config, "model": model})
+        return self.model_copy(update={"config": {**self.config, "model": model}})
 
-    @classmethod
-    def from_dict(cls, card: dict[str, Any]) -> "Card":
-        """Create a card from the result of `to_dict`.
-
-        Raises:
-            ValueError: if a value is missing, has the wrong type or is out of range.
-        """
-        require(card, CARD)
-        require_plain(card["config"], "config")
-        codec, counts = Codec.from_dict(card["codec"]), card["class_counts"]
-        if len(counts) != len(codec.class_names) or min(counts) < 0:
-            raise ValueError(
-                f"class_counts: expects {len(codec.class_names)} numbers of at least 0, one for each class"
-            )
-        return cls(card["config"], codec, counts, card.get("fingerprint", ""))
+    @property
+    def choices(self) -> dict[str, str]:
+        """The choice of each config group, such as {"encoder": "bilstm"}."""
+        return dict(self.config.get("choices", {}))
 
     @property
     def cfg(self) -> DictConfig:
@@ -70,57 +78,63 @@ class Card:
         return OmegaConf.create(escape_all_references(self.config))
 
 
-def load_checkpoint(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:
-    """Read a checkpoint's card and weights; the weights are mapped into memory.
+def read_checkpoint(path: str | Path, mmap: bool = True) -> tuple[Card, dict[str, Any]]:
+    """Read a checkpoint, and return its card and its whole content.
+
+    Only plain values and tensors are read, so that a file from another person can run no code.
+
+    Args:
+        mmap: whether to map the file into memory, so that only tensors in use are read.
 
     Raises:
         UserError: if the file is missing, damaged or not a checkpoint of Heed, or if a weight is not a dense tensor of
             finite numbers.
     """
-    content, card = _read_validated(Path(path), mmap=True)
-    return card, content["state_dict"]
-
-
-def read_checkpoint(path: str | Path, mmap: bool = False) -> dict[str, Any]:
-    """Read the whole content of a checkpoint, and validate its card and its weights.
-
-    Args:
-        mmap: whether to map the file into memory instead of copying its content.
-
-    Raises:
-        UserError: for the same reasons as `load_checkpoint`.
-    """
-    return _read_validated(Path(path), mmap)[0]
-
-
-def _read_validated(path: Path, mmap: bool) -> tuple[dict[str, Any], Card]:
-    content = read_tensors(path, mmap)
-    if not isinstance(content, dict) or "heed" not in content or "state_dict" not in content:
-        raise UserError(f"{path} is not a checkpoint of Heed: it lacks the weights or the configuration")
+    path = Path(path)
+    content = _read_tensors(path, mmap)
+    if not isinstance(content, dict) or not isinstance(content.get("state_dict"), dict) or "heed" not in content:
+        raise UserError(f"{path} is not a checkpoint of Heed: it lacks the weights or the card")
     try:
-        card = Card.from_dict(content["heed"])
-    except ValueError as error:
+        card = Card.model_validate_json(content["heed"], strict=True)
+    except ValidationError as error:
         raise UserError(
-            f"{path}: was written by another version of Heed, or is damaged ({error}); train again"
+            f"{path}: was written by another version of Heed, or is damaged ({first_mistake(error)[:300]}); train again"
         ) from error
+    for name, tensor in content["state_dict"].items():
+        if not is_dense(tensor) or not torch.isfinite(tensor).all():
+            raise UserError(f"{path}: the weights {name} are not a dense tensor of finite numbers; {REMEDY}")
+    return card, content
+
+
+def _read_tensors(path: Path, mmap: bool) -> Any:
     try:
-        _require_weights(content["state_dict"])
-    except (ValueError, RuntimeError) as error:  # isfinite is not implemented for all dtypes
+        if path.is_dir():
+            raise UserError(f"{path} is a folder: name a file in it, such as {path / 'checkpoints' / 'best.ckpt'}")
+        if path.exists() and not path.is_file():
+            raise UserError(f"{path} is a pipe or a device: name a checkpoint file")
+        require_checksums(path)  # torch does not verify them
+        return torch.load(path, map_location="cpu", mmap=mmap, weights_only=True)
+    except FileNotFoundError:
         raise UserError(
-            f"{path}: its weights cannot be used ({error}); use another checkpoint, or train again"
+            f"{path}: no such checkpoint; a run writes its checkpoints to <run folder>/checkpoints/"
+        ) from None
+    except (OSError, RecursionError) as error:
+        raise UserError(f"ckpt_path={str(path)[:200]!r}: cannot be read ({error})") from error
+    except UserError:
+        raise
+    except Exception as error:  # zipfile and torch raise many types
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:100]
+        raise UserError(
+            f"{path}: is damaged, or is not a checkpoint of plain values and tensors ({reason}); {REMEDY}"
         ) from error
-    return content, card
 
 
-def _require_weights(weights: Any) -> None:
-    """Check that all weights are dense, finite tensors on the CPU, no larger than their storage.
-
-    Raises:
-        ValueError: if a weight is invalid; the message names the first such weight.
-        RuntimeError: if torch cannot check a weight.
-    """
-    require(weights, {str: torch.Tensor}, "state_dict")
-    for name, tensor in weights.items():
-        require_dense(tensor, f"state_dict.{name}")
-        if not torch.isfinite(tensor).all():
-            raise ValueError(f"state_dict.{name}: has NaN or infinite weights")
+def is_dense(tensor: Any) -> bool:
+    """Return whether a value is a dense tensor on the CPU that is no larger than its storage."""
+    return (
+        isinstance(tensor, torch.Tensor)
+        and tensor.layout == torch.strided
+        and not tensor.is_quantized
+        and tensor.device.type == "cpu"
+        and tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
+    )

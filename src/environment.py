@@ -13,7 +13,6 @@ from pathlib import Path
 import torch
 from hydra.core.hydra_config import HydraConfig
 
-from src.config.keys import LOCAL, is_within, key_of
 from src.config.quoting import quote_if_needed
 from src.run_result import PeakMemory
 
@@ -25,10 +24,9 @@ def command_line() -> str:
     return shlex.join(["python", "-m", f"src.{Path(sys.argv[0]).stem}", *sys.argv[1:]])
 
 
-def resume_command(checkpoint: str) -> str:
-    """Return the command that resumes this run, with the overrides of options that a checkpoint must not set."""
-    local = [line for line in overrides() if "." in line.partition("=")[0] and is_within(key_of(line), LOCAL)]
-    return shlex.join(["python", "-m", "src.train", f"ckpt_path={quote_if_needed(checkpoint)}", *local])
+def resume_command(checkpoint: Path) -> str:
+    """Return the command that resumes a run."""
+    return shlex.join(["python", "-m", "src.train", f"ckpt_path={quote_if_needed(str(checkpoint))}"])
 
 
 def overrides() -> tuple[str, ...]:

@@ -31,8 +31,6 @@ def main(cfg: DictConfig) -> None:
 
     with Run(cfg) as run:
         loggers = build.loggers(cfg)
-        if not run.folder.is_reused:  # in a reused folder, the earlier files remain until the data are loaded
-            run.attach_loggers(loggers)
         cards, ensemble = build.restore_ensemble(cfg.ckpt_path, cfg.extras)
         card = cards[0]
         trainer = build.trainer(cfg, run.callbacks, loggers)
@@ -43,8 +41,7 @@ def main(cfg: DictConfig) -> None:
         else:
             _warn_of_other_data(cards, cfg)
             module = LitEnsemble(ensemble, [_own_batches(cfg, card, other) for other in cards], cards, metrics)
-        if run.folder.is_reused:
-            run.attach_loggers(loggers)
+        run.start(loggers, card)
         run.describe(data, module, trainer)
         (trainer.test if cfg.split == "test" else trainer.validate)(module, data, verbose=False)
         run.report(trainer)

@@ -1,4 +1,4 @@
-"""The LightningModule of a classifier (training, evaluation, metrics), and a checkpoint plugin for Lightning."""
+"""The LightningModule of a classifier (training, evaluation, metrics)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -6,18 +6,18 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from lightning_fabric.plugins import TorchCheckpointIO
 from torch import Tensor
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import Metric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy
 
 from src.analysis.explanation import Explanation, explain
-from src.checkpoint import read_checkpoint
+from src.checkpoint import Card
 from src.data.codec import Codec
 from src.data.padded_batches import Batch
 from src.models.classifier import Classifier
 from src.models.loss import Loss
+from src.training_state import rebuild_paths, require_same_parameters
 
 RUNNING = ("train_acc", "train_loss")  # metrics whose states are saved if a checkpoint is written within an epoch
 
@@ -56,7 +56,7 @@ class LitClassifier(pl.LightningModule):
         metrics: metrics of validation and test.
         make_scheduler: creates Lightning's scheduler config from the optimizer and the total number of optimizer steps;
             returns None for a constant learning rate.
-        card: metadata for checkpoints, in plain containers.
+        card: metadata for checkpoints.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class LitClassifier(pl.LightningModule):
         metrics: MetricCollection,
         make_optimizer: MakeOptimizer,
         make_scheduler: MakeScheduler,
-        card: dict[str, Any],
+        card: Card,
     ) -> None:
         super().__init__()
         self.model = model
@@ -80,6 +80,7 @@ class LitClassifier(pl.LightningModule):
         self.metrics = metrics
         self.val_metrics = metrics.clone(prefix="val/")
         self.test_metrics = metrics.clone(prefix="test/")
+        self._optimizer_states: list[dict[str, Any]] = []  # of the checkpoint from which training resumes
         self._is_validated = False  # whether a validation ran since the last training epoch ended
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -132,6 +133,8 @@ class LitClassifier(pl.LightningModule):
 
     def configure_optimizers(self) -> Any:
         optimizer = self.make_optimizer(self.model)
+        for state in self._optimizer_states:
+            require_same_parameters(optimizer, state)
         scheduler = self.make_scheduler(optimizer, _total_steps(self.trainer))
         return {"optimizer": optimizer} | ({"lr_scheduler": scheduler} if scheduler else {})
 
@@ -147,28 +150,22 @@ class LitClassifier(pl.LightningModule):
             scheduler.step()
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["heed"] = self.card
+        checkpoint["heed"] = self.card.model_dump_json()
         cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
         checkpoint["rng"] = {"cpu": torch.get_rng_state(), "cuda": cuda}
         if not self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:  # within an epoch
             checkpoint["running"] = {name: dict(getattr(self, name).metric_state) for name in RUNNING}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        if self.trainer.state.fn == "fit":  # an evaluation restores neither the random state nor metrics
-            torch.set_rng_state(checkpoint["rng"]["cpu"].cpu())
-            if torch.cuda.is_available() and checkpoint["rng"]["cuda"]:
-                torch.cuda.set_rng_state_all([state.cpu() for state in checkpoint["rng"]["cuda"]])
-            for name, states in checkpoint.get("running", {}).items():
-                for key, value in getattr(self, name).metric_state.items():
-                    value.copy_(states[key])
-
-
-class ValidatedCheckpointIO(TorchCheckpointIO):
-    """A checkpoint plugin for Lightning that loads only validated files of plain values and tensors."""
-
-    def load_checkpoint(self, path: Any, map_location: Any = "cpu", weights_only: bool | None = True) -> dict[str, Any]:
-        """Load the whole content of a checkpoint; the errors are those of `src.checkpoint.read_checkpoint`."""
-        return read_checkpoint(path)
+        """Restore the random state and the metrics of the unfinished epoch; Lightning then restores the callbacks."""
+        rebuild_paths(checkpoint["callbacks"], self.trainer.callbacks)  # type: ignore[attr-defined]
+        self._optimizer_states = checkpoint["optimizer_states"]
+        torch.set_rng_state(checkpoint["rng"]["cpu"].cpu())
+        if torch.cuda.is_available() and checkpoint["rng"]["cuda"]:
+            torch.cuda.set_rng_state_all([state.cpu() for state in checkpoint["rng"]["cuda"]])
+        for name, states in checkpoint.get("running", {}).items():
+            for key, value in getattr(self, name).metric_state.items():
+                value.copy_(states[key])
 
 
 def _total_steps(trainer: pl.Trainer) -> int:

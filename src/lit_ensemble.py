@@ -76,10 +76,9 @@ class LitEnsemble(LitClassifier):
         return self.ensemble.explain(texts)
 
 
-def _joint_card(cards: Sequence[Card]) -> dict[str, Any]:
+def _joint_card(cards: Sequence[Card]) -> Card:
     """Return the first model's card, with the choices of all models joined, such as {"encoder": "bilstm+gru"}."""
-    choices = [card.config.get("choices", {}) for card in cards]
+    choices = [card.choices for card in cards]
     groups = dict.fromkeys(group for choice in choices for group in choice)
     joint = {group: "+".join(dict.fromkeys(choice.get(group, "none") for choice in choices)) for group in groups}
-    card = cards[0].to_dict()
-    return {**card, "config": {**card["config"], "choices": joint}}
+    return cards[0].model_copy(update={"config": {**cards[0].config, "choices": joint}})

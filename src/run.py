@@ -4,18 +4,22 @@ import logging
 import os
 import time
 import warnings
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pytorch_lightning as pl
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger
+from pytorch_lightning.utilities import rank_zero_only
 
-from src import environment
+from src import build, environment
 from src.analysis.data_summary import summarize_data
 from src.callbacks.predictions import Predictions
 from src.callbacks.pruning import Pruned
@@ -24,6 +28,8 @@ from src.callbacks.stop import Interrupted, StopOnSignal
 from src.checkpoint import Card, read_checkpoint
 from src.config.paths import make_paths_absolute
 from src.data.datamodule import TextDataModule
+from src.errors import UserError
+from src.files import LOCK_TIMEOUT, lock_folder, write_text
 from src.formatting import format_now
 from src.lit import LitClassifier
 from src.loggers.tracker import Tracker
@@ -31,10 +37,11 @@ from src.process.console import OutputConsole
 from src.process.startup import announce
 from src.reports.data_table import data_table
 from src.reports.draw import draw_all
-from src.run_folder import RunFolder, is_main_process, trim_logs
+from src.run_folder import require_new, run_folder_of, trim_logs
 from src.run_log import write_end, write_start
 from src.run_result import Best, Parameters, RunResult, Seconds
 from src.summary import evaluate_splits, print_summary, warn_of_single_class
+from src.training_state import TrainingState, read_training_state, require_same_data, require_same_options
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +53,7 @@ class Run:
     exit it writes the record with the status completed, pruned, interrupted or failed, and closes the trackers. After a
     signal, the process exits with 128 plus the signal's number; a pruned run ends without an exception.
 
-    Files of an earlier run in the folder are removed or replaced only when `attach_loggers` is called; if the new run
-    fails before this call, they remain.
+    A folder holds one run. A run that resumes changes nothing in it before `start` is called.
 
     Args:
         cfg: the whole configuration.
@@ -56,8 +62,8 @@ class Run:
     def __init__(self, cfg: DictConfig) -> None:
         self.cfg = cfg
         self.config: dict[str, Any] = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
-        self.folder = RunFolder(Path(cfg.paths.output_dir))
-        self.stop = StopOnSignal(str(self.folder.path / "checkpoints" / "last.ckpt"))
+        self.folder = Path(cfg.paths.output_dir)
+        self.stop = StopOnSignal(self.folder / "checkpoints" / "last.ckpt")
         self.speed = Speed()
         self.trackers: list[Tracker] = []
         self.result = RunResult(
@@ -69,6 +75,8 @@ class Run:
             choices=environment.choices(),
             started=format_now(),
         )
+        self._resumes = bool(cfg.get("train")) and cfg.ckpt_path is not None
+        self._is_started = False  # whether the files of the run may be written
         self._start = time.perf_counter()
         self._lock = ExitStack()
 
@@ -76,11 +84,11 @@ class Run:
         """Prepare the run.
 
         Raises:
-            UserError: if another process writes to the folder, or an evaluation would replace a training run.
+            UserError: if another process writes to the folder, or the folder contains a run that is not resumed.
         """
-        self._lock.enter_context(self.folder.lock(bool(self.cfg.get("train"))))
-        if is_main_process() and not self.folder.is_reused:
-            self.folder.write_config(self.config)
+        self._lock.enter_context(self._locked_folder())
+        if not self._resumes:
+            self._write_config()
         if self.cfg.extras.ignore_warnings:
             _hide_library_warnings()
         self._record(seed=pl.seed_everything(self.cfg.seed, workers=True, verbose=False))
@@ -93,7 +101,7 @@ class Run:
         self.stop.restore()
         self._record_ending(error)
         self._write_record()
-        if is_main_process():
+        if _is_main_process():
             write_end(self.result)
         for tracker in self.trackers:
             try:
@@ -102,7 +110,7 @@ class Run:
                 log.warning("%s could not be closed: %s", type(tracker).__name__, reason)
         self._lock.close()
         if isinstance(error, Interrupted):
-            if is_main_process() and Path(self.stop.checkpoint).exists():
+            if _is_main_process() and self.stop.checkpoint.exists():
                 announce(f"Interrupted. Resume with: {environment.resume_command(self.stop.checkpoint)}")
             raise SystemExit(128 + error.signum) from None
         return isinstance(error, Pruned)
@@ -110,27 +118,46 @@ class Run:
     @property
     def callbacks(self) -> list[pl.Callback]:
         """The callbacks of every run: they handle signals, measure the speed and write the predictions."""
-        return [self.stop, self.speed, Predictions(self.folder.path / "predictions")]
-
-    def attach_loggers(self, loggers: list[Logger], steps: int | None = None) -> None:
-        """Log the configuration to the loggers; loggers that are trackers are closed at the end of the run.
-
-        Before that, the files of an earlier run in the folder are removed, unless this run resumes the earlier run.
-
-        Args:
-            steps: number of optimizer steps before the checkpoint from which the run resumes; None if the run does not
-                resume. If the checkpoint is in the run's own folder, the logs in this folder are continued.
-        """
-        self.trackers = [logger for logger in loggers if isinstance(logger, Tracker) and is_main_process()]
-        if is_main_process():
-            self._replace_files(loggers, steps)
-        for logger in loggers:
-            logger.log_hyperparams(self.config)
+        return [self.stop, self.speed, Predictions(self.folder / "predictions")]
 
     def card(self, data: TextDataModule) -> Card:
         """Return the card of a model that this run trains on `data`."""
         config = {**self.config, "choices": dict(self.result.choices)}
-        return Card(config, data.codec, data.class_counts, data.data_fingerprint)
+        return Card(config=config, codec=data.codec, class_counts=data.class_counts, fingerprint=data.data_fingerprint)
+
+    def earlier_training(self) -> TrainingState | None:
+        """Read the state from which the run resumes; None if it starts anew.
+
+        Raises:
+            UserError: if the training cannot resume from the checkpoint, or its options have changed.
+        """
+        if not self._resumes:
+            return None
+        state = read_training_state(self.cfg.ckpt_path)
+        require_same_options(self.cfg, self.config, state)
+        return state
+
+    def start(self, loggers: list[Logger], card: Card, state: TrainingState | None = None) -> None:
+        """Log the configuration to the loggers; loggers that are trackers are closed at the end of the run.
+
+        Args:
+            card: the card of the model.
+            state: the state from which the run resumes. The rows that were logged after it are removed.
+
+        Raises:
+            UserError: if the run resumes, and its data have changed.
+        """
+        if state is not None:
+            require_same_data(card, state)
+        if _is_main_process():
+            self.trackers = [logger for logger in loggers if isinstance(logger, Tracker)]
+            if state is not None:
+                trim_logs(self.folder, state.steps)
+                for tracker in self.trackers:
+                    tracker.continue_run()
+                self._write_config()
+        for logger in loggers:
+            logger.log_hyperparams(self.config)
 
     def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
         """Record the data, parameters, device and versions; before training, print the summary of the data."""
@@ -141,7 +168,7 @@ class Run:
         trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
         has_vector = module.model.embedding.tokens_with_vectors()
         self._record(
-            choices={**module.card["config"].get("choices", {}), **selected},
+            choices={**module.card.choices, **selected},
             data=summarize_data(data, None if has_vector is None else has_vector.cpu().numpy()),
             parameters=Parameters(sum(counts.values()), trainable, counts),
             device=environment.device_name(trainer.strategy.root_device),
@@ -151,58 +178,72 @@ class Run:
         )
         for tracker in self.trackers:
             tracker.describe(self.result)
-        if is_main_process():
+        if _is_main_process():
             write_start(self.result)
         if self.cfg.get("train") and trainer.is_global_zero:
             OutputConsole().print(data_table(self.result.data))
 
-    def select_checkpoint(self, trainer: pl.Trainer) -> str | None:
-        """Record the best checkpoint, and return its path, so that it is evaluated.
-
-        Without a best checkpoint, return `ckpt_path` if the run does not train; if the run trains, return None, which
-        stands for the current weights.
-        """
+    def load_best(self, trainer: pl.Trainer, module: LitClassifier) -> None:
+        """Load the best weights of the training into the module, and record them; without such, keep the last ones."""
         callback = trainer.checkpoint_callback
         if (
             not isinstance(callback, ModelCheckpoint)
             or not callback.best_model_path
             or callback.best_model_score is None
         ):
-            return None if self.cfg.train else self.cfg.ckpt_path
-        best = Best(
-            checkpoint=os.path.relpath(callback.best_model_path, self.folder.path),
-            monitor=callback.monitor,
-            value=callback.best_model_score.item(),
-            epoch=read_checkpoint(callback.best_model_path, mmap=True)["epoch"],
+            return
+        path = callback.best_model_path
+        _, content = read_checkpoint(path)
+        build.load_weights(module, content["state_dict"], path)
+        self._record(
+            best=Best(
+                checkpoint=os.path.relpath(path, self.folder),
+                monitor=callback.monitor,
+                value=callback.best_model_score.item(),
+                epoch=content["epoch"],
+            )
         )
-        self._record(best=best)
-        return callback.best_model_path
 
     def report(self, trainer: pl.Trainer) -> None:
         """Compute and record the final metrics, draw the figures, and print the metrics."""
         if not trainer.is_global_zero:
             return
         module: Any = trainer.lightning_module
-        counts = module.card["class_counts"]
-        metrics, classes = evaluate_splits(self.folder.path, counts.index(max(counts)), module.metrics)
+        counts = module.card.class_counts
+        metrics, classes = evaluate_splits(self.folder, counts.index(max(counts)), module.metrics)
         self._record(metrics=metrics, classes=classes)
         self._write_record()  # before the figures, in case they fail
-        figures = draw_all(self.folder.path)
+        figures = draw_all(self.folder)
         for tracker in self.trackers:
-            tracker.show(self.result, self.folder.path, figures, trainer.global_step)
-        print_summary(self.result, self.folder.path)
-        warn_of_single_class(self.folder.path)
+            tracker.show(self.result, self.folder, figures, trainer.global_step)
+        print_summary(self.result, self.folder)
+        warn_of_single_class(self.folder)
 
-    def _replace_files(self, loggers: list[Logger], steps: int | None) -> None:
-        """Remove the files of an earlier run or, if this run resumes it, the logged rows after its checkpoint."""
-        if steps is not None and self.folder.contains(self.cfg.ckpt_path):
-            trim_logs(self.folder.path, steps)
-            for logger in loggers:
-                if isinstance(logger, Tracker):
-                    logger.continue_run()
-        else:
-            self.folder.remove_run_files()
-        self.folder.write_config(self.config)
+    @contextmanager
+    def _locked_folder(self) -> Iterator[None]:
+        """Create the folder and lock it; a sweep locks the folders of its jobs itself."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self._resumes and run_folder_of(self.cfg.ckpt_path).resolve() != self.folder.resolve():
+            raise UserError(
+                f"ckpt_path={self.cfg.ckpt_path}: a training resumes in the folder of its own run, not in {self.folder}"
+            )
+        is_job = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
+        if is_job or not _is_main_process():
+            yield
+            return
+        with lock_folder(self.folder, LOCK_TIMEOUT) as is_locked:
+            if not is_locked:
+                raise UserError(
+                    f"another process is writing to {self.folder}: wait until it ends, or choose another hydra.run.dir"
+                )
+            if not self._resumes:
+                require_new(self.folder)
+            yield
+
+    def _write_config(self) -> None:
+        self._is_started = True
+        if _is_main_process():
+            write_text(self.folder / "config.yaml", OmegaConf.to_yaml(self.config))
 
     def _record(self, **values: Any) -> None:
         self.result = replace(self.result, **values)
@@ -225,7 +266,13 @@ class Run:
             peak_memory_mb=environment.peak_memory(),
             finished=format_now(),
         )
-        self.folder.save_result(self.result)
+        if self._is_started and _is_main_process():
+            self.result.save(self.folder)
+
+
+def _is_main_process() -> bool:
+    """Return whether this process writes files; exactly one process of a distributed run writes files."""
+    return getattr(rank_zero_only, "rank", 0) == 0
 
 
 def _hide_library_warnings() -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from src.data.datamodule import TextDataModule
     from src.lit import LitClassifier
+    from src.training_state import TrainingState
 
 
 @entry("train")
@@ -21,52 +22,45 @@ def main(cfg: DictConfig) -> float | None:
     This is the monitored metric of the best checkpoint; None if there is no such checkpoint or `cfg.test` is false.
     """
     from src import build
-    from src.checkpoint import load_checkpoint
-    from src.dry_build import dry_build
+    from src.checkpoint import read_checkpoint
     from src.run import Run
-    from src.training_state import require_resumable, require_same_data, require_same_parameters
 
     with Run(cfg) as run:
-        dry_build(cfg)  # if the command line was validated, this checks only for missing components
-        steps = require_resumable(cfg)
         loggers = build.loggers(cfg)
-        is_new = steps is None and not run.folder.is_reused
-        if is_new:  # in a reused folder, the earlier files remain until the data and the weights are loaded
-            run.attach_loggers(loggers)
         trainer = build.trainer(cfg, run.callbacks, loggers)
+        state = run.earlier_training()
         data = build.datamodule(cfg)
         module = build.module(cfg, run.card(data))
-        if cfg.ckpt_path is not None:
-            card, weights = load_checkpoint(cfg.ckpt_path)
-            if steps is not None:
-                require_same_data(cfg, card, data)
-            build.load_weights(module, weights, cfg.ckpt_path)
-            if steps is not None:
-                require_same_parameters(cfg, module.model)
-        elif cfg.train:
+        if cfg.train and state is None:
             module.model.load_pretrained()
-        if not is_new:
-            run.attach_loggers(loggers, steps)
+        elif not cfg.train and cfg.ckpt_path is not None:
+            build.load_weights(module, read_checkpoint(cfg.ckpt_path)[1]["state_dict"], cfg.ckpt_path)
+        run.start(loggers, module.card, state)
         run.describe(data, module, trainer)
         if cfg.train:
-            _fit(trainer, module, data, cfg.ckpt_path)
+            _fit(trainer, module, data, state)
             run.stop.check()
         if cfg.test:
-            best = run.select_checkpoint(trainer)
-            trainer.validate(module, data, ckpt_path=best, weights_only=True, verbose=False)
-            trainer.test(module, data, ckpt_path=best, weights_only=True, verbose=False)
+            run.load_best(trainer, module)
+            trainer.validate(module, data, verbose=False)
+            trainer.test(module, data, verbose=False)
             run.report(trainer)
     return run.result.best.value
 
 
-def _fit(trainer: "Trainer", module: "LitClassifier", data: "TextDataModule", checkpoint: str | None) -> None:
-    """Train the model.
+def _fit(trainer: "Trainer", module: "LitClassifier", data: "TextDataModule", state: "TrainingState | None") -> None:
+    """Train the model, from `state` if it is not None.
 
     Raises:
         UserError: if an epoch has fewer batches than `trainer.val_check_interval`.
     """
+    from src.training_state import ReadCheckpoint
+
+    path = None
+    if state is not None:
+        path, trainer.strategy.checkpoint_io = state.path, ReadCheckpoint(state.content)
     try:
-        trainer.fit(module, data, ckpt_path=checkpoint, weights_only=True)
+        trainer.fit(module, data, ckpt_path=path, weights_only=True)
     except ValueError as error:
         if "val_check_interval" not in str(error):
             raise

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -76,6 +76,29 @@ def trained(folder: Path, *overrides: str) -> Path:
     """Train without evaluation and pictures, and return the path of the last checkpoint."""
     train(folder, "callbacks=checkpoints", "test=false", *overrides)
     return folder / "checkpoints" / "last.ckpt"
+
+
+def change_checkpoint(path: Path, change: Callable[[dict[str, Any]], object], target: Path | None = None) -> Path:
+    """Change the content of a checkpoint, in place or in a copy, and return the path of the changed file."""
+    content = torch.load(path, weights_only=True)
+    change(content)
+    torch.save(content, target or path)
+    return target or path
+
+
+def change_card(path: Path, key: str, value: Any, target: Path | None = None) -> Path:
+    """Set a value at a dotted path in the card of a checkpoint, in place or in a copy, and return the file's path."""
+
+    def change(content: dict[str, Any]) -> None:
+        card = json.loads(content["heed"])
+        *parents, last = key.split(".")
+        node = card
+        for parent in parents:
+            node = node[parent]
+        node[last] = value
+        content["heed"] = json.dumps(card)
+
+    return change_checkpoint(path, change, target)
 
 
 def evaluate(folder: Path, checkpoint: Path | str, *overrides: str, draws: bool = False) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The content of a checkpoint, and the messages for files that are not valid checkpoints."""
 
-import copy
 import io
 import json
 import os
@@ -13,20 +12,20 @@ import pytest
 import torch
 
 from src import build
-from src.checkpoint import Card, load_checkpoint, read_checkpoint
+from src.checkpoint import Card, read_checkpoint
 from src.config.keys import MODEL_COMPONENTS
 from src.data.codec import Codec
 from src.data.padded_batches import Truncation
 from src.data.tokenizer import Word
 from src.errors import UserError
-from src.lit import ValidatedCheckpointIO
 from src.sweep.resume import resume_from_last_checkpoint
 from src.training_state import read_training_state
-from tests.helpers import evaluate, small_config, trained
+from tests.helpers import change_card, evaluate, small_config
 
 
 def test_a_checkpoint_contains_configuration_codec_and_weights(checkpoint: Path) -> None:
-    card, weights = load_checkpoint(checkpoint)
+    card, content = read_checkpoint(checkpoint)
+    weights = content["state_dict"]
     assert card.config["model"]["encoder"]["hidden_dim"] == 6
     assert card.codec.class_names == ("negative", "neutral", "positive")
     assert sum(card.class_counts) == 28
@@ -35,7 +34,7 @@ def test_a_checkpoint_contains_configuration_codec_and_weights(checkpoint: Path)
 
 def test_the_model_is_restored(checkpoint: Path) -> None:
     card, (model, _) = build.restore(str(checkpoint), small_config(checkpoint).extras)
-    _, weights = load_checkpoint(checkpoint)
+    weights = read_checkpoint(checkpoint)[1]["state_dict"]
     for name, value in model.state_dict().items():
         assert torch.equal(value, weights[f"model.{name}"]), name
     assert len(card.codec.tokenizer.vocabulary) == model.embedding.table.num_embeddings
@@ -57,14 +56,14 @@ def zip_archive() -> bytes:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        pytest.param(b"", "the file is empty", id="empty"),
-        pytest.param(b"epoch,step\n0,1\n", "is not a checkpoint", id="text"),
-        pytest.param(zip_archive(), "is not a checkpoint", id="zip"),
-        pytest.param(serialize({"a": Path("x")}), "is not a checkpoint, or contains more than plain", id="objects"),
+        pytest.param(b"", "is damaged, or is not a checkpoint", id="empty"),
+        pytest.param(b"epoch,step\n0,1\n", "is damaged, or is not", id="text"),
+        pytest.param(zip_archive(), "is damaged, or is not", id="zip"),
+        pytest.param(serialize({"a": Path("x")}), "is damaged, or is not", id="objects"),
         pytest.param(serialize(torch.zeros(3)), "is not a checkpoint of Heed", id="tensor"),
         pytest.param(serialize({"state_dict": {}, "epoch": 3}), "is not a checkpoint of Heed", id="another project"),
         pytest.param(
-            serialize({"state_dict": {}, "heed": {"config": {}}}),
+            serialize({"state_dict": {}, "heed": '{"config": {}}'}),
             "was written by another version of Heed",
             id="another version",
         ),
@@ -74,7 +73,7 @@ def test_files_that_are_not_checkpoints_are_reported(content: bytes, message: st
     path = tmp_path / "odd.ckpt"
     path.write_bytes(content)
     with pytest.raises(UserError, match=rf"odd\.ckpt:? {message}") as error:
-        load_checkpoint(path)
+        read_checkpoint(path)
     assert "\n" not in str(error.value)
 
 
@@ -83,23 +82,23 @@ def test_a_truncated_checkpoint_is_reported(fraction: float, checkpoint: Path, t
     data = checkpoint.read_bytes()
     path = tmp_path / "half.ckpt"
     path.write_bytes(data[: int(fraction * len(data))])
-    with pytest.raises(UserError, match=r"half\.ckpt: the checkpoint is truncated"):
-        load_checkpoint(path)
+    with pytest.raises(UserError, match=r"half\.ckpt: is damaged, or is not a checkpoint"):
+        read_checkpoint(path)
 
 
 def test_folders_and_missing_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is a folder: name a file in it, such as .*checkpoints/best\.ckpt"):
-        load_checkpoint(tmp_path)
+        read_checkpoint(tmp_path)
     with pytest.raises(UserError, match=r"gone\.ckpt: no such checkpoint"):
-        load_checkpoint(tmp_path / "gone.ckpt")
+        read_checkpoint(tmp_path / "gone.ckpt")
 
 
 def test_an_untrusted_class_is_not_instantiated(checkpoint: Path, tmp_path: Path) -> None:
     extras = small_config(tmp_path).extras
-    content = torch.load(checkpoint, weights_only=True)
-    content["heed"]["config"]["model"]["attention"] = {"_target_": "subprocess.Popen", "args": "false"}
-    content["heed"]["config"]["extras"]["trusted_modules"] = ["subprocess"]  # does not make it trusted
-    torch.save(content, tmp_path / "odd.ckpt")
+    odd = change_card(
+        checkpoint, "config.model.attention", {"_target_": "subprocess.Popen", "args": "false"}, tmp_path / "odd.ckpt"
+    )
+    change_card(odd, "config.extras.trusted_modules", ["subprocess"])  # does not make it trusted
     with pytest.raises(UserError, match="subprocess is not a trusted module"):
         build.restore(str(tmp_path / "odd.ckpt"), extras)
 
@@ -115,40 +114,22 @@ def test_an_untrusted_class_is_not_instantiated(checkpoint: Path, tmp_path: Path
 def test_a_mistake_in_the_configuration_is_reported_with_the_file(
     option: str, value: object, message: str, checkpoint: Path, tmp_path: Path
 ) -> None:
-    content = torch.load(checkpoint, weights_only=True)
-    content["heed"]["config"]["model"]["encoder"][option] = value
-    path = str(tmp_path / "odd.ckpt")
-    torch.save(content, path)
+    path = str(change_card(checkpoint, f"config.model.encoder.{option}", value, tmp_path / "odd.ckpt"))
     with pytest.raises(UserError, match=rf"^{path}: {message}"):
         build.restore_ensemble([str(checkpoint), path], small_config(tmp_path).extras)
 
 
 def test_a_mistake_in_the_data_options_is_reported_with_the_file(checkpoint: Path, tmp_path: Path) -> None:
-    content = torch.load(checkpoint, weights_only=True)
-    content["heed"]["config"]["data"]["wrong"] = 1
-    path = tmp_path / "odd.ckpt"
-    torch.save(content, path)
+    path = change_card(checkpoint, "config.data.wrong", 1, tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=rf"^{path}: 1 mistake in the configuration.*\n  data\.wrong=1 +no such option"):
         evaluate(tmp_path / "eval", path)
 
 
 def test_weights_of_another_size_are_reported(checkpoint: Path, tmp_path: Path) -> None:
     extras = small_config(tmp_path).extras
-    content = torch.load(checkpoint, weights_only=True)
-    content["heed"]["config"]["model"]["encoder"]["hidden_dim"] = 7
-    torch.save(content, tmp_path / "odd.ckpt")
+    change_card(checkpoint, "config.model.encoder.hidden_dim", 7, tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"odd\.ckpt: its weights do not fit this model: size mismatch for"):
         build.restore(str(tmp_path / "odd.ckpt"), extras)
-
-
-@pytest.mark.parametrize(("option", "message"), [("model.encoder.hidden_dim=7", "do not fit"), ("seed=1", "")])
-def test_training_resumes_with_the_same_model_only(option: str, message: str, checkpoint: Path, tmp_path: Path) -> None:
-    overrides = [f"ckpt_path={checkpoint}", option]
-    if not message:
-        trained(tmp_path / "run", *overrides)
-        return
-    with pytest.raises(UserError, match=message):
-        trained(tmp_path / "run", *overrides)
 
 
 def small_checkpoint() -> dict[str, Any]:
@@ -156,24 +137,8 @@ def small_checkpoint() -> dict[str, Any]:
     config = {"model": {name: {"_target_": "some.Class"} for name in MODEL_COMPONENTS}, "loss": {}, "data": {}}
     codec = Codec(Word(vocab_size=5).train(["good bad film"] * 2), Truncation(7, "first"), ("a", "b"))
     weights = {"model.weight": torch.arange(6.0).reshape(2, 3), "model.number": torch.tensor([7])}
-    card = Card(config, codec, [3, 5]).to_dict()
-    training = {"epoch": 1, "global_step": 11, "pytorch-lightning_version": "2.6.6", "callbacks": {}}
-    counts = {"ready": 11, "completed": 11}
-    progress = {"total": counts, "current": counts}
-    loop = {
-        "epoch_progress": progress,
-        "epoch_loop.batch_progress": {**progress, "is_last_batch": True},
-        "epoch_loop.scheduler_progress": progress,
-        "epoch_loop.automatic_optimization.optim_progress": {"optimizer": {"step": progress, "zero_grad": progress}},
-        "epoch_loop.state_dict": {},
-        "state_dict": {},
-    }
-    training |= {"loops": {"fit_loop": loop}, "optimizer_states": [{"state": {}, "param_groups": []}]}
-    return {"heed": card, "state_dict": weights, "lr_schedulers": [], "rng": random_state(), **training}
-
-
-def random_state() -> dict[str, Any]:
-    return {"cpu": torch.get_rng_state(), "cuda": []}
+    card = Card(config=config, codec=codec, class_counts=[3, 5]).model_dump_json()
+    return {"heed": card, "state_dict": weights}
 
 
 def is_loaded(path: Path, original: dict[str, Any]) -> bool:
@@ -184,19 +149,18 @@ def is_loaded(path: Path, original: dict[str, Any]) -> bool:
         original: the content of the file before it was damaged.
     """
     try:
-        card, weights = load_checkpoint(path)
+        card, content = read_checkpoint(path)
     except UserError as error:
         assert "\n" not in str(error)
         return False
-    assert card.to_dict() == original["heed"]
-    assert all(torch.equal(weights[name], value) for name, value in original["state_dict"].items())
+    assert card.model_dump_json() == original["heed"]
+    assert all(torch.equal(content["state_dict"][name], value) for name, value in original["state_dict"].items())
     return True
 
 
 def test_no_flipped_byte_changes_the_loaded_content(tmp_path: Path) -> None:
     """Some files still load, because no checksum covers the flipped byte, for example in a date."""
     original = small_checkpoint()
-    del original["rng"]
     data, path = serialize(original), tmp_path / "flipped.ckpt"
     # Every seventh byte, and every byte at the end of the zip directory.
     positions = {*range(0, len(data), 7), *range(len(data) - 120, len(data))}
@@ -209,7 +173,6 @@ def test_no_flipped_byte_changes_the_loaded_content(tmp_path: Path) -> None:
 
 def test_a_checkpoint_with_missing_bytes_does_not_load(tmp_path: Path) -> None:
     original = small_checkpoint()
-    del original["rng"]
     data, path = serialize(original), tmp_path / "cut.ckpt"
     for position in range(0, len(data), 17):
         path.write_bytes(data[:position])
@@ -235,141 +198,79 @@ def flip_bit(checkpoint: Path, target: Path) -> Path:
 def test_all_readers_refuse_flipped_bits(checkpoint: Path, tmp_path: Path) -> None:
     path = flip_bit(checkpoint, tmp_path / "checkpoints" / "last.ckpt")
     torch.load(path, weights_only=True)  # torch does not detect the flipped bit
-    message = r"last\.ckpt: the checkpoint is damaged: its checksums do not match; use another checkpoint"
-    for read in (load_checkpoint, read_checkpoint, ValidatedCheckpointIO().load_checkpoint):
+    message = r"last\.ckpt: is damaged, or is not a checkpoint .*checksum"
+    for read in (read_checkpoint, read_training_state, lambda path: evaluate(tmp_path / "eval", path)):
         with pytest.raises(UserError, match=message):
             read(path)
-    with pytest.raises(UserError, match=message):
-        evaluate(tmp_path / "eval", path)
-    with pytest.raises(UserError, match=message):
-        trained(tmp_path / "resumed", f"ckpt_path='{path}'")
     cfg = small_config(tmp_path)
     resume_from_last_checkpoint(cfg, tmp_path)  # a job of a sweep then starts from the beginning
     assert cfg.ckpt_path is None
-
-
-def test_the_trainer_validates_checkpoints(tmp_path: Path) -> None:
-    cfg = small_config(tmp_path, ["logger=none", "callbacks=none"])
-    assert type(build.trainer(cfg).strategy.checkpoint_io) is ValidatedCheckpointIO
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_a_weight_that_is_not_finite_is_reported(value: float, tmp_path: Path) -> None:
     content = small_checkpoint()
     content["state_dict"]["model.weight"][1, 2] = value
-    content["optimizer_states"] = [{"state": {0: {"exp_avg": torch.tensor([value])}}, "param_groups": []}]
     torch.save(content, tmp_path / "odd.ckpt")
     with pytest.raises(
-        UserError, match=r"odd\.ckpt: its weights cannot be used \(state_dict\.model\.weight: has NaN or"
+        UserError, match=r"odd\.ckpt: the weights model\.weight are not a dense tensor of finite numbers"
     ):
-        load_checkpoint(tmp_path / "odd.ckpt")
-    content["state_dict"]["model.weight"][1, 2] = 1
-    torch.save(content, tmp_path / "odd.ckpt")
-    read_training_state(tmp_path / "odd.ckpt")  # values in the state of the optimizer may be infinite or NaN
+        read_checkpoint(tmp_path / "odd.ckpt")
 
 
-def hundred_lists() -> Any:
-    nested: Any = 1
-    for _ in range(100):
-        nested = [nested]
-    return nested
-
-
-def shared_lists() -> Any:
-    """Nested lists, each of which contains the same list twice: 2^60 values in the memory of 60 lists."""
-    nested: Any = 1
-    for _ in range(60):
-        nested = [nested, nested]
-    return nested
-
-
-def recursive_list() -> Any:
-    nested: list[Any] = []
-    nested.append(nested)
-    return nested
-
-
-def value_paths(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths of all values in nested mappings and lists, including those of the containers."""
-    if path:
-        yield path
-    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for key, value in items:
-        yield from value_paths(value, (*path, key))
-
-
-def replace_value(content: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
-    """Return a copy of the content with another value at the path; `...` removes the value."""
-    content = copy.deepcopy(content)
-    node: Any = content
-    for key in path[:-1]:
-        node = node[key]
-    if value is ...:
-        del node[path[-1]]
-    else:
-        node[path[-1]] = value
-    return content
-
-
-WRONG_VALUES = [..., None, True, -1, 10**600, float("nan"), "x", [], [None], {}, {"a": 1}, {1: {}}, torch.zeros(2)]
-CONTAINERS = {"deep": hundred_lists, "shared": shared_lists, "recursive": recursive_list}
+def value_paths(node: Any, path: str = "") -> Iterator[str]:
+    """The dotted paths of all values in nested mappings."""
+    for key, value in node.items() if isinstance(node, dict) else ():
+        yield f"{path}{key}"
+        yield from value_paths(value, f"{path}{key}.")
 
 
 def test_any_wrong_value_in_a_card_is_reported_in_one_line(tmp_path: Path) -> None:
-    content = small_checkpoint()
-    path = tmp_path / "odd.ckpt"
-    errors = 0
-    for location in value_paths(content["heed"]):
-        for value in WRONG_VALUES:
-            torch.save(replace_value(content, ("heed", *location), value), path)
+    path, errors = tmp_path / "odd.ckpt", 0
+    for location in value_paths(json.loads(small_checkpoint()["heed"])):
+        for value in (None, True, -1, 10**600, float("nan"), "x", [], [None], {}, {"a": 1}):
+            torch.save(small_checkpoint(), path)
+            change_card(path, location, value)
             try:
-                load_checkpoint(path)
+                read_checkpoint(path)
             except UserError as error:
                 assert "\n" not in str(error) and len(str(error)) < 600
                 assert "odd.ckpt: was written by another version of Heed, or is damaged (" in str(error)
                 errors += 1
-    assert errors > 150
+    assert errors > 100
 
 
 @pytest.mark.parametrize(
     ("location", "value", "message"),
     [
-        (("config",), [], r"config: expects a mapping, got a list"),
-        (("config",), ..., r"config is missing"),
-        (("config", "model", "encoder"), ..., r"config\.model\.encoder is missing"),
-        (("config", "loss"), {"a": {1, 2}}, r"config\.loss\.a: expects a plain value, got set"),
-        (("codec",), ..., r"codec is missing"),
-        (("codec", "class_names"), ["a", 7], r"codec\.class_names\[1\]: expects text, got a whole number"),
-        (("codec", "class_names"), ["a", "a"], r"codec\.class_names: expects at least one name, without duplicates"),
-        (("codec", "max_length"), 10**600, r"codec\.max_length: expects a whole number, got a number of more than"),
-        (("codec", "max_length"), 0, r"max_length=0: must be at least 1"),
-        (("codec", "keep"), "middle", r"keep='middle': must be 'first' or 'last'"),
-        (("codec", "tokenizer"), "[" * 200_000, r"tokenizer: cannot be used"),
-        (("class_counts",), [3, -1], r"class_counts: expects 2 numbers of at least 0, one for each class"),
-        (("class_counts",), [3, 5, 7], r"class_counts: expects 2 numbers of at least 0"),
-        (("class_counts",), [3, 0.5], r"class_counts\[1\]: expects a whole number, got a finite number"),
+        ("config", [], r"config: input should be"),
+        ("codec.class_names", ["a", "a"], r"codec\.class_names: expects at least one name, without duplicates"),
+        ("codec.max_length", 0, r"max_length=0: must be at least 1"),
+        ("codec.keep", "middle", r"keep='middle': must be 'first' or 'last'"),
+        ("codec.tokenizer", "[" * 200_000, r"tokenizer: cannot be used"),
+        ("class_counts", [3, -1], r"class_counts\.1: input should be greater than or equal to 0"),
+        ("class_counts", [3, 5, 7], r"class_counts: expects 2 numbers, one for each class"),
+        ("class_counts", [3, 0.5], r"class_counts\.1: input should be a valid integer"),
     ],
 )
-def test_a_damaged_card_is_reported(location: tuple[str, ...], value: Any, message: str, tmp_path: Path) -> None:
-    torch.save(replace_value(small_checkpoint(), ("heed", *location), value), tmp_path / "odd.ckpt")
+def test_a_damaged_card_is_reported(location: str, value: Any, message: str, tmp_path: Path) -> None:
+    torch.save(small_checkpoint(), tmp_path / "odd.ckpt")
+    change_card(tmp_path / "odd.ckpt", location, value)
     with pytest.raises(
         UserError, match=rf"odd\.ckpt: was written by another version of Heed, or is damaged \(.*{message}"
     ):
-        load_checkpoint(tmp_path / "odd.ckpt")
+        read_checkpoint(tmp_path / "odd.ckpt")
 
 
-@pytest.mark.parametrize("name", CONTAINERS)
-def test_a_card_with_too_many_nested_values_is_refused(name: str, tmp_path: Path) -> None:
-    torch.save(
-        replace_value(small_checkpoint(), ("heed", "config", "data"), {"limit": CONTAINERS[name]()}),
-        tmp_path / "odd.ckpt",
-    )
-    with pytest.raises(UserError, match=r"config: has (more than 64 levels|too many values)"):
-        load_checkpoint(tmp_path / "odd.ckpt")
+@pytest.mark.parametrize("card", ["[" * 100_000, {"config": {}}, 7, None, "\x00"])
+def test_a_card_that_is_not_json_is_refused(card: Any, tmp_path: Path) -> None:
+    torch.save({**small_checkpoint(), "heed": card}, tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=r"odd\.ckpt: was written by another version of Heed"):
+        read_checkpoint(tmp_path / "odd.ckpt")
 
 
 def tokenizer_json(**changes: Any) -> str:
-    state = json.loads(small_checkpoint()["heed"]["codec"]["tokenizer"])
+    state = json.loads(json.loads(small_checkpoint()["heed"])["codec"]["tokenizer"])
     model = {**state["model"], **changes.pop("model", {})}
     return json.dumps({**state, "model": model, **changes})
 
@@ -378,7 +279,6 @@ def tokenizer_json(**changes: Any) -> str:
     "text",
     [
         pytest.param("", id="empty"),
-        pytest.param("\ud800", id="lone surrogate"),
         pytest.param('{"a":' * 100_000, id="deeply nested"),
         pytest.param(tokenizer_json(model={"vocab": {}}), id="no vocabulary"),
         pytest.param(tokenizer_json(model={"unk_token": "other"}), id="no unknown token"),
@@ -390,28 +290,28 @@ def tokenizer_json(**changes: Any) -> str:
     ],
 )
 def test_an_unusable_tokenizer_is_refused(text: str, tmp_path: Path) -> None:
-    torch.save(replace_value(small_checkpoint(), ("heed", "codec", "tokenizer"), text), tmp_path / "odd.ckpt")
+    torch.save(small_checkpoint(), tmp_path / "odd.ckpt")
+    change_card(tmp_path / "odd.ckpt", "codec.tokenizer", text)
     with pytest.raises(UserError, match=r"odd\.ckpt: .*tokenizer: cannot be used"):
-        load_checkpoint(tmp_path / "odd.ckpt")
+        read_checkpoint(tmp_path / "odd.ckpt")
 
 
 @pytest.mark.parametrize(
-    ("weights", "message"),
+    "weights",
     [
-        ([torch.zeros(2)], "state_dict: expects a mapping, got a list"),
-        (None, "state_dict: expects a mapping, got null"),
-        ({"model.weight": [0.0, 1.0]}, r"state_dict\.model\.weight: expects a Tensor, got a list"),
-        ({7: torch.zeros(2)}, "state_dict, a key: expects text, got a whole number"),
-        ({"a": torch.zeros(2).to_sparse()}, r"state_dict\.a: expects a dense tensor"),
-        ({"a": torch.zeros(2, device="meta")}, r"state_dict\.a: expects a dense tensor"),
-        ({"a": torch.zeros(1).expand(10**12)}, r"state_dict\.a: its shape \(1000000000000,\) is larger than its data"),
+        [torch.zeros(2)],
+        None,
+        {"model.weight": [0.0, 1.0]},
+        {"a": torch.zeros(2).to_sparse()},
+        {"a": torch.zeros(2, device="meta")},
+        {"a": torch.zeros(1).expand(10**12)},
     ],
-    ids=range(7),
+    ids=range(6),
 )
-def test_weights_that_are_not_dense_tensors_are_reported(weights: Any, message: str, tmp_path: Path) -> None:
+def test_weights_that_are_not_dense_tensors_are_reported(weights: Any, tmp_path: Path) -> None:
     torch.save({**small_checkpoint(), "state_dict": weights}, tmp_path / "odd.ckpt")
-    with pytest.raises(UserError, match=rf"odd\.ckpt: its weights cannot be used \({message}"):
-        load_checkpoint(tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=r"odd\.ckpt(:| is not) .*(not a dense tensor|lacks the weights)"):
+        read_checkpoint(tmp_path / "odd.ckpt")
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.bool, torch.complex64])
@@ -423,48 +323,18 @@ def test_weights_of_another_type_are_reported(dtype: torch.dtype, tmp_path: Path
     build.load_weights(module, {name: value.half() for name, value in module.state_dict().items()}, "half.ckpt")
 
 
-@pytest.mark.parametrize(
-    ("location", "value", "message"),
-    [
-        (("epoch",), ..., "epoch is missing"),
-        (("epoch",), "2", "epoch: expects a whole number, got text"),
-        (("global_step",), -1, "global_step must be at least 0, got -1"),
-        (("rng",), ..., "rng is missing"),
-        (
-            ("rng", "cpu"),
-            torch.zeros(3, dtype=torch.uint8),
-            "rng.cpu: is not a state of torch's random number generator",
-        ),
-        (("rng", "cuda"), None, "rng.cuda: expects a list, got null"),
-        (("loops",), {}, "loops.fit_loop is missing"),
-        (("optimizer_states",), [[]], r"optimizer_states\[0\]: expects a mapping, got a list"),
-        (("lr_schedulers",), {}, "lr_schedulers: expects a list, got a mapping"),
-        (("callbacks",), [], "callbacks: expects a mapping, got a list"),
-    ],
-)
-def test_the_training_state_is_validated_only_for_training(
-    location: tuple[str, ...], value: Any, message: str, tmp_path: Path
-) -> None:
-    torch.save(replace_value(small_checkpoint(), location, value), tmp_path / "odd.ckpt")
-    load_checkpoint(tmp_path / "odd.ckpt")
-    with pytest.raises(UserError, match=rf"odd\.ckpt: training cannot resume from it \({message}"):
-        read_training_state(tmp_path / "odd.ckpt")
-
-
 @pytest.mark.parametrize("create", [os.mkfifo, lambda path: os.symlink("odd.ckpt", path)], ids=["pipe", "loop"])
 def test_a_path_that_is_not_a_file_is_reported(create: Callable[[Path], None], tmp_path: Path) -> None:
     create(tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"odd\.ckpt"):
-        load_checkpoint(tmp_path / "odd.ckpt")
+        read_checkpoint(tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match="cannot be read"):
-        load_checkpoint("a" * 5000)
+        read_checkpoint("a" * 5000)
 
 
 @pytest.mark.parametrize("size", [13, 10**9, 10**18])
 def test_sizes_of_a_card_are_compared_before_memory_is_allocated(size: int, checkpoint: Path, tmp_path: Path) -> None:
     extras = small_config(tmp_path).extras
-    content = torch.load(checkpoint, weights_only=True)
-    content["heed"]["config"]["model"]["encoder"]["hidden_dim"] = size
-    torch.save(content, tmp_path / "odd.ckpt")
+    change_card(checkpoint, "config.model.encoder.hidden_dim", size, tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"odd\.ckpt: (its weights do not fit|the sizes in its configuration)"):
         build.restore(str(tmp_path / "odd.ckpt"), extras)

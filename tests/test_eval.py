@@ -2,14 +2,13 @@
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from src.checkpoint import load_checkpoint
+from src.checkpoint import read_checkpoint
 from src.data.source import Source
 from src.errors import UserError
 from src.lit_ensemble import _joint_card
@@ -178,9 +177,9 @@ def test_a_model_trained_on_another_split_is_reported(
 
 
 def test_an_ensemble_has_the_choices_of_all_models(training_run: tuple[Path, dict[str, Any]]) -> None:
-    card, _ = load_checkpoint(best_checkpoint(training_run))
+    card, _ = read_checkpoint(best_checkpoint(training_run))
     cards = [
-        replace(card, config={**card.config, "choices": {"encoder": encoder, "head": "linear"}})
+        card.model_copy(update={"config": {**card.config, "choices": {"encoder": encoder, "head": "linear"}}})
         for encoder in ("rnn", "gru", "rnn")
     ]
-    assert _joint_card(cards)["config"]["choices"] == {"encoder": "rnn+gru", "head": "linear"}
+    assert _joint_card(cards).choices == {"encoder": "rnn+gru", "head": "linear"}

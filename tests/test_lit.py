@@ -64,7 +64,9 @@ def test_metrics_equal_values_calculated_by_hand() -> None:
 def test_the_module_returns_probabilities(tmp_path: Path) -> None:
     cfg = small_config(tmp_path / "run", ["model.encoder.hidden_dim=5"])
     data = build.datamodule(cfg)
-    module = build.module(cfg, Card({"model": {}}, data.codec, data.class_counts)).eval()
+    module = build.module(
+        cfg, Card(config={"model": {}, "loss": {}, "data": {}}, codec=data.codec, class_counts=data.class_counts)
+    ).eval()
     batch = one_batch(data.codec, ["a good product", "bad"])
     probabilities = module(batch.tokens, batch.mask)
     assert probabilities.shape == (2, 3)

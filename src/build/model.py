@@ -80,5 +80,5 @@ def module(
         build_metrics(cfg, len(card.class_counts)) if metrics is None else metrics,
         partial(optimizer, cfg),
         partial(scheduler, cfg),
-        card.with_options(model.description_options()).to_dict(),
+        card.with_options(model.description_options()),
     )

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from src.analysis.ensemble import Ensemble, Member
 from src.build.model import untrained_model
-from src.checkpoint import Card, load_checkpoint
+from src.checkpoint import Card, read_checkpoint
 from src.config.targets import TRUSTED_IN_CHECKPOINTS
 from src.config.validation import validate_config
 from src.errors import UserError, name_file
@@ -32,7 +32,8 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
         UserError: if the file is not a checkpoint of Heed, its configuration is invalid or names a class that is not
             trusted, or its weights do not fit its configuration.
     """
-    card, weights = load_checkpoint(path)
+    card, content = read_checkpoint(path)
+    weights = content["state_dict"]
     cfg = card.cfg
     cfg.extras = extras
     with name_file(path):

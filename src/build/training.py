@@ -99,10 +99,7 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "S
     Args:
         watchers: callbacks that precede the configured callbacks.
     """
-    from lightning_fabric.plugins import TorchCheckpointIO
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
-
-    from src.lit import ValidatedCheckpointIO
 
     callbacks = make_all(cfg, "callbacks")
     kinds = {
@@ -114,6 +111,4 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "S
     trainer: pl.Trainer = make(
         cfg, "trainer", callbacks=[*watchers, *callbacks], logger=list(loggers) or False, **enabled
     )
-    if type(trainer.strategy.checkpoint_io) is TorchCheckpointIO:  # no other plugin is configured
-        trainer.strategy.checkpoint_io = ValidatedCheckpointIO()
     return trainer

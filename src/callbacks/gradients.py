@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from src.config.paths import unwritable_reason
-from src.files.plain import require
+from src.files import write_text
 
 
 class GradientNorms(pl.Callback):
@@ -45,7 +45,6 @@ class GradientNorms(pl.Callback):
         return {"steps": list(steps), "parts": list(parts), "norms": [norm.item() for norm in norms]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        require(state_dict, {"steps": [int], "parts": [str], "norms": [float]})
         norms = map(torch.tensor, state_dict["norms"])
         self._measured = list(zip(state_dict["steps"], state_dict["parts"], norms, strict=True))
 
@@ -63,11 +62,9 @@ class GradientNorms(pl.Callback):
         if not measured or not trainer.is_global_zero:
             return
         steps, parts, norms = zip(*measured, strict=True)
-        header = "" if self.path.exists() else "step,part,norm\n"
+        earlier = self.path.read_text(encoding="utf-8") if self.path.exists() else "step,part,norm\n"
         rows = list(zip(steps, parts, torch.stack([norm.to(norms[-1].device) for norm in norms]).tolist(), strict=True))
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(header + "".join(f"{step},{part},{norm:.6g}\n" for step, part, norm in rows))
+        write_text(self.path, earlier + "".join(f"{step},{part},{norm:.6g}\n" for step, part, norm in rows))
         for logger in trainer.loggers:
             if not isinstance(logger, CSVLogger):  # a CSV logger would repeat the file at `path`
                 for step, step_rows in groupby(rows, key=itemgetter(0)):

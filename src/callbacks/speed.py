@@ -6,10 +6,6 @@ from typing import Any
 import pytorch_lightning as pl
 
 from src.data.padded_batches import Batch
-from src.errors import UserError
-from src.files.plain import require
-
-EPOCH = {"texts": int, "seconds": float}
 
 
 class Speed(pl.Callback):
@@ -32,12 +28,6 @@ class Speed(pl.Callback):
         return {"epochs": epochs, "unfinished": {"texts": self._texts, "seconds": seconds}}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        try:
-            require(state_dict, {"epochs": [EPOCH], "unfinished": EPOCH})
-        except ValueError as error:
-            raise UserError(
-                f"training cannot be resumed from the checkpoint (callbacks.Speed: {error}); use another checkpoint"
-            ) from None
         self.epochs = [(epoch["texts"], float(epoch["seconds"])) for epoch in state_dict["epochs"]]
         self._texts, self._seconds = state_dict["unfinished"]["texts"], float(state_dict["unfinished"]["seconds"])
 

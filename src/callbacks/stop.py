@@ -1,6 +1,7 @@
 """A callback that stops a run after Ctrl-C, SIGTERM or a closed terminal, so that training can resume exactly."""
 
 import signal
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -35,7 +36,7 @@ class StopOnSignal(pl.Callback):
         checkpoint: the file to save when training stops within an epoch.
     """
 
-    def __init__(self, checkpoint: str) -> None:
+    def __init__(self, checkpoint: Path) -> None:
         self.checkpoint = checkpoint
         self.signum: int | None = None
         self.is_training = False

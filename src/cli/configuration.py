@@ -16,8 +16,10 @@ from src.config.paths import hydra_output_mistakes, output_folder
 from src.config.plain import MISSING, plain_values, value_at
 from src.config.targets import TRUSTED
 from src.config.validation import config_mistakes, sweep_value_mistakes, trusted_modules
+from src.errors import UserError
 from src.formatting import format_value
 from src.kernels.malloc import reuse_freed_memory
+from src.run_folder import require_new
 
 DEFAULT_TAGS = ["dev"]  # the tags in conf/train.yaml and conf/eval.yaml
 
@@ -43,6 +45,7 @@ def configuration_mistakes(
     yield from (Mistake(line, error) for line, error in errors.items() if line not in choices)
     with _values_of_a_run(cfg, sweeps) as output_mistakes:
         yield from output_mistakes
+        yield from _folder_mistakes(cfg, sweeps)
         task = without_hydra(cfg)
         requested = trusted_modules(task)
         trusted = TRUSTED if requested <= TRUSTED else trusted_by_user(repository, overrides)
@@ -63,6 +66,17 @@ def configuration_mistakes(
             yield from dry_build.build_mistakes(task, mistakes)
         for override in options:
             yield from sweep_value_mistakes(task, repository.command, override.key, override.values[1:])
+
+
+def _folder_mistakes(cfg: DictConfig, sweeps: bool) -> Iterator[Mistake]:
+    """Find a run in the output folder; Hydra would replace its files before the new run starts."""
+    folder = output_folder(cfg.hydra, sweeps=False)
+    resumes = cfg.get("train") and cfg.get("ckpt_path")
+    if "task_name" in cfg and not sweeps and folder and not resumes:
+        try:
+            require_new(Path(folder))
+        except UserError as error:
+            yield Mistake(f"hydra.run.dir={folder}", str(error))
 
 
 @contextmanager

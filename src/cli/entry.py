@@ -86,6 +86,8 @@ def read_command_line(
             configuration; the message lists all mistakes.
     """
     flags = parse_flags(quote_values(arguments, free_text))
+    if command == "train":
+        restore_run_overrides(flags)
     folder = (SRC / flags.config_path).resolve() if flags.config_path else CONF
     search = [override for override in flags.overrides if override.startswith("hydra.searchpath=")]
     repository = Repository(folder, command, flags.config_name, flags.config_dir, search)
@@ -93,8 +95,6 @@ def read_command_line(
         return flags, repository
     if command == "train" and requests_resume(flags.overrides):
         flags.overrides, flags.multirun = restore_sweep_overrides(flags, repository), True
-    elif command == "train":
-        flags.overrides = restore_run_overrides(flags, repository)
     if flags.cfg and flags.multirun:
         raise UserError("--cfg prints the configuration of one run: remove -m")
     if flags.experimental_rerun:

@@ -92,7 +92,7 @@ def _checkpoint_steps(path: Path) -> int:
     from src.training_state import read_training_state
 
     try:
-        return int(read_training_state(path)["global_step"])
+        return read_training_state(str(path)).steps
     except UserError as error:
         log.warning("%s; the job restarts from the beginning", error)
         return 0

@@ -17,7 +17,7 @@ from pytorch_lightning.profilers import Profiler
 from pytorch_lightning.strategies import Strategy
 
 from src import build, eval
-from src.checkpoint import load_checkpoint
+from src.checkpoint import read_checkpoint
 from src.cli.overrides import command_line_mistakes
 from src.config import targets
 from src.config.composition import Repository
@@ -28,7 +28,7 @@ from src.config.validation import config_mistakes, validate_config
 from src.data.tokenizer import TokenizerBuilder
 from src.dry_build import build_mistakes
 from src.errors import UserError
-from tests.helpers import CONF, small_config
+from tests.helpers import CONF, change_card, small_config
 
 SHELL = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler.SubprocessHandler"
 PACKAGES = ("torch", "transformers", "datasets", "wandb")
@@ -278,14 +278,14 @@ def test_a_node_at_any_leaf_of_a_card_is_never_created(
 ) -> None:
     extras = small_config(tmp_path).extras
     cfg = OmegaConf.create({"extras": extras, "seed": 0, "data": {}, "ckpt_path": "hostile.ckpt"})
-    card, weights = load_checkpoint(checkpoint)
+    card, content = read_checkpoint(checkpoint)
     node, marker = shell_node(tmp_path / "marker"), tmp_path / "marker"
     paths = [path for path in leaves(card.config) if path.split(".")[0] in ("model", "loss", "data")]
     paths.remove("data.cache_dir")  # not read from a checkpoint
     assert len(paths) > 40
     for path in paths:
-        hostile = type(card)(with_node(card.config, path, node), card.codec, card.class_counts)
-        monkeypatch.setattr("src.build.trained.load_checkpoint", lambda _, card=hostile: (card, weights))
+        hostile = card.model_copy(update={"config": with_node(card.config, path, node)})
+        monkeypatch.setattr("src.build.trained.read_checkpoint", lambda _, card=hostile: (card, content))
         with pytest.raises(UserError, match="_target_"):
             if path.startswith("data."):
                 eval.with_data(cfg, hostile)
@@ -295,17 +295,16 @@ def test_a_node_at_any_leaf_of_a_card_is_never_created(
 
 
 def test_a_card_may_name_only_classes_of_heed(checkpoint: Path, tmp_path: Path) -> None:
-    content = torch.load(checkpoint, weights_only=True)
-    content["heed"]["config"]["model"]["head"] = {"_target_": "torch.nn.Linear"}
-    torch.save(content, tmp_path / "odd.ckpt")
+    change_card(checkpoint, "config.model.head", {"_target_": "torch.nn.Linear"}, tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"is outside the modules that are allowed here|torch is not a trusted module"):
         build.restore(str(tmp_path / "odd.ckpt"), small_config(tmp_path).extras)
 
 
 def test_a_card_cannot_read_the_environment(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_TESTS", "rnn")
-    card, _ = load_checkpoint(checkpoint)
-    hostile = type(card)(with_node(card.config, "model.encoder.cell", "${oc.env:SECRET_OF_TESTS}"), card.codec, [])
+    card, _ = read_checkpoint(checkpoint)
+    config = with_node(card.config, "model.encoder.cell", "${oc.env:SECRET_OF_TESTS}")
+    hostile = card.model_copy(update={"config": config})
     assert hostile.cfg.model.encoder.cell == "${oc.env:SECRET_OF_TESTS}"
 
 

@@ -205,8 +205,8 @@ def test_a_checkpoint_can_be_evaluated_without_the_folder_of_its_pretrained_mode
 def test_a_card_describes_the_pretrained_model_in_plain_containers(bert: Path) -> None:
     cfg = config(bert)
     codec = Codec(load_tokenizer(bert), Truncation(20, "first"), ("x", "y", "z"))
-    card = Card(OmegaConf.to_container(cfg, resolve=True), codec, [3, 3, 3])  # type: ignore[arg-type]
-    options = build.module(cfg, card).card["config"]["model"]
+    card = Card(config=OmegaConf.to_container(cfg, resolve=True), codec=codec, class_counts=[3, 3, 3])
+    options = build.module(cfg, card).card.config["model"]
     assert options["embedding"]["dim"] == D
     description = options["encoder"]["description"]
     assert (description["prefix"], description["suffix"]) == ([2], [3])
