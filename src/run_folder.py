@@ -22,7 +22,8 @@ def require_new(folder: Path) -> None:
     Raises:
         UserError: if it contains a run.
     """
-    if any((folder / name).exists() for name in (RESULT_FILE, "config.yaml", "checkpoints")):
+    is_main_process = os.environ.get("LOCAL_RANK", "0") == "0"  # the other processes of a run find its first files
+    if is_main_process and any((folder / name).exists() for name in (RESULT_FILE, "config.yaml", "checkpoints")):
         raise UserError(
             f"{folder} already contains a run: choose another hydra.run.dir, delete the folder, or resume the run with "
             f"ckpt_path={folder / 'checkpoints' / 'last.ckpt'}"
