@@ -1,6 +1,7 @@
 """SIGINT and SIGTERM, sent to two runs that were started at the same time in one folder."""
 
 import json
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -68,10 +69,11 @@ def test_a_run_that_receives_a_signal_writes_its_files(ended_runs: dict[int, End
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_the_interrupted_run_resumes(ended_runs: dict[int, EndedRun], signum: int, tmp_path: Path) -> None:
-    last = ended_runs[signum].folder / "checkpoints" / "last.ckpt"
+    shutil.copytree(ended_runs[signum].folder, tmp_path / "run")
+    last = tmp_path / "run" / "checkpoints" / "last.ckpt"
     before = torch.load(last, weights_only=True)
     epochs = f"trainer.max_epochs={before['epoch'] + 3}"
     train(tmp_path / "run", "callbacks=checkpoints", "test=false", epochs, f"seed={signum:d}", f"ckpt_path='{last}'")
-    after = torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)
+    after = torch.load(last, weights_only=True)
     assert after["epoch"] == before["epoch"] + 2
     assert after["global_step"] > before["global_step"]

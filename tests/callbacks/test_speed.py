@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from src.callbacks.speed import Speed
-from src.errors import UserError
 
 
 def run_epoch(speed: Speed, sizes: list[int], seconds: float, clock: Mock, is_complete: bool = True) -> None:
@@ -56,19 +55,6 @@ def test_a_resumed_training_continues_the_measurements(monkeypatch: pytest.Monke
     progress.is_last_batch = True
     second.on_train_batch_end(trainer, Mock(), {"loss": torch.tensor(1.0)}, batch, 1)
     assert second.epochs == [(5, 2.0), (6, 11.0)]
-
-
-@pytest.mark.parametrize(
-    "state",
-    [
-        {"epochs": [{"texts": 3, "seconds": float("nan")}], "unfinished": {"texts": 0, "seconds": 0.0}},
-        {"epochs": [[3, 2.0]], "unfinished": {"texts": 0, "seconds": 0.0}},
-        {"epochs": []},
-    ],
-)
-def test_an_invalid_state_of_a_checkpoint_is_reported(state: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match=r"cannot be resumed from the checkpoint \(callbacks\.Speed: "):
-        Speed().load_state_dict(state)
 
 
 def test_the_duration_of_the_test_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:

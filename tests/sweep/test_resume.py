@@ -112,7 +112,6 @@ def test_rows_logged_after_the_checkpoint_are_removed(tmp_path: Path) -> None:
     assert path.read_text() == "epoch,step,loss\n0,4,0.5\n0,4,\n1,9,0.25\n"
     trim(path, 0)
     assert not path.exists()
-    trim(path, 0)  # no file
 
 
 def test_a_job_with_a_damaged_checkpoint_restarts(tmp_path: Path) -> None:
