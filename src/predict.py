@@ -69,6 +69,8 @@ def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", 
     from array import array
     from dataclasses import replace
 
+    import numpy as np
+
     from src.cli.progress import row_progress
     from src.data.tables import Schema, write_table
     from src.errors import UserError
@@ -79,7 +81,7 @@ def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", 
     schema = Schema(out)
     total = _read_schema(source, schema)
     predictions = PredictionColumns(ensemble.class_names, list(schema.types))
-    schema.add(predictions.examples())
+    schema.add(predictions.values(1, [0], np.zeros((1, len(ensemble.class_names))), np.zeros(1, dtype=bool)))
     blank, unknown = array("q"), array("q")  # row or line numbers
     count = 0
     with (

@@ -1,13 +1,14 @@
 """Read the texts to classify from the command line, a file or a pipe."""
 
+import io
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 
-from src.data.files import decode, file_format, lines_of, open_text
+from src.data.files import decode, file_format, open_text
 from src.data.paths import existing_path
 from src.data.readers import CHUNK, FORMATS, Rows, parse_delimiter, read_file
 from src.errors import UserError
@@ -65,19 +66,13 @@ def text_source(
         raise UserError("text_column=… names a column of a file: add file=…")
     if delimiter is not None and column is None:
         raise UserError("delimiter=… applies only to a table: add text_column=…")
-    if text is not None:
-        # bytes that are not UTF-8 are lone surrogates in `text`
-        return _line_source([decode(text.encode(errors="surrogateescape"), "text")], "text")
-    if file is not None:
-        return _file_source(str(file), column, delimiter)
-    if "stdin" in closed_streams or sys.stdin.isatty():
-        raise UserError('nothing to classify: write text="…" or file=…, or pipe one text per line')
-    return _line_source(_lines(decode(sys.stdin.buffer.read(), "standard input")), "standard input")
-
-
-def _file_source(file: str, column: str | None, delimiter: str | None) -> TextSource:
-    path = existing_path(file, "file")
-    name = f"file={file}"
+    if text is not None:  # its bytes that are not UTF-8 are lone surrogates
+        return _line_source("text", [decode(text.encode(errors="surrogateescape"), "text")])
+    if file is None:
+        if "stdin" in closed_streams or sys.stdin.isatty():
+            raise UserError('nothing to classify: write text="…" or file=…, or pipe one text per line')
+        return _line_source("standard input", _lines(decode(sys.stdin.buffer.read(), "standard input")))
+    path, name = existing_path(file, "file"), f"file={file}"
     if column is not None:
         try:
             read_rows = partial(read_file, path, [column], others=True, delimiter=parse_delimiter(delimiter))
@@ -87,12 +82,12 @@ def _file_source(file: str, column: str | None, delimiter: str | None) -> TextSo
     if file_format(path) in FORMATS:
         raise UserError(f"{name}: is a table; name its column of texts with text_column=…")
     if path.is_fifo():  # a pipe can be read only once
-        with open_text(path, name, pipes=True) as text:
-            return _line_source(_lines(text.read()), name)
+        with open_text(path, name, pipes=True) as stream:
+            return _line_source(name, _lines(stream.read()))
     return TextSource(name, "text", partial(_file_rows, path, name))
 
 
-def _line_source(lines: list[str], name: str) -> TextSource:
+def _line_source(name: str, lines: list[str]) -> TextSource:
     return TextSource(name, "text", partial(_line_rows, lines, name))
 
 
@@ -102,14 +97,12 @@ def _file_rows(path: Path, name: str) -> Iterator[Rows]:
 
 
 def _line_rows(lines: Iterable[str], name: str) -> Iterator[Rows]:
-    lines = iter(lines)
-    for start in count(1, CHUNK):
-        if not (chunk := list(islice(lines, CHUNK))):
-            break
+    lines, start = iter(lines), 1
+    while chunk := list(islice(lines, CHUNK)):
         yield Rows(name, "line", range(start, start + len(chunk)), {"text": chunk})
+        start += len(chunk)
 
 
 def _lines(text: str) -> list[str]:
     """Return the lines of a text; a line break at its end does not start another, empty line."""
-    lines = lines_of(text)
-    return lines if lines[-1] else lines[:-1]
+    return [line.rstrip("\r\n") for line in io.StringIO(text, newline="")]

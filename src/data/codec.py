@@ -2,17 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
+from pydantic import BaseModel, Field, PositiveInt
 
 from src.data.padded_batches import BatchBuilder, Truncation
 from src.data.trained_tokenizer import Tokenizer
-from src.files.plain import require
 
 NO_LABEL = -1
-STATE_SPEC = {"tokenizer": str, "max_length": int, "keep": str, "class_names": [str]}  # types in `to_dict`
+
+
+class _State(BaseModel):
+    """The codec as strings, numbers and lists, in checkpoints."""
+
+    tokenizer: str  # JSON
+    max_length: PositiveInt
+    keep: Literal["first", "last"]
+    class_names: Annotated[list[str], Field(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -40,12 +48,12 @@ class Codec:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the codec as strings, numbers and lists."""
-        return {
-            "tokenizer": self.tokenizer.to_json(),
-            "max_length": self.truncation.max_length,
-            "keep": self.truncation.keep,
-            "class_names": list(self.class_names),
-        }
+        return _State(
+            tokenizer=self.tokenizer.to_json(),
+            max_length=self.truncation.max_length,
+            keep=self.truncation.keep,
+            class_names=list(self.class_names),
+        ).model_dump()
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Codec":
@@ -54,9 +62,8 @@ class Codec:
         Raises:
             ValueError: if a value is missing, has the wrong type or is invalid.
         """
-        require(state, STATE_SPEC, "codec")
-        names = tuple(state["class_names"])
-        if len(set(names)) < len(names) or not names:
-            raise ValueError("codec.class_names: expects at least one name, without duplicates")
-        truncation = Truncation(state["max_length"], state["keep"])
-        return cls(Tokenizer.from_json(state["tokenizer"]), truncation, names)
+        valid = _State.model_validate(state, strict=True)
+        if len(set(valid.class_names)) < len(valid.class_names):
+            raise ValueError("class_names: two classes have the same name")
+        truncation = Truncation(valid.max_length, valid.keep)
+        return cls(Tokenizer.from_json(valid.tokenizer), truncation, tuple(valid.class_names))

@@ -26,7 +26,6 @@ from src.data.store import code_version, default_folder, load_or_build
 from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit, renumber_classes, tokenize, warn_of_rare_classes
 from src.data.tokenizer import TokenizerBuilder, Trained
 from src.data.trained_tokenizer import Tokenizer
-from src.errors import UserError
 
 log = logging.getLogger(__name__)
 
@@ -39,26 +38,13 @@ class TextDataModule(pl.LightningDataModule, ABC):
 
     Args:
         tokenizer: trains or loads the tokenizer.
-        batch_size: maximum number of texts per batch (≥ 1); the sizes of the batches of a split differ by at most one.
-        max_length: maximum number of tokens per text (≥ 1); longer texts are truncated.
-        keep: which tokens of a longer text remain, the "first" or the "last".
-        val_fraction: fraction of the training split to hold out if the source has no validation split; in (0, 1).
-        test_fraction: fraction of the training split to hold out if the source has no test split; in (0, 1). The
-            test rows are held out first; `val_fraction` then applies to the remaining rows.
-        split_seed: seed for selecting the held-out rows and the sample for `limit`; runs that differ only in `seed`
-            share the splits and the cache.
-        limit: maximum number of texts per split; a larger split is reduced to a stratified sample. None means no limit.
-        folds: number of folds of a cross-validation (≥ 2), for a source without a test split; None holds out
-            `test_fraction`.
-        fold: index of the fold that is the test split, from 0 to folds - 1.
-        length_buckets: train on batches of texts of similar length, to save padding.
-        on_device: store all tokens of a split on the Trainer's device.
-        cache_dir: folder of the tokenized data; None means the folder `heed` in the user's cache folder.
+        batch_size: maximum number of texts per batch; the sizes of the batches of a split differ by at most one.
         seed: seed of the training order; None means torch's seed.
-        progress: show progress bars while tokenizing.
+
+    The comments in conf/data/base.yaml describe the other options.
 
     Raises:
-        ValueError: if an option is out of range.
+        ValueError: if only one of `folds` and `fold` is set.
     """
 
     def __init__(
@@ -81,13 +67,6 @@ class TextDataModule(pl.LightningDataModule, ABC):
         progress: bool = True,
     ) -> None:
         super().__init__()
-        for name, fraction in (("val_fraction", val_fraction), ("test_fraction", test_fraction)):
-            if not 0 < fraction < 1:
-                raise ValueError(f"{name}={fraction}: must be greater than 0 and less than 1")
-        minimums = {"batch_size": 1, "limit": 1, "split_seed": 0, "seed": 0, "folds": 2, "fold": 0}
-        for name, number in zip(minimums, (batch_size, limit, split_seed, seed, folds, fold), strict=True):
-            if number is not None and number < minimums[name]:
-                raise ValueError(f"{name}={number}: must be at least {minimums[name]}")
         if folds is None and fold is not None:
             raise ValueError(f"fold={fold}: requires the number of folds: set data.folds=5, or data.fold=null")
         if folds is not None and fold is None:
@@ -115,17 +94,6 @@ class TextDataModule(pl.LightningDataModule, ABC):
     @abstractmethod
     def read(self) -> Corpus:
         """Read all texts with their classes."""
-
-    def require_tokenizer(self) -> None:
-        """Raise a UserError if the tokenizer is not a `TokenizerBuilder`.
-
-        The attribute `tokenizer` may be missing, because a user's subclass may set it in `setup`.
-        """
-        if hasattr(self, "tokenizer") and not isinstance(self.tokenizer, TokenizerBuilder):
-            raise UserError("data.tokenizer: is not a tokenizer: choose one with data/tokenizer=…")
-
-    def require_columns(self) -> None:
-        """Raise a UserError if a file lacks a required column; read only the first rows. By default, do nothing."""
 
     @cached_property
     def source_fingerprint(self) -> str:

@@ -113,11 +113,6 @@ def _not_utf8(source: str, line: int | None) -> UserError:
     )
 
 
-def lines_of(text: str) -> list[str]:
-    """Split a text at line feeds and carriage returns only; str.splitlines also splits at form feeds, for instance."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
 def file_format(path: Path) -> str:
     """Return the extension in lower case, without .gz: ".csv" for both a.csv and a.csv.gz."""
     return Path(path.stem if path.suffix.lower() == GZIP else path.name).suffix.lower()

@@ -6,6 +6,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+OFFLINE = "the hub does not respond (or HF_HUB_OFFLINE is set), and there is no local copy"
 TIMEOUT = 3.0  # seconds to wait for the hub's response
 
 

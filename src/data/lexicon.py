@@ -2,7 +2,7 @@
 
 import math
 
-from src.data.files import existing_file, lines_of, read_text
+from src.data.files import existing_file, open_text
 from src.errors import UserError
 from src.formatting import format_repr
 
@@ -21,13 +21,14 @@ def read_lexicon(path: str) -> dict[str, float]:
     """
     file = existing_file(path, "path of the lexicon")
     lexicon: dict[str, float] = {}
-    for number, line in enumerate(lines_of(read_text(file)), 1):
-        if not line.strip() or (line.startswith((";", "#")) and "\t" not in line):
-            continue
-        word, *columns = (field.strip() for field in line.split("\t" if "\t" in line else ","))
-        if not word:
-            raise UserError(f"{file}, line {number}: has a strength but no word")
-        lexicon[word.lower()] = _strength(columns[0], f"{file}, line {number}", word) if columns else 1.0
+    with open_text(file) as text:
+        for number, line in enumerate(text, start=1):
+            if not line.strip() or (line.startswith((";", "#")) and "\t" not in line):
+                continue
+            word, *columns = (field.strip() for field in line.split("\t" if "\t" in line else ","))
+            if not word:
+                raise UserError(f"{file}, line {number}: has a strength but no word")
+            lexicon[word.lower()] = _strength(columns[0], f"{file}, line {number}", word) if columns else 1.0
     if not lexicon:
         raise UserError(f"{file}: has no words")
     return lexicon

@@ -1,7 +1,7 @@
 """Truncate the tokens of texts, and build padded batches of them."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -26,13 +26,7 @@ class Truncation:
     """A limit on the number of tokens: of a longer text, the "first" or "last" `max_length` (≥ 1) tokens remain."""
 
     max_length: int
-    keep: str
-
-    def __post_init__(self) -> None:
-        if self.max_length < 1:
-            raise ValueError(f"max_length={self.max_length}: must be at least 1")
-        if self.keep not in ("first", "last"):
-            raise ValueError(f"keep={self.keep!r}: must be 'first' or 'last'")
+    keep: Literal["first", "last"]
 
     def describe_cut(self, tokens: int) -> str:
         """Return a description such as 'first 500 of 20,000 tokens'; an empty string if no token is removed."""

@@ -39,7 +39,11 @@ def existing_path(path: str | Path, option: str) -> Path:
     try:
         full.stat()
     except (FileNotFoundError, NotADirectoryError):
-        raise UserError(f"{option}={path}: {_missing(full)}") from None
+        names: list[str] = []
+        with suppress(OSError):
+            names = [name for name in os.listdir(full.parent) if name != full.name]  # it may be a link to nothing
+        missing = f"there is no {full.name!r} in {full.parent}{suggestion(full.name, names)}"
+        raise UserError(f"{option}={path}: {missing}") from None
     except OSError as error:
         raise UserError(f"{option}={path}: cannot be read ({os_reason(error)})") from None
     return full
@@ -57,21 +61,6 @@ def local_path(name: str, option: str) -> Path | None:
     if not name or name.startswith((".", "/", "~")) or name.endswith(".json") or os.path.lexists(name):
         return existing_path(name, option)
     return None
-
-
-def _missing(full: Path) -> str:
-    """Return the reason why a path does not exist."""
-    folder = full.parent
-    if full.is_symlink():
-        return f"is a link to {os.readlink(full)}, which does not exist"
-    if folder.exists() and not folder.is_dir():
-        return f"{folder} is a file, not a folder"
-    if not folder.is_dir():
-        return f"there is no folder {folder}"
-    names: list[str] = []
-    with suppress(OSError):
-        names = [entry.name for entry in folder.iterdir()]
-    return f"there is no {full.name!r} in {folder}{suggestion(full.name, names)}"
 
 
 def os_reason(error: OSError) -> str:

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -21,6 +21,7 @@ from src.formatting import format_list, format_repr
 from src.misspellings import suggestion
 
 DELIMITED = (".csv", ".tsv")
+FORMATS = (*DELIMITED, ".jsonl", ".parquet", ".json")
 DELIMITER_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
 DETECTED = (",", ";", "\t", "|")  # the delimiters of a CSV file that are detected, in order of preference
 CHUNK = 1000  # rows read at a time
@@ -29,10 +30,6 @@ MAX_PLACES = 5  # maximum number of rows that a message lists
 JSONL_RULE = "each line must be one object"
 JSON_RULE = "the file must be one array of objects; name it .jsonl if each line is an object"
 csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
-
-
-class ColumnError(UserError):
-    """A required column is missing or not unique."""
 
 
 @dataclass(frozen=True)
@@ -127,17 +124,17 @@ def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) 
     """Check the columns of a file or data set.
 
     Raises:
-        ColumnError: if a required column is missing or not unique.
+        UserError: if a required column is missing or not unique.
     """
     for name in required:
         if name not in columns:
-            raise ColumnError(
+            raise UserError(
                 f"{source}: no column {name!r}{suggestion(name, columns)}; its columns are "
                 f"{format_list(columns) or 'none'}. Specify your columns with data.text and data.label, or with "
                 "text_column of src.predict"
             )
         if (count := columns.count(name)) > 1:
-            raise ColumnError(f"{source}: {count} columns are called {name!r}; rename all but one of them")
+            raise UserError(f"{source}: {count} columns are called {name!r}; rename all but one of them")
 
 
 def read_file(
@@ -156,20 +153,18 @@ def read_file(
 
     Raises:
         UserError: if the extension is unknown, if the file is unreadable, empty, damaged or not UTF-8, or if a line is
-            malformed.
-        ColumnError: if a column is missing or not unique. For JSON files only, this error may occur after rows have
-            been yielded.
+            malformed; or if a column is missing or not unique.
     """
     suffix = file_format(path)
     if suffix not in FORMATS or (suffix == ".parquet" and path.suffix.lower() == GZIP):
         raise UserError(
             f"{path}: unknown extension; it must be one of {', '.join(FORMATS)}; .gz may follow any but .parquet"
         )
-    is_empty = True
     if suffix in DELIMITED:
         chunks = _read_delimited(path, required, others, delimiter, quotes)
     else:
-        chunks = READERS[suffix](path, required, others)
+        chunks = (_read_parquet if suffix == ".parquet" else _read_json)(path, required, others)
+    is_empty = True
     for chunk in chunks:
         is_empty = False
         yield chunk
@@ -195,28 +190,18 @@ def parse_delimiter(value: str | None) -> str | None:
 
 
 def detect_delimiter(text: str, columns: Sequence[str]) -> str:
-    """Return the delimiter of the header of a CSV file.
-
-    This is the delimiter with which the header has all required `columns`. If there is no such delimiter, it is the
-    delimiter that gives the most columns.
+    """Return the delimiter with which the header of a CSV file has all `columns`, or else the most columns.
 
     Args:
         text: the beginning of the file, with the whole header.
     """
-    headers = {delimiter: _header(text, delimiter) for delimiter in DETECTED}
-    for delimiter, header in headers.items():
-        if set(columns) <= set(header):
-            return delimiter
-    return max(headers, key=lambda delimiter: len(headers[delimiter]))
-
-
-def _header(text: str, delimiter: str) -> list[str]:
-    """Return the first record that is not blank; an empty list if there is none, or if the text is malformed."""
-    records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        return next((record for record in records if record), [])
-    except csv.Error:
-        return []
+    headers: dict[str, list[str]] = {}
+    for delimiter in DETECTED:
+        records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        with suppress(csv.Error):
+            headers[delimiter] = next((record for record in records if record), [])
+    complete = (delimiter for delimiter, header in headers.items() if set(columns) <= set(header))
+    return next(complete, max(headers, key=lambda delimiter: len(headers[delimiter]), default=DETECTED[0]))
 
 
 def _read_delimited(
@@ -275,19 +260,19 @@ def _numbered_records(
         ) from None
 
 
-def _read_jsonl(path: Path, required: Sequence[str], others: bool) -> Iterator[Rows]:
-    with open_text(path, newline="\n") as text:
-        lines = ((number, line) for number, line in enumerate(text, start=1) if line.strip())
-        records = ((number, _parse_json(line, path, JSONL_RULE, number)) for number, line in lines)
-        yield from _object_rows(path, "line", records, required, others)
-
-
 def _read_json(path: Path, required: Sequence[str], others: bool) -> Iterator[Rows]:
+    """Yield the rows of an array of JSON objects or, in a .jsonl file, of a line for each object."""
+    if file_format(path) == ".jsonl":
+        with open_text(path, newline="\n") as text:
+            lines = ((number, line) for number, line in enumerate(text, start=1) if line.strip())
+            records = ((number, _parse_json(line, path, JSONL_RULE, number)) for number, line in lines)
+            yield from _object_rows(path, "line", JSONL_RULE, records, required, others)
+        return
     array = _parse_json(read_text(path), path, JSON_RULE)
     if not isinstance(array, list):
         raise UserError(f"{path}: is not a JSON array; {JSON_RULE}")
     if array:
-        yield from _object_rows(path, "record", enumerate(array, start=1), required, others)
+        yield from _object_rows(path, "record", JSON_RULE, enumerate(array, start=1), required, others)
 
 
 def _parse_json(text: str, path: Path, rule: str, line: int | None = None) -> Any:
@@ -312,20 +297,14 @@ def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _object_rows(
-    path: Path, unit: str, records: Iterable[tuple[int, Any]], required: Sequence[str], others: bool
+    path: Path, unit: str, rule: str, records: Iterable[tuple[int, Any]], required: Sequence[str], others: bool
 ) -> Iterator[Rows]:
-    """Yield the rows of JSON objects in chunks.
-
-    Raises:
-        UserError: if a record is not an object.
-        ColumnError: if a column is missing in all objects.
-    """
+    """Yield the rows of JSON objects in chunks; raise a UserError if all objects lack a required column."""
     records = iter(records)
     names: dict[str, None] = {}
     while chunk := list(islice(records, CHUNK)):
         for place, record in chunk:
             if not isinstance(record, dict):
-                rule = JSONL_RULE if unit == "line" else JSON_RULE
                 raise UserError(f"{path}: {unit} {place}: is not a JSON object; {rule}")
         own = dict.fromkeys(name for _, record in chunk for name in record)
         names |= own
@@ -383,11 +362,3 @@ def _explain_errors(place: str) -> Iterator[None]:
         raise UserError(
             f"{place}: is not a Parquet file, or is damaged ({reason}); save or download it again"
         ) from None
-
-
-READERS: dict[str, Callable[[Path, Sequence[str], bool], Iterator[Rows]]] = {
-    ".jsonl": _read_jsonl,
-    ".parquet": _read_parquet,
-    ".json": _read_json,
-}
-FORMATS = (*DELIMITED, *READERS)

@@ -16,14 +16,12 @@ import pyarrow.compute as pc
 from src.data.corpus import FACTS, Corpus
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash, existing_file, file_format
-from src.data.hub import connection
+from src.data.hub import OFFLINE, connection
 from src.data.labels import canonical, class_order, distinct_classes, parse_labels
 from src.data.paths import existing_path
 from src.data.readers import (
     CHUNK,
-    DELIMITED,
     FORMATS,
-    ColumnError,
     Rows,
     arrow_rows,
     check_columns,
@@ -50,30 +48,19 @@ class Source(TextDataModule):
 
     Args:
         path: the training file; or a folder with files of all splits, such as train.parquet or train-00000.parquet, at
-            most one folder deep. A relative path starts at the working directory. None loads `name`.
+            most one folder deep; or `bundled:` and the name of a file that Heed contains. None loads `name`.
         name: name of a data set on the hub, such as owner/name.
-        config: configuration of the data set on the hub, if it has several.
-        text: name of the column of texts.
-        label: name of the column of labels: strings, numbers, booleans, or indices of named classes.
-        group: name of a column whose equal values mark rows that stay in the same split; None means no groups.
         rationale: name of a column of spans {start, end} of tokens that people marked as evidence for the label, the
             end exclusive; the tokens of a text are separated by whitespace. None means no spans.
-        labels: the allowed classes in order; or the class of each label; None means the named classes of the data set
-            or, if it has none, the sorted labels of the training split.
-        val_path: a validation file with the same columns; None holds out rows of a training file.
-        test_path: a test file with the same columns; None holds out rows of a training file.
-        train_split: name of the training split on the hub, or beginning of the names of its files.
-        val_split: the same for the validation split; None holds out training rows.
-        test_split: the same for the test split; None holds out training rows.
-        on_bad_rows: how to treat rows without text or label: "error" reports them, "drop" drops them.
-        delimiter: delimiter of CSV and TSV files, a character or its name; None means a tab in TSV files, and the
-            delimiter detected in the header in CSV files.
-        quotes: whether double quotes in CSV and TSV files enclose fields; otherwise they are part of the text.
+        train_split, val_split, test_split: names of the splits on the hub, or beginnings of the names of their files;
+            None holds out training rows.
         options: passed to `TextDataModule`.
+
+    The comments in conf/data/csv.yaml and hub.yaml describe the other options.
 
     Raises:
         UserError: if a file does not exist.
-        ValueError: if options contradict each other.
+        ValueError: if `text` and `label` are the same column.
     """
 
     def __init__(
@@ -115,10 +102,6 @@ class Source(TextDataModule):
         self.delimiter = parse_delimiter(delimiter)
         self.quotes = quotes
         self.files = {} if path is None else self._find_files(path, val_path, test_path)
-        formats = {file_format(file) for file in chain.from_iterable(self.files.values())}
-        if (delimiter is not None or not quotes) and not formats & set(DELIMITED):
-            option = "quotes=False" if delimiter is None else f"delimiter={delimiter!r}"
-            raise ValueError(f"{option}: only for {' and '.join(DELIMITED)} files")
         self._given: Mapping[str, datasets.Dataset] | None = None
 
     @classmethod
@@ -168,10 +151,8 @@ class Source(TextDataModule):
             except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
                 if not online:
                     raise UserError(
-                        f"The data set {self.dataset_name!r} comes from the Hugging Face hub, which does not respond "
-                        "(or HF_HUB_OFFLINE is set), and there is no local copy. Download it on another machine with "
-                        f"`hf download {self.dataset_name} --repo-type dataset --local-dir <folder>`, then set "
-                        "data.path=<folder>, or data=csv data.path=<file>"
+                        f"data.name={self.dataset_name}: {OFFLINE}. Download it on another machine with `hf download "
+                        f"{self.dataset_name} --repo-type dataset --local-dir <folder>`, then set data.path=<folder>"
                     ) from None
                 reason = str(error).partition("\n")[0]
                 raise UserError(
@@ -202,17 +183,6 @@ class Source(TextDataModule):
     @property
     def _columns(self) -> list[str]:
         return [name for name in (self.text, self.label, self.group, self.rationale) if name is not None]
-
-    def require_columns(self) -> None:
-        """Raise a UserError if a file lacks a required column; read only the first rows."""
-        for split, files in self.files.items():
-            if file_format(files[0]) in (*DELIMITED, ".parquet"):  # JSON files have no header
-                try:
-                    next(next(self._tables(split)))
-                except ColumnError:
-                    raise
-                except UserError:
-                    pass  # `read` will report it
 
     def read(self) -> Corpus:
         """Return the corpus in the cache; read the source first if it is not in the cache.

@@ -13,6 +13,7 @@ from src.errors import UserError
 from src.formatting import format_list
 
 TEST_DRAW, VAL_DRAW, LIMIT_DRAW, FOLD_DRAW = range(4)  # each is the second number of a seed: draws are independent
+Parts = tuple[np.ndarray, np.ndarray]  # the remaining rows and the held-out rows, both in ascending order
 
 
 class Splitting(NamedTuple):
@@ -38,9 +39,7 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
         rows in that split, int64 in ascending order.
 
     Raises:
-        UserError: if rows have to be held out and most classes have a single row (or group), if `limit` is smaller
-            than the number of classes, or if `folds` is set and the source has a test split or its rows cannot be
-            divided into folds.
+        UserError: if `folds` is set and the source has a test split, or if the rows cannot be divided or sampled.
     """
     val_fraction, test_fraction, seed, limit, folds, fold = splitting
     if folds is not None and corpus.test is not None:
@@ -80,7 +79,7 @@ def hold_out(
     seed: Sequence[int],
     class_names: Sequence[str],
     groups: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Parts:
     """Hold out a stratified part of the rows; a class with a single row (or group) is not held out.
 
     Args:
@@ -88,9 +87,6 @@ def hold_out(
         fraction: fraction of the rows (or groups) to hold out, in (0, 1). In each class with two or more
             rows (or groups), at least one is held out and at least one remains.
         groups: n int64; the rows of a group stay together, and the class of its first row is the class of the group.
-
-    Returns:
-        The remaining rows and the held-out rows, both in ascending order; each row is in one of the two.
 
     Raises:
         UserError: if most classes have a single row (or group).
@@ -108,21 +104,15 @@ def hold_out_fold(
     seed: Sequence[int],
     class_names: Sequence[str],
     groups: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Divide the rows into stratified folds, and hold out one fold.
+) -> Parts:
+    """Divide the rows into stratified folds, and hold out one fold; other arguments are as for `hold_out`.
 
     Each row is in exactly one fold, except that a class with a single row (or group) is in no fold. The numbers of rows
     (or groups) in any two folds differ by at most 1, in total and in each class.
 
     Args:
-        labels: n int64.
-        folds: number of folds (≥ 2).
         fold: index of the fold to hold out.
         seed: must be the same for all folds of a cross-validation.
-        groups: as in `hold_out`.
-
-    Returns:
-        The remaining rows and the rows of the fold, both in ascending order.
 
     Raises:
         UserError: if `fold` is not less than `folds`, if most classes have a single row (or group), or if there are
@@ -136,8 +126,7 @@ def hold_out_fold(
             f"data.folds={folds}: must be at most {len(units.divisible)}, the number of "
             f"{'rows' if groups is None else 'groups'} to divide; 5 or 10 folds are usual"
         )
-    rng = np.random.default_rng(list(seed))
-    shuffled = rng.permutation(units.divisible)
+    shuffled = np.random.default_rng(list(seed)).permutation(units.divisible)
     by_class = shuffled[np.argsort(units.labels[shuffled], kind="stable")]
     return units.hold_out(by_class[fold::folds])
 
@@ -149,8 +138,7 @@ class _Units(NamedTuple):
     of_row: np.ndarray  # n int64, the unit of each row
     divisible: np.ndarray  # indices of the units of the classes that have two or more units
 
-    def hold_out(self, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows outside `units` and the rows of `units`, both in ascending order."""
+    def hold_out(self, units: np.ndarray) -> Parts:
         is_held_out = np.isin(self.of_row, units)
         return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
@@ -188,25 +176,20 @@ def sample(labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:
 
 
 def _draw(labels: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np.ndarray:
-    """Draw `total` random rows in proportion to the sizes of the classes.
+    """Draw `total` random rows in proportion to the sizes of the classes (largest-remainder method).
 
     Of each class, at least 1 row is drawn and at least `spare` rows are left. If `total` is incompatible with these
     limits, the nearest possible number of rows is drawn.
     """
     classes, available = np.unique(labels, return_counts=True)
-    rng = np.random.default_rng(list(seed))
-    counts = _allot(available, available - spare, total)
-    drawn = [rng.permutation(np.flatnonzero(labels == c))[:count] for c, count in zip(classes, counts, strict=True)]
-    return np.sort(np.concatenate(drawn))
-
-
-def _allot(available: np.ndarray, most: np.ndarray, total: int) -> np.ndarray:
-    """Divide `total` in proportion to `available` (largest-remainder method), into shares between 1 and `most`."""
+    most = available - spare
     total = int(np.clip(total, len(most), most.sum()))
     exact = total * available / available.sum()
-    shares = np.clip(np.floor(exact).astype(np.int64), 1, most)
-    while (missing := total - shares.sum()) != 0:
+    counts = np.clip(np.floor(exact).astype(np.int64), 1, most)
+    while (missing := total - counts.sum()) != 0:
         step = 1 if missing > 0 else -1
-        can_move = shares < most if step > 0 else shares > 1
-        shares[np.where(can_move, step * (exact - shares), -np.inf).argmax()] += step
-    return shares
+        can_move = counts < most if step > 0 else counts > 1
+        counts[np.where(can_move, step * (exact - counts), -np.inf).argmax()] += step
+    rng = np.random.default_rng(list(seed))
+    drawn = [rng.permutation(np.flatnonzero(labels == c))[:count] for c, count in zip(classes, counts, strict=True)]
+    return np.sort(np.concatenate(drawn))

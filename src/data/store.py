@@ -8,8 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, TypeVar
+from typing import IO, TypeVar
 
 import filelock
 import numpy as np
@@ -49,72 +48,45 @@ def load_or_build(path: Path, load: Callable[[Path], T], build: Callable[[Path],
     Raises:
         UserError: if the folder cannot be locked or written, for example because the disk is full.
     """
-    if os.path.lexists(path) and (content := _try(load, path)) is not None:
+    if (content := _try(load, path)) is not None:
         return content
     with explain_errors(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(path.with_name(f"{path.name}.lock"))
         lock.acquire()
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        if os.path.lexists(path) and (content := _try(load, path)) is not None:
+        if (content := _try(load, path)) is not None:
             return content
-        part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        try:
-            with explain_errors(path.parent):
-                part.mkdir()
-                build(part)
-                _remove(path)
-                part.rename(path)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
+        with explain_errors(path.parent):
+            part.mkdir()
+            build(part)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+            part.rename(path)
         return load(path)
     finally:
+        shutil.rmtree(part, ignore_errors=True)
         lock.release()
 
 
 def _try(load: Callable[[Path], T], path: Path) -> T | None:
-    """Return `load(path)`; None if the folder is damaged."""
+    """Return `load(path)`; None if the folder does not exist or is damaged."""
     try:
         return load(path)
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:  # pyarrow's errors are ValueErrors
-        log.warning("The cached data in %s are damaged (%s) and will be rebuilt", path, error)
+        if os.path.lexists(path):
+            log.warning("The cached data in %s are damaged (%s) and will be rebuilt", path, error)
         return None
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-class ArrayFile:
-    """A flat .npy file that is written block by block, and may be larger than memory."""
-
-    def __init__(self, path: Path, dtype: Any) -> None:
-        self._dtype = np.dtype(dtype)
-        self._file = path.open("xb")
-        self._length = 0
-        self._write_header()
-
-    def append(self, block: np.ndarray) -> None:
-        self._file.write(block.astype(self._dtype, copy=False).tobytes())
-        self._length += len(block)
-
-    def _write_header(self) -> None:
-        """Write the header at the start of the file; NumPy reserves space for any length of the first axis."""
-        header = {"descr": self._dtype.str, "fortran_order": False, "shape": (self._length,)}
-        self._file.seek(0)
-        np.lib.format.write_array_header_1_0(self._file, header)
-
-    def __enter__(self) -> "ArrayFile":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with self._file:
-            self._write_header()
+def write_header(file: IO[bytes], dtype: type, length: int) -> None:
+    """Write the header of a flat .npy file at its start; NumPy reserves space for a larger length."""
+    file.seek(0)
+    header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": (length,)}
+    np.lib.format.write_array_header_1_0(file, header)
 
 
 @contextmanager

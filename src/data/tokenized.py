@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from src.data.corpus import FACTS, Corpus, Texts
-from src.data.store import ArrayFile
+from src.data.store import write_header
 from src.data.tokenizer import TokenizerBuilder
 from src.data.trained_tokenizer import Tokenizer, text_blocks
 from src.errors import UserError
@@ -33,6 +33,16 @@ class TokenizedSplit:
     rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
     digests: np.ndarray  # n int64, hashes of the texts; duplicates have equal hashes
     counts: np.ndarray  # int64, number of occurrences of each token of the vocabulary
+
+    def require_consistency(self, num_classes: int) -> None:
+        """Raise a ValueError if the arrays do not belong together; the tokens are not read."""
+        texts, offsets, labels = len(self.rows), self.offsets, self.labels
+        is_typed = self.tokens.dtype == np.int32 and offsets.dtype == labels.dtype == self.rows.dtype == np.int64
+        is_sized = texts == len(labels) == len(self.digests) == len(offsets) - 1 and offsets[-1] == len(self.tokens)
+        if not (is_typed and is_sized and offsets[0] == 0 and (np.diff(offsets) >= 0).all()):
+            raise ValueError("the arrays do not belong together")
+        if texts == 0 or not 0 <= labels.min() <= labels.max() < num_classes:
+            raise ValueError("a label is not a class")
 
 
 ARRAYS = [field.name for field in fields(TokenizedSplit) if field.name != "origin"]
@@ -58,24 +68,8 @@ class TokenizedCorpus:
         for split in SPLITS:
             arrays = {name: np.load(folder / f"{split}.{name}.npy", mmap_mode="c") for name in ARRAYS}
             splits[split] = TokenizedSplit(facts["origins"][split], **arrays)
-            _require_valid(splits[split], len(facts["class_names"]))
+            splits[split].require_consistency(len(facts["class_names"]))
         return cls(splits, facts["tokenizer"], tuple(facts["class_names"]))
-
-
-def _require_valid(split: TokenizedSplit, num_classes: int) -> None:
-    """Raise a ValueError if the arrays do not belong together; the tokens are not read."""
-    texts = len(split.labels)
-    dtypes = {name: getattr(split, name).dtype for name in ARRAYS}
-    is_valid = (
-        dtypes == {name: np.int32 if name == "tokens" else np.int64 for name in ARRAYS}
-        and len(split.offsets) - 1 == texts == len(split.rows) == len(split.digests)
-        and (split.offsets[0], split.offsets[-1]) == (0, len(split.tokens))
-        and (np.diff(split.offsets) >= 0).all()
-        and texts > 0
-        and 0 <= split.labels.min() <= split.labels.max() < num_classes
-    )
-    if not is_valid:
-        raise ValueError("the arrays do not belong together")
 
 
 def tokenize(
@@ -122,15 +116,17 @@ def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> d
     counts = np.zeros(len(tokenizer.vocabulary), dtype=np.int64)
     offsets, digests = np.zeros(len(texts) + 1, dtype=np.int64), np.empty(len(texts), dtype=np.int64)
     row = 0
-    with ArrayFile(path, np.int32) as tokens:
+    with path.open("xb") as file:
+        write_header(file, np.int32, 0)
         for block in text_blocks(texts, "Tokenizing", progress):
             ids, stops = tokenizer.encode(block)
-            tokens.append(ids)
+            file.write(ids.tobytes())
             counts += np.bincount(ids, minlength=len(counts))
             rows = slice(row, row := row + len(block))
             offsets[1:][rows] = offsets[rows.start] + stops[1:]
             hashes = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in block)
             digests[rows] = np.frombuffer(b"".join(hashes), dtype=np.int64)
+        write_header(file, np.int32, int(offsets[-1]))
     return {"offsets": offsets, "digests": digests, "counts": counts}
 
 

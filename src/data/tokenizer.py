@@ -4,14 +4,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tokenizers
+from pydantic import Field
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 
 from src.data.files import content_hash, existing_file, read_text
 from src.data.glove import bundled_words
-from src.data.hub import connection
+from src.data.hub import OFFLINE, connection
 from src.data.paths import local_path
 from src.data.trained_tokenizer import MAX_IDS, PAD, UNKNOWN, Tokenizer, text_blocks
 from src.errors import UserError
@@ -37,26 +38,16 @@ class _Learned(TokenizerBuilder, ABC):
     """Base of the tokenizers that split texts by a pattern and learn a vocabulary of the most frequent pieces.
 
     Args:
-        vocab_size: maximum number of tokens, including those for padding and unknown words (3 to 16,777,215). A
-            subword vocabulary always contains all characters of the training texts, even if they exceed the maximum.
-        min_frequency: minimum number of occurrences of a token (≥ 1); rarer words are unknown, and rarer subwords are
+        vocab_size: maximum number of tokens, including those for padding and unknown words. A subword vocabulary always
+            contains all characters of the training texts, even if they exceed the maximum.
+        min_frequency: minimum number of occurrences of a token; rarer words are unknown, and rarer subwords are
             split further.
         lowercase: convert letters to lower case.
     """
 
-    vocab_size: int = 30_000
-    min_frequency: int = 2
+    vocab_size: Annotated[int, Field(ge=3, lt=MAX_IDS)] = 30_000
+    min_frequency: Annotated[int, Field(ge=1)] = 2
     lowercase: bool = True
-
-    def __post_init__(self) -> None:
-        if self.vocab_size < 3:
-            raise ValueError(
-                f"vocab_size={self.vocab_size}: must be at least 3, for {PAD}, {UNKNOWN} and one other token"
-            )
-        if self.vocab_size >= MAX_IDS:
-            raise ValueError(f"vocab_size={self.vocab_size}: must be less than {MAX_IDS:,}")
-        if self.min_frequency < 1:
-            raise ValueError(f"min_frequency={self.min_frequency}: must be at least 1")
 
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
         options = {
@@ -174,20 +165,10 @@ class Pretrained(TokenizerBuilder):
 
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
         path = self._path() or self._download()
-        json = read_text(path, f"data.tokenizer.name_or_path={path}")
         try:
-            backend = tokenizers.Tokenizer.from_str(json)
-        except Exception as error:  # `tokenizers` raises plain Exception
-            raise UserError(f"data.tokenizer.name_or_path: {path} is not a tokenizer.json ({error})") from None
-        ids = backend.get_vocab().values()
-        if not ids:
-            raise UserError(f"data.tokenizer.name_or_path: {path} has an empty vocabulary; choose another tokenizer")
-        if max(ids) >= MAX_IDS:
-            raise UserError(
-                f"data.tokenizer.name_or_path: {path} has a token with id {max(ids):,}, but ids must be less than "
-                f"{MAX_IDS:,}; check that the file is not damaged"
-            )
-        return Tokenizer(backend)
+            return Tokenizer.from_json(read_text(path, f"data.tokenizer.name_or_path={path}"))
+        except ValueError as error:
+            raise UserError(f"data.tokenizer.name_or_path: {path} is not a usable tokenizer.json ({error})") from None
 
     def fingerprint(self) -> str:
         """Return a string that changes with the options and the local file, but not with the files on the hub."""
@@ -208,11 +189,7 @@ class Pretrained(TokenizerBuilder):
             try:
                 return Path(hf_hub_download(self.name_or_path, "tokenizer.json"))
             except (OSError, HfHubHTTPError, HFValidationError) as error:
-                reason = (
-                    str(error).splitlines()[0]
-                    if online
-                    else "the hub does not respond (or HF_HUB_OFFLINE is set), and there is no local copy"
-                )
+                reason = str(error).splitlines()[0] if online else OFFLINE
                 raise UserError(
                     f"data.tokenizer.name_or_path={self.name_or_path}: no such file or folder, and {reason}. Set "
                     "the path of a tokenizer.json, or the exact name of a model on the hub"

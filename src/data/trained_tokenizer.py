@@ -136,15 +136,12 @@ def _encodings(encode_batch: Callable[..., list[tokenizers.Encoding]], texts: li
     """
     try:
         return encode_batch(texts, add_special_tokens=False)
-    except BaseException as error:
-        if type(error).__name__ == "PanicException":  # a panic in Rust, which is a BaseException
-            raise UserError(
-                f"the tokenizer cannot encode a text ({str(error)[:200]}); choose another tokenizer or checkpoint"
-            ) from None
-        if type(error) is not Exception:  # `tokenizers` raises plain Exception for its own errors
+    except BaseException as error:  # `tokenizers` raises plain Exception; a panic in Rust is a BaseException
+        if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
         raise UserError(
-            f"the tokenizer cannot encode a text ({error}); choose a tokenizer with an unknown token"
+            f"the tokenizer cannot encode a text ({str(error)[:200]}); choose a tokenizer with an unknown token, or "
+            "another tokenizer"
         ) from None
 
 

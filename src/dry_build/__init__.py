@@ -16,7 +16,7 @@ from src.config.mistakes import Mistake, format_mistakes
 from src.config.plain import plain_values
 from src.config.required import missing_components
 from src.config.validation import is_validated
-from src.dry_build.invalid_options import build_valid, check_mistakes, try_build, without_options
+from src.dry_build.invalid_options import build_valid, try_build, without_options
 from src.dry_build.model import build_model, dry_classifier, is_pretrained
 from src.dry_build.optimizer import optimizer_mistakes
 from src.errors import UserError
@@ -99,11 +99,7 @@ def _metrics(cfg: DictConfig) -> Iterator[Mistake]:
 def _data(cfg: DictConfig) -> Iterator[Mistake]:
     if not _is_present(cfg, "data"):
         return
-    data, mistakes = build_valid(cfg, "data", lambda cfg: build.make(cfg, "data"))
-    yield from mistakes
-    if data is not None:
-        yield from check_mistakes(data.require_tokenizer, "data")
-        yield from check_mistakes(data.require_columns, "data")
+    yield from build_valid(cfg, "data", lambda cfg: build.make(cfg, "data")).mistakes
 
 
 def _trainer(cfg: DictConfig) -> Iterator[Mistake]:

@@ -50,10 +50,6 @@ class PredictionColumns:
                 unique, number = f"{name}_{number}", number + 1
             self._names.append(unique)
 
-    def examples(self) -> dict[str, list[Any]]:
-        """Return the columns with a dummy row, from which `Schema` determines the types."""
-        return self.values(1, [0], np.zeros((1, len(self._class_names))), np.zeros(1, dtype=bool))
-
     def values(
         self, size: int, rows: Sequence[int], probabilities: np.ndarray, is_unknown: np.ndarray
     ) -> dict[str, list[Any]]:

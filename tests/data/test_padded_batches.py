@@ -71,9 +71,3 @@ def test_every_row_has_the_tokens_of_its_text(
         expected = texts[row][:max_length] if keep == "first" else texts[row][-max_length:]
         assert tokens[mask].tolist() == expected
         assert not tokens[~mask].any()
-
-
-@pytest.mark.parametrize(("options", "message"), [((0, "first"), "max_length=0"), ((5, "middle"), "keep='middle'")])
-def test_a_truncation_checks_its_options(options: tuple[int, str], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Truncation(*options)

@@ -22,7 +22,7 @@ def test_a_missing_file_is_reported_with_the_nearest_name(tmp_path: Path) -> Non
 
 
 def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"no folder .*nowhere"):
+    with pytest.raises(UserError, match=r"there is no 'a\.csv' in .*nowhere"):
         existing_path(tmp_path / "nowhere" / "a.csv", "data.path")
 
 
@@ -33,7 +33,7 @@ def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
         ("a\0b", "is not a path"),
         ("~nobody-of-this-name/a.csv", "no such home folder"),
         ("a" * 300, "cannot be read .*too long"),
-        ("reviews.csv/a.csv", "reviews.csv is a file, not a folder"),
+        ("reviews.csv/a.csv", "there is no 'a.csv' in .*reviews.csv"),
     ],
 )
 def test_invalid_paths_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, message: str) -> None:

@@ -1,6 +1,5 @@
 """Sources: files, folders, data sets of the hub (replaced by local ones) and of `datasets`."""
 
-import gzip
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -118,18 +117,6 @@ def test_a_label_that_is_no_class_is_reported(tmp_path: Path, source_options: di
         Source(str(path), **source_options).read()
 
 
-def test_columns_are_checked_before_all_rows_are_read(tmp_path: Path, source_options: dict[str, Any]) -> None:
-    path = tmp_path / "a.csv.gz"
-    path.write_bytes(gzip.compress(b"Review;stars\na;1\n", mtime=0))
-    with pytest.raises(UserError, match=r"no column 'review' .did you mean 'Review'"):
-        reviews(str(path), source_options).require_columns()
-    path.write_bytes(gzip.compress(b"Review;stars\na;1\n", mtime=0)[:-9])
-    reviews(str(path), source_options).require_columns()  # the damage is reported when the file is read
-    write_parquet(tmp_path / "a.parquet", Review=["a"], stars=[1])
-    with pytest.raises(UserError, match=r"no column 'review' .did you mean 'Review'"):
-        reviews(str(tmp_path / "a.parquet"), source_options).require_columns()
-
-
 def test_the_delimiter_is_detected_or_set(tmp_path: Path, source_options: dict[str, Any]) -> None:
     path = tmp_path / "a.csv"
     path.write_text("review;stars\n" + "good, really;1\nbad;2\n" * 5)
@@ -144,11 +131,7 @@ def test_the_delimiter_is_detected_or_set(tmp_path: Path, source_options: dict[s
 
 
 def test_options_that_contradict_each_other_are_refused(tmp_path: Path, source_options: dict[str, Any]) -> None:
-    path = str(write(tmp_path / "a.jsonl", '{"review": "a", "stars": 1}'))
-    with pytest.raises(ValueError, match=r"delimiter=';': only for \.csv and \.tsv files"):
-        reviews(path, source_options, delimiter=";")
-    with pytest.raises(ValueError, match=r"quotes=False: only for"):
-        reviews(path, source_options, quotes=False)
+    path = str(write(tmp_path / "a.csv", "review,label\na,1\n"))
     with pytest.raises(ValueError, match=r"text='label': is also the column of labels"):
         Source(path, text="label", **source_options)
     with pytest.raises(UserError, match=r"set data\.path, .*, or data\.name"):

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -140,12 +139,6 @@ def test_fingerprints_differ_between_options_and_classes() -> None:
     assert Word().fingerprint() == Word().fingerprint()
 
 
-@pytest.mark.parametrize("options", [{"vocab_size": 2}, {"vocab_size": 2**24}, {"min_frequency": 0}])
-def test_options_are_checked(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(options))}={next(iter(options.values()))}"):
-        Word(**options)
-
-
 @pytest.fixture
 def pretrained(tmp_path: Path) -> Path:
     """A model's tokenizer that pads and truncates, with other ids for padding and unknown words."""
@@ -180,7 +173,7 @@ def test_a_missing_pretrained_path_is_not_treated_as_a_hub_name(pretrained: Path
 
 def test_a_damaged_pretrained_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text("{")
-    with pytest.raises(UserError, match=r"is not a tokenizer\.json"):
+    with pytest.raises(UserError, match=r"is not a usable tokenizer\.json"):
         Pretrained(str(tmp_path)).train([])
 
 
@@ -212,7 +205,7 @@ def test_read_and_encode_return_the_same_tokens(builder: type[TokenizerBuilder])
 
 @pytest.mark.parametrize(
     ("vocabulary", "message"),
-    [({}, "has an empty vocabulary"), ({"film": 4_294_967_295, "[UNK]": 1}, "has a token with id 4,294,967,295")],
+    [({}, "is not a usable"), ({"film": 4_294_967_295, "[UNK]": 1}, "the largest id is 4,294,967,295")],
 )
 def test_a_pretrained_vocabulary_of_invalid_size_is_reported(
     pretrained: Path, vocabulary: dict[str, int], message: str
@@ -228,10 +221,8 @@ def test_a_pretrained_tokenizer_without_an_unknown_token_is_reported(pretrained:
     content = json.loads(pretrained.read_text())
     content["model"]["unk_token"] = "gone"
     pretrained.write_text(json.dumps(content))
-    tokenizer = Pretrained(str(pretrained)).train([])
-    for encode in (tokenizer.encode, tokenizer.read):
-        with pytest.raises(UserError, match=r"the tokenizer cannot encode a text .*unknown token"):
-            encode(["☃"])
+    with pytest.raises(UserError, match=r"the tokenizer cannot encode a text .*unknown token"):
+        Pretrained(str(pretrained)).train([])
 
 
 def test_a_pretrained_file_of_another_encoding_or_kind_is_reported(pretrained: Path) -> None:
