@@ -103,7 +103,7 @@ def _explain_batch(
         if short[row] and size > 1:
             layer_maps = {name: stack[short_rows[row], :, :size, :size] for name, stack in layers.items()}
         matrix = None
-        if maps and weights.shape[2] == tokens.shape[1] and 1 < size <= MAP_WORDS:
+        if maps and model.attention.per_token and 1 < size <= MAP_WORDS:
             heads = weights[row, :, :size, :size]  # H×L×L
             matrix = (heads if size <= HEADS_WORDS else heads.mean(0, keepdim=True)).cpu().numpy()
         yield Explanation(

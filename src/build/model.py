@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from src.build.metrics import metrics as build_metrics
 from src.build.objects import make, prefix_errors
@@ -34,6 +34,8 @@ def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> C
     with prefix_errors("model.encoder"):
         encoder.bind(embedding)
     attention = make(cfg, "model.attention", _output_dim(encoder, "model.encoder"))
+    if OmegaConf.select(cfg, "model.sublayer._target_") is not None:
+        attention = make(cfg, "model.sublayer", encoder.output_dim, attention)
     with prefix_errors("model.position"):
         position.attach(encoder, attention)
     pooling = make(cfg, "model.pooling", _output_dim(attention, "model.attention"))

@@ -53,7 +53,7 @@ COMMANDS: dict[str, dict[str, Any]] = {  # the type of each key, by command
 WITHIN: dict[str, dict[str, Any]] = {  # nodes whose keys are fixed
     "paths": {"root_dir": str, "output_dir": str},
     "extras": {"print_config": bool, "enforce_tags": bool, "ignore_warnings": bool, "trusted_modules": list[str]},
-    "model": dict.fromkeys(MODEL_COMPONENTS, NODE),
+    "model": dict.fromkeys((*MODEL_COMPONENTS, "sublayer"), NODE),
     "param_groups": dict.fromkeys(MODEL_COMPONENTS, NODE),
     "sweep": {"dry_run": bool, "resume": str | None},
 }

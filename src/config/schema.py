@@ -104,7 +104,7 @@ class Sweep(TypedDict, total=False):
     resume: str | None
 
 
-Model = TypedDict("Model", {name: Node for name in MODEL_COMPONENTS}, total=False)  # type: ignore[misc]
+Model = TypedDict("Model", {name: Node for name in (*MODEL_COMPONENTS, "sublayer")}, total=False)  # type: ignore[misc]
 ParamGroups = TypedDict("ParamGroups", {name: Node | None for name in MODEL_COMPONENTS}, total=False)  # type: ignore[misc]
 
 

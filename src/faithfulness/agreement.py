@@ -12,8 +12,8 @@ from torch import Tensor
 
 from src.faithfulness.measures import Predicted
 from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Scores
+from src.models.component import Encoded
 from src.models.masking import masked_softmax
-from src.models.types import Encoded
 
 PERMUTATIONS = 100
 TOLERANCE = 0.01  # adversarial weights change the prediction by at most this distance (Jain & Wallace 2019, sec. 4.2.2)
@@ -99,13 +99,10 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
 def _attend(probe: Probe, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor, Tensor] | None:
     """Return encoded texts, attention weights N×H×1×L and probabilities N×C; None if weights cannot be replaced."""
     encoded = probe.model.encode(probe.model.embed(tokens, mask), mask)
-    weights = probe.model.attention.weights(encoded)  # N×H×T×L
-    if weights.shape[2] != 1:
+    if probe.model.attention.per_token:
         return None
-    try:
-        return encoded, weights, probe.loss.probabilities(probe.model.classify_mixed(encoded, weights))
-    except NotImplementedError:
-        return None
+    weights = probe.model.attention.weights(encoded)  # N×H×1×L
+    return encoded, weights, probe.loss.probabilities(probe.model.classify_mixed(encoded, weights))
 
 
 def _distance(probe: Probe, encoded: Encoded, weights: Tensor, probabilities: Tensor) -> Tensor:

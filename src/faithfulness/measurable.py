@@ -7,8 +7,8 @@ import torch
 from src.data.trained_tokenizer import UNKNOWN_ID
 from src.errors import UserError
 from src.faithfulness.probe import Probe, differentiable_rnns
+from src.models.component import Encoded
 from src.models.shapes import require_shape
-from src.models.types import Encoded
 
 LENGTH = 3  # number of tokens in the test text
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from src.data.batch_order import shuffled
 from src.data.padded_batches import Truncation
 from src.data.trained_tokenizer import UNKNOWN_ID
+from src.models.attention.none import NoAttention
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
 
@@ -137,19 +138,17 @@ class Probe:
     def attention_gradient(self, texts: Texts, classes: np.ndarray) -> Scores | None:
         """Return Σ a ∂p/∂a for each token, summed over the heads and rows of its weights a.
 
-        Here, p is the probability of class `classes[i]` for each text i. The result is None if the attention does not
-        average states by its weights.
+        Here, p is the probability of class `classes[i]` for each text i. The result is None without attention.
         """
+        if isinstance(self.model.attention, NoAttention):
+            return None
         scores = [np.empty(0)] * len(texts)
         for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
             with torch.no_grad():
                 encoded = self.model.encode(self.model.embed(tokens, mask), mask)
                 weights = self.model.attention.weights(encoded)
             weights.requires_grad_()
-            try:
-                logits = self.model.classify_mixed(encoded, weights)
-            except NotImplementedError:
-                return None
+            logits = self.model.classify_mixed(encoded, weights)
             (gradient,) = torch.autograd.grad(self._of_class(logits, self._tensor(classes[rows])).sum(), weights)
             _store(scores, rows, texts, (weights * gradient).detach().float().sum((1, 2)) * mask)
         return scores

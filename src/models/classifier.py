@@ -6,11 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from src.models.attention.self_attention import SelfAttention
-from src.models.component import Attention, Component, Embedding, Encoder, Head, Position
-from src.models.encoder.stack import AttentionSublayer
-from src.models.pooling.base import Pooling
-from src.models.types import Encoded
+from src.models.component import Attention, Component, Embedding, Encoded, Encoder, Head, Pooling, Position
 
 
 class Classifier(nn.Module):
@@ -77,11 +73,7 @@ class Classifier(nn.Module):
         return self.head(self.pooling(self.attention(self.encode(embeddings, mask))))
 
     def classify_mixed(self, encoded: Encoded, weights: Tensor) -> Tensor:
-        """Return the logits N×num_logits, with `weights` N×H×T×L in place of the computed attention weights.
-
-        Raises:
-            NotImplementedError: if the attention does not implement `mix`.
-        """
+        """Return the logits N×num_logits, with `weights` N×H×T×L in place of the computed attention weights."""
         return self.head(self.pooling(self.attention.mix(encoded, weights)))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -92,56 +84,43 @@ class Classifier(nn.Module):
     def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the attention weights N×H×T×L, with the tokens in their original order; dropped tokens get 0."""
         tokens, mask, order = self.drop_unknown(tokens, mask)
-        return _restore_order(self.attention.weights(self.encode(self.embed(tokens, mask), mask)), order)
+        weights = self.attention.weights(self.encode(self.embed(tokens, mask), mask))
+        return _restore_order(weights, order, self.attention.per_token)
 
     def forward_with_weights(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits N×num_logits and attention weights N×H×T×L, from a single forward pass."""
+        """Return the results of `forward` and `weights`, for which the texts are encoded only once."""
         tokens, mask, order = self.drop_unknown(tokens, mask)
-        attended, weights = self.attention.forward_with_weights(self.encode(self.embed(tokens, mask), mask))
-        return self.head(self.pooling(attended)), _restore_order(weights, order)
+        encoded = self.encode(self.embed(tokens, mask), mask)
+        weights = _restore_order(self.attention.weights(encoded), order, self.attention.per_token)
+        return self.head(self.pooling(self.attention(encoded))), weights
 
     def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """Return the weights N×H×L×L of each self-attention layer of the encoder, named "encoder 1", "encoder 2", ….
 
-        The tokens are in their original order; dropped tokens get 0. The result is empty for encoders without
-        `SelfAttention`: identity, recurrent, elementwise and pretrained.
+        The tokens are in their original order; dropped tokens get 0. The result is empty for encoders without such
+        layers: identity, recurrent, elementwise and pretrained.
         """
         tokens, mask, order = self.drop_unknown(tokens, mask)
-        layers = [module for module in self.encoder.modules() if isinstance(module, AttentionSublayer)]
-        layers = [layer for layer in layers if isinstance(layer.attention, SelfAttention)]
-        inputs: dict[AttentionSublayer, tuple[Tensor, Tensor]] = {}
-
-        def record(layer: AttentionSublayer, states_and_mask: tuple[Tensor, Tensor]) -> None:
-            inputs[layer] = states_and_mask
-
-        hooks = [layer.register_forward_pre_hook(record) for layer in layers]
-        try:
-            self.encode(self.embed(tokens, mask), mask)
-        finally:
-            for hook in hooks:
-                hook.remove()
-        return {
-            f"encoder {number}": _restore_order(layer.weights(*inputs[layer]), order)
-            for number, layer in enumerate(layers, 1)
-            if layer in inputs
-        }
+        layers = self.encoder.layer_weights(self.position(self.embed(tokens, mask), mask), mask)
+        return {f"encoder {i}": _restore_order(weights, order, True) for i, weights in enumerate(layers, 1)}
 
     def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the attention weight of each token, N×L: the mean over heads and over the rows of real states."""
         return mean_weights(self.weights(tokens, mask))
 
 
-def _restore_order(weights: Tensor, order: Tensor | None) -> Tensor:
+def _restore_order(weights: Tensor, order: Tensor | None, per_token: bool) -> Tensor:
     """Return weights N×H×T×L with the tokens in their original order.
 
     Args:
         order: original position N×L of each token; None if the tokens are already in the original order.
+        per_token: whether the rows belong to tokens too, and are reordered as well.
     """
     if order is None:
         return weights
     inverse = torch.argsort(order, dim=1)[:, None, None, :]  # new position of each original token
     weights = weights.gather(3, inverse.expand_as(weights))
-    if weights.shape[2] == order.shape[1]:  # token × token weights: the rows are permuted as well
+    if per_token:
         weights = weights.gather(2, inverse.transpose(2, 3).expand_as(weights))
     return weights
 

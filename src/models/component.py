@@ -1,21 +1,35 @@
-"""The base classes of a model's components, in the order of the data flow.
+"""The parts of a model: `Encoded`, which flows between them, and the base class of each kind of component.
+
+Letters in shapes: N texts, L tokens, T states, H heads, D features, C classes. Every mask is boolean; True marks a
+real token or state, False marks padding.
 
 The constructor of a component is `Component(input_dim, **options)`; `Embedding` and `Head` describe the constructors of
-embeddings and heads. A constructor rejects the value of an option with `ValueError("name=value must …")`, because
-`src.dry_build` reads the name of the option from the beginning of the message.
-
-A class in a user's own package derives from one of these classes, or from a base class with more methods
-(`attention.query.QueryAttention`, `attention.self_attention.SelfAttention`, `pooling.base.Pooling`).
+embeddings and heads. A rule that relates several options is an error `ValueError("name=value must …")`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
+from pydantic import Field
 from torch import Tensor, nn
 
-from src.models.types import Encoded
+Size = Annotated[int, Field(ge=1)]  # a number of features, heads, rows, …
+Rate = Annotated[float, Field(ge=0, lt=1)]  # the probability of dropping an element
+Layers = Annotated[int, Field(ge=1, le=1000)]  # more layers would take minutes to build, and are probably a mistake
+
+
+class Encoded(NamedTuple):
+    """The states of each text, and a summary vector of the text; each component defines its own summary.
+
+    Self-attention returns T = L states. Query attention returns the context vector as a sequence of T = 1 state, so
+    that later components treat both alike.
+    """
+
+    states: Tensor  # N×T×D, zero where mask is False
+    mask: Tensor  # N×T bool
+    summary: Tensor  # N×D
 
 
 class Component(nn.Module, ABC):
@@ -93,33 +107,64 @@ class Encoder(Component):
             ValueError: if the encoder is incompatible with the embedding.
         """
 
+    def layer_weights(self, states: Tensor, mask: Tensor) -> list[Tensor]:
+        """Return the weights N×H×L×L of each self-attention layer for the inputs of `forward`; by default, none."""
+        return []
+
     @abstractmethod
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
         """Encode texts: N×L×D, N×L bool → states N×L×D', their mask and a summary N×D'."""
 
 
 class Attention(Component):
-    """An attention mechanism, which combines the states of a text by means of attention weights."""
+    """An attention mechanism, which mixes the states of a text by attention weights.
+
+    Attributes:
+        per_token: whether there is a row of weights for each token (T = L), and not a single row for the text (T = 1).
+    """
+
+    per_token: bool = False
 
     @abstractmethod
     def weights(self, encoded: Encoded) -> Tensor:
         """Return the weights N×H×T×L. The row of a real state sums to 1 over the real tokens; padding gets 0."""
 
     @abstractmethod
-    def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
-        """Return the results of `forward` and `weights`."""
+    def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
+        """Return the output for the given weights N×H×T×L: states N×L×D → states N×T×D' and a summary N×D'."""
 
     def forward(self, encoded: Encoded) -> Encoded:
-        """Return the attention output: states N×L×D → states N×T×D' and a summary N×D'."""
-        return self.forward_with_weights(encoded)[0]
+        """Return the output for the computed weights; in training, with dropout."""
+        return self.mix(encoded, self.weights(encoded))
 
-    def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
-        """Return the result of `forward` with `weights` N×H×T×L in place of the computed weights.
 
-        Raises:
-            NotImplementedError: if the class does not override this method.
-        """
-        raise NotImplementedError(f"{type(self).__name__} cannot compute its output from weights that are passed to it")
+class TokenAttention(Attention):
+    """An attention mechanism with one output state for each token, which can be wrapped in an `AttentionSublayer`."""
+
+    @abstractmethod
+    def transform(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return the output states, N×L×D → N×L×D', as `forward`, except that padding may get any finite values."""
+
+
+class Pooling(Component):
+    """Combines states into one vector: N×T×D → N×`width`·D.
+
+    Args:
+        input_dim: D, number of features of a state.
+
+    Attributes:
+        width: number of vectors of D features that are concatenated.
+    """
+
+    width: ClassVar[int] = 1
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+        self.output_dim = self.width * input_dim
+
+    @abstractmethod
+    def forward(self, encoded: Encoded) -> Tensor:
+        """Return one vector for each text: N×T×D → N×`width`·D."""
 
 
 class Head(Component):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from src.errors import UserError
-from src.models.types import Encoded
+from src.models.component import Encoded
 
 
 class ShapeError(UserError):
@@ -23,7 +23,7 @@ def require_shape(component: object, method: str, value: Any, letters: str, size
     """Raise a ShapeError unless `value`, the result of `component.method`, is a tensor with the shape `sizes`.
 
     Args:
-        letters: the shape in letters (see `src.models.types`), such as N×T, for the message.
+        letters: the shape in letters (see `src.models.component`), such as N×T, for the message.
         sizes: required size of each dimension; None allows any size.
     """
     shape = value.shape if isinstance(value, Tensor) else None
@@ -49,7 +49,7 @@ def require_encoded(component: Any, value: Any, texts: int) -> Encoded:
     if not isinstance(value, Encoded):
         raise ShapeError(
             f"{name_of(component)}.forward returned a {type(value).__name__}; it must return "
-            "src.models.types.Encoded(states N×T×D, mask N×T, summary N×D)"
+            "src.models.component.Encoded(states N×T×D, mask N×T, summary N×D)"
         )
     dim = component.output_dim
     require_shape(component, "forward (states)", value.states, "N×T×D", (texts, None, dim))

@@ -1,17 +1,19 @@
-"""Layer norm, residual connection and dropout around an attention layer or a feed-forward network."""
+"""Layer norm, residual connection and dropout around an attention mechanism or a feed-forward network."""
 
-from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
 from torch import Tensor, nn
 
 from src.kernels.dropout import Dropout
+from src.models.component import Encoded, Rate, TokenAttention
+from src.models.masking import masked_mean, zero_padding
 
 Norm = Literal["none", "pre", "post", "both"]
 
 
 class Sublayer(nn.Module):
-    """Applies a function f to the states x, with layer norm, dropout and a residual connection.
+    """Layer norm, dropout and a residual connection around a function f of the states x.
 
     `norm` selects the output:
     none: x + Dropout(f(x));
@@ -22,12 +24,14 @@ class Sublayer(nn.Module):
     Args:
         input_dim: D, number of features of x.
         output_dim: D', number of features of f(x); None means D.
+        residual: add x to f(x).
+        norm: position of layer norm: before f (pre), after the residual connection (post), both or none.
         norm_eps: constant added to the variance in layer norm.
-        dropout: probability in [0, 1) of dropping a feature of f(x).
-        output_dropout: probability in [0, 1) of dropping a feature of the final output.
+        dropout: probability of dropping a feature of f(x).
+        output_dropout: probability of dropping a feature of the final output.
 
     Raises:
-        ValueError: if an option is outside its range, or if `residual` is set and D' differs from D.
+        ValueError: if `residual` is set and D' differs from D.
     """
 
     def __init__(
@@ -37,9 +41,9 @@ class Sublayer(nn.Module):
         output_dim: int | None = None,
         residual: bool = True,
         norm: Norm = "pre",
-        norm_eps: float = 1e-5,
-        dropout: float = 0.0,
-        output_dropout: float = 0.0,
+        norm_eps: Annotated[float, Field(gt=0)] = 1e-5,
+        dropout: Rate = 0.0,
+        output_dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
         result_dim = input_dim if output_dim is None else output_dim
@@ -53,10 +57,6 @@ class Sublayer(nn.Module):
         self.dropout = Dropout(dropout)
         self.output_dropout = Dropout(output_dropout, "output_dropout")
 
-    def apply_around(self, function: Callable[[Tensor], Tensor], states: Tensor) -> Tensor:
-        """Return the output of the sublayer for f = `function` and x = `states`: N×L×D → N×L×D'."""
-        return self.combine(states, function(self.prepare(states)))
-
     def prepare(self, states: Tensor) -> Tensor:
         """Return the input of f, which is x or LayerNorm(x): N×L×D → N×L×D."""
         return self.before(states)
@@ -65,3 +65,44 @@ class Sublayer(nn.Module):
         """Return the output of the sublayer for x = `states` and f(x) = `output`: N×L×D, N×L×D' → N×L×D'."""
         output = self.dropout(output)
         return self.output_dropout(self.after(states + output if self.residual else output))
+
+
+class AttentionSublayer(Sublayer, TokenAttention):
+    """A sublayer around an attention mechanism; the summary of self-attention is the mean of the final states.
+
+    Args:
+        input_dim: D, number of features of a state.
+        attention: the attention mechanism f, which has one output state for each token.
+        options: options of `Sublayer`.
+
+    Raises:
+        ValueError: if the attention has a single output state for the whole text, or if `residual` is set and the
+            output states do not have D features.
+    """
+
+    def __init__(self, input_dim: int, attention: TokenAttention, **options: Any) -> None:
+        if not isinstance(attention, TokenAttention):
+            raise ValueError(f"{type(attention).__name__} has no output state for each token, as self-attention has")
+        super().__init__(input_dim, output_dim=attention.output_dim, **options)
+        self.attention = attention
+        self.output_dim = attention.output_dim
+        self.per_token = attention.per_token
+
+    def transform(self, states: Tensor, mask: Tensor) -> Tensor:
+        return self.combine(states, self.attention.transform(self.prepare(states), mask))
+
+    def weights(self, encoded: Encoded) -> Tensor:
+        return self.attention.weights(self._prepared(encoded))
+
+    def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
+        return self._finish(encoded, self.attention.mix(self._prepared(encoded), weights))
+
+    def forward(self, encoded: Encoded) -> Encoded:
+        return self._finish(encoded, self.attention(self._prepared(encoded)))
+
+    def _prepared(self, encoded: Encoded) -> Encoded:
+        return encoded._replace(states=self.prepare(encoded.states))
+
+    def _finish(self, encoded: Encoded, attended: Encoded) -> Encoded:
+        states = zero_padding(self.combine(encoded.states, attended.states), encoded.mask)
+        return Encoded(states, encoded.mask, masked_mean(states, encoded.mask) if self.per_token else attended.summary)

@@ -12,14 +12,14 @@ from src import build
 from src.analysis.explanation import Explanation, explain
 from src.checkpoint import Card
 from src.data.padded_batches import Truncation
-from src.models.attention.simple_self import SimpleSelfAttention
+from src.models.attention.self_attention import SimpleSelfAttention
 from src.models.classifier import Classifier
+from src.models.component import Encoded
 from src.models.embedding.glove import GloveEmbedding
 from src.models.encoder.identity import Identity
 from src.models.loss import Loss
-from src.models.pooling.mean import Mean
-from src.models.position.none import NoPosition
-from src.models.types import Encoded
+from src.models.pooling import Mean
+from src.models.position import NoPosition
 from src.records.examples import Example
 from tests.helpers import one_batch, small_config, trained
 

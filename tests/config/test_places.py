@@ -166,7 +166,7 @@ def test_an_object_at_another_place_is_refused(config: dict[str, Any], path: str
     ("target", "reason"),
     [
         ("src.models.encoder.identity.Identity", "is not a subclass of src.models.component.Attention"),
-        ("src.models.component.Attention", "is abstract: implement forward_with_weights, weights"),
+        ("src.models.component.Attention", "is abstract: implement mix, weights"),
         ("src.models.attention.query.QueryAttention", "is abstract: implement score"),
         ("torch.nn.MultiheadAttention", "is not a subclass of src.models.component.Attention"),
         ("src.lit.torch.nn.Linear", "is not a subclass of src.models.component.Attention"),

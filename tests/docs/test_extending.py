@@ -65,7 +65,7 @@ def test_padding_does_not_change_the_logits_of_a_component(
         logits = model(tokens[i : i + 1, :length], mask[i : i + 1, :length])
         torch.testing.assert_close(logits[0], model(tokens, mask)[i])
     encoded = model.encoder(model.position(model.embedding(tokens, mask), mask), mask)
-    attended, weights = model.attention.forward_with_weights(encoded)
+    attended, weights = model.attention(encoded), model.attention.weights(encoded)
     torch.testing.assert_close(weights.sum(-1)[:, :, 0], torch.ones_like(weights.sum(-1)[:, :, 0]))
     assert attended.states.shape[-1] == model.attention.output_dim
 

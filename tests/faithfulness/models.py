@@ -9,15 +9,13 @@ from src.faithfulness.probe import Probe
 from src.models.attention.none import NoAttention
 from src.models.attention.query import QueryAttention
 from src.models.classifier import Classifier
-from src.models.component import Attention, Encoder, Head
+from src.models.component import Attention, Encoded, Encoder, Head, Pooling
 from src.models.embedding.learned import LearnedEmbedding
 from src.models.encoder.identity import Identity
 from src.models.loss import CrossEntropy
 from src.models.masking import masked_mean, zero_padding
-from src.models.pooling.base import Pooling
-from src.models.pooling.sum import Sum
-from src.models.position.none import NoPosition
-from src.models.types import Encoded
+from src.models.pooling import Sum
+from src.models.position import NoPosition
 
 NEUTRAL, GOOD, BAD, LURE = 2, 21, 22, 23  # ids of tokens; 2 to 20 are neutral
 POLARITY, IS_LURE, TOTAL = range(3)  # features

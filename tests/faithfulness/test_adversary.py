@@ -13,7 +13,7 @@ from src.models.attention.query import QueryAttention
 from src.models.classifier import Classifier
 from src.models.component import Attention, Encoder
 from src.models.encoder.identity import Identity
-from src.models.pooling.sum import Sum
+from src.models.pooling import Sum
 from tests.faithfulness.models import POLARITY, TOTAL, PolaritySum, build_probe, marked_texts
 
 NAMES = [f"adversary_{name}_{strength:g}" for strength in LAMBDAS for name in ("tvd", "jsd")]

@@ -6,10 +6,9 @@ from torch import Tensor
 from src.errors import UserError
 from src.faithfulness.measurable import require_measurable
 from src.models.attention.none import NoAttention
-from src.models.component import Attention, Encoder
+from src.models.component import Attention, Encoded, Encoder
 from src.models.encoder.identity import Identity
-from src.models.pooling.sum import Sum
-from src.models.types import Encoded
+from src.models.pooling import Sum
 from tests.faithfulness.models import (
     POLARITY,
     FeatureAttention,

@@ -53,7 +53,7 @@ def load_yaml(group: str, choice: str) -> dict[str, object]:
     """The options of a component's YAML file."""
     options = OmegaConf.to_container(OmegaConf.load(MODEL / group / f"{choice}.yaml"))
     assert isinstance(options, dict)
-    return {str(key): value for key, value in options.items()}
+    return {str(key): value for key, value in options.items() if key != "defaults"}
 
 
 def small_options(group: str, choice: str) -> dict[str, object]:

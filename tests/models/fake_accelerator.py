@@ -24,8 +24,8 @@ from src.data.padded_batches import Batch
 from src.lit import LitClassifier
 from src.models.attention.query import QueryAttention
 from src.models.classifier import Classifier
+from src.models.component import Encoded
 from src.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
-from src.models.types import Encoded
 from tests.models.combinations import ATTENTIONS, DIM, ENCODERS, LOGITS, POOLINGS, choices, component, compose
 
 DEVICE = "fake"

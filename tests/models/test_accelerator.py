@@ -69,7 +69,7 @@ def test_every_attention_trains_in_bfloat16_on_the_cpu(encoder: str) -> None:
             logits, weights = model.forward_with_weights(tokens, mask)
         assert logits.isfinite().all(), name
         rows = weights.float().sum(-1)  # N×H×T
-        real = mask[:, None, :] if rows.shape[2] == mask.shape[1] else torch.ones(1, 1, 1, dtype=torch.bool)
+        real = mask[:, None, :] if model.attention.per_token else torch.ones(1, 1, 1, dtype=torch.bool)
         assert torch.allclose(rows, real.expand_as(rows).float(), rtol=0, atol=1e-2), name
         padding = weights.masked_select(~mask[:, None, None, :].expand_as(weights))
         assert not padding.any(), f"{name}: weight on padding"

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from src.models.classifier import Classifier, mean_weights
-from src.models.types import Encoded
+from src.models.component import Encoded
 from tests.models.combinations import (
     ATTENTIONS,
     ENCODERS,
@@ -115,18 +115,15 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
         assert torch.equal(same_weights, weights)
         assert torch.equal(logits, model(tokens, mask))
         encoded = model.encode(model.embed(tokens, mask), mask)
-        if attention == "none":
-            with pytest.raises(NotImplementedError, match="NoAttention cannot compute its output from weights"):
-                model.classify_mixed(encoded, weights)
-        else:  # the same weights give the same logits, and other weights give other logits
-            assert torch.allclose(model.classify_mixed(encoded, weights), logits, rtol=0, atol=1e-10)
-            assert not torch.allclose(model.classify_mixed(encoded, weights.roll(1, 3)), logits, rtol=0, atol=1e-8)
+        # the same weights give the same logits, and other weights give other logits
+        assert torch.allclose(model.classify_mixed(encoded, weights), logits, rtol=0, atol=1e-10)
+        assert not torch.allclose(model.classify_mixed(encoded, weights.roll(1, 3)), logits, rtol=0, atol=1e-8)
     assert weights.shape[0] == len(LENGTHS)
     assert weights.shape[3] == tokens.shape[1]
     assert (weights >= 0).all()
     assert (weights.masked_select(~mask[:, None, None, :].expand_as(weights)) == 0).all(), "weight on padding"
     rows = weights.sum(-1)  # N×H×T
-    real = mask if weights.shape[2] == mask.shape[1] else torch.ones(len(LENGTHS), 1, dtype=torch.bool)
+    real = mask if model.attention.per_token else torch.ones(len(LENGTHS), 1, dtype=torch.bool)
     expected = real[:, None, :].expand_as(rows).double()
     assert torch.allclose(rows, expected, rtol=0, atol=1e-10)
     token_weights = mean_weights(weights)  # N×L

@@ -8,8 +8,8 @@ import torch
 from src import build
 from src.dry_build import dry_build
 from src.errors import UserError
+from src.models.component import Encoded
 from src.models.shape_check import check_shapes
-from src.models.types import Encoded
 from tests.helpers import small_config, train
 from tests.models import wrong_shapes
 
@@ -27,7 +27,7 @@ def overrides(group: str, name: str) -> list[str]:
     ]
 
 
-ENCODED = "it must return src.models.types.Encoded(states N×T×D, mask N×T, summary N×D)"
+ENCODED = "it must return src.models.component.Encoded(states N×T×D, mask N×T, summary N×D)"
 BOOL = "a mask must be torch.bool, True for a real token"
 WRONG = [  # group, class, returned value, required value
     ("attention", "ScorePerFeature", "score returned a tensor of shape 3×7×11", "N×T = 3×7"),
@@ -36,8 +36,6 @@ WRONG = [  # group, class, returned value, required value
     ("attention", "ScoreTransposed", "score returned a tensor of shape 7×3", "N×T = 3×7"),
     ("attention", "ScoreUnsqueezed", "score returned a tensor of shape 3×7×1", "N×T = 3×7"),
     ("attention", "ScoreWithoutReturn", "score returned a NoneType, not a tensor", "N×T = 3×7"),
-    ("attention", "TransformPooled", "transform returned a tensor of shape 3×11", "N×L×D' = 3×7×11"),
-    ("attention", "TransformDoubled", "transform returned a tensor of shape 3×7×22", "N×L×D' = 3×7×11"),
     ("attention", "WeightsWithoutHeads", "weights returned a tensor of shape 3×7", "N×H×T×L = 3×H×T×7"),
     ("attention", "ProjectWithoutHeads", "project (queries) returned a tensor of shape 3×7×11", "N×H×L×d = 3×H×7×d"),
     ("attention", "ScorePerQuery", "score returned a tensor of shape 3×1×7", "N×H×L×L = 3×1×7×7"),

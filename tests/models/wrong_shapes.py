@@ -5,17 +5,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from src.models.attention.dot_product import DotProductAttention
 from src.models.attention.none import NoAttention
 from src.models.attention.query import QueryAttention
 from src.models.attention.self_attention import SelfAttention
-from src.models.component import Attention, Encoder
+from src.models.component import Attention, Encoded, Encoder
 from src.models.embedding.learned import LearnedEmbedding
 from src.models.encoder.identity import Identity
-from src.models.head.linear import LinearHead
-from src.models.pooling.mean import Mean
-from src.models.position.none import NoPosition
-from src.models.types import Encoded
+from src.models.head import LinearHead
+from src.models.pooling import Mean
+from src.models.position import NoPosition
 
 
 class ScorePerFeature(QueryAttention):
@@ -55,29 +53,12 @@ class ScoreReadsNumbers(QueryAttention):
         return (query.unsqueeze(1) * keys) / max(1.0, keys.abs().max().item())
 
 
-class TransformPooled(SelfAttention):
-    def transform(self, states: Tensor, mask: Tensor) -> Tensor:
-        return states.mean(1)
-
-    def weights(self, encoded: Encoded) -> Any: ...
-
-
-class TransformDoubled(SelfAttention):
-    def transform(self, states: Tensor, mask: Tensor) -> Tensor:
-        return torch.cat([states, states], -1)
-
-    def weights(self, encoded: Encoded) -> Any: ...
-
-
-class WeightsWithoutHeads(SelfAttention):
-    def transform(self, states: Tensor, mask: Tensor) -> Tensor:
-        return states
-
+class WeightsWithoutHeads(NoAttention):
     def weights(self, encoded: Encoded) -> Tensor:
         return encoded.mask / encoded.mask.sum(1, keepdim=True)  # N×L
 
 
-class ProjectWithoutHeads(DotProductAttention):
+class ProjectWithoutHeads(SelfAttention):
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return states, states, states
 
@@ -125,7 +106,7 @@ class AttentionWithoutOutputDim(Attention):
         super().__init__()
 
     def weights(self, encoded: Encoded) -> Any: ...
-    def forward_with_weights(self, encoded: Encoded) -> Any: ...
+    def mix(self, encoded: Encoded, weights: Tensor) -> Any: ...
     def forward(self, encoded: Encoded) -> Encoded:
         return encoded
 

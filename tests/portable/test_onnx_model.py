@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from src.errors import UserError
-from src.models.attention.learned_query import LearnedQueryAttention
+from src.models.attention.edge_query import EdgeQueryAttention
 from src.models.embedding.ngrams import NgramEmbedding
 from src.models.loss import CrossEntropy
 from src.portable.onnx_model import TOLERANCE, PortableModel, convert, feed, largest_difference, load_session
@@ -51,9 +51,9 @@ def test_ngrams_without_recurrence_are_exported(tmp_path: Path) -> None:
 
 
 def test_binary_ngrams_and_scaling_by_length_are_exported(tmp_path: Path) -> None:
-    model = build_portable(embedding="ngrams", attention="learned_query")
+    model = build_portable(embedding="ngrams", attention="edge_query")
     assert isinstance(model.model.embedding, NgramEmbedding)
-    assert isinstance(model.model.attention, LearnedQueryAttention)
+    assert isinstance(model.model.attention, EdgeQueryAttention)
     probabilities = model(*texts((17, 3, 29)))[0]
     model.model.embedding.binary = True
     model.model.attention.reference_length = 11.0

@@ -13,8 +13,8 @@ def test_error_the_global_vector_includes_padding() -> None:
     """softmax(A, dim=1), as in the document, includes the padding in E."""
     texts = ragged(D, (7, 7))
     longer = padded(texts, 4)
-    attention = ElementwiseAttention(D, norm="none", vector_norm="none").double()
-    vector = attention.mixing.vector
+    attention = ElementwiseAttention(D, vector_norm="none").double()
+    vector = attention.vector
 
     def compute_documented(states: torch.Tensor) -> torch.Tensor:
         return (vector.scores(states).softmax(1) * vector.values(states)).sum(1)
@@ -27,7 +27,7 @@ def test_error_the_global_vector_includes_padding() -> None:
 def test_error_the_formula_of_e_lacks_its_sum() -> None:
     """softmax(A, dim=1) * V is N×L×De; E, which the document describes as N×1×De, is the sum over the tokens."""
     texts = ragged(D, (7, 7))
-    vector = ElementwiseAttention(D, norm="none", vector_norm="none").double().mixing.vector
+    vector = ElementwiseAttention(D, vector_norm="none").double().vector
     product = vector.scores(texts.states).softmax(1) * vector.values(texts.states)
     assert product.shape == (2, 7, D)
     assert close(vector(texts.states, texts.mask), product.sum(1))

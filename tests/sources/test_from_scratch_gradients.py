@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from src.data.glove import read_glove
 from src.models.attention.qkv import QkvAttention
-from src.models.types import Encoded
+from src.models.component import Encoded
 
 Array = NDArray[np.float64]
 D, CLASSES = 5, 3

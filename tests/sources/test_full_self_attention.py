@@ -1,14 +1,16 @@
 """The report on simple and full self-attention: Heed's components against its model, and its errors."""
 
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from src.models.attention.multi_head import MultiHeadAttention
-from src.models.attention.simple_self import SimpleSelfAttention
+from src.models.attention.self_attention import MultiHeadAttention, SimpleSelfAttention
+from src.models.component import Encoded
 from src.models.masking import masked_max, masked_mean, masked_sum
-from src.models.types import Encoded
+from src.models.sublayer import AttentionSublayer
 from tests.models.reference import close, padded, ragged
 
 H, W = 2, 5  # heads, features of a head
@@ -20,13 +22,14 @@ POOLINGS = {
 }
 
 
-def build_attention(**options: float) -> MultiHeadAttention:
+def build_attention(dropout: float = 0.0) -> AttentionSublayer:
     torch.manual_seed(0)
-    return MultiHeadAttention(D, heads=H, residual=True, norm="both", **options).double()  # type: ignore[arg-type]
+    return AttentionSublayer(D, MultiHeadAttention(D, heads=H, dropout=dropout), norm="both").double()
 
 
-def compute_report(attention: MultiHeadAttention, states: Tensor) -> tuple[Tensor, Tensor]:
+def compute_report(sublayer: AttentionSublayer, states: Tensor) -> tuple[Tensor, Tensor]:
     """States N×L×D of the report's model before pooling, and its weights N×H×L×L, without a mask as in the report."""
+    attention: Any = sublayer.attention
     normalized = F.layer_norm(states, [D])
     queries, keys, values = attention.projections(normalized).chunk(3, -1)
     weights, contexts = [], []

@@ -11,10 +11,11 @@ import torch
 from torch import nn
 
 from src import build
-from src.models.attention.keras import KerasAttention
+from src.models.attention.keras import KerasDotAttention
 from src.models.classifier import Classifier
+from src.models.component import Encoded
 from src.models.masking import masked_mean
-from src.models.types import Encoded
+from src.models.sublayer import AttentionSublayer
 from tests.helpers import small_config
 from tests.keras_reference import keras
 from tests.models.reference import close, padded, ragged
@@ -25,7 +26,7 @@ FLOAT32 = 1e-6  # Keras' torch backend multiplies matrices in float32
 
 def heed_features(texts: Encoded) -> torch.Tensor:
     """The document's attention, residual connection, layer norm and mean, computed by Heed's components: N×D."""
-    attention = KerasAttention(D, residual=True, norm="post", norm_eps=1e-6).double()
+    attention = AttentionSublayer(D, KerasDotAttention(D), norm="post", norm_eps=1e-6).double()
     with torch.no_grad():
         return masked_mean(attention(texts).states, texts.mask)
 
@@ -61,7 +62,7 @@ def test_error_the_heat_map_shows_outputs() -> None:
     assert not torch.allclose(outputs.sum(-1), torch.ones(3, 7), atol=0.01)
     weights = layer([texts.states, texts.states], return_attention_scores=True)[1]
     assert weights.shape == (3, 7, 7)
-    heed_weights = KerasAttention(D).weights(texts)[:, 0]
+    heed_weights = KerasDotAttention(D).weights(texts)[:, 0]
     assert close(heed_weights, weights.double(), FLOAT32)
     assert close(heed_weights.sum(-1), torch.ones(3, 7, dtype=torch.float64))
 

@@ -5,11 +5,10 @@ import torch
 from torch import nn
 from torchmetrics.functional.classification import multiclass_accuracy, multiclass_f1_score
 
-from src.models.attention.bahdanau import BahdanauAttention
-from src.models.attention.luong_concat import LuongConcatAttention
-from src.models.attention.luong_dot import LuongDotAttention
+from src.models.attention.additive import BahdanauAttention, LuongConcatAttention
+from src.models.attention.query import LuongDotAttention
+from src.models.component import Encoded
 from src.models.encoder.recurrent import Recurrent
-from src.models.types import Encoded
 from tests.models.reference import close, padded, ragged
 
 D, HIDDEN = 5, 7

@@ -1,4 +1,4 @@
-"""The additive score of Bahdanau's attention and Luong's concat attention."""
+"""The additive attention of Bahdanau, Cho & Bengio (2015), and Luong's concat attention, which has the same score."""
 
 from typing import Any
 
@@ -7,23 +7,22 @@ from torch import Tensor, nn
 
 from src.kernels.linear import Linear
 from src.models.attention.query import QueryAttention
+from src.models.component import Rate, Size
 
 
-class AdditiveAttention(QueryAttention):
-    """score(q, h) = vᵀ tanh(W [h; q] + b).
+class LuongConcatAttention(QueryAttention):
+    """score(q, h) = vᵀ tanh(W_a [q; h] + b) (Luong et al. 2015, section 3.1, 'concat').
 
     The score is computed as vᵀ tanh(W_h h + W_q q + b), which projects the query q once per text, not once per state h.
+    The paper uses the attentional vector (eq. 5), and the twenty-model report the context vector: see `attentional`.
 
     Args:
         attention_dim: A, size of the hidden layer; None means D, the number of features of a state.
-        bias: add b inside the tanh.
+        bias: add b inside the tanh, as in the twenty-model report's code for eq. 10, but not in the paper.
         options: options of `QueryAttention`.
-
-    Raises:
-        ValueError: if an option is outside its range.
     """
 
-    def __init__(self, input_dim: int, *, attention_dim: int | None = None, bias: bool = True, **options: Any) -> None:
+    def __init__(self, input_dim: int, *, attention_dim: Size | None = None, bias: bool = True, **options: Any) -> None:
         super().__init__(input_dim, **options)
         hidden = input_dim if attention_dim is None else attention_dim
         if hidden < 1:
@@ -35,3 +34,26 @@ class AdditiveAttention(QueryAttention):
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         hidden = torch.tanh(self.keys(keys) + self.query(query).unsqueeze(1))  # N×T×A
         return self.energy(hidden).squeeze(-1)
+
+
+class BahdanauAttention(LuongConcatAttention):
+    """score(q, h) = vᵀ tanh(W_a q + U_a h) (Bahdanau et al. 2015, appendix A.1.2); the text's summary is the query.
+
+    `QueryAttention` explains `scaled` and `dropout`.
+
+    Args:
+        attention_dim: A, size of the hidden layer, which the paper calls n'; None means D, the number of features of a
+            state.
+        bias: add a bias inside the tanh, as in the twenty-model report's code for eq. 1, but not in the paper.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        attention_dim: Size | None = None,
+        bias: bool = True,
+        scaled: bool = False,
+        dropout: Rate = 0.0,
+    ) -> None:
+        super().__init__(input_dim, attention_dim=attention_dim, bias=bias, scaled=scaled, dropout=dropout)

@@ -1,17 +1,18 @@
-"""Elementwise self-attention through one global vector, with time and memory in O(L)."""
+"""Elementwise self-attention through one global vector of the text, with time and memory in O(L)."""
 
 from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
+from src.kernels.dropout import Dropout
 from src.kernels.linear import Linear
-from src.models.attention.global_vector import GlobalVector, VectorNorm
-from src.models.attention.self_attention import SelfAttention
-from src.models.sublayer import Norm
-from src.models.types import Encoded
+from src.models.component import Encoded, Rate, Size, TokenAttention
+from src.models.masking import masked_softmax, zero_padding
 
+VectorNorm = Literal["none", "layer", "batch"]
 Gate = Literal["tanh", "sigmoid", "linear"]
 GATES: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
@@ -20,91 +21,116 @@ GATES: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-class ElementwiseMixing(nn.Module):
-    """Computes W_o (R ∘ gate(E)) with R = W_r x + b_r for each state x; E is the global vector of the text.
+class GlobalVector(nn.Module):
+    """E = norm(Σ_l softmax_l(W_a x_l) ∘ W_v x_l): every feature has its own softmax over the tokens.
+
+    Args:
+        input_dim: D, number of features of a state.
+        output_dim: De, number of features of E.
+        norm: normalization of E: layer, batch or none. Even while training, batch norm applies the running statistics
+            to a batch of one text.
+        dropout: probability of dropping a weight while training.
+    """
+
+    def __init__(self, input_dim: int, output_dim: int, *, norm: VectorNorm = "layer", dropout: float = 0.0) -> None:
+        super().__init__()
+        if output_dim < 1:
+            raise ValueError(f"expanded_dim={output_dim} must be at least 1")
+        if norm not in ("none", "layer", "batch"):
+            raise ValueError(f"vector_norm={norm!r} must be one of none, layer, batch")
+        self.scores = Linear(input_dim, output_dim, bias=False)  # the softmax would cancel a bias
+        self.values = Linear(input_dim, output_dim, bias=False)
+        norms = {"none": nn.Identity, "layer": nn.LayerNorm, "batch": nn.BatchNorm1d}
+        self.norm = norms[norm](output_dim)
+        self.dropout = Dropout(dropout)
+
+    def weights(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return weights that sum to 1 over the real tokens for each feature of E: N×L×D, N×L → N×L×De."""
+        return masked_softmax(self.scores(states), mask.unsqueeze(-1), dim=1)
+
+    def mix(self, states: Tensor, mask: Tensor, weights: Tensor) -> Tensor:
+        """Return E for the given weights, zero for an empty text: N×L×D, N×L, N×L×De → N×De."""
+        vector = self._normalize((weights * self.values(states)).sum(1))
+        return vector.masked_fill(~mask.any(1, keepdim=True), 0.0)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return E: N×L×D, N×L → N×De."""
+        return self.mix(states, mask, self.dropout(self.weights(states, mask)))
+
+    def _normalize(self, vector: Tensor) -> Tensor:
+        norm = self.norm
+        if not isinstance(norm, nn.BatchNorm1d) or len(vector) > 1:
+            return norm(vector)
+        # the variance over a single text is undefined
+        return F.batch_norm(vector, norm.running_mean, norm.running_var, norm.weight, norm.bias, eps=norm.eps)
+
+
+class ElementwiseMixing(TokenAttention):
+    """Replaces each state x by W_o (R ∘ gate(E)) with R = W_r x + b_r; the summary is E, the global vector of the text.
+
+    There are no token × token weights: each feature of E counts as a head, and has a single row of weights.
 
     Args:
         input_dim: D, number of features of a state.
         expanded_dim: De, number of features of E; None means D.
         gate: function that is applied to E: tanh, sigmoid or linear (the identity).
         vector_norm: normalization of E: layer, batch or none.
-        dropout: probability in [0, 1) of dropping an attention weight while training.
-
-    Raises:
-        ValueError: if an option is outside its range.
+        dropout: probability of dropping an attention weight while training.
     """
 
     def __init__(
         self,
         input_dim: int,
         *,
-        expanded_dim: int | None = None,
+        expanded_dim: Size | None = None,
         gate: Gate = "tanh",
         vector_norm: VectorNorm = "layer",
-        dropout: float = 0.0,
+        dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
         if gate not in GATES:
             raise ValueError(f"gate={gate!r} must be one of {', '.join(GATES)}")
+        self.output_dim = input_dim
         vector_dim = input_dim if expanded_dim is None else expanded_dim
         self.gate = GATES[gate]
         self.vector = GlobalVector(input_dim, vector_dim, norm=vector_norm, dropout=dropout)
         self.retrieval = Linear(input_dim, vector_dim)
         self.output = Linear(vector_dim, input_dim, bias=False)
 
-    def retrieve(self, states: Tensor, vector: Tensor) -> Tensor:
-        """Return the output for each state, given the global vectors: N×L×D, N×De → N×L×D."""
-        return self.output(self.retrieval(states) * self.gate(vector).unsqueeze(1))
-
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the output for each state: N×L×D, N×L → N×L×D."""
-        return self.retrieve(states, self.vector(states, mask))
-
-
-class ElementwiseAttention(SelfAttention):
-    """Elementwise mixing as an attention mechanism; the summary is E, projected to D features if E has another size.
-
-    There are no token × token weights: each feature of E counts as a head, and has a single row of weights. The options
-    are those of `ElementwiseMixing` and `SelfAttention`.
-    """
-
-    def __init__(
-        self,
-        input_dim: int,
-        *,
-        expanded_dim: int | None = None,
-        gate: Gate = "tanh",
-        vector_norm: VectorNorm = "layer",
-        residual: bool = True,
-        norm: Norm = "pre",
-        dropout: float = 0.0,
-        **options: Any,
-    ) -> None:
-        super().__init__(input_dim, residual=residual, norm=norm, dropout=dropout, **options)
-        vector_dim = input_dim if expanded_dim is None else expanded_dim
-        self.mixing = ElementwiseMixing(
-            input_dim, expanded_dim=vector_dim, gate=gate, vector_norm=vector_norm, dropout=dropout
-        )
-        self.summary = nn.Identity() if vector_dim == input_dim else Linear(vector_dim, input_dim, bias=False)
-
-    def transform(self, states: Tensor, mask: Tensor) -> Tensor:
-        return self.mixing.transform(states, mask)
+        return self._retrieve(states, self.vector(states, mask))
 
     def weights(self, encoded: Encoded) -> Tensor:
         """Return the weights N×De×1×L: one head for each feature of E."""
-        weights = self.mixing.vector.weights(self.around.prepare(encoded.states), encoded.mask)  # N×L×De
+        weights = self.vector.weights(encoded.states, encoded.mask)  # N×L×De
         return weights.transpose(1, 2).unsqueeze(2)
 
-    def forward(self, encoded: Encoded) -> Encoded:
-        states = self.around.prepare(encoded.states)
-        return self._retrieve(encoded, states, self.mixing.vector(states, encoded.mask))
-
     def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
-        states = self.around.prepare(encoded.states)
         by_token = weights.squeeze(2).transpose(1, 2)  # N×L×De
-        return self._retrieve(encoded, states, self.mixing.vector.mix(states, encoded.mask, by_token))
+        return self._encoded(encoded, self.vector.mix(encoded.states, encoded.mask, by_token))
 
-    def _retrieve(self, encoded: Encoded, states: Tensor, vector: Tensor) -> Encoded:
-        """Return the result of `forward`, given the prepared states N×L×D and the global vectors N×De."""
-        outputs = self.mixing.retrieve(states, vector)
-        return Encoded(self.finish(encoded, outputs), encoded.mask, self.summary(vector))
+    def forward(self, encoded: Encoded) -> Encoded:
+        return self._encoded(encoded, self.vector(encoded.states, encoded.mask))
+
+    def _retrieve(self, states: Tensor, vector: Tensor) -> Tensor:
+        """Return the output for each state, given the global vectors: N×L×D, N×De → N×L×D."""
+        return self.output(self.retrieval(states) * self.gate(vector).unsqueeze(1))
+
+    def _encoded(self, encoded: Encoded, vector: Tensor) -> Encoded:
+        return Encoded(zero_padding(self._retrieve(encoded.states, vector), encoded.mask), encoded.mask, vector)
+
+
+class ElementwiseAttention(ElementwiseMixing):
+    """Elementwise mixing as the attention of a model: the summary is E, projected to D features if it has another size.
+
+    The options are those of `ElementwiseMixing`.
+    """
+
+    def __init__(self, input_dim: int, *, expanded_dim: Size | None = None, **options: Any) -> None:
+        super().__init__(input_dim, expanded_dim=expanded_dim, **options)
+        vector_dim = input_dim if expanded_dim is None else expanded_dim
+        self.summary = nn.Identity() if vector_dim == input_dim else Linear(vector_dim, input_dim, bias=False)
+
+    def _encoded(self, encoded: Encoded, vector: Tensor) -> Encoded:
+        attended = super()._encoded(encoded, vector)
+        return attended._replace(summary=self.summary(vector))

@@ -3,12 +3,13 @@
 import torch
 from torch import Tensor
 
-from src.models.component import Attention
-from src.models.types import Encoded
+from src.models.component import Attention, Encoded
 
 
 class NoAttention(Attention):
     """Returns the encoder's states unchanged: the baseline without attention."""
+
+    per_token = True
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()
@@ -19,9 +20,8 @@ class NoAttention(Attention):
         eye = torch.eye(encoded.mask.shape[1], dtype=encoded.states.dtype, device=encoded.states.device)
         return (eye * encoded.mask.unsqueeze(-1)).unsqueeze(1)
 
-    def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
-        """Return the results of `forward` and `weights`."""
-        return encoded, self.weights(encoded)
+    def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
+        return encoded._replace(states=weights[:, 0] @ encoded.states)
 
     def forward(self, encoded: Encoded) -> Encoded:
         return encoded

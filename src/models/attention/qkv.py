@@ -1,15 +1,17 @@
 """Single-head attention with projections of the states, as in the from-scratch document."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from src.kernels.linear import Linear
-from src.models.attention.dot_product import DotProductAttention
+from src.models.attention.self_attention import SelfAttention
+from src.models.component import Size
 
 
-class QkvAttention(DotProductAttention):
+class QkvAttention(SelfAttention):
     """softmax(q kᵀ / s) v with q = W_q x + b_q, k = W_k x + b_k, v = W_v x + b_v.
 
     Args:
@@ -20,23 +22,20 @@ class QkvAttention(DotProductAttention):
         scale: the divisor s. dim: √A (Vaswani et al. 2017, eq. 1); numel: √(A × number of real tokens of the text),
             which reproduces an error in the from-scratch document; none: 1, as in Keras' `Attention` layer.
         values_from_keys: initialize W_v and b_v as copies of W_k and b_k, as in the from-scratch document.
-        init_std: standard deviation (> 0) of the initial weights; the initial biases are zero. None means torch's
-            default initialization.
+        init_std: standard deviation of the initial weights; the initial biases are zero. None means torch's default
+            initialization.
         options: options of `SelfAttention`.
-
-    Raises:
-        ValueError: if an option is outside its range, or if `residual` is set and A differs from D.
     """
 
     def __init__(
         self,
         input_dim: int,
         *,
-        attention_units: int | None = None,
+        attention_units: Size | None = None,
         bias: bool = True,
         scale: Literal["dim", "numel", "none"] = "dim",
         values_from_keys: bool = False,
-        init_std: float | None = None,
+        init_std: Annotated[float, Field(gt=0)] | None = None,
         **options: Any,
     ) -> None:
         units = input_dim if attention_units is None else attention_units
@@ -63,12 +62,8 @@ class QkvAttention(DotProductAttention):
 
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         queries, keys, values = self.queries(states), self.keys(states), self.values(states)  # N×L×A
+        if self.scale != "none":
+            queries = queries * self.head_dim**-0.5
+        if self.scale == "numel":
+            queries = queries / mask.sum(1).clamp(min=1).to(queries.dtype).sqrt()[:, None, None]
         return queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
-
-    def scale_queries(self, queries: Tensor, mask: Tensor) -> Tensor:
-        if self.scale == "none":
-            return queries
-        queries = super().scale_queries(queries, mask)
-        if self.scale == "dim":
-            return queries
-        return queries / mask.sum(1).clamp(min=1).to(queries.dtype).sqrt()[:, None, None, None]

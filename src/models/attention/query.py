@@ -1,15 +1,15 @@
-"""The base class of attention mechanisms with a single query, the summary of the text."""
+"""Attention with a single query, the summary of the text: the base class, and mechanisms of one line each."""
 
 from abc import abstractmethod
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from src.kernels.dropout import Dropout
-from src.models.component import Attention
+from src.models.component import Attention, Encoded, Rate
 from src.models.masking import masked_softmax
 from src.models.shapes import require_shape
-from src.models.types import Encoded
 
 
 class QueryAttention(Attention):
@@ -23,16 +23,11 @@ class QueryAttention(Attention):
     Args:
         input_dim: D, number of features of a state and of the summary.
         scaled: divide the scores by √D (Vaswani et al. 2017, eq. 1).
-        dropout: probability in [0, 1) of dropping a weight while training.
+        dropout: probability of dropping a weight while training.
         attentional: return tanh(W_c [c; q]) instead of c (Luong et al. 2015, eq. 5).
-
-    Raises:
-        ValueError: if `dropout` is outside [0, 1).
     """
 
-    def __init__(
-        self, input_dim: int, *, scaled: bool = False, dropout: float = 0.0, attentional: bool = False
-    ) -> None:
+    def __init__(self, input_dim: int, *, scaled: bool = False, dropout: Rate = 0.0, attentional: bool = False) -> None:
         super().__init__()
         self.output_dim = input_dim
         self.scale = input_dim**-0.5 if scaled else 1.0
@@ -49,26 +44,62 @@ class QueryAttention(Attention):
         require_shape(self, "score", scores, "N×T", encoded.mask.shape)
         return self.scale * scores
 
-    def _row_weights(self, encoded: Encoded) -> Tensor:
-        return masked_softmax(self.scaled_scores(encoded), encoded.mask)
-
     def weights(self, encoded: Encoded) -> Tensor:
         """Return the attention weights N×1×1×T, which sum to 1 over the real states; padding gets 0."""
-        return self._row_weights(encoded)[:, None, None, :]
-
-    def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
-        """Return the context vector of each text as a sequence of one state, N×T×D → N×1×D, and the weights."""
-        weights = self._row_weights(encoded)  # N×T
-        return self._mix(encoded, self.dropout(weights)), weights[:, None, None, :]
+        return masked_softmax(self.scaled_scores(encoded), encoded.mask)[:, None, None, :]
 
     def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
-        return self._mix(encoded, weights[:, 0, 0])
-
-    def _mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
-        context = torch.einsum("nt,ntd->nd", weights, encoded.states)
+        """Return the context vector of each text as a sequence of one state: N×T×D, N×1×1×T → N×1×D."""
+        context = torch.einsum("nt,ntd->nd", weights[:, 0, 0], encoded.states)
         if self.combine is not None:
             joined = torch.cat([context, encoded.summary], -1)  # N×2D
             context = torch.tanh(self.combine(joined))
         real = encoded.mask.any(1, keepdim=True)  # N×1
         context = context.masked_fill(~real, 0.0)
         return Encoded(context.unsqueeze(1), real, context)
+
+    def forward(self, encoded: Encoded) -> Encoded:
+        return self.mix(encoded, self.dropout(self.weights(encoded)))
+
+
+class UniformAttention(QueryAttention):
+    """Equal scores for all tokens, so that the context vector is the mean: the baseline for claims about attention."""
+
+    def __init__(self, input_dim: int, *, dropout: Rate = 0.0, attentional: bool = False) -> None:
+        super().__init__(input_dim, dropout=dropout, attentional=attentional)
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        return keys.new_zeros(keys.shape[:2])
+
+
+class LuongDotAttention(QueryAttention):
+    """score(q, h) = qᵀ h (Luong et al. 2015, section 3.1, 'dot'; the twenty-model report's eq. 4): no parameters."""
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        return torch.einsum("nd,ntd->nt", query, keys)
+
+
+class LuongGeneralAttention(QueryAttention):
+    """score(q, h) = qᵀ W_a h (Luong et al. 2015, section 3.1, 'general'; the twenty-model report's eq. 7)."""
+
+    def __init__(self, input_dim: int, **options: Any) -> None:
+        super().__init__(input_dim, **options)
+        self.general = nn.Linear(input_dim, input_dim, bias=False)
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        projected = query @ self.general.weight  # qᵀ W_a: projects one vector instead of T states
+        return torch.einsum("nd,ntd->nt", projected, keys)
+
+
+class LearnedQueryAttention(QueryAttention):
+    """score(h) = uᵀ h with a learned query u instead of the text's summary (Lin et al. 2017, eq. 5, without tanh).
+
+    u has D parameters. It is initialized with zeros, so the initial weights are uniform.
+    """
+
+    def __init__(self, input_dim: int, **options: Any) -> None:
+        super().__init__(input_dim, **options)
+        self.question = nn.Parameter(torch.zeros(input_dim))  # the query u
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        return keys @ self.question

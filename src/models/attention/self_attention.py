@@ -1,81 +1,148 @@
-"""The base class of self-attention, with layer norm, residual connection, dropout and zeroed padding."""
+"""Self-attention with queries, keys and values (Vaswani et al. 2017, section 3.2): simple and multi-head."""
 
 from abc import abstractmethod
+from typing import Any
 
 from torch import Tensor
 
+from src.kernels.attention import fused_attention
 from src.kernels.dropout import Dropout
-from src.models.component import Attention
-from src.models.masking import masked_mean, zero_padding
+from src.kernels.linear import Linear
+from src.models.component import Encoded, Rate, Size, TokenAttention
+from src.models.masking import masked_mean, masked_softmax, zero_padding
+from src.models.position import Rotary
 from src.models.shapes import require_shape
-from src.models.sublayer import Norm, Sublayer
-from src.models.types import Encoded
 
 
-class SelfAttention(Attention):
-    """Replaces each real state by an attention output, computed from the real states: N×L×D → N×L×D'.
+class SelfAttention(TokenAttention):
+    """Replaces each real state by softmax(q kᵀ) v over the real keys, separately for each head: N×L×D → N×L×D'.
 
-    The summary is the mean of the final outputs.
-
-    A subclass implements `transform` and `weights`. Subclasses that compare queries with keys derive from
-    `dot_product.DotProductAttention`, which implements both.
+    The summary is the mean of the output states. A subclass implements `project`. It may override `visible`, `score`
+    and `merge`. `forward` calls a fused kernel, which does not store the weights, unless `score` is overridden;
+    `weights` computes them.
 
     Args:
         input_dim: D, number of features of a state.
-        output_dim: D', number of features of an attention output; None means D.
-        residual: add the state to the attention output.
-        norm: position of layer norm: before the attention (pre), after the residual connection (post), both or none.
-        norm_eps: constant added to the variance in layer norm.
-        dropout: probability in [0, 1) of dropping an attention weight while training.
-        output_dropout: probability in [0, 1) of dropping a feature of the final output.
+        output_dim: D', number of features of an output state; None means D.
+        dropout: probability of dropping an attention weight while training.
 
-    Raises:
-        ValueError: if an option is outside its range, or if `residual` is set and D' differs from D.
+    Attributes:
+        head_dim: d, number of features of a head's queries and keys; D unless a subclass sets another value.
     """
 
-    def __init__(
-        self,
-        input_dim: int,
-        output_dim: int | None = None,
-        /,
-        *,
-        residual: bool = False,
-        norm: Norm = "none",
-        norm_eps: float = 1e-5,
-        dropout: float = 0.0,
-        output_dropout: float = 0.0,
-    ) -> None:
+    per_token = True
+
+    def __init__(self, input_dim: int, output_dim: int | None = None, /, *, dropout: Rate = 0.0) -> None:
         super().__init__()
         self.output_dim = input_dim if output_dim is None else output_dim
+        self.head_dim = input_dim
         self.dropout = Dropout(dropout)
-        self.around = Sublayer(
-            input_dim,
-            output_dim=self.output_dim,
-            residual=residual,
-            norm=norm,
-            norm_eps=norm_eps,
-            output_dropout=output_dropout,
-        )
+        self.rotary: Rotary | None = None
 
     @abstractmethod
+    def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries, keys and values, each N×H×L×d; the queries are already divided by the scale, such as √d."""
+
+    def visible(self, mask: Tensor) -> Tensor:
+        """Return a mask, True for the keys that each query may attend to: N×L → bool, broadcastable to N×H×L×L."""
+        return mask[:, None, None, :]
+
+    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Return the score of each key for each query: N×H×L×d, N×H×L×d → N×H×L×L."""
+        return queries @ keys.transpose(-2, -1)
+
+    def merge(self, context: Tensor) -> Tensor:
+        """Concatenate the heads: N×H×L×d → N×L×Hd."""
+        return context.transpose(1, 2).flatten(2)
+
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        """Return the averages of the values, by a fused kernel if the scores are dot products: N×H×L×d → N×H×L×d."""
+        if type(self).score is SelfAttention.score:
+            return fused_attention(queries, keys, values, self.visible(mask), self.drop_rate)
+        return self.dropout(self._weights(queries, keys, mask)) @ values
+
+    @property
+    def drop_rate(self) -> float:
+        return self.dropout.rate if self.training else 0.0
+
+    def use_rotary(self, rotary: Rotary) -> None:
+        """Rotate queries and keys by `rotary` in all later calls.
+
+        Raises:
+            ValueError: if a head has an odd number of features.
+        """
+        rotary.require_even(self.head_dim)
+        self.rotary = rotary
+
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the attention outputs, the input of `finish`: N×L×D → N×L×D'. Padding may get any finite values."""
+        return self.merge(self.attend(*self._project(states, mask), mask))
 
-    def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
-        """Return the results of `forward` and `weights`."""
-        return self(encoded), self.weights(encoded)
+    def weights(self, encoded: Encoded) -> Tensor:
+        queries, keys, _ = self._project(encoded.states, encoded.mask)
+        weights = self._weights(queries, keys, encoded.mask)
+        return weights.masked_fill(~encoded.mask[:, None, :, None], 0.0)
 
-    def finish(self, encoded: Encoded, outputs: Tensor) -> Tensor:
-        """Apply residual connection, norm and dropout to the attention outputs N×L×D', and zero the padding."""
-        return zero_padding(self.around.combine(encoded.states, outputs), encoded.mask)
+    def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
+        _, _, values = self._project(encoded.states, encoded.mask)
+        return self._encoded(self.merge(weights @ values), encoded.mask)
 
     def forward(self, encoded: Encoded) -> Encoded:
-        """Return the final outputs and their mean: N×L×D → N×L×D', N×D'."""
-        outputs = self.transform(self.around.prepare(encoded.states), encoded.mask)
-        require_shape(self, "transform", outputs, "N×L×D'", (*encoded.mask.shape, self.output_dim))
-        return self._with_mean(encoded, outputs)
+        return self._encoded(self.transform(encoded.states, encoded.mask), encoded.mask)
 
-    def _with_mean(self, encoded: Encoded, outputs: Tensor) -> Encoded:
-        """Return the result of `forward` for the attention outputs N×L×D'."""
-        states = self.finish(encoded, outputs)
-        return Encoded(states, encoded.mask, masked_mean(states, encoded.mask))
+    def _weights(self, queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
+        scores = self.score(queries, keys)
+        require_shape(self, "score", scores, "N×H×L×L", (*queries.shape[:3], keys.shape[2]))
+        return masked_softmax(scores, self.visible(mask))
+
+    def _project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        queries, keys, values = self.project(states, mask)
+        for name, projected in (("queries", queries), ("keys", keys), ("values", values)):
+            require_shape(self, f"project ({name})", projected, "N×H×L×d", (mask.shape[0], None, mask.shape[1], None))
+        if self.rotary is None:
+            return queries, keys, values
+        return self.rotary.rotate(queries), self.rotary.rotate(keys), values
+
+    def _encoded(self, outputs: Tensor, mask: Tensor) -> Encoded:
+        require_shape(self, "transform", outputs, "N×L×D'", (*mask.shape, self.output_dim))
+        states = zero_padding(outputs, mask)
+        return Encoded(states, mask, masked_mean(states, mask))
+
+
+class SimpleSelfAttention(SelfAttention):
+    """softmax(x xᵀ / √D) x, the simple model of the full self-attention report (docs/sources.md): no parameters."""
+
+    def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        head = states.unsqueeze(1)  # N×1×L×D
+        return head * self.head_dim**-0.5, head, head
+
+
+class MultiHeadAttention(SelfAttention):
+    """W_o [head_1 … head_H] with head_h = softmax(q_h k_hᵀ / √(D/H)) v_h (Vaswani et al. 2017, section 3.2.2).
+
+    Args:
+        heads: H, number of heads; must divide D, the number of features of a state.
+        bias: add a bias to each projection.
+        options: options of `SelfAttention`.
+
+    Raises:
+        ValueError: if `heads` does not divide D.
+    """
+
+    def __init__(self, input_dim: int, *, heads: Size = 4, bias: bool = True, **options: Any) -> None:
+        if heads < 1 or input_dim % heads:
+            raise ValueError(
+                f"heads={heads} must be a positive divisor of {input_dim}, the number of features of a state"
+            )
+        super().__init__(input_dim, **options)
+        self.head_dim = input_dim // heads
+        self.heads = heads
+        self.projections = Linear(input_dim, 3 * input_dim, bias)
+        self.output = Linear(input_dim, input_dim, bias)
+
+    def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        split = self.projections(states).unflatten(-1, (3, self.heads, self.head_dim))  # N×L×3×H×d
+        queries, keys, values = split.transpose(1, 3).unbind(2)  # N×H×L×d each
+        return queries * self.head_dim**-0.5, keys, values
+
+    def merge(self, context: Tensor) -> Tensor:
+        return self.output(super().merge(context))

@@ -8,7 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from src.kernels.attention import fused_attention
-from src.models.attention.multi_head import MultiHeadAttention
+from src.models.attention.self_attention import MultiHeadAttention
+from src.models.component import Size
 
 
 class WindowedAttention(MultiHeadAttention):
@@ -19,14 +20,14 @@ class WindowedAttention(MultiHeadAttention):
     models still take time and memory that grow as L².
 
     Args:
-        window: w, number of visible tokens on each side (≥ 1).
+        window: w, number of visible tokens on each side.
         options: options of `MultiHeadAttention`.
 
     Raises:
-        ValueError: if an option is outside its range, or if `heads` does not divide D.
+        ValueError: if `heads` does not divide D.
     """
 
-    def __init__(self, input_dim: int, *, window: int = 32, **options: Any) -> None:
+    def __init__(self, input_dim: int, *, window: Size = 32, **options: Any) -> None:
         if window < 1:
             raise ValueError(f"window={window} must be at least 1")
         super().__init__(input_dim, **options)

@@ -9,6 +9,7 @@ from torch import Tensor
 from src.data.files import existing_file
 from src.data.glove import read_glove
 from src.errors import UserError
+from src.models.component import Rate, Size
 from src.models.embedding.learned import LearnedEmbedding
 
 BUNDLED_DIM = 50
@@ -27,9 +28,6 @@ class GloveEmbedding(LearnedEmbedding):
         freeze: do not train the vectors.
         unknown: treatment of words without a GloVe vector: `keep` gives them random vectors with the standard deviation
             of the GloVe vectors; `drop` removes them from the text.
-
-    Raises:
-        ValueError: if an option is outside its range.
     """
 
     has_vector: Tensor
@@ -39,11 +37,11 @@ class GloveEmbedding(LearnedEmbedding):
         vocabulary: Sequence[str],
         *,
         path: str | None = None,
-        dim: int = 50,
+        dim: Size = 50,
         freeze: bool = False,
         unknown: Literal["keep", "drop"] = "keep",
-        dropout: float = 0.0,
-        word_dropout: float = 0.0,
+        dropout: Rate = 0.0,
+        word_dropout: Rate = 0.0,
     ) -> None:
         super().__init__(vocabulary, dim=dim, dropout=dropout, word_dropout=word_dropout)
         if unknown not in ("keep", "drop"):

@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from src.data.trained_tokenizer import UNKNOWN_ID
 from src.kernels.dropout import Dropout, require_rate
-from src.models.component import Embedding
+from src.models.component import Embedding, Rate, Size
 from src.models.masking import zero_padding
 
 
@@ -20,24 +21,21 @@ class LearnedEmbedding(Embedding):
         vocabulary: tokens in the order of their ids.
         dim: D, number of features of a vector.
         init: distribution of the initial vectors, normal or uniform, with mean 0.
-        init_scale: standard deviation of the normal distribution, or bound b of the uniform distribution U(-b, b); > 0.
-        dropout: probability in [0, 1) of dropping a feature of a vector.
-        word_dropout: probability in [0, 1) of replacing a token by the unknown token while training (Iyyer et al.
+        init_scale: standard deviation of the normal distribution, or bound b of the uniform distribution U(-b, b).
+        dropout: probability of dropping a feature of a vector.
+        word_dropout: probability of replacing a token by the unknown token while training (Iyyer et al.
             2015), which also trains the vector of the unknown token.
-
-    Raises:
-        ValueError: if an option is outside its range.
     """
 
     def __init__(
         self,
         vocabulary: Sequence[str],
         *,
-        dim: int = 100,
+        dim: Size = 100,
         init: Literal["normal", "uniform"] = "normal",
-        init_scale: float = 1.0,
-        dropout: float = 0.0,
-        word_dropout: float = 0.0,
+        init_scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0,
+        dropout: Rate = 0.0,
+        word_dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
         if dim < 1:

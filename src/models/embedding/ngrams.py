@@ -1,10 +1,13 @@
 """Vectors of words and of the n-grams that end with them (Joulin, Grave, Bojanowski & Mikolov 2017)."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
+from src.models.component import Rate, Size
 from src.models.embedding.learned import LearnedEmbedding
 
 BASE = 0x2545F4914F6CDD1D  # odd, so that multiplication by it is invertible modulo 2⁶⁴
@@ -20,30 +23,27 @@ class NgramEmbedding(LearnedEmbedding):
 
     Args:
         dim: D, number of features of a vector.
-        max_order: maximum n of the n-grams, in [1, 64].
-        buckets: number of rows that the n-grams of at least two tokens share (≥ 1).
-        init_std: standard deviation (≥ 0) of the tokens' initial vectors, which are normally distributed.
+        max_order: maximum n of the n-grams.
+        buckets: number of rows that the n-grams of at least two tokens share.
+        init_std: standard deviation of the tokens' initial vectors, which are normally distributed.
         sparse: compute sparse gradients, which contain only the rows that the batch uses. The time of a training step
             then depends on the texts, not on `buckets`. Only the optimizers adagrad and sgd support sparse gradients.
-        word_dropout: probability in [0, 1) of replacing a token by the unknown token while training, also in n-grams.
+        word_dropout: probability of replacing a token by the unknown token while training, also in n-grams.
         binary: count an n-gram only where it first occurs in a text, as in the presence features of Wang and Manning
             (2012); later occurrences add a zero vector.
-
-    Raises:
-        ValueError: if an option is outside its range.
     """
 
     def __init__(
         self,
         vocabulary: Sequence[str],
         *,
-        dim: int = 16,
-        max_order: int = 2,
-        buckets: int = 200_000,
-        init_std: float = 0.05,
+        dim: Size = 16,
+        max_order: Annotated[int, Field(ge=1, le=MAX_ORDER)] = 2,
+        buckets: Size = 200_000,
+        init_std: Annotated[float, Field(ge=0)] = 0.05,
         sparse: bool = False,
-        dropout: float = 0.0,
-        word_dropout: float = 0.0,
+        dropout: Rate = 0.0,
+        word_dropout: Rate = 0.0,
         binary: bool = False,
     ) -> None:
         if not 1 <= max_order <= MAX_ORDER:

@@ -6,6 +6,7 @@ import torch
 
 from src.errors import UserError
 from src.models import pretrained
+from src.models.component import Rate, Size
 from src.models.embedding.learned import LearnedEmbedding
 
 
@@ -22,7 +23,7 @@ class PretrainedEmbedding(LearnedEmbedding):
         freeze: do not train the vectors.
 
     Raises:
-        ValueError: if an option is outside its range, or if `name_or_path` is None.
+        ValueError: if `name_or_path` is None.
         UserError: if the model does not exist or cannot be read.
     """
 
@@ -33,10 +34,10 @@ class PretrainedEmbedding(LearnedEmbedding):
         vocabulary: Sequence[str],
         *,
         name_or_path: str | None = None,
-        dim: int | None = None,
+        dim: Size | None = None,
         freeze: bool = False,
-        dropout: float = 0.0,
-        word_dropout: float = 0.0,
+        dropout: Rate = 0.0,
+        word_dropout: Rate = 0.0,
     ) -> None:
         if name_or_path is None:
             raise ValueError(pretrained.MISSING_NAME)

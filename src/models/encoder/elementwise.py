@@ -2,10 +2,9 @@
 
 from torch import Tensor
 
-from src.models.attention.elementwise import ElementwiseMixing, Gate
-from src.models.attention.global_vector import GlobalVector, VectorNorm
-from src.models.encoder.feed_forward import Activation
-from src.models.encoder.stack import BlockNorm, Mixing, Stack
+from src.models.attention.elementwise import ElementwiseMixing, Gate, GlobalVector, VectorNorm
+from src.models.component import Layers, Rate, Size, TokenAttention
+from src.models.encoder.transformer import Activation, BlockNorm, Stack
 
 
 class Elementwise(Stack):
@@ -17,7 +16,7 @@ class Elementwise(Stack):
     Args:
         input_dim: number of features of an embedded token.
         dim: D, number of features of a state; None means `input_dim`.
-        layers: number of blocks before the last layer, in [1, 1000].
+        layers: number of blocks before the last layer.
         expanded_dim: De, number of features of each block's global vector E, and number of hidden features of each
             feed-forward network; None means D.
         gate: function that is applied to E: tanh, sigmoid or linear (the identity).
@@ -25,11 +24,7 @@ class Elementwise(Stack):
         activation: activation function of the feed-forward networks: relu or gelu.
         norm: position of layer norm: pre (before a sublayer, as in the elementwise document) or post (after the
             residual connection).
-        dropout: probability in [0, 1) of dropping an attention weight, a hidden feature, or a feature of a sublayer's
-            output.
-
-    Raises:
-        ValueError: if an option is outside its range.
+        dropout: probability of dropping an attention weight, a hidden feature, or a feature of a sublayer's output.
     """
 
     inner_norm = True
@@ -38,19 +33,19 @@ class Elementwise(Stack):
         self,
         input_dim: int,
         *,
-        dim: int | None = None,
-        layers: int = 2,
-        expanded_dim: int | None = None,
+        dim: Size | None = None,
+        layers: Layers = 2,
+        expanded_dim: Size | None = None,
         gate: Gate = "tanh",
         vector_norm: VectorNorm = "layer",
         activation: Activation = "relu",
         norm: BlockNorm = "pre",
-        dropout: float = 0.1,
+        dropout: Rate = 0.1,
     ) -> None:
         state_dim = input_dim if dim is None else dim
         expanded = state_dim if expanded_dim is None else expanded_dim
 
-        def attentions(dim: int) -> list[Mixing]:
+        def attentions(dim: int) -> list[TokenAttention]:
             return [ElementwiseMixing(dim, expanded_dim=expanded, gate=gate, vector_norm=vector_norm, dropout=dropout)]
 
         super().__init__(

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from src.models.attention.elementwise import ElementwiseMixing, Gate
-from src.models.attention.global_vector import VectorNorm
+from src.models.attention.elementwise import ElementwiseMixing, Gate, VectorNorm
 from src.models.attention.windowed import WindowedAttention
-from src.models.encoder.stack import Mixing, Stack
+from src.models.component import Rate, Size, TokenAttention
+from src.models.encoder.transformer import Stack
 
 
 class Hybrid(Stack):
@@ -14,32 +14,31 @@ class Hybrid(Stack):
     Time and memory grow as L·window instead of L². The summary is the mean of the states.
 
     Args:
-        window: number of visible tokens on each side (≥ 1).
+        window: number of visible tokens on each side.
         heads: number of heads of windowed attention; must divide D, the number of features of a state.
         global_vector: include the elementwise mixing.
         gate: function that is applied to E: tanh, sigmoid or linear (the identity).
         vector_norm: normalization of E: layer, batch or none.
-        dropout: probability in [0, 1) of dropping an attention weight, a hidden feature, or a feature of a sublayer's
-            output.
+        dropout: probability of dropping an attention weight, a hidden feature, or a feature of a sublayer's output.
         options: other options of `Stack`.
 
     Raises:
-        ValueError: if an option is outside its range, or if `heads` does not divide D.
+        ValueError: if `heads` does not divide D.
     """
 
     def __init__(
         self,
         input_dim: int,
         *,
-        window: int = 32,
-        heads: int = 4,
+        window: Size = 32,
+        heads: Size = 4,
         global_vector: bool = True,
         gate: Gate = "tanh",
         vector_norm: VectorNorm = "layer",
-        dropout: float = 0.1,
+        dropout: Rate = 0.1,
         **options: Any,
     ) -> None:
-        def attentions(dim: int) -> list[Mixing]:
+        def attentions(dim: int) -> list[TokenAttention]:
             windowed = WindowedAttention(dim, window=window, heads=heads, dropout=dropout)
             if not global_vector:
                 return [windowed]

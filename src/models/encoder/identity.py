@@ -2,9 +2,8 @@
 
 from torch import Tensor
 
-from src.models.component import Encoder
+from src.models.component import Encoded, Encoder
 from src.models.masking import masked_mean, zero_padding
-from src.models.types import Encoded
 
 
 class Identity(Encoder):

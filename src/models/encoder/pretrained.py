@@ -6,10 +6,9 @@ import torch
 from torch import Tensor
 
 from src.models import pretrained
-from src.models.component import Embedding, Encoder
+from src.models.component import Embedding, Encoded, Encoder, Size
 from src.models.embedding.pretrained import PretrainedEmbedding
 from src.models.masking import masked_mean
-from src.models.types import Encoded
 
 
 class PretrainedEncoder(Encoder):
@@ -47,7 +46,7 @@ class PretrainedEncoder(Encoder):
         *,
         name_or_path: str | None = None,
         freeze: bool = False,
-        max_length: int | None = None,
+        max_length: Size | None = None,
         description: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
@@ -63,7 +62,7 @@ class PretrainedEncoder(Encoder):
         self.freeze = freeze
         self.model.requires_grad_(not freeze)
 
-    def _check(self, input_dim: int, max_length: int | None) -> None:
+    def _check(self, input_dim: int, max_length: Size | None) -> None:
         word_dim = self.model.get_input_embeddings().embedding_dim
         if input_dim != word_dim:
             raise ValueError(

@@ -8,10 +8,8 @@ from torch import Tensor, nn
 
 from src.kernels.dropout import Dropout
 from src.kernels.recurrence import recurrent_states
-from src.models.component import Encoder
-from src.models.encoder.stack import MOST_LAYERS
+from src.models.component import Encoded, Encoder, Layers, Rate, Size
 from src.models.masking import reverse_by_length, state_at, zero_padding
-from src.models.types import Encoded
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
@@ -27,12 +25,9 @@ class Recurrent(Encoder):
         input_dim: D, number of features of an embedded token.
         cell: rnn (tanh), lstm or gru.
         hidden_dim: number of features of each direction; the states have twice as many features if `bidirectional`.
-        layers: number of layers, in [1, 1000]; each layer reads both directions of the previous layer.
+        layers: number of layers; each layer reads both directions of the previous layer.
         bidirectional: read the text in both directions (Schuster & Paliwal 1997).
-        dropout: probability in [0, 1) of dropping a feature of the output of any layer, including the last.
-
-    Raises:
-        ValueError: if an option is outside its range.
+        dropout: probability of dropping a feature of the output of any layer, including the last.
     """
 
     def __init__(
@@ -40,18 +35,18 @@ class Recurrent(Encoder):
         input_dim: int,
         *,
         cell: Literal["rnn", "lstm", "gru"] = "lstm",
-        hidden_dim: int = 128,
-        layers: int = 1,
+        hidden_dim: Size = 128,
+        layers: Layers = 1,
         bidirectional: bool = False,
-        dropout: float = 0.0,
+        dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
         if cell not in CELLS:
             raise ValueError(f"cell={cell!r} must be one of {', '.join(CELLS)}")
         if hidden_dim < 1:
             raise ValueError(f"hidden_dim={hidden_dim} must be at least 1")
-        if not 1 <= layers <= MOST_LAYERS:
-            raise ValueError(f"layers={layers} must lie in [1, {MOST_LAYERS}]")
+        if not 1 <= layers <= 1000:
+            raise ValueError(f"layers={layers} must lie in [1, 1000]")
         self.output_dim = hidden_dim * (2 if bidirectional else 1)
         input_dims = [input_dim] + [self.output_dim] * (layers - 1)
         self.forwards = nn.ModuleList(CELLS[cell](dim, hidden_dim, batch_first=True) for dim in input_dims)

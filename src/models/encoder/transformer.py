@@ -1,9 +1,154 @@
-"""The transformer encoder (Vaswani et al. 2017, section 3.1)."""
+"""The transformer encoder (Vaswani et al. 2017, section 3.1), and the stack of blocks that it shares with others."""
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal
 
-from src.models.attention.multi_head import MultiHeadAttention
-from src.models.encoder.stack import Stack
+from torch import Tensor, nn
+
+from src.kernels.dropout import Dropout
+from src.kernels.linear import Linear
+from src.models.attention.self_attention import MultiHeadAttention
+from src.models.component import Encoded, Encoder, Layers, Rate, Size, TokenAttention
+from src.models.masking import masked_mean, zero_padding
+from src.models.sublayer import AttentionSublayer, Sublayer
+
+Activation = Literal["relu", "gelu"]
+BlockNorm = Literal["pre", "post"]
+
+
+class FeedForward(nn.Module):
+    """Two linear layers: W_2 Dropout(act(W_1 x)), or W_2 Dropout(act(LayerNorm(W_1 x))) if `inner_norm`.
+
+    Args:
+        dim: D, number of features of a state.
+        hidden_dim: number of hidden features.
+        activation: activation function, relu or gelu.
+        dropout: probability of dropping a hidden feature.
+        inner_norm: add layer norm before the activation, as in the elementwise document.
+    """
+
+    def __init__(
+        self, dim: int, hidden_dim: int, *, activation: Activation, dropout: float = 0.0, inner_norm: bool = False
+    ) -> None:
+        super().__init__()
+        if hidden_dim < 1:
+            raise ValueError(f"feed_forward_dim={hidden_dim} must be at least 1")
+        if activation not in ("relu", "gelu"):
+            raise ValueError(f"activation={activation!r} must be one of relu, gelu")
+        self.layers = nn.Sequential(
+            Linear(dim, hidden_dim),
+            nn.LayerNorm(hidden_dim) if inner_norm else nn.Identity(),
+            nn.ReLU() if activation == "relu" else nn.GELU(),
+            Dropout(dropout),
+            Linear(hidden_dim, dim),
+        )
+
+    def forward(self, states: Tensor) -> Tensor:
+        return self.layers(states)
+
+
+class Block(nn.Module):
+    """Attention layers and a feed-forward network, each with a residual connection, layer norm and dropout.
+
+    The attention layers are applied in the given order, and the feed-forward network is applied last.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        attentions: Sequence[TokenAttention],
+        feed_forward: FeedForward,
+        *,
+        norm: BlockNorm,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        if norm not in ("pre", "post"):
+            raise ValueError(f"norm={norm!r} must be one of pre, post")
+        self.attentions = nn.ModuleList(
+            AttentionSublayer(dim, attention, norm=norm, dropout=dropout) for attention in attentions
+        )
+        self.around = Sublayer(dim, norm=norm, dropout=dropout)  # around the feed-forward network
+        self.feed_forward = feed_forward
+
+    def forward(self, states: Tensor, mask: Tensor, weights: list[Tensor] | None = None) -> Tensor:
+        """Apply the block to the states: N×L×D → N×L×D. Padding may get any finite values.
+
+        Args:
+            weights: list to which the weights N×H×L×L of each self-attention layer are appended; None omits them.
+        """
+        attention: Any
+        for attention in self.attentions:
+            if weights is not None and attention.per_token:
+                weights.append(attention.weights(Encoded(states, mask, states[:, 0])))
+            states = attention.transform(states, mask)
+        return self.around.combine(states, self.feed_forward(self.around.prepare(states)))
+
+
+class Stack(Encoder):
+    """A stack of blocks, followed by layer norm if norm=pre; inputs that do not have D features are projected first.
+
+    Args:
+        input_dim: number of features of an embedded token.
+        attentions: function that builds the attention layers of one block for states of D features.
+        dim: D, number of features of a state; None means `input_dim`.
+        layers: number of blocks.
+        feed_forward_dim: number of hidden features of each feed-forward network; None means 4 D.
+        activation: activation function of the feed-forward networks: relu or gelu.
+        norm: position of layer norm: pre (before a sublayer, Xiong et al. 2020) or post (after the residual connection,
+            Vaswani et al. 2017).
+        dropout: probability of dropping a hidden feature, or a feature of a sublayer's output.
+    """
+
+    inner_norm: ClassVar[bool] = False  # whether the feed-forward networks have layer norm before the activation
+
+    def __init__(
+        self,
+        input_dim: int,
+        attentions: Callable[[int], Sequence[TokenAttention]],
+        /,
+        *,
+        dim: Size | None = None,
+        layers: Layers = 2,
+        feed_forward_dim: Size | None = None,
+        activation: Activation = "gelu",
+        norm: BlockNorm = "pre",
+        dropout: Rate = 0.1,
+    ) -> None:
+        super().__init__()
+        dim = input_dim if dim is None else dim
+        if not 1 <= layers <= 1000:
+            raise ValueError(f"layers={layers} must lie in [1, 1000]")
+        if dim < 1:
+            raise ValueError(f"dim={dim} must be at least 1")
+        hidden_dim = 4 * dim if feed_forward_dim is None else feed_forward_dim
+        self.output_dim = dim
+        self.enter = nn.Identity() if dim == input_dim else Linear(input_dim, dim)
+        self.blocks = nn.ModuleList()
+        for _ in range(layers):
+            mixing = attentions(dim)
+            network = FeedForward(dim, hidden_dim, activation=activation, dropout=dropout, inner_norm=self.inner_norm)
+            self.blocks.append(Block(dim, mixing, network, norm=norm, dropout=dropout))
+        self.leave = nn.LayerNorm(dim) if norm == "pre" else nn.Identity()
+
+    def summarize(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return the summary of each text: N×L×D → N×D."""
+        return masked_mean(states, mask)
+
+    def layer_weights(self, states: Tensor, mask: Tensor) -> list[Tensor]:
+        states = self.enter(states)
+        weights: list[Tensor] = []
+        for block in self.blocks:
+            states = block(states, mask, weights)
+        return weights
+
+    def forward(self, states: Tensor, mask: Tensor) -> Encoded:
+        """Encode texts: N×L×input_dim → N×L×D."""
+        states = self.enter(states)
+        for block in self.blocks:
+            states = block(states, mask)
+        states = zero_padding(self.leave(states), mask)
+        return Encoded(states, mask, self.summarize(states, mask))
 
 
 class Transformer(Stack):
@@ -11,16 +156,15 @@ class Transformer(Stack):
 
     Args:
         heads: number of attention heads; must divide D, the number of features of a state.
-        dropout: probability in [0, 1) of dropping an attention weight, a hidden feature, or a feature of a sublayer's
-            output.
+        dropout: probability of dropping an attention weight, a hidden feature, or a feature of a sublayer's output.
         options: other options of `Stack`.
 
     Raises:
-        ValueError: if an option is outside its range, or if `heads` does not divide D.
+        ValueError: if `heads` does not divide D.
     """
 
-    def __init__(self, input_dim: int, *, heads: int = 4, dropout: float = 0.1, **options: Any) -> None:
-        def attentions(dim: int) -> list[MultiHeadAttention]:
+    def __init__(self, input_dim: int, *, heads: Size = 4, dropout: Rate = 0.1, **options: Any) -> None:
+        def attentions(dim: int) -> list[TokenAttention]:
             return [MultiHeadAttention(dim, heads=heads, dropout=dropout)]
 
         super().__init__(input_dim, attentions, dropout=dropout, **options)

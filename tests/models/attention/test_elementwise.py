@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from src.models.attention.elementwise import ElementwiseAttention
-from src.models.attention.global_vector import GlobalVector
+from src.models.attention.elementwise import ElementwiseAttention, GlobalVector
 from tests.models.reference import close, padded, ragged, softmax
 
 D, E = 5, 11
@@ -39,21 +38,18 @@ def test_states_and_weights_follow_the_formula(gate: str, vector_norm: str, expa
         expanded_dim=expanded_dim,
         gate=gate,  # type: ignore[arg-type]
         vector_norm=vector_norm,  # type: ignore[arg-type]
-        norm="none",
-        residual=True,
     ).double()
     with torch.no_grad():
-        vector, weights = compute_vectors(attention.mixing.vector, texts.states, texts.mask)
+        vector, weights = compute_vectors(attention.vector, texts.states, texts.mask)
         if vector_norm != "none":
             axis = 1 if vector_norm == "layer" else 0
             centred = vector - vector.mean(axis, keepdim=True)
             vector = centred / (centred.square().mean(axis, keepdim=True) + 1e-5).sqrt()
         gated = vector.clone().apply_(GATES[gate])
-        expected = texts.states.clone()
+        expected = torch.zeros_like(texts.states)
         for n, t in texts.mask.nonzero().tolist():
-            retrieved = attention.mixing.retrieval.weight @ texts.states[n, t] + attention.mixing.retrieval.bias
-            expected[n, t] += attention.mixing.output.weight @ (retrieved * gated[n])
-        expected[~texts.mask] = 0.0
+            retrieved = attention.retrieval.weight @ texts.states[n, t] + attention.retrieval.bias
+            expected[n, t] = attention.output.weight @ (retrieved * gated[n])
         output = attention(texts)
         assert close(output.states, expected)
         projected = attention.summary(vector)
@@ -64,25 +60,13 @@ def test_states_and_weights_follow_the_formula(gate: str, vector_norm: str, expa
     assert attention.output_dim == D
 
 
-def test_the_vector_the_retrieval_and_the_weights_use_normalized_states() -> None:
-    texts = ragged(D)
-    attention = ElementwiseAttention(D, norm="pre", residual=False).double()
-    without_norm = ElementwiseAttention(D, norm="none", residual=False).double()
-    without_norm.load_state_dict({k: v for k, v in attention.state_dict().items() if not k.startswith("around")})
-    normalized = texts._replace(states=nn.functional.layer_norm(texts.states, [D]))
-    with torch.no_grad():
-        assert close(attention(texts).states, without_norm(normalized).states)
-        assert close(attention(texts).summary, without_norm(normalized).summary)
-        assert close(attention.weights(texts), without_norm.weights(normalized))
-
-
 def test_batch_norm_ignores_padding_and_is_not_updated_by_a_single_text() -> None:
     torch.manual_seed(0)
     texts = ragged(D)
     attention = ElementwiseAttention(D, vector_norm="batch").double()
     output = attention(texts)
     assert close(attention(padded(texts, 4)).summary, output.summary)
-    norm = attention.mixing.vector.norm
+    norm = attention.vector.norm
     assert isinstance(norm, nn.BatchNorm1d) and norm.running_mean is not None
     before = norm.running_mean.clone()
     single_text = ragged(D, (3,))
@@ -98,12 +82,3 @@ def test_reversed_tokens_have_reversed_states_and_the_same_summary() -> None:
     with torch.no_grad():
         assert close(attention(reversed_texts).states, attention(texts).states.flip(1))
         assert close(attention(reversed_texts).summary, attention(texts).summary)
-
-
-def test_options_out_of_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="gate='relu' must be one of tanh, sigmoid, linear"):
-        ElementwiseAttention(D, gate="relu")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="vector_norm='group' must be one of none, layer, batch"):
-        ElementwiseAttention(D, vector_norm="group")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="expanded_dim=0 must be at least 1"):
-        ElementwiseAttention(D, expanded_dim=0)

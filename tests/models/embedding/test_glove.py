@@ -5,12 +5,12 @@ import torch
 from torch import nn
 
 from src.errors import UserError
-from src.models.attention.simple_self import SimpleSelfAttention
+from src.models.attention.self_attention import SimpleSelfAttention
 from src.models.classifier import Classifier
 from src.models.embedding.glove import GloveEmbedding
 from src.models.encoder.identity import Identity
-from src.models.pooling.mean import Mean
-from src.models.position.index import Index
+from src.models.pooling import Mean
+from src.models.position import Index
 
 VOCABULARY = ("<pad>", "<unk>", "red", "xylographic", "price")
 

@@ -4,7 +4,7 @@ from torch import Tensor, nn
 
 from src.models.attention.elementwise import ElementwiseMixing
 from src.models.encoder.elementwise import Elementwise
-from src.models.encoder.stack import AttentionSublayer, Block
+from src.models.encoder.transformer import AttentionSublayer, Block
 from tests.models.reference import close, padded, ragged
 
 D, E = 7, 11

@@ -5,8 +5,7 @@ from torch import nn
 from src.models.attention.elementwise import ElementwiseMixing
 from src.models.attention.windowed import WindowedAttention
 from src.models.encoder.hybrid import Hybrid
-from src.models.encoder.stack import Block
-from src.models.encoder.transformer import Transformer
+from src.models.encoder.transformer import Block, Transformer
 from src.models.masking import masked_mean
 from tests.models.reference import close, padded, ragged
 

@@ -25,9 +25,9 @@ from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
 from src.models import pretrained
 from src.models.classifier import Classifier, mean_weights
+from src.models.component import Encoded
 from src.models.embedding.pretrained import PretrainedEmbedding
 from src.models.encoder.pretrained import PretrainedEncoder
-from src.models.types import Encoded
 from src.portable.onnx_model import TOLERANCE, PortableModel, convert
 from tests.helpers import CONF, one_batch, small_config
 from tests.models.reference import close

@@ -1,8 +1,7 @@
 import pytest
 import torch
 
-from src.models.head.linear import LinearHead
-from src.models.head.mlp import MlpHead
+from src.models.head import LinearHead, MlpHead
 
 N, D, LOGITS = 5, 7, 3
 

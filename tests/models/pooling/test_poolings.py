@@ -6,16 +6,8 @@ import pytest
 import torch
 from torch import Tensor, tensor
 
-from src.models.pooling.attentive import Attentive
-from src.models.pooling.base import Pooling
-from src.models.pooling.concat import Concat
-from src.models.pooling.first import First
-from src.models.pooling.last import Last
-from src.models.pooling.max import Max
-from src.models.pooling.mean import Mean
-from src.models.pooling.mean_max import MeanMax
-from src.models.pooling.sum import Sum
-from src.models.types import Encoded
+from src.models.component import Encoded, Pooling
+from src.models.pooling import Attentive, Concat, First, Last, Max, Mean, MeanMax, Sum
 
 ENCODED = Encoded(
     states=tensor([[[1.0, -4.0], [3.0, -8.0], [99.0, 99.0]]], dtype=torch.float64),

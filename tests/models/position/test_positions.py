@@ -7,11 +7,7 @@ import torch
 from torch import nn
 
 from src.errors import UserError
-from src.models.position.index import Index
-from src.models.position.learned import Learned
-from src.models.position.none import NoPosition
-from src.models.position.rotary import Rotary
-from src.models.position.sinusoidal import Sinusoidal
+from src.models.position import Index, Learned, NoPosition, Rotary, Sinusoidal
 from tests.models.reference import close, padded, ragged
 
 D, L = 5, 7

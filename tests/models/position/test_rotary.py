@@ -5,28 +5,26 @@ import pytest
 import torch
 from torch import nn
 
-from src.models.attention.dot_product import DotProductAttention
 from src.models.attention.elementwise import ElementwiseAttention
-from src.models.attention.keras import KerasAttention
-from src.models.attention.multi_head import MultiHeadAttention
+from src.models.attention.keras import KerasConcatAttention, KerasDotAttention
 from src.models.attention.none import NoAttention
 from src.models.attention.qkv import QkvAttention
-from src.models.attention.simple_self import SimpleSelfAttention
+from src.models.attention.self_attention import MultiHeadAttention, SelfAttention, SimpleSelfAttention
 from src.models.attention.windowed import WindowedAttention
+from src.models.component import Encoded
 from src.models.encoder.hybrid import Hybrid
 from src.models.encoder.identity import Identity
 from src.models.encoder.transformer import Transformer
-from src.models.position.rotary import Rotary
-from src.models.types import Encoded
+from src.models.position import Rotary
 from tests.models.reference import close, ragged
 
 H, W, L = 3, 4, 7  # heads, features of a head, tokens
 D = H * W
 
-ATTENTIONS: dict[str, Callable[[], DotProductAttention]] = {
+ATTENTIONS: dict[str, Callable[[], SelfAttention]] = {
     "simple_self": lambda: SimpleSelfAttention(D),
     "qkv": lambda: QkvAttention(D),
-    "keras": lambda: KerasAttention(D),
+    "keras": lambda: KerasDotAttention(D),
     "multi_head": lambda: MultiHeadAttention(D, heads=H),
     "windowed": lambda: WindowedAttention(D, heads=H, window=2),
 }
@@ -84,7 +82,7 @@ def test_every_layer_of_an_encoder_is_rotated_and_depends_on_the_order(kind: typ
     assert close(encoder(states.flip(1), mask).summary, encoder(states, mask).summary)
     parameters = list(encoder.state_dict())
     Rotary(D).attach(encoder, NoAttention(D))
-    attentions = [module for module in encoder.modules() if isinstance(module, DotProductAttention)]
+    attentions = [module for module in encoder.modules() if isinstance(module, SelfAttention)]
     assert len(attentions) == 2 and all(attention.rotary is not None for attention in attentions)
     assert list(encoder.state_dict()) == parameters
     assert not torch.allclose(encoder(states.flip(1), mask).summary, encoder(states, mask).summary)
@@ -95,8 +93,8 @@ def test_rotary_positions_without_suitable_attention_are_refused() -> None:
         Rotary(D).attach(Identity(D), ElementwiseAttention(D))
     with pytest.raises(ValueError, match="a head must have an even number of features, not 3"):
         Rotary(D).attach(MultiHeadAttention(9, heads=3))
-    with pytest.raises(ValueError, match="score_mode=concat adds queries to keys"):
-        Rotary(D).attach(KerasAttention(D, score_mode="concat"))
+    with pytest.raises(ValueError, match="concat attention adds queries to keys"):
+        Rotary(D).attach(KerasConcatAttention(D))
     with pytest.raises(ValueError, match=r"base=1\.0 must be above 1"):
         Rotary(D, base=1.0)
 

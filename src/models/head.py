@@ -1,15 +1,50 @@
-"""A multilayer perceptron from features to logits."""
+"""The heads, which compute the logits from the features of a pooled text."""
 
 import itertools
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import Field
 from torch import Tensor, nn
 
 from src.kernels.dropout import Dropout
-from src.models.component import Head
+from src.models.component import Head, Rate, Size
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "tanh": nn.Tanh}
+
+
+class LinearHead(Head):
+    """A linear layer W x + b after dropout.
+
+    Args:
+        input_dim: D, number of features of a pooled text.
+        num_logits: number of logits that the loss requires.
+        dropout: probability of dropping a feature.
+        init_std: standard deviation of the initial W, which is normally distributed; the initial b is zero. None means
+            torch's default initialization.
+        freeze: do not train W and b, so that only the preceding components learn.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        num_logits: int,
+        *,
+        dropout: Rate = 0.0,
+        init_std: Annotated[float, Field(ge=0)] | None = None,
+        freeze: bool = False,
+    ) -> None:
+        super().__init__()
+        if init_std is not None and init_std < 0:
+            raise ValueError(f"init_std={init_std} must not be negative")
+        self.dropout = Dropout(dropout)
+        self.linear = nn.Linear(input_dim, num_logits).requires_grad_(not freeze)
+        if init_std is not None:
+            nn.init.normal_(self.linear.weight, std=init_std)
+            nn.init.zeros_(self.linear.bias)
+
+    def forward(self, features: Tensor) -> Tensor:
+        return self.linear(self.dropout(features))
 
 
 class MlpHead(Head):
@@ -18,15 +53,12 @@ class MlpHead(Head):
     Args:
         input_dim: D, number of features of a pooled text.
         num_logits: number of logits that the loss requires.
-        hidden_dims: number of features of each hidden layer (≥ 1).
+        hidden_dims: number of features of each hidden layer.
         activation: activation function: relu, gelu or tanh.
-        dropout: probability in [0, 1) of dropping a feature before each linear layer.
+        dropout: probability of dropping a feature before each linear layer.
         init: glorot_uniform draws the weights of each layer from U(-b, b) with b = √(6 / (inputs + outputs)) (Glorot &
             Bengio 2010, eq. 16) and sets the biases to zero, as in Keras' Dense; None means torch's default
             initialization.
-
-    Raises:
-        ValueError: if an option is outside its range.
     """
 
     def __init__(
@@ -34,9 +66,9 @@ class MlpHead(Head):
         input_dim: int,
         num_logits: int,
         *,
-        hidden_dims: Sequence[int] = (64,),
+        hidden_dims: Sequence[Size] = (64,),
         activation: Literal["relu", "gelu", "tanh"] = "relu",
-        dropout: float = 0.0,
+        dropout: Rate = 0.0,
         init: Literal["glorot_uniform"] | None = None,
     ) -> None:
         super().__init__()
@@ -59,5 +91,4 @@ class MlpHead(Head):
                     nn.init.zeros_(layer.bias)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the logits: N×D → N×num_logits."""
         return self.layers(features)

@@ -1,0 +1,151 @@
+"""The positional encodings."""
+
+from typing import Annotated, Protocol, runtime_checkable
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from src.errors import UserError
+from src.models.component import Position, Size
+
+
+class NoPosition(Position):
+    """Returns the states unchanged: N×L×D → N×L×D."""
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+        self.output_dim = input_dim
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        return states
+
+
+class Index(Position):
+    """Appends the position 0, 1, …, L-1 as an unscaled feature, which can far exceed the other features.
+
+    N×L×D → N×L×(D+1), as in the from-scratch document. Padding gets position 0.
+    """
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+        self.output_dim = input_dim + 1
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        steps = torch.arange(mask.shape[1], device=mask.device) * mask  # N×L
+        return torch.cat([states, steps.unsqueeze(-1).to(states.dtype)], -1)
+
+
+class Learned(Position):
+    """Adds the learned vector of position l to the state of token l (Gehring et al. 2017; Devlin et al. 2019).
+
+    N×L×D → N×L×D. Padding is unchanged.
+
+    Args:
+        input_dim: D, number of features of an embedded token.
+        max_length: number of position embeddings, which is the maximum padded length.
+    """
+
+    def __init__(self, input_dim: int, *, max_length: Size = 512) -> None:
+        super().__init__()
+        if max_length < 1:
+            raise ValueError(f"max_length={max_length} must be at least 1")
+        self.output_dim = input_dim
+        self.max_length = max_length
+        self.vectors = nn.Parameter(torch.empty(max_length, input_dim).normal_(std=0.02))
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Add the position embeddings.
+
+        Raises:
+            UserError: if the padded length exceeds `max_length`.
+        """
+        length = states.shape[1]
+        if length > self.max_length:
+            raise UserError(
+                f"a batch is padded to {length} tokens, but there are only {self.max_length} learned position "
+                f"embeddings: set model.position.max_length={length}, or lower data.max_length"
+            )
+        return states + self.vectors[:length] * mask.unsqueeze(-1)
+
+
+class Sinusoidal(Position):
+    """Adds sin(l / 10000^(2i/D)) to feature 2i of token l, and the cosine of this angle to feature 2i+1.
+
+    Vaswani et al. 2017, section 3.5. N×L×D → N×L×D; D may be odd. Padding is unchanged.
+    """
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+        self.output_dim = input_dim
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        radians = angles(states.shape[1], self.output_dim, 10000.0, states)
+        encoding = torch.stack([radians.sin(), radians.cos()], -1).flatten(1)[:, : self.output_dim]  # L×D
+        return states + encoding.to(states.dtype) * mask.unsqueeze(-1)
+
+
+def angles(length: int, dim: int, base: float, like: Tensor) -> Tensor:
+    """Return l / base^(2i/dim) for l = 0 … `length`-1 and i = 0 … ⌈dim/2⌉-1: L×⌈dim/2⌉, in float32 or float64."""
+    dtype = torch.promote_types(like.dtype, torch.float32)
+    exponents = torch.arange(0, dim, 2, dtype=dtype, device=like.device) / dim
+    return torch.outer(torch.arange(length, dtype=dtype, device=like.device), base**-exponents)
+
+
+@runtime_checkable
+class SupportsRotary(Protocol):
+    """An attention layer whose queries and keys can be rotated."""
+
+    def use_rotary(self, rotary: "Rotary") -> None: ...
+
+
+class Rotary(NoPosition):
+    """Rotates queries and keys, so that a score depends on the tokens' relative position (Su et al. 2021, "RoFormer").
+
+    The rotation happens inside attention layers; `forward` returns the states unchanged. `attach` passes this object to
+    every attention layer in the model that has queries and keys (`SupportsRotary`).
+
+    Args:
+        input_dim: D, number of features of an embedded token.
+        base: base of the angles: features 2i and 2i+1 of a head with d features rotate by 1 / base^(2i/d) radians per
+            token.
+    """
+
+    def __init__(self, input_dim: int, *, base: Annotated[float, Field(gt=1)] = 10000.0) -> None:
+        super().__init__(input_dim)
+        if base <= 1:
+            raise ValueError(f"base={base} must be above 1")
+        self.base = base
+
+    def require_even(self, dim: int) -> None:
+        """Raise a ValueError if `dim`, the number of features of a head, is odd."""
+        if dim % 2:
+            raise ValueError(
+                f"rotary position embeddings rotate pairs of features: a head must have an even number of features, "
+                f"not {dim}"
+            )
+
+    def rotate(self, heads: Tensor) -> Tensor:
+        """Rotate features 2i and 2i+1 of token l by l / base^(2i/d) radians (eq. 34): N×H×L×d → N×H×L×d."""
+        radians = angles(heads.shape[2], heads.shape[3], self.base, heads)  # L×d/2
+        sin, cos = radians.sin().to(heads.dtype), radians.cos().to(heads.dtype)
+        even, odd = heads[..., 0::2], heads[..., 1::2]
+        return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
+
+    def attach(self, *components: nn.Module) -> None:
+        """Pass this object to every attention layer in `components` that supports rotation.
+
+        Raises:
+            ValueError: if no attention layer supports rotation, if a head has an odd number of features, or if the
+                scores are not dot products.
+        """
+        attentions = [
+            module for component in components for module in component.modules() if isinstance(module, SupportsRotary)
+        ]
+        if not attentions:
+            raise ValueError(
+                "rotary position embeddings rotate queries and keys, but neither encoder nor attention computes "
+                "them: use model/encoder=transformer, model/attention=multi_head or another model/position"
+            )
+        for attention in attentions:
+            attention.use_rotary(self)
