@@ -56,21 +56,9 @@ def test_the_workspace_contains_all_sections_for_comparisons(capsys: pytest.Capt
     assert {"config:choices.value.encoder", "config:choices.value.attention", "summary:test/acc"} <= set(axes)
     assert importance["targetKey"] == "test/acc"
 
-    norms = {panel["metrics"][0]: panel for panel in sections["Gradient norms"]}
-    assert {"gradients/encoder", "gradients/attention", "gradients/head"} <= norms.keys()
-    assert all(panel["yLogScale"] and panel["xAxis"] == "trainer/global_step" for panel in norms.values())
-    assert [panel["metrics"][0] for panel in sections["Curves"]] == ["train/loss", "val/loss", "train/acc", "val/acc"]
-
     media = [panel["mediaKeys"] for panel in sections["Attention"] if panel["kind"] == "Media Browser"]
     assert media[0] == [f"pictures/strip_{number}" for number in (1, 2, 3, 4)]
-    assert ["pictures/attention_entropy"] in media
     assert sections["Attention"][-1]["kind"] == "Weave"
-    assert len(sections["Accuracy against cost"]) == 3
-    assert [panel["kind"] for panel in sections["Mistakes and calibration"]] == [
-        "Media Browser",
-        "Vega2",
-        "Media Browser",
-    ]
 
     (runs,) = section["runSets"]
     assert [(condition["key"]["name"], condition["value"]) for condition in runs["filters"]["filters"]] == [

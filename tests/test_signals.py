@@ -62,7 +62,7 @@ def test_a_run_that_receives_a_signal_writes_its_files(ended_runs: dict[int, End
     assert result["error"] == f"stopped by {signal.Signals(signum).name}"
     assert f"ckpt_path={run.folder / 'checkpoints' / 'last.ckpt'}" in run.output
     log = read_summary(run.folder)
-    assert log["state"] == "failed"  # closed; otherwise its state would still be "running"
+    assert (log["state"], log["exit_code"]) == ("failed", 255)  # closed; otherwise the state would still be "running"
     assert "train/loss" in log["summary"]
     assert "train/loss" in (run.folder / "csv" / "metrics.csv").read_text()
 

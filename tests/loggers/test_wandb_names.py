@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from src.loggers.wandb import costs, name_pictures, scores
-from src.run_result import Best, Parameters, PeakMemory, RunResult, Score, Seconds
+from src.run_result import RunResult, Score
 
 
 def test_pictures_of_texts_are_numbered() -> None:
@@ -30,7 +28,7 @@ def test_pictures_of_texts_are_numbered() -> None:
     }
 
 
-def test_unknown_numbers_are_omitted() -> None:
+def test_undefined_numbers_are_omitted() -> None:
     metrics = {"test/acc": Score(0.5, 0.25, 0.75, 8), "test/auroc": Score(None, None, None, 8)}
     result = RunResult(metrics=metrics, choices={"encoder": "gru"})
     assert scores(result) == {
@@ -40,34 +38,4 @@ def test_unknown_numbers_are_omitted() -> None:
         "test/n": 8,
         "of_encoder/gru": 0.5,
     }
-
-
-@pytest.mark.parametrize(
-    ("result", "expected"),
-    [
-        (RunResult(), {}),
-        (
-            RunResult(
-                parameters=Parameters(total=5, trainable=3, by_part={"head": 2}),
-                seconds=Seconds(total=7.0, per_epoch=(1.0, 3.0)),
-                peak_memory_mb=PeakMemory(process=9.0, cuda=None),
-                best=Best(checkpoint="best.ckpt", value=0.5, epoch=4),
-                texts_per_second=11.0,
-            ),
-            {
-                "parameters/total": 5,
-                "parameters/trainable": 3,
-                "parameters/head": 2,
-                "seconds/total": 7.0,
-                "seconds/epoch": 2.0,
-                "peak_memory_mb/process": 9.0,
-                "best/value": 0.5,
-                "best/epoch": 4,
-                "texts_per_second": 11.0,
-            },
-        ),
-    ],
-    ids=["empty", "complete"],
-)
-def test_costs_of_a_result(result: RunResult, expected: dict[str, float]) -> None:
-    assert costs(result) == expected
+    assert costs(RunResult()) == {}
