@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 
 from src.config.composition import Repository, without_hydra
 from src.config.hydra_adapter import file_of
-from src.files.yaml_loader import YAML_LOADER
+from src.files import YAML_LOADER
 from src.process.startup import drop_if_broken
 
 FLAGS = """\

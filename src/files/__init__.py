@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from src.errors import UserError
 
 LOCK_TIMEOUT = 1.0  # seconds; a process that only reads the status of a run holds the lock for a shorter time
 Record = TypeVar("Record")
+YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every build of PyYAML has the faster C loader
 
 
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)  # creating one takes longer than reading a file
@@ -82,6 +84,19 @@ def read_json(path: Path, kind: type[Record]) -> Record:
     """
     try:
         record: Record = _adapter(kind).validate_json(path.read_bytes(), strict=True)
+    except ValidationError as error:
+        raise ValueError(first_mistake(error)) from error
+    return record
+
+
+def validate(value: Any, kind: type[Record]) -> Record:
+    """Return a plain value as a value of a type that pydantic knows; unknown keys are ignored.
+
+    Raises:
+        ValueError: if a value has the wrong type; the message names the first such value.
+    """
+    try:
+        record: Record = _adapter(kind).validate_python(value, strict=True)
     except ValidationError as error:
         raise ValueError(first_mistake(error)) from error
     return record

@@ -6,24 +6,25 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
+from typing_extensions import NotRequired, TypedDict
 
-from src.files.record import TEXT, read_json
+from src.files import read_json
 from src.records.files import read_existing
 
-EXAMPLES = [
-    {
-        "split": str,
-        "index": int,
-        "label": TEXT,
-        "predicted": str,
-        "probabilities": [float],
-        "words": [str],
-        "cut?": str,
-        "weights": [float],
-        "matrix": (None, list),
-        "layers?": {str: list},
-    }
-]
+
+class Entry(TypedDict):
+    """One text in the file."""
+
+    split: str
+    index: int
+    label: str | None
+    predicted: str
+    probabilities: list[float]
+    words: list[str]
+    weights: list[float]
+    matrix: list[Any] | None
+    cut: NotRequired[str]
+    layers: NotRequired[dict[str, list[Any]]]
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,12 @@ def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
     """
 
     def read(path: Path) -> list[Example]:
-        return [_example(entry, class_names) for entry in read_json(path, EXAMPLES)]
+        return [_example(entry, class_names) for entry in read_json(path, list[Entry])]
 
     return read_existing(run / "attention.json", read) or []
 
 
-def _example(entry: dict[str, Any], class_names: Sequence[str]) -> Example:
+def _example(entry: Entry, class_names: Sequence[str]) -> Example:
     weights, length = np.array(entry["weights"], dtype=np.float64), len(entry["words"])
     if len(weights) != length:
         raise ValueError(f"{len(weights)} weights for {length} words")
@@ -86,7 +87,11 @@ def _example(entry: dict[str, Any], class_names: Sequence[str]) -> Example:
             raise ValueError(f"the matrix of a layer does not have {length} rows and columns")
         layers[name] = layer
     return Example(
-        **{name: entry[name] for name in ("split", "index", "label", "predicted", "words")},
+        split=entry["split"],
+        index=entry["index"],
+        label=entry["label"],
+        predicted=entry["predicted"],
+        words=entry["words"],
         probabilities=dict(zip(class_names, entry["probabilities"], strict=True)),
         weights=weights,
         matrix=None if entry["matrix"] is None else _to_map(entry["matrix"], length),

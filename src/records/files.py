@@ -5,13 +5,14 @@ import logging
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from pydantic import ConfigDict
+from typing_extensions import TypedDict
 
 from src.errors import UserError
-from src.files import read_arrays
-from src.files.record import NUMBER, read_json
+from src.files import read_arrays, read_json
 
 Value = TypeVar("Value")
 log = logging.getLogger(__name__)
@@ -37,11 +38,29 @@ class Statistics(NamedTuple):
     length: np.ndarray  # n, number of words
 
 
-LEXICON = {
-    **dict.fromkeys(("weight", "chance", "ratio", "low", "high"), float),
-    "texts": int,
-    "words": [{"word": str, "lift": float, "count": int, "strength": NUMBER}],
-}
+class LexiconWord(TypedDict):
+    """A word with its mean weight relative to the uniform weight, its count, and its strength in the lexicon."""
+
+    word: str
+    lift: float
+    count: int
+    strength: float | None
+
+
+class Lexicon(TypedDict):
+    """The attention on the words of a lexicon, compared with chance."""
+
+    __pydantic_config__ = ConfigDict(allow_inf_nan=False)  # type: ignore[misc]
+
+    texts: int
+    weight: float
+    chance: float
+    ratio: float
+    low: float
+    high: float
+    words: list[LexiconWord]
+
+
 MAX_EPOCHS = 1_000_000
 HISTORY = ("train/loss", "val/loss", "train/acc", "val/acc")
 History = dict[str, dict[int, float]]  # metric → epoch → value
@@ -121,9 +140,9 @@ def read_statistics(run: Path) -> Statistics | None:
     return read_existing(run / "attention_stats.npz", read)
 
 
-def read_lexicon_weights(run: Path) -> dict[str, Any] | None:
+def read_lexicon_weights(run: Path) -> Lexicon | None:
     """Read the statistics of the attention weights of lexicon words."""
-    return read_existing(run / "lexicon.json", lambda path: read_json(path, LEXICON))
+    return read_existing(run / "lexicon.json", lambda path: read_json(path, Lexicon))
 
 
 def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:

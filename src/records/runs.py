@@ -10,7 +10,7 @@ import yaml
 
 from src.config.keys import with_present_names
 from src.errors import UserError
-from src.files.yaml_loader import YAML_LOADER
+from src.files import YAML_LOADER
 from src.records.files import Predictions, read_predictions
 from src.run_result import RESULT_FILE, RunResult, has_result
 

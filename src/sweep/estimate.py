@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.config.keys import COLLECTIONS, RELATED_TO_DURATION, UNRELATED_TO_DURATION, is_within, options_in
 from src.config.paths import make_paths_absolute
-from src.files.yaml_loader import YAML_LOADER
+from src.files import YAML_LOADER
 from src.run_result import RESULT_FILE, RunResult
 from src.sweep.outcome import load_or_warn
 

@@ -1,6 +1,5 @@
 """Attention statistics of many texts: weight by position, entropy, and the most attended words."""
 
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogFormatter, PercentFormatter
 
-from src.records.files import Statistics
+from src.records.files import Lexicon, Statistics
 from src.reports.figures.style import COLOURS, GREY, name_axes, new_figure, user_text
 from src.reports.words import clean_text
 
@@ -69,7 +68,7 @@ def _scatter(axes: Axes, length: np.ndarray, value: np.ndarray, span: np.ndarray
         axes.plot(center, middle, color="#111827", linewidth=1.5, label="median by length")
 
 
-def draw_lexicon(statistics: dict[str, Any]) -> Figure:
+def draw_lexicon(statistics: Lexicon) -> Figure:
     """Draw the mean weight of the most attended words in multiples of the uniform weight.
 
     Args:

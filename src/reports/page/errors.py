@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.files.plain import require
+from src.files import validate
 from src.records.files import read_existing, read_rows
 from src.reports.page.attention import Word, coloured_words
 
@@ -40,8 +40,7 @@ def read_errors(run: Path) -> dict[str, list[ErrorRow]]:
 
 
 def _row(row: dict[str, str]) -> ErrorRow:
-    words = json.loads(row["words"])
-    require(words, [[(str, int, float)]], "words")
+    words = validate(json.loads(row["words"]), list[list[str | float]])
     weights = np.array([float(weight) for _, weight in words])
     strip = coloured_words([str(word) for word, _ in words], weights)
     return ErrorRow(row["index"], row["label"], row["predicted"], f"{float(row['probability']):.3f}", strip)
