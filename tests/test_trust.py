@@ -1,0 +1,286 @@
+"""Files from other people: attacks on the readers of models, on the writers of files, and on folders of runs."""
+
+import os
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from omegaconf import OmegaConf
+from pytorch_lightning.callbacks import ModelCheckpoint
+
+from src import eval, load
+from src.checkpoint import read_checkpoint
+from src.cli.output_folder import write_report
+from src.cli.resume import restore_run_overrides
+from src.config.hydra_adapter import parse_flags
+from src.errors import UserError
+from src.files import lock_folder, replace_atomically, write_arrays, write_json, write_text
+from src.run_folder import require_no_links
+from src.run_result import RunResult
+from src.training_state import rebuild_paths, require_same_parameters
+from tests.helpers import change_card, change_checkpoint, evaluate, small_config, train
+
+MARKER = "marker"  # the file that the attacks try to write
+
+
+@pytest.fixture
+def model(checkpoint: Path, tmp_path: Path) -> Path:
+    """A copy of a model, which an attack changes."""
+    return Path(shutil.copyfile(checkpoint.with_name("best.ckpt"), tmp_path / "received.ckpt"))
+
+
+def command(marker: Path) -> dict[str, Any]:
+    return {"_target_": "subprocess.Popen", "args": ["touch", str(marker)]}
+
+
+OF_CALLBACKS = {
+    "callbacks.evil": {"_target_": "src.callbacks.stop.StopOnSignal", "checkpoint": MARKER},
+    "callbacks.pruning": {
+        **{"_target_": "src.callbacks.pruning.Pruning", "journal": MARKER, "trial": 0, "monitor": "val/loss"},
+        **{"mode": "min", "n_startup_trials": 1, "warmup": 0},
+    },
+    "callbacks.gradients": {"_target_": "src.callbacks.gradients.GradientNorms", "path": MARKER},
+    "callbacks.best_checkpoint.dirpath": MARKER,
+    "logger": {"csv": {"_target_": "src.loggers.csv.Metrics", "save_dir": MARKER}},
+    "trainer": {"_target_": "pytorch_lightning.Trainer", "default_root_dir": MARKER},
+    "paths.output_dir": MARKER,
+    "data.cache_dir": MARKER,
+    "optimizer": command(Path(MARKER)),
+    "scheduler": command(Path(MARKER)),
+    "metrics": {"evil": command(Path(MARKER))},
+    "extras.trusted_modules": ["subprocess"],
+}
+
+
+@pytest.mark.parametrize("key", OF_CALLBACKS)
+def test_an_evaluation_uses_only_the_model_and_the_data_of_a_card(
+    key: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    change_card(model, f"config.{key}", OF_CALLBACKS[key])
+    assert evaluate(tmp_path / "eval", model)["status"] == "completed"
+    assert load(model).predict(["good"])[0].label in ("negative", "neutral", "positive")
+    assert not (tmp_path / MARKER).exists()
+
+
+@pytest.mark.parametrize("key", ["model.encoder", "model.attention", "model.head", "model.embedding", "loss"])
+@pytest.mark.parametrize("target", ["subprocess.Popen", "torch.hub.load", "src.callbacks.stop.StopOnSignal"])
+def test_a_card_creates_only_components(key: str, target: str, model: Path, tmp_path: Path) -> None:
+    change_card(model, f"config.{key}", {**command(tmp_path / MARKER), "_target_": target})
+    change_card(model, "config.extras.trusted_modules", ["subprocess", "torch", "src"])
+    with pytest.raises(UserError, match="_target_"):
+        load(model)
+    assert not (tmp_path / MARKER).exists()
+
+
+@pytest.mark.parametrize("key", ["data", "data.tokenizer"])
+def test_a_card_creates_only_sources_and_tokenizers_of_heed(key: str, model: Path, tmp_path: Path) -> None:
+    change_card(model, f"config.{key}", command(tmp_path / MARKER))
+    with pytest.raises(UserError, match="_target_"):
+        evaluate(tmp_path / "eval", model)
+    assert not (tmp_path / MARKER).exists()
+
+
+def test_a_pickled_object_in_a_model_is_not_created(model: Path, tmp_path: Path) -> None:
+    class Evil:
+        def __reduce__(self) -> Any:
+            return os.mkdir, (str(tmp_path / MARKER),)
+
+    torch.save({**torch.load(model, weights_only=True), "evil": Evil()}, model)
+    with pytest.raises(UserError, match="is damaged, or is not a checkpoint of plain values and tensors"):
+        load(model)
+    assert not (tmp_path / MARKER).exists()
+
+
+LINKS = (  # the files of a run folder and of a report that Heed writes
+    *(
+        "result.json",
+        "config.yaml",
+        "page.html",
+        "gradients.csv",
+        "attention.json",
+        "attention_stats.npz",
+        "errors.csv",
+    ),
+    *("lexicon.json", "faithfulness.npz", "predictions/test.npz", "predictions/val.npz", "csv/metrics.csv"),
+    *("pictures/curves.png", "pictures/strip_test_0.png", "comparison.md", "comparison.csv", "comparison.html"),
+    *("comparison.tex", "sweep.json"),
+)
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A file of the user outside the received folder."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "file").write_text("mine")
+    return tmp_path / "outside" / "file"
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_a_link_in_a_received_folder_is_replaced_and_not_followed(name: str, outside: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run" / name
+    path.parent.mkdir(parents=True)
+    path.symlink_to(outside)
+    if path.suffix == ".json":
+        write_json(path, RunResult())
+    elif path.suffix == ".npz":
+        write_arrays(path, a=np.arange(3))
+    else:
+        write_text(path, "theirs")
+    assert outside.read_text() == "mine"
+    assert path.is_file() and not path.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["pictures", "csv", "predictions", "checkpoints"])
+def test_nothing_is_written_into_a_linked_folder(name: str, outside: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).symlink_to(outside.parent)
+    with pytest.raises(UserError, match="is a link to another folder"):
+        write_text(tmp_path / "run" / name / "file", "theirs")
+    assert outside.read_text() == "mine" and len(list(outside.parent.iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", [".hydra", ".hydra/lock"])
+def test_a_lock_follows_no_link(name: str, outside: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run" / name
+    path.parent.mkdir(parents=True)
+    path.symlink_to(outside.parent if name == ".hydra" else outside.with_name("new"))
+    with pytest.raises((UserError, OSError)), lock_folder(tmp_path / "run"):
+        pass
+    assert len(list(outside.parent.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["train.log", "csv", "csv/metrics.csv", "checkpoints", "checkpoints/best.ckpt", "pictures/a/b.png", ".hydra/x"],
+)
+def test_a_run_with_links_does_not_resume(name: str, outside: Path, checkpoint: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(checkpoint.parents[1], run)
+    (run / ".hydra").mkdir(exist_ok=True)
+    (run / ".hydra" / "overrides.yaml").write_text("[]")
+    path = run / name
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    target = checkpoint.parent if name == "checkpoints" else outside
+    path.symlink_to(target)
+    with pytest.raises(UserError, match=rf"{path} is a link: a run resumes only in a folder without links"):
+        restore_run_overrides(parse_flags([f"ckpt_path={run}/checkpoints/last.ckpt"]))
+
+
+def test_links_of_wandb_are_allowed(tmp_path: Path) -> None:
+    (tmp_path / "wandb" / "run-1").mkdir(parents=True)
+    (tmp_path / "wandb" / "latest-run").symlink_to("run-1")
+    require_no_links(tmp_path)
+
+
+@pytest.mark.parametrize("key", ["best_model_path", "kth_best_model_path", "last_model_path", "best_k_models"])
+@pytest.mark.parametrize("name", ["{0}/../x.ckpt", "{0}/..", "{0}/x.txt", "/etc/x.ckpt", "s3://a/x.ckpt", "{0}"])
+def test_no_path_of_a_callback_leads_out_of_its_folder(key: str, name: str, tmp_path: Path) -> None:
+    callback = ModelCheckpoint(dirpath=tmp_path / "own")
+    names = ("best_model_path", "kth_best_model_path", "last_model_path")
+    state: dict[str, Any] = {"dirpath": "/old", "best_k_models": {}, **dict.fromkeys(names, "/old/best.ckpt")}
+    path = name.format("/old")
+    state[key] = {path: torch.tensor(1.0)} if key == "best_k_models" else path
+    rebuild_paths({callback.state_key: state}, [callback])
+    assert state["dirpath"] == callback.dirpath
+    paths = [*(state[name] for name in names), *state["best_k_models"]]
+    assert set(paths) <= {"", f"{callback.dirpath}/best.ckpt"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("exp_avg", torch.zeros(3)),
+        ("exp_avg_sq", torch.zeros(())),
+        ("exp_avg", torch.zeros(5, 7).to_sparse()),
+        ("exp_avg", torch.zeros(1, 1).expand(5, 7)),
+        ("exp_avg", [0.0]),
+        ("step", torch.zeros(0)),
+    ],
+)
+def test_a_fused_optimizer_does_not_get_a_state_of_another_shape(name: str, value: Any) -> None:
+    optimizer = torch.optim.Adam([torch.nn.Parameter(torch.zeros(5, 7))], fused=True)
+    fitting = {"step": torch.zeros(()), "exp_avg": torch.zeros(5, 7), "exp_avg_sq": torch.zeros(5, 7)}
+    saved = {"state": {0: fitting}, "param_groups": optimizer.state_dict()["param_groups"]}
+    require_same_parameters(optimizer, saved)
+    with pytest.raises(UserError, match=rf"optimizer: the state {name} of a parameter of the shape \(5, 7\)"):
+        require_same_parameters(optimizer, {**saved, "state": {0: {**fitting, name: value}}})
+
+
+def test_an_altered_callback_state_deletes_nothing_outside_the_run(
+    checkpoint: Path, outside: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(checkpoint.parents[1], run)
+
+    def name_outside(content: dict[str, Any]) -> None:
+        for state in content["callbacks"].values():
+            if "best_k_models" in state:
+                victim = f"{state['dirpath']}/../../outside/file"
+                state.update(best_k_models={victim: torch.tensor(9.0)}, kth_best_model_path=victim)
+
+    last = change_checkpoint(run / "checkpoints" / "last.ckpt", name_outside)
+    options = ("callbacks=checkpoints", "test=false", "trainer.max_epochs=3")
+    assert train(run, *options, f"ckpt_path='{last}'")["status"] == "completed"
+    assert outside.read_text() == "mine"
+
+
+def test_two_writers_do_not_mix_their_rows(tmp_path: Path) -> None:
+    path, barrier = tmp_path / "out.csv", threading.Barrier(2)
+
+    def write(letter: str) -> None:
+        with replace_atomically(path) as part, part.open("w") as file:
+            for _ in range(5):
+                file.write(letter)
+                file.flush()
+                barrier.wait()
+
+    writers = [threading.Thread(target=write, args=letter) for letter in "ab"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert path.read_text() in ("aaaaa", "bbbbb")
+    assert [file.name for file in tmp_path.iterdir()] == ["out.csv"]
+
+
+@pytest.mark.parametrize("name", ["comparison.md", "comparison.html"])
+def test_a_report_on_a_full_disk_keeps_the_earlier_report(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_text("earlier")
+
+    def full(part: Path, path: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_report(tmp_path, {name: "later"}, "")
+    assert (tmp_path / name).read_text() == "earlier"
+
+
+def test_a_release_is_complete_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from studies import release
+
+    def killed(table: object, part: Path, **options: object) -> None:
+        part.write_bytes(b"PAR1 and the first 58 bytes")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(release.pq, "write_table", killed)
+    monkeypatch.setattr(release, "find_runs", lambda folders: type("Found", (), {"runs": []}))
+    with pytest.raises(KeyboardInterrupt):
+        release.write_release(tmp_path, tmp_path / "seed_1.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_card_selects_no_cache(model: Path, tmp_path: Path) -> None:
+    card, _ = read_checkpoint(change_card(model, "config.data.cache_dir", str(tmp_path / MARKER)))
+    cfg = OmegaConf.create({"data": {}, "extras": small_config(tmp_path).extras, "seed": 0, "ckpt_path": str(model)})
+    assert eval.with_data(cfg, card).data.cache_dir is None
