@@ -8,8 +8,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from src.data.files import decode, file_format, open_text
-from src.data.paths import existing_path
+from src.data.files import decode, existing_path, file_format, open_text
 from src.data.readers import CHUNK, FORMATS, Rows, parse_delimiter, read_file
 from src.errors import UserError
 from src.process.startup import closed_streams

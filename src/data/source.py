@@ -6,6 +6,7 @@ import logging
 import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,10 +16,9 @@ import pyarrow.compute as pc
 
 from src.data.corpus import FACTS, Corpus
 from src.data.datamodule import TextDataModule
-from src.data.files import content_hash, existing_file, file_format
+from src.data.files import content_hash, existing_file, existing_path, file_format
 from src.data.hub import OFFLINE, connection
 from src.data.labels import canonical, class_order, distinct_classes, parse_labels
-from src.data.paths import existing_path
 from src.data.readers import (
     CHUNK,
     FORMATS,
@@ -160,6 +160,10 @@ class Source(TextDataModule):
                     "data.config"
                 ) from None
 
+    @cached_property
+    def _sets(self) -> "Mapping[str, datasets.Dataset]":
+        return self.load()
+
     def fingerprint(self) -> str:
         """Return a string that changes whenever the texts or labels change: hashes of the content, and the options."""
         if self.files:
@@ -208,7 +212,7 @@ class Source(TextDataModule):
                 for file in self.files[split]
             )
             return
-        sets, own = self.load(), self.splits[split]
+        sets, own = self._sets, self.splits[split]
         if own not in sets:
             raise UserError(
                 f"{self._title}: has no split {own!r}{suggestion(own, sets)}, only {format_list(sets, plain=True)}. "

@@ -10,10 +10,9 @@ import tokenizers
 from pydantic import Field
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 
-from src.data.files import content_hash, existing_file, read_text
+from src.data.files import content_hash, existing_file, local_path, read_text
 from src.data.glove import bundled_words
 from src.data.hub import OFFLINE, connection
-from src.data.paths import local_path
 from src.data.trained_tokenizer import MAX_IDS, PAD, UNKNOWN, Tokenizer, text_blocks
 from src.errors import UserError
 

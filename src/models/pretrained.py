@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from src.data.files import local_path
 from src.data.hub import connection
-from src.data.paths import local_path
 from src.data.tokenizer import Pretrained
 from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from src.config.paths import unwritable_reason
-from src.data.paths import absolute_path
+from src.data.files import absolute_path
 from src.data.tables import WRITERS
 from src.errors import UserError
 

@@ -54,12 +54,6 @@ def test_each_pass_is_the_next_epoch() -> None:
     assert row_lists(restarted) == second
 
 
-def test_the_length_is_that_of_a_whole_pass() -> None:
-    batches = shuffled_batches()
-    next(iter(batches))
-    assert len(batches) == STEPS
-
-
 @pytest.mark.parametrize("count", [0, 1, 5, STEPS])
 def test_a_state_resumes_with_the_remaining_batches(count: int) -> None:
     first, second = passes(2)

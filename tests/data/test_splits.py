@@ -49,12 +49,6 @@ def test_a_class_with_a_single_row_stays_in_the_training_split() -> None:
     assert per_class == {"train": [36, 1, 1, 36], "val": [4, 0, 0, 4], "test": [10, 0, 1, 10]}
 
 
-def test_other_classes_are_divided_as_without_the_single_row() -> None:
-    other_labels, labels = split(50, 0, 50).labels, split(50, 1, 50).labels
-    held_out = hold_out(other_labels, 0.2, (0,), NAMES)[1]
-    assert (held_out + (held_out >= 50)).tolist() == hold_out(labels, 0.2, (0,), NAMES)[1].tolist()
-
-
 def test_labels_are_refused_if_most_classes_have_a_single_row() -> None:
     with pytest.raises(
         UserError, match=r"2 of 3 classes \('fair', 'good'\) have a single row, but .* not support regression"
@@ -113,22 +107,6 @@ def test_divide_holds_out_the_splits_that_the_source_lacks() -> None:
     assert sorted(all_rows) == list(range(100))
 
 
-def test_divide_preserves_the_splits_of_the_source() -> None:
-    divided = divide(Corpus(split(9, 8), split(5, 5), split(3, 4), NAMES[:2]), Splitting(0.1, 0.2, 0))
-    assert {name: (origin, len(rows)) for name, (origin, rows) in divided.items()} == {
-        "train": ("train", 17),
-        "val": ("val", 10),
-        "test": ("test", 7),
-    }
-
-
-def test_limit_samples_every_split() -> None:
-    divided = divide(Corpus(split(90, 10), None, split(50, 50), NAMES[:2]), Splitting(0.2, 0.2, 0, 10))
-    assert {name: len(rows) for name, (_, rows) in divided.items()} == {"train": 10, "val": 10, "test": 10}
-    rows = divided["train"][1]
-    assert counts(split(90, 10).labels[rows])[:2] == [9, 1]
-
-
 @given(
     per_class=st.lists(st.integers(2, 40), min_size=2, max_size=3),
     folds=st.integers(2, 7),
@@ -142,12 +120,6 @@ def test_folds_are_disjoint_complete_and_stratified(per_class: list[int], folds:
     assert all(sorted([*remaining, *held_out]) == list(range(len(labels))) for remaining, held_out in sides)
     by_class = np.array([counts(labels[held_out]) for _, held_out in sides])
     assert (np.ptp(by_class, axis=0) <= 1).all() and np.ptp(by_class.sum(1)) <= 1
-
-
-def test_folds_depend_on_the_seed_only() -> None:
-    labels = split(13, 11, 7).labels
-    first, repeated, other = (hold_out_fold(labels, 3, 1, (seed,), NAMES)[1].tolist() for seed in (7, 7, 8))
-    assert first == repeated != other
 
 
 def test_groups_stay_in_one_fold() -> None:

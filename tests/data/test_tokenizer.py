@@ -52,11 +52,6 @@ def test_texts_are_encoded_in_their_order() -> None:
     assert offsets.dtype == np.int64
 
 
-def test_an_empty_list_of_texts_has_no_tokens() -> None:
-    flat, offsets = Word().train(TEXTS).encode([])
-    assert (flat.tolist(), offsets.tolist()) == ([], [0])
-
-
 def test_the_vocabulary_is_ordered_by_frequency() -> None:
     assert Word(min_frequency=1).train(TEXTS).vocabulary[2:4] == ("cat", "the")
     assert Word(min_frequency=3).train(TEXTS).vocabulary == ("<pad>", "<unk>", "cat", "the")
@@ -116,11 +111,6 @@ def test_a_tokenizer_is_restored_from_json(builder: type[TokenizerBuilder]) -> N
     assert ids(restored, "The cat, unseen <pad>!") == ids(tokenizer, "The cat, unseen <pad>!")
 
 
-def test_training_is_deterministic() -> None:
-    texts = [f"word{i % 37} word{i % 41}" for i in range(5000)]
-    assert Word().train(texts).to_json() == Word().train(texts).to_json()
-
-
 @pytest.mark.parametrize("builder", [Bpe, WordPiece])
 def test_ties_between_pieces_are_broken_in_a_fixed_order(builder: type[Bpe] | type[WordPiece]) -> None:
     """Without a fixed order, the library learns five different vocabularies from texts with so many ties."""
@@ -171,12 +161,6 @@ def test_a_missing_pretrained_path_is_not_treated_as_a_hub_name(pretrained: Path
         Pretrained(str(pretrained.with_name("tokeniser.json"))).train([])
 
 
-def test_a_damaged_pretrained_file_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "tokenizer.json").write_text("{")
-    with pytest.raises(UserError, match=r"is not a usable tokenizer\.json"):
-        Pretrained(str(tmp_path)).train([])
-
-
 def test_a_hub_name_without_a_network_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "_responds", lambda address: False)
     with pytest.raises(UserError, match="the hub does not respond"):
@@ -193,14 +177,6 @@ def test_glove_words_extend_the_vocabulary() -> None:
     assert len(extended.vocabulary) == 10_003  # padding, unknown, and a word that GloVe lacks
     tokens, _ = extended.encode(["a fantastic xylograph gnrt"])
     assert [extended.vocabulary[i] for i in tokens] == ["a", "fantastic", "xylograph", "<unk>"]
-
-
-@pytest.mark.parametrize("builder", LEARNED)
-def test_read_and_encode_return_the_same_tokens(builder: type[TokenizerBuilder]) -> None:
-    tokenizer = builder().train(TEXTS)
-    tokens, offsets, words = tokenizer.read(TEXTS)
-    assert all(map(np.array_equal, (tokens, offsets), tokenizer.encode(TEXTS)))
-    assert words[offsets[1] : offsets[2]] == words_of(tokenizer, TEXTS[1])
 
 
 @pytest.mark.parametrize(
