@@ -7,6 +7,7 @@ import numpy as np
 
 from src.data.padded_batches import Batch
 from src.portable.onnx_model import feed, load_session, quiet
+from src.terms.intervals import mean_of_terms
 
 
 def quantize(source: Path, target: Path) -> None:
@@ -29,9 +30,9 @@ def compare_accuracy(original: Path, quantized: Path, batches: Iterable[Batch]) 
         inputs, labels = feed(batch.tokens.numpy(), batch.mask.numpy()), batch.labels.numpy()
         hits.append(np.stack([session.run(None, inputs)[0].argmax(1) == labels for session in sessions]) * 1.0)
     before, after = np.concatenate(hits, axis=1)
-    points = 100 * (after - before)
-    mean, margin = points.mean(), 1.96 * points.std() / np.sqrt(len(points))
+    difference, low, high = mean_of_terms(100 * (after - before))
+    interval = "" if low is None or high is None else f" ({low:+.2f} to {high:+.2f})"
     return (
-        f"accuracy {after.mean():.2%} instead of {before.mean():.2%} on {len(points):,} validation texts: "
-        f"{mean:+.2f} points ({mean - margin:+.2f} to {mean + margin:+.2f})"
+        f"accuracy {after.mean():.2%} instead of {before.mean():.2%} on {len(before):,} validation texts: "
+        f"{difference:+.2f} points{interval}"
     )

@@ -31,7 +31,8 @@ def test_difference_in_accuracy_and_its_interval(monkeypatch: pytest.MonkeyPatch
     tokens = torch.ones(100, 1, dtype=torch.int64)
     whole = Batch(tokens, tokens.bool(), torch.tensor(labels), index)
     batches = [Batch(*(tensor[start : start + 37] for tensor in whole)) for start in (0, 37, 74)]
-    # the difference of a text is +1, 0 or -1; its variance is 0.12 - 0.08², and the margin 1.96 √0.1136 / 10 = 0.0661
+    # the difference of a text is +1, 0 or -1; its sum of squares is 12 - 100 · 0.08² = 11.36, the standard error
+    # √(11.36 / 99 / 100) = 0.03387, and the 97.5 % quantile of Student's t with 99 degrees of freedom 1.9842
     assert quantization.compare_accuracy(Path("a"), Path("b"), batches) == (
-        "accuracy 62.00% instead of 70.00% on 100 validation texts: -8.00 points (-14.61 to -1.39)"
+        "accuracy 62.00% instead of 70.00% on 100 validation texts: -8.00 points (-14.72 to -1.28)"
     )
