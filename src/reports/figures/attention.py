@@ -1,6 +1,5 @@
 """Attention statistics of many texts: weight by position, entropy, and the most attended words."""
 
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
