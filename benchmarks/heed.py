@@ -17,7 +17,7 @@ from benchmarks.measure import evenly
 from src import build
 from src.callbacks.speed import Speed
 from src.checkpoint import Card
-from src.cli.entry import CONF
+from src.config.compose import CONF
 from src.data.batch_order import Plan
 from src.data.loaders import Batches, ShuffledBatches
 

@@ -23,7 +23,7 @@ from benchmarks import command
 from benchmarks.heed import configuration
 from benchmarks.measure import Spread
 from src import build
-from src.cli.entry import CONF
+from src.config.compose import CONF
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
 from src.run_result import RunResult

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from src.cli.help import file_comments
+from src.config.help import file_comments
 from src.config.options import COMMANDS, WITHIN, of_class, of_record
 from src.config.targets import TRUSTED, find_class
 from src.config.values import describe_type

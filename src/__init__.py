@@ -6,14 +6,11 @@ In Python: `from src import load; load("best.ckpt").predict(["A film to remember
 import sys
 from typing import TYPE_CHECKING, Any
 
-from src.process.imports import hide_unused_packages
-
 if TYPE_CHECKING:
     from src.inference import load as load
 
-hide_unused_packages()
 if sys.argv[:1] == ["-m"]:  # `python -m src.<command>` imports this package before anything else
-    from src.process.startup import set_up_process
+    from src.process import set_up_process
 
     set_up_process()
 
@@ -21,6 +18,9 @@ if sys.argv[:1] == ["-m"]:  # `python -m src.<command>` imports this package bef
 def __getattr__(name: str) -> Any:
     """Import `load` on its first use, so that the commands start without importing torch."""
     if name == "load":
+        from src.process import import_torchmetrics
+
+        import_torchmetrics()
         from src.inference import load
 
         return load

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from src.errors import UserError
-from src.process.exits import exit_with_message
+from src.process import exit_with_message
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf
 
-from src.cli.entry import entry
+from src.config.entry import entry
 from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from src.config.validation import validate_config
 from src.errors import UserError, name_file

@@ -2,7 +2,7 @@
 
 from omegaconf import DictConfig
 
-from src.cli.entry import entry
+from src.config.entry import entry
 
 
 @entry("export")

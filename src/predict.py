@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 
-from src.cli.entry import entry
+from src.config.entry import entry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,14 +24,11 @@ def main(cfg: DictConfig) -> None:
     from src import build
     from src.cli.texts import text_source
     from src.errors import UserError
-    from src.process.startup import closed_streams
     from src.reports.prediction_table import output_path
 
     out = None if cfg.out is None else output_path(cfg.out, cfg.file)
     if out is not None and cfg.pictures is not None:
         raise UserError("out=… and pictures=… are both set: remove one of them")
-    if "stdout" in closed_streams and cfg.pictures is None and out is None:
-        raise UserError("standard output is closed, so no prediction can be printed: redirect it to a file")
     source = text_source(cfg.text, cfg.file, cfg.text_column, cfg.delimiter)
     _, ensemble = build.restore_ensemble(cfg.ckpt_path, cfg.extras)
     if out is None:
@@ -71,11 +68,11 @@ def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", 
 
     import numpy as np
 
-    from src.cli.progress import row_progress
+    from src.console import row_progress
     from src.data.tables import Schema, write_table
     from src.errors import UserError
     from src.formatting import format_count
-    from src.process.startup import stopped_by_exception
+    from src.process import stopped_by_exception
     from src.reports.prediction_table import PredictionColumns
 
     schema = Schema(out)
@@ -85,12 +82,11 @@ def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", 
     blank, unknown = array("q"), array("q")  # row or line numbers
     count = 0
     with (
-        stopped_by_exception() as check_signal,
+        stopped_by_exception(),
         write_table(out, schema) as write,
         row_progress("Classified", total) as advance,
     ):
         for rows, texts in source.chunks():
-            check_signal()
             selection = [i for i, text in enumerate(texts) if text.strip()]
             probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
             columns = predictions.values(len(texts), selection, probabilities, is_unknown)
@@ -111,7 +107,7 @@ def _read_schema(source: "TextSource", schema: "Schema") -> int:
     Raises:
         UserError: if a row is invalid, or all texts are blank.
     """
-    from src.cli.progress import row_progress
+    from src.console import row_progress
 
     total = 0
     with row_progress("Read") as advance:

@@ -27,14 +27,14 @@ from src.callbacks.speed import Speed
 from src.callbacks.stop import Interrupted, StopOnSignal
 from src.checkpoint import Card, read_checkpoint
 from src.config.paths import make_paths_absolute
+from src.console import OutputConsole
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
 from src.files import LOCK_TIMEOUT, lock_folder, write_text
 from src.formatting import format_now
 from src.lit import LitClassifier
 from src.loggers.tracker import Tracker
-from src.process.console import OutputConsole
-from src.process.startup import announce
+from src.process import announce
 from src.reports.data_table import data_table
 from src.reports.draw import draw_all
 from src.run_folder import require_new, run_folder_of, trim_logs

@@ -7,8 +7,8 @@ import numpy as np
 from torchmetrics import MetricCollection
 
 from src.config.metrics import default_metrics
+from src.console import OutputConsole
 from src.files import read_arrays
-from src.process.console import OutputConsole
 from src.records.files import read_predictions
 from src.reports.tables import class_table, files_table, metric_table
 from src.run_result import ClassScore, RunResult, Score

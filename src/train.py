@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 
-from src.cli.entry import entry
+from src.config.entry import entry
 from src.errors import UserError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from src.compare.page import render
-from src.process.exits import exit_with_message
+from src.process import exit_with_message
 from src.reports.figures.style import save_figure
 from studies.figure import draw_accuracies
 from studies.plan import RESULTS, ROOT, load_plan, release_file

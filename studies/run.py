@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from src.config.quoting import quote
 from src.errors import UserError
 from src.formatting import format_count, format_duration
-from src.process.exits import exit_with_message
+from src.process import exit_with_message
 from src.run_result import RunResult
 from studies.plan import RESULTS, ROOT, Plan, PlannedSweep, load_plan, release_file
 from studies.release import write_release

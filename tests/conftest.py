@@ -10,7 +10,6 @@ os.environ.update(
 # torch reads this at import. The tensors of the tests are so small that starting threads takes longer than computing.
 os.environ["OMP_NUM_THREADS"] = "1"
 
-import gc
 import json
 import logging
 from collections.abc import Callable, Iterator
@@ -22,9 +21,6 @@ import hypothesis
 import pytest
 from filelock import FileLock
 
-from src.process.startup import GC_THRESHOLDS
-
-gc.set_threshold(*GC_THRESHOLDS)  # the thresholds that commands set
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, the processes that tests start would ignore it
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1", "", None}

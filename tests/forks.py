@@ -123,7 +123,7 @@ def _execute(line: Sequence[str], folder: Path, environment: dict[str, str], str
     sys.path.insert(0, str(folder))
     flag, program, *arguments = line
     from src import run
-    from src.process.startup import set_up_process
+    from src.process import set_up_process
     from src.sweep import processes
 
     if not draws:

@@ -14,8 +14,7 @@ import numpy as np
 import torch
 from omegaconf import DictConfig
 
-import src.cli.entry  # noqa: F401  # registers the resolvers that conf/ uses
-from src.config.composition import Repository, without_hydra
+from src.config.compose import ConfigFiles, without_hydra
 from src.data.codec import Codec
 from src.data.padded_batches import Batch
 from tests.forks import complete
@@ -25,9 +24,9 @@ CONF = str(ROOT / "conf")
 
 
 @cache
-def repository(config_name: str) -> Repository:
+def repository(command: str) -> ConfigFiles:
     """The configuration files of a command, which are read once per process."""
-    return Repository(Path(CONF), config_name)
+    return ConfigFiles(command)
 
 
 def small_config(folder: Path, overrides: Sequence[str] = (), config_name: str = "train") -> DictConfig:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from omegaconf import DictConfig
 
-from src.config.composition import without_hydra
+from src.config.compose import without_hydra
 from src.config.validation import validate_config
 from tests.helpers import repository, run
 from tests.loggers.records import read_records, read_summary

@@ -5,7 +5,7 @@ from pytorch_lightning.callbacks import ModelSummary
 from rich import box
 from rich.table import Table
 
-from src.process.console import OutputConsole
+from src.console import OutputConsole
 
 
 class PartsSummary(ModelSummary):

@@ -10,7 +10,7 @@ import pytorch_lightning as pl
 from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
 
 from src.formatting import format_count, format_duration
-from src.process.startup import announce
+from src.process import announce
 from src.run_log import write_log
 
 SHOWN = ("val/acc",)  # scores beside the bar

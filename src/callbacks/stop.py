@@ -7,7 +7,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 
-from src.process.startup import announce, stopping_signals
+from src.process import announce, stopping_signals
 
 
 class Interrupted(BaseException):  # like KeyboardInterrupt, so that `except Exception` does not catch it

@@ -17,7 +17,7 @@ from src.config.keys import COLLECTIONS, KEEPS_TRAINING, is_within, key_of
 from src.config.mistakes import Mistake, format_mistakes
 from src.config.quoting import quote
 from src.errors import UserError
-from src.process.startup import announce
+from src.process import announce
 from src.run_folder import require_no_links, run_folder_of
 
 OF_A_SWEEP = ("hparams_search", "sweep", "hydra")  # recorded overrides that a single run does not repeat

@@ -11,7 +11,6 @@ from pathlib import Path
 from src.data.files import decode, existing_path, file_format, open_text
 from src.data.readers import CHUNK, FORMATS, Rows, parse_delimiter, read_file
 from src.errors import UserError
-from src.process.startup import closed_streams
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def text_source(
     if text is not None:  # its bytes that are not UTF-8 are lone surrogates
         return _line_source("text", [decode(text.encode(errors="surrogateescape"), "text")])
     if file is None:
-        if "stdin" in closed_streams or sys.stdin.isatty():
+        if sys.stdin is None or sys.stdin.isatty():
             raise UserError('nothing to classify: write text="…" or file=…, or pipe one text per line')
         return _line_source("standard input", _lines(decode(sys.stdin.buffer.read(), "standard input")))
     path, name = existing_path(file, "file"), f"file={file}"

@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from src.cli.output_folder import add_folders, report_folder, write_report
-from src.process.exits import exit_with_message
+from src.output_folder import add_folders, report_folder, write_report
+from src.process import exit_with_message
 
 DESCRIPTION = """\
 Groups the runs below the folders into variants, compares the variants over seeds and texts, and writes comparison.md,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from src.cli.progress import row_progress
+from src.console import row_progress
 from src.faithfulness.adversary import adversary_results
 from src.faithfulness.guides import guide_results
 from src.faithfulness.names import GUIDES, LAMBDAS, TRAINING

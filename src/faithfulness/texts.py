@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from src.cli.progress import row_progress
+from src.console import row_progress
 from src.errors import UserError
 from src.faithfulness import agreement, limits, measures
 from src.faithfulness.erasure import rank

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from src.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 LOCK_TIMEOUT = 1.0  # seconds; a process that only reads the status of a run holds the lock for a shorter time
 Record = TypeVar("Record")
@@ -112,17 +114,21 @@ def first_mistake(error: ValidationError) -> str:
 
 def write_arrays(path: Path, **arrays: Any) -> None:
     """Write arrays to a compressed .npz file, atomically."""
+    import numpy as np  # takes longer than a command without arrays should
+
     with replace_atomically(path) as part, part.open("wb") as file:
         np.savez_compressed(file, **arrays)
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
+def read_arrays(path: Path) -> dict[str, "np.ndarray"]:
     """Return the arrays of an .npz file by name, after verifying their checksums.
 
     Raises:
         OSError: if the file cannot be opened.
         ValueError: if the file is damaged or contains objects.
     """
+    import numpy as np
+
     with path.open("rb") as file:
         try:
             require_checksums(file)

@@ -14,8 +14,7 @@ from hydra.core.utils import configure_log, setup_globals
 from omegaconf import DictConfig
 
 from src.kernels.malloc import reuse_freed_memory
-from src.process.exits import exit_with_message
-from src.process.startup import ignores_hangup
+from src.process import exit_with_message, ignores_hangup
 from src.run_log import log_config
 from src.sweep import processes, resume
 from src.sweep.outcome import ensure_outcome

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from src.errors import UserError
 from src.files import lock_folder
-from src.process.startup import STOP_SIGNALS
+from src.process import STOP_SIGNALS
 from src.run_result import RunResult
 
 STOPPED_CODES = {code for signum in STOP_SIGNALS for code in (-signum, 128 + signum)}

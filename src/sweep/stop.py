@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from src.process.startup import announce, stopping_signals
+from src.process import announce, stopping_signals
 
 FILE = "stop"
 

@@ -7,8 +7,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from src.console import OutputConsole
 from src.formatting import format_duration
-from src.process.console import OutputConsole
 from src.sweep.jobs import Job
 from src.sweep.outcome import DONE, Outcome
 

@@ -24,7 +24,7 @@ read_end, write_end = os.pipe()
 os.close(read_end)
 os.dup2(write_end, 1)
 sys.stdout = open(1, "w", closefd=False)
-from src.process.startup import set_up_process
+from src.process import set_up_process
 set_up_process()
 from src.train import main
 main()

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from src.cli.overrides import command_line_mistakes
-from src.config.composition import Repository
+from src.config import entry
+from src.config.compose import ConfigFiles
 
 TEST_CONF = Path(__file__).parent / "conf"
 
@@ -13,17 +13,19 @@ FindMistakes = Callable[..., dict[str, str]]
 
 
 @cache
-def repository(command: str = "train") -> Repository:
-    """The configs of tests/config/conf, cached with their compositions for all tests."""
-    return Repository(TEST_CONF, command)
+def repository(command: str = "train") -> ConfigFiles:
+    """The configs of tests/config/conf, which are read once for all tests."""
+    return ConfigFiles(command, folder=TEST_CONF)
 
 
 @pytest.fixture
 def find_mistakes() -> FindMistakes:
     """A function that validates a command line with the configs of tests/config/conf and returns entry → message."""
 
-    def find_mistakes(*lines: str, sweeps: bool = False, deep: bool = True, command: str = "train") -> dict[str, str]:
-        mistakes = command_line_mistakes(repository(command), list(lines), sweeps=sweeps, deep=deep)
+    def find_mistakes(*lines: str, sweeps: bool = False, command: str = "train") -> dict[str, str]:
+        files = repository(command)
+        cfg, mistakes = files.check(lines, sweeps)
+        mistakes = mistakes or entry.find_mistakes(files, cfg, lines, sweeps)
         assert len(dict(mistakes)) == len(set(mistakes)), "an entry has two messages"
         return dict(mistakes)
 

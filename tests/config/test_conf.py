@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from src.cli.entry import CONF
-from src.cli.overrides import command_line_mistakes
-from src.config.composition import without_hydra
+from src.config.compose import CONF, without_hydra
 from src.config.mistakes import Mistake
 from src.config.options import COMMANDS, WITHIN
+from src.config.validation import config_mistakes
 from tests.helpers import repository
 
 REQUIRED = {
@@ -22,21 +21,20 @@ WHOLE_RUNS = ("experiment", "debug", "hparams_search")  # groups whose files set
 
 
 def unexpected_mistakes(command: str, *lines: str) -> list[Mistake]:
-    mistakes = command_line_mistakes(repository(command), list(lines), sweeps=True, deep=True)
-    return [mistake for mistake in mistakes if mistake.entry not in REQUIRED]
+    files = repository(command)
+    cfg = without_hydra(files.compose([*lines, *(["paths.output_dir=x"] if "paths" in files.groups else [])]))
+    return [mistake for mistake in config_mistakes(cfg, command) if mistake.entry not in REQUIRED]
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_choice_of_every_group_is_valid(command: str) -> None:
-    """The sweep is checked with few compositions, which together contain every choice."""
-    groups = [path.rpartition("/")[0] for path in repository(command).choices([])]
-    assert (
-        unexpected_mistakes(
-            command,
-            *[f"{group}=glob(*)" for group in groups if group.split("/")[0] not in ("", "hydra", *WHOLE_RUNS)],
-        )
-        == []
-    )
+    """Few compositions together contain every choice."""
+    files = repository(command)
+    chosen = files.compose(["ckpt_path=x"] if command != "train" else []).hydra.runtime.choices
+    choices = {group: files.groups[group] for group in chosen if group.split("/")[0] not in ("hydra", *WHOLE_RUNS)}
+    for number in range(max(map(len, choices.values()))):
+        lines = [f"{group}={names[number % len(names)]}" for group, names in choices.items()]
+        assert unexpected_mistakes(command, *lines) == []
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from src.cli.overrides import command_line_mistakes
-from src.config.composition import without_hydra
+from src.config.compose import without_hydra
 from src.config.keys import paths_in
 from tests.config.conftest import repository
 
@@ -46,6 +45,6 @@ def misspellings(draw: st.DrawFn) -> tuple[str, str]:
 def test_one_edit_from_a_key_is_one_mistake_with_a_suggestion(pair: tuple[str, str]) -> None:
     key, misspelt = pair
     assume(misspelt not in keys() and not misspelt.endswith("@"))
-    mistakes = command_line_mistakes(repository(), [f"{misspelt}={keys()[key]}"], sweeps=False, deep=False)
+    mistakes = repository().check([f"{misspelt}={keys()[key]}"])[1]
     assert len(mistakes) == 1
     assert "did you mean " in mistakes[0].message or ": write " in mistakes[0].message

@@ -18,17 +18,16 @@ from pytorch_lightning.strategies import Strategy
 
 from src import build, eval
 from src.checkpoint import read_checkpoint
-from src.cli.overrides import command_line_mistakes
 from src.config import targets
-from src.config.composition import Repository
-from src.config.hydra_node import hydra_mistakes
+from src.config.compose import ConfigFiles
+from src.config.entry import find_mistakes as find_command_mistakes
 from src.config.places import PLACES, accepted_classes, place_at
 from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS, find_subclass
 from src.config.validation import config_mistakes, validate_config
 from src.data.tokenizer import TokenizerBuilder
 from src.dry_build import build_mistakes
 from src.errors import UserError
-from tests.helpers import CONF, change_card, small_config
+from tests.helpers import change_card, small_config
 
 SHELL = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler.SubprocessHandler"
 PACKAGES = ("torch", "transformers", "datasets", "wandb")
@@ -178,67 +177,6 @@ def test_a_component_of_another_kind_is_refused(target: str, reason: str) -> Non
     )
 
 
-# The node `hydra` of the configuration.
-
-
-def find_hydra_mistakes(**node: Any) -> dict[str, str]:
-    return dict(hydra_mistakes(OmegaConf.create(node), set()))
-
-
-LOG = {
-    "version": 1,
-    "formatters": {"simple": {"format": "%(message)s"}, "colored": {"class": "logging.Formatter"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "stream": "ext://sys.stderr"}},
-    "root": {"handlers": ["console"]},
-}
-
-
-def test_a_common_logging_configuration_passes() -> None:
-    assert find_hydra_mistakes(job_logging=LOG, hydra_logging=LOG) == {}
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "reason"),
-    [
-        ("handlers.console.stream", "ext://os.environ", "is not supported: use ext://sys.stdout or"),
-        ("handlers.console.stream", "cfg://root", "is not supported"),
-        ("formatters.simple.()", "os.system", "os is not a trusted module"),
-        ("formatters.simple.()", "logging.os.system", "is not a class"),
-        ("formatters.simple.()", SHELL, "torch is not a trusted module"),
-        ("formatters.simple.class", "logging.Handler", "is not a subclass of logging.Formatter"),
-        ("handlers.console.class", "subprocess.Popen", "subprocess is not a trusted module"),
-        ("handlers.console.class", "logging.config.DictConfigurator", "is not a subclass of logging.Handler"),
-        ("handlers.console.()", "hydra._internal.utils.os.system", "is not a class"),
-        ("handlers.console.queue", {"()": "os.system"}, "cannot be an object"),
-        ("handlers.console.extra", {"deep": {"()": "os.system"}}, "cannot be an object"),
-        ("filters.mine.()", "os.system", "os is not a trusted module"),
-        ("formatters.simple.()", "${hydra_name:}", "$"),
-    ],
-)
-def test_other_objects_in_a_logging_configuration_are_refused(path: str, value: Any, reason: str) -> None:
-    node = OmegaConf.create({"job_logging": LOG})
-    OmegaConf.update(node, f"job_logging.{path}", value, force_add=True)
-    messages = list(dict(hydra_mistakes(node, set())).values())
-    assert messages and all(message.startswith(reason) for message in messages)
-
-
-@pytest.mark.parametrize(
-    ("node", "reason"),
-    [
-        ({"callbacks": {"x": {"_target_": "os.system"}}}, "os is not a trusted module"),
-        ({"callbacks": {"x": {"_target_": "hydra._internal.utils.os.system"}}}, "is not a class"),
-        ({"callbacks": {"x": {"_target_": SHELL}}}, "is not a subclass of hydra.experimental.callback.Callback"),
-        ({"launcher": {"_target_": SHELL}}, "is not a subclass of hydra.plugins.launcher.Launcher"),
-        ({"launcher": {"a": {"_target_": SHELL}}}, "cannot be an object"),
-        ({"sweeper": {"sampler": {"_target_": SHELL}}}, "cannot be an object"),
-        ({"run": {"_target_": SHELL}}, "cannot be an object"),
-    ],
-)
-def test_hydra_creates_only_plugins_and_callbacks(node: dict[str, Any], reason: str) -> None:
-    (message,) = find_hydra_mistakes(**node).values()
-    assert message.startswith(reason)
-
-
 # The shell node at each leaf of a whole configuration or of a whole checkpoint is never created.
 
 
@@ -333,10 +271,9 @@ def test_a_command_creates_no_object_of_a_hostile_file(place: str, tmp_path: Pat
     text = yaml.safe_dump(only_node(place, shell_node(marker)))
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "hostile.yaml").write_text(f"# @package _global_\n{text}")
-    repository = Repository(Path(CONF), "train", extra=str(tmp_path))
-    for sweeps in (False, True):
-        mistakes = dict(command_line_mistakes(repository, ["experiment=hostile"], sweeps=sweeps, deep=True))
-        assert any(entry.startswith(f"{place}._target_=") for entry in mistakes)
+    files, lines = ConfigFiles("train", search=[f"file://{tmp_path}"]), ["experiment=hostile"]
+    mistakes = find_command_mistakes(files, files.compose(lines), lines, sweeps=False)
+    assert any(mistake.entry.startswith(f"{place}._target_=") for mistake in mistakes)
     assert not marker.exists()
 
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from src.cli.entry import read_command_line
-from tests.helpers import ROOT
+from tests.helpers import ROOT, repository
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +51,7 @@ def test_every_value_makes_a_valid_command_line(definition: dict[str, Any]) -> N
             "experiment=report",
         ]
         assert {"experiment=report", f"optimizer.lr={values['optimizer.lr']}"} <= set(words)
-        read_command_line(words[4:], "train")  # raises the error that the command would report
+        repository("train").compose(words[4:])  # raises the error that the command would report
 
 
 def test_the_optimized_metric_is_that_of_the_best_checkpoint(definition: dict[str, Any]) -> None:

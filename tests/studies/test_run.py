@@ -6,7 +6,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from src.cli.overrides import command_line_mistakes
 from src.errors import UserError
 from studies import run
 from studies.plan import Plan, load_plan, release_file
@@ -82,7 +81,7 @@ def test_mistakes_are_reported(arguments, message, capsys):
 
 @pytest.mark.parametrize("sweep", load_plan().sweeps.values(), ids=load_plan().sweeps)
 def test_the_command_lines_of_the_plan_are_valid(sweep):
-    mistakes = command_line_mistakes(repository("train"), list(sweep.overrides), sweeps=True, deep=True)
+    mistakes = repository("train").check(list(sweep.overrides), sweeps=True)[1]
     assert [mistake for mistake in mistakes if mistake.entry != "data.path"] == []
 
 

@@ -8,7 +8,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 
-import src.cli.entry  # noqa: F401  # registers the resolver of job folders
+import src.config.compose  # noqa: F401  # registers the resolvers that conf/ uses
 from src.errors import UserError
 from src.sweep.compose import Composer, expand_combinations
 from src.sweep.jobs import Job, shared_overrides

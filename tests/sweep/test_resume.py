@@ -6,18 +6,19 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
+from src.config.composition import Repository
 from src.config.hydra_adapter import parse_flags
 from src.errors import UserError
 from src.run_folder import trim
 from src.sweep.jobs import Job, Sweep
 from src.sweep.resume import restore_sweep_overrides, resume_from_last_checkpoint
-from tests.helpers import repository
+from tests.helpers import CONF
 
 ARGUMENTS = ["-m", "seed=1,2", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "sweep.dry_run=false"]
 
 
 def restore(*arguments: str) -> list[str]:
-    return restore_sweep_overrides(parse_flags(arguments), repository("train"))
+    return restore_sweep_overrides(parse_flags(arguments), Repository(Path(CONF), "train"))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Show the progress of a pass over rows on standard error: a bar on a terminal, otherwise a line every 30 seconds."""
+"""Tables on standard output, and the progress of a pass over rows on standard error."""
 
 import sys
 import time
@@ -9,13 +9,28 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from src.formatting import format_duration
+from src.process import drop_if_broken
 
 LINE_INTERVAL = 30  # minimum number of seconds between lines
 
 
+class OutputConsole(Console):
+    """A console on standard output; it silently discards output to a closed pipe, as with `| head`.
+
+    Args:
+        width: number of columns if standard output is not a terminal.
+    """
+
+    def __init__(self, width: int = 100) -> None:
+        super().__init__(width=None if sys.stdout.isatty() else width)
+
+    def on_broken_pipe(self) -> None:
+        drop_if_broken(sys.stdout)
+
+
 @contextmanager
 def row_progress(verb: str, total: int | None = None, noun: str = "rows") -> Iterator[Callable[[int], None]]:
-    """Show the number of processed rows, the rows per second and the time left.
+    """Show the number of rows, the rows per second and the time left: a bar on a terminal, otherwise a line every 30 s.
 
     Args:
         verb: first word of the line, such as "Classified".

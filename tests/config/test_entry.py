@@ -1,15 +1,17 @@
 """Whole commands with the configs of tests/config/conf, run in this process."""
 
-import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from omegaconf import DictConfig
 
-from src.cli.entry import entry
+from src.config.entry import entry
 from src.errors import UserError
 from tests.config.conftest import TEST_CONF
 
@@ -37,8 +39,7 @@ def run(
         *arguments: str, command: str = "train", task: Callable[[DictConfig], None] | None = None
     ) -> tuple[object, str]:
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setenv("HYDRA_FULL_ERROR", "0")
-        monkeypatch.setattr("src.cli.entry.CONF", TEST_CONF)
+        monkeypatch.setattr("src.config.entry.CONF", TEST_CONF)
         monkeypatch.setattr(sys, "argv", [f"src/{command}.py", *arguments])
 
         @entry(command, free_text=("text",))
@@ -92,12 +93,6 @@ def test_a_sweep_runs_each_value(run: Run, started: list[DictConfig], tmp_path: 
     }
 
 
-def test_a_sweep_with_an_invalid_value_starts_no_run(run: Run, started: list[DictConfig]) -> None:
-    code, _ = run("-m", "seed=1,x")
-    assert "seed=x   expects a whole number or null, got 'x'" in str(code)
-    assert started == []
-
-
 def fail(cfg: DictConfig) -> None:
     raise UserError(f"data.csv, row {cfg.seed}: no label")
 
@@ -108,6 +103,7 @@ def test_a_user_error_in_a_task_ends_the_program_with_its_message(
 ) -> None:
     assert run(*arguments, task=fail) == ("Error: data.csv, row 1: no label", "")
     assert len(started) == 1
+    assert not Path("run").exists()  # the folder of a run that wrote no file
 
 
 def crash(cfg: DictConfig) -> None:
@@ -155,13 +151,16 @@ def test_a_task_has_the_typed_command_line_in_sys_argv(run: Run) -> None:
         (["-m", "optimizer.lr=interval(0,1)"], "BasicSweeper does not support sweep type : INTERVAL_SWEEP"),
         (["-m", "hydra.job.name=a,b"], "Sweeping over Hydra's configuration is not supported"),
         (["-m", "--cfg", "job"], "--cfg prints the configuration of one run: remove -m"),
-        (["--config-dir=nowhere"], "nowhere"),
+        (["--config-dir=nowhere"], "nowhere: no such folder"),
     ],
 )
-def test_errors_of_hydra_have_no_traceback(run: Run, arguments: list[str], message: str) -> None:
+def test_a_mistake_has_no_traceback_and_leaves_no_file(
+    run: Run, arguments: list[str], message: str, tmp_path: Path
+) -> None:
     code, _ = run(*arguments)
     assert str(code).startswith("Error: ")
     assert message in str(code)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unknown_flag_exits_with_2(run: Run) -> None:
@@ -198,11 +197,55 @@ def test_help_lists_groups_choices_and_options(run: Run, started: list[DictConfi
     assert "no such choice" in str(run("--help", "model/encoder=narow")[0])
 
 
-@pytest.mark.parametrize("flag", ["--help", "--cfg=job"])
-def test_help_imports_neither_torch_nor_lightning(flag: str) -> None:
-    code = f"import sys, src.train; sys.argv[1:] = ['{flag}', 'seed=3']; src.train.main(); print(*sys.modules)"
+@pytest.mark.parametrize("flag", ["--info=all", "--hydra-help", "--version"])
+def test_hydras_pages_are_available(run: Run, flag: str) -> None:
+    code, out = run("seed=3", flag, "seed=5") if flag == "--info=all" else run(flag)
+    assert code in (None, 0)
+    assert "Hydra" in out
+
+
+@pytest.fixture
+def compositions(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """The number of times that Hydra reads and merges config files."""
+    counts: Counter[str] = Counter()
+    load = ConfigLoaderImpl._load_configuration_impl
+
+    def counting(*args: Any, **kwargs: Any) -> DictConfig:
+        counts["all"] += 1
+        return load(*args, **kwargs)
+
+    monkeypatch.setattr(ConfigLoaderImpl, "_load_configuration_impl", counting)
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        (["model/encoder=narrow", "seed=3"], 2),  # the second is Hydra's own
+        (["experiment=good", "optimizer.lr=0.2", "hydra.verbose=false"], 2),
+        (["model/encoder=narow", "sede=3", "model.encoder.hiden_dim=3"], 1),
+        (["model/encoder=narrow", "model/encoder@model=wide"], 4),  # looks for the override at fault
+    ],
+)
+def test_the_files_are_composed_at_most_twice(
+    run: Run, compositions: Counter[str], arguments: list[str], count: int
+) -> None:
+    run(*arguments)
+    assert compositions["all"] == count
+
+
+@pytest.mark.parametrize(
+    "arguments", [["optimizer.lrr=3"], ["model/attention=luong"], ["-m", "sede=1,2"], ["--help"], ["--cfg=job"]]
+)
+def test_names_are_checked_and_pages_are_printed_before_torch_is_imported(arguments: list[str]) -> None:
+    code = (
+        f"import sys, src.train; sys.argv[1:] = {arguments}\n"
+        "try: src.train.main()\nexcept SystemExit as end: print(end)\nprint(*sys.modules)"
+    )
     process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert not {"torch", "pytorch_lightning", "datasets", "numpy"} & set(process.stdout.split())
+    message, _, modules = process.stdout.strip().rpartition("\n")
+    assert message.startswith("Error: 1 mistake in the configuration") != arguments[0].startswith("--")
+    assert not {"torch", "pytorch_lightning", "datasets", "numpy"} & set(modules.split())
 
 
 def test_a_mistake_exits_with_1_and_is_printed_to_stderr() -> None:
@@ -210,12 +253,3 @@ def test_a_mistake_exits_with_1_and_is_printed_to_stderr() -> None:
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (process.returncode, process.stdout) == (1, "")
     assert process.stderr.splitlines()[0] == "Error: 1 mistake in the configuration; nothing was started."
-
-
-def test_a_closed_pipe_does_not_make_the_help_fail() -> None:
-    read_end, write_end = os.pipe()
-    os.close(read_end)
-    command = [sys.executable, "-m", "src.train", "--help"]
-    process = subprocess.run(command, cwd=ROOT, stdout=write_end, stderr=subprocess.PIPE, text=True, check=False)
-    os.close(write_end)
-    assert (process.returncode, process.stderr) == (0, "")

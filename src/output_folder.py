@@ -56,8 +56,8 @@ def write_report(folder: Path, texts: Mapping[str, str], tables: "RenderableType
     Raises:
         UserError: if the folder cannot be written to.
     """
+    from src.console import OutputConsole
     from src.files import write_text
-    from src.process.console import OutputConsole
     from src.reports.tables import files_table
 
     paths = [folder / name for name in texts]

@@ -3,18 +3,17 @@
 Hydra's own help can show neither the comments on options nor the selected choices.
 """
 
-import sys
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import yaml
 from omegaconf import OmegaConf
 
-from src.config.composition import Repository, without_hydra
-from src.config.hydra_adapter import file_of
-from src.files import YAML_LOADER
-from src.process.startup import drop_if_broken
+from src.config.compose import YAML_LOADER, ConfigFiles, read_options, without_hydra
 
 FLAGS = """\
   -m          one run for each combination of values: -m model/attention=none,bahdanau seed=1,2,3
@@ -26,7 +25,7 @@ FLAGS = """\
 """
 
 
-def help_page(repository: Repository, overrides: list[str], about: str, width: int) -> str:
+def help_page(files: ConfigFiles, overrides: list[str], about: str, width: int) -> str:
     """Return the help page of a command for the configuration that is composed from `overrides`.
 
     Args:
@@ -34,43 +33,56 @@ def help_page(repository: Repository, overrides: list[str], about: str, width: i
         about: description of the command.
         width: columns of the terminal.
     """
+    cfg = files.compose(overrides)
+    defaults = read_options(files.path(files.name)).get("defaults") or []
+    chosen = dict(item for entry in defaults if isinstance(entry, dict) for item in entry.items())  # also [csv,wandb]
+    chosen |= {str(group): names for group, names in cfg.hydra.runtime.choices.items()}
     lines = [about.strip(), "", "Groups, set by group=choice; * marks the selected choices:", ""]
-    selected = repository.choices(overrides)
-    for group, choices in sorted(repository.groups.items()):
+    for group, choices in files.groups.items():
         if choices and group.split("/")[0] != "hydra":
-            hidden = _shared_bases(repository, group)
-            text = " ".join(
-                f"{choice}*" if f"{group}/{choice}" in selected else choice
-                for choice in sorted(choices)
-                if choice not in hidden
-            )
+            names = _names(chosen.get(group))
+            hidden = _shared_bases(files, group)
+            text = " ".join(f"{choice}*" if choice in names else choice for choice in choices if choice not in hidden)
             lines += textwrap.wrap(text, width, initial_indent=f"  {group:<18}", subsequent_indent=" " * 20)
-    options = OmegaConf.to_yaml(without_hydra(repository.compose(overrides)))
-    options = "\n".join(_with_comments(options, _comments(repository, overrides)))
+    comments: dict[str, str] = {}
+    for path, package in _chosen_files(files, chosen):
+        text = path.read_text(encoding="utf-8")
+        comments |= file_comments(text, "" if text.startswith("# @package _global_") else package)
+    options = "\n".join(_with_comments(OmegaConf.to_yaml(without_hydra(cfg)), comments))
     lines += ["", "Options, set by path.of.option=value, with current values:", "", textwrap.indent(options, "  "), ""]
     return "\n".join([*lines, "Flags:", "", FLAGS])
 
 
-def _shared_bases(repository: Repository, group: str) -> set[str]:
+def _chosen_files(files: ConfigFiles, choices: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield the path and the node of each chosen config file, after the files that it includes from its folder."""
+
+    def with_included(name: str) -> Iterator[tuple[Path, str]]:
+        group = name.rpartition("/")[0]
+        if path := files.path(name):
+            defaults = read_options(path).get("defaults")
+            for other in defaults if isinstance(defaults, list) else ():
+                if isinstance(other, str) and other != "_self_":
+                    yield from with_included(f"{group}/{other}")
+            yield path, group.replace("/", ".")
+
+    yield from with_included(files.name)
+    for group, chosen in choices.items():
+        for name in _names(chosen):
+            yield from with_included(f"{group}/{name}")
+
+
+def _names(chosen: object) -> list[str]:
+    """Return the names of the chosen files of a group: one name or, as in `logger=[csv,wandb]`, several."""
+    return re.findall(r"[\w./-]+", str(chosen))
+
+
+def _shared_bases(files: ConfigFiles, group: str) -> set[str]:
     """Return the choices that more than half of a group's files include, such as data/base; the page omits them."""
     counts: Counter[str] = Counter()
-    for choice in repository.groups[group]:
-        if path := file_of(repository.files, f"{group}/{choice}"):
-            try:
-                content = yaml.load(path.read_text(encoding="utf-8"), YAML_LOADER)
-            except (OSError, ValueError, yaml.YAMLError):  # an error that is reported if the file is chosen
-                continue
-            defaults = content.get("defaults") if isinstance(content, dict) else None
-            counts.update(map(str, defaults if isinstance(defaults, list) else ()))
-    return {choice for choice, count in counts.items() if 2 * count > len(repository.groups[group])} - {"_self_"}
-
-
-def _comments(repository: Repository, overrides: list[str]) -> dict[str, str]:
-    """Return the comment on each option in the selected config files, by the option's dotted path."""
-    comments: dict[str, str] = {}
-    for path, package in repository.selected_files(overrides):
-        comments |= file_comments(path.read_text(encoding="utf-8"), package)
-    return comments
+    for choice in files.groups[group]:
+        defaults = read_options(files.path(f"{group}/{choice}")).get("defaults")
+        counts.update(map(str, defaults if isinstance(defaults, list) else ()))
+    return {choice for choice, count in counts.items() if 2 * count > len(files.groups[group])} - {"_self_"}
 
 
 def file_comments(text: str, package: str) -> dict[str, str]:
@@ -106,11 +118,3 @@ def _positions(text: str, package: str) -> Iterator[tuple[str, int, int]]:
             end = value.end_mark if value.start_mark.line == value.end_mark.line == key.end_mark.line else key.end_mark
             yield path, end.line, end.column
             pending.append((path, value))
-
-
-def print_page(text: str) -> None:
-    """Print text; a closed pipe, as in `--help | head`, is not an error."""
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        drop_if_broken(sys.stdout)  # otherwise, the flush at exit would raise the error again

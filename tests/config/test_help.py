@@ -2,7 +2,7 @@
 
 import pytest
 
-from src.cli.help import help_page
+from src.config.help import help_page
 from tests.helpers import repository
 
 

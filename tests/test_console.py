@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from src.cli import progress
-from src.cli.progress import describe_progress, row_progress
+from src import console
+from src.console import describe_progress, row_progress
 
 
 def test_a_line_contains_speed_and_remaining_time() -> None:
@@ -20,7 +20,7 @@ def test_a_line_contains_speed_and_remaining_time() -> None:
 def test_without_a_terminal_lines_are_30_seconds_apart(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress.time, "monotonic", iter([0.0, 10.0, 31.0, 40.0, 62.0]).__next__)
+    monkeypatch.setattr(console.time, "monotonic", iter([0.0, 10.0, 31.0, 40.0, 62.0]).__next__)
     with row_progress("Classified", 11) as advance:
         for count in (2, 3, 5, 1):
             advance(count)

@@ -1,0 +1,138 @@
+"""The process of a command: signals, exit codes and messages, and the import of torchmetrics."""
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import TextIO
+
+from src.errors import UserError
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+HIDDEN = ("scipy", "transformers")  # packages that only text and audio metrics of torchmetrics need
+
+_pid = 0
+
+
+def set_up_process() -> None:
+    """Make signals end the program with one line, also during imports, and let matplotlib draw only to files."""
+    global _pid
+    _pid = os.getpid()
+    os.environ["MPLBACKEND"] = "agg"
+    for signum in stopping_signals():
+        signal.signal(signum, _exit_on_signal)
+
+
+def ignores_hangup() -> bool:
+    """Return whether the process ignores SIGHUP, the signal of a closed terminal, as under `nohup`."""
+    return signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+
+
+def stopping_signals() -> tuple[signal.Signals, ...]:
+    """Return the signals that stop a command; SIGHUP is omitted if the process ignores it."""
+    return STOP_SIGNALS[:-1] if ignores_hangup() else STOP_SIGNALS
+
+
+@contextmanager
+def stopped_by_exception() -> Iterator[None]:
+    """Make a signal in the block raise KeyboardInterrupt(signal number), so that temporary files are removed."""
+
+    def handle(signum: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt(signum)
+
+    previous = {signum: signal.signal(signum, handle) for signum in stopping_signals()}
+    try:
+        yield
+    finally:
+        for signum, handler in previous.items():
+            signal.signal(signum, handler)
+
+
+@contextmanager
+def exit_with_message(path: str) -> Iterator[None]:
+    """End the program with one message after a `UserError`, an error of the system or a signal in the block.
+
+    Args:
+        path: the path that the message names if the error has no path.
+
+    Raises:
+        SystemExit: after such an error or signal; the exit code is 128 plus the signal's number after a signal, and
+            otherwise 1.
+    """
+    try:
+        try:
+            yield
+        finally:  # a full disk or a closed pipe is detected here, also after argparse's --help
+            if sys.stdout:
+                sys.stdout.flush()
+    except UserError as error:
+        raise SystemExit(f"Error: {error}") from None
+    except KeyboardInterrupt as stop:
+        signum = signal.Signals(stop.args[0] if stop.args else signal.SIGINT)
+        print(f"\nStopped by {signum.name}", file=sys.stderr)
+        raise SystemExit(128 + signum) from None
+    except BrokenPipeError:  # the reader, such as `head`, has exited
+        drop_if_broken(sys.stdout)
+        raise SystemExit(1) from None
+    except MemoryError:
+        advice = "close other programs, or choose a smaller model or batch size"
+        raise SystemExit(f"Error: not enough memory; {advice}") from None
+    except OSError as error:
+        if error.errno is None or isinstance(error, FileNotFoundError):  # perhaps a defect of the program
+            raise
+        place = "standard output" if drop_if_broken(sys.stdout) else error.filename2 or error.filename or path
+        message = f"{place}: {error.strerror}; correct this, or choose another path"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            message = f"the disk is full, so {place} could not be written; free some space and run again"
+        raise SystemExit(f"Error: {message}") from None
+
+
+def announce(line: str) -> None:
+    """Print a line unless standard output is broken; signal handlers may call this function."""
+    try:
+        print(line, flush=True)
+    except RuntimeError:  # the signal interrupted another print
+        pass
+    except OSError:
+        drop_if_broken(sys.stdout)
+
+
+def drop_if_broken(stream: TextIO) -> bool:
+    """Return whether a standard stream cannot be written to; if so, discard further output to it."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return True
+    return False
+
+
+def import_torchmetrics() -> None:
+    """Import torchmetrics as if the HIDDEN packages were not installed, which saves 2 s of CPU time."""
+    from unittest.mock import patch
+
+    from lightning_utilities.core import imports
+
+    is_available, is_met = imports.package_available, imports.RequirementCache.__bool__
+    with (
+        patch.object(imports, "package_available", lambda name: name not in HIDDEN and is_available(name)),
+        patch.object(
+            imports.RequirementCache,
+            "__bool__",
+            lambda cache: not (cache.requirement or "").startswith(HIDDEN) and is_met(cache),
+        ),
+    ):
+        import torchmetrics  # noqa: F401
+
+
+def _exit_on_signal(signum: int, frame: FrameType | None) -> None:
+    """Exit immediately, without an exception, because an import in progress might catch it."""
+    if os.getpid() == _pid:  # a forked child inherits this handler, but prints nothing
+        with suppress(Exception):  # the terminal is gone, or the flush was interrupted
+            sys.stdout.flush()
+            os.write(2, f"\nStopped by {signal.Signals(signum).name}\n".encode())
+    os._exit(128 + signum)

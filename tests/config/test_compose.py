@@ -1,0 +1,195 @@
+"""The configuration that a command line composes, and the message about each wrong name in it."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import hydra
+import pytest
+from omegaconf import DictConfig, OmegaConf
+
+from src.config.compose import ConfigFiles, combinations
+from src.config.mistakes import Mistake
+from src.errors import UserError
+from tests.config.conftest import TEST_CONF, FindMistakes, repository
+from tests.helpers import CONF, ROOT
+from tests.helpers import repository as real_repository
+
+SEARCH = f"file://{CONF}"
+
+
+def plain(cfg: DictConfig) -> dict[str, Any]:
+    """A configuration without the only value that is not recorded, a long name of a folder."""
+    values: Any = OmegaConf.to_container(cfg, resolve=False)
+    return {**values, "hydra": {**values["hydra"], "job": {**values["hydra"]["job"], "override_dirname": ""}}}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [],
+        ["seed=3", "model/encoder=narrow", "model.encoder.hidden_dim=5"],
+        ["model.encoder.hidden_dim=5", "model/encoder=narrow", "seed=3"],
+        ["experiment=good", "+model.encoder.bias=false", "~model.encoder.dropout"],
+        ["experiment=mine/first", "seed=null", "tags=[a,b]"],
+        ["logger=[csv,other]", "++logger.other.names=[a]", "logger.csv={folder: x}"],
+        ["~logger.csv", "++data={path: x}", "+param_groups.encoder.lr=0.1"],
+        ["hydra.run.dir=elsewhere", "hydra/job_logging=disabled", "train=false"],
+        ["seed=${oc.decode:'3'}", "task_name='a=b'"],
+    ],
+)
+def test_a_composition_equals_the_composition_of_hydra(lines: list[str]) -> None:
+    files = repository()
+    with files.initialized():
+        expected = plain(hydra.compose("train", lines, return_hydra_config=True))
+    for _ in range(2):  # the files are read, then copied from the first composition
+        cfg = files.compose(lines)
+        assert OmegaConf.is_struct(cfg)
+        assert plain(cfg) == expected
+        cfg.hydra.job.name, cfg.seed = "changed", None  # must not change the next result
+
+
+def test_the_files_of_a_configuration_compose_it_again() -> None:
+    lines = ["model/encoder=transformer", "seed=5"]
+    cfg = ConfigFiles("train", folder=TEST_CONF, search=[SEARCH]).compose(lines)
+    again = ConfigFiles.of(pickle.loads(pickle.dumps(cfg))).compose(lines)
+    assert again == cfg
+    assert again.model.encoder._target_ == "src.models.encoder.transformer.Transformer"
+
+
+def test_a_sweep_has_every_combination_of_its_values() -> None:
+    lines = ["seed=range(1,4)", "model/encoder=glob(*)", "+model.encoder.bias=true", "~model.encoder.dropout"]
+    jobs = list(combinations(map(repository().parse, lines)))
+    assert len(jobs) == 3 * 2
+    assert jobs[3] == ["seed=2", "model/encoder=wide", *lines[2:]]
+
+
+MESSAGES = [
+    ("model/attention=plan", None, "no such choice; did you mean plain? (none, plain)"),
+    ("model/attention=zzz", None, "no such choice (none, plain)"),
+    ("logger=[csv,othr]", "logger=othr", "no such choice; did you mean other? (csv, none, other)"),
+    ("model/attention=null", None, "no such choice; did you mean none? (none, plain)"),
+    ("~model", None, "is a folder of groups; its groups are model/attention, model/encoder"),
+    ("model=wide", None, "is a folder of groups; its groups are model/attention, model/encoder"),
+    ("model/attention=3", None, "no such choice (none, plain)"),
+    ("+model/encoder=narrow", None, "Multiple values for model/encoder."),
+    ("model/encoder@model=narrow", None, "Could not override 'model/encoder@model'."),
+    ("hydra/sweeper=nowhere", None, "no such choice (basic); is its plugin installed?"),
+    ("model/atention=none", None, "no such group; did you mean model/attention?"),
+    ("attention=none", None, "no such option; did you mean model/attention?"),
+    ("model.attention=none", None, "is a group and needs a slash: write model/attention=none"),
+    ("model.attention=nine", None, "is a group and needs a slash: write model/attention=…; nine: no such choice; did"),
+    ("+model.attention=none", None, "is a group and needs a slash: write +model/attention=none"),
+    ("model/encoder.hidden_dim=3", None, "is an option and needs dots: write model.encoder.hidden_dim=3"),
+    ("model.encoder.hiden_dim=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
+    ("hidden=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
+    ("optimizer.learning_rate=0.1", None, "no such option; did you mean optimizer.lr?"),
+    ("+learning_rate=0.1", "learning_rate=0.1", "no such option; did you mean optimizer.lr?"),
+    ("model.encoder.bias=false", None, "is not in the configuration: write +model.encoder.bias=false"),
+    ("param_groups.encoder.lr=1", None, "is not in the configuration: write +param_groups.encoder.lr=1"),
+    ("hydra.sweep.dri=x", None, "no such option; did you mean hydra.sweep.dir?"),
+    ("+seed=1", None, "already exists: write seed=1"),
+    ("~seed", None, "cannot be removed"),
+    ("~model.encoder.hiden_dim", None, "no such option; did you mean model.encoder.hidden_dim?"),
+    ("seed", None, "has no value: write seed=…"),
+    ("tags=[a", None, """cannot be parsed; if it is text, quote it: 'tags="[a"'"""),
+    ("task_name=twice(3)", None, "cannot be parsed ('twice(3)': Unknown function 'twice'); if it is text, quote it: "),
+    ("task_name=a, b", None, """has several values: add -m to run each value, or write task_name=[a, b] or 'task_n"""),
+    ("seed=range(5,1)", None, "has no values: a range needs a stop beyond its start"),
+    ("seed=range(1,2,0)", None, "cannot be parsed"),
+    ("experiment=bad_choice", None, "model/attention=nome: no such choice; did you mean none? (none, plain)"),
+    ("hydra.job.num=x", None, "Value 'x' of type 'str' could not be converted to Integer"),
+    ("data={path: x}", None, "Key 'path' is not in struct"),
+    ("optimizer.lr=fast", None, "expects a number, got 'fast'"),
+    ("data=csv", "data.path", "is required: write data.path=…"),
+    ("tags=${tags}", None, "cannot be resolved: Recursive interpolation"),
+    ("hydra.run.dir=${nowhere}", None, "cannot be resolved (Interpolation key 'nowhere' not found): write a path"),
+]
+
+
+@pytest.mark.parametrize(("line", "entry", "message"), MESSAGES)
+def test_each_mistake_is_reported_with_its_remedy(
+    find_mistakes: FindMistakes, line: str, entry: str | None, message: str
+) -> None:
+    mistakes = find_mistakes(line)
+    assert list(mistakes) == [entry or line]
+    assert mistakes[entry or line].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("line", "entries"),
+    [
+        ("seed=1,2,3", []),
+        ("logger=csv,[csv,other]", []),
+        ("model/encoder=wide,narow,wid", ["model/encoder=narow", "model/encoder=wid"]),
+        ("model/encoder=glob(x*)", ["model/encoder=glob(x*)"]),
+        ("seed=glob(x*)", ["seed=glob(x*)"]),
+        ("sede=1,2", ["sede=1,2"]),
+        ("model.encoder=wide,narrow", ["model.encoder=wide,narrow"]),
+    ],
+)
+def test_every_name_of_a_sweep_is_checked(find_mistakes: FindMistakes, line: str, entries: list[str]) -> None:
+    assert list(find_mistakes(line, sweeps=True)) == entries
+
+
+def test_all_wrong_names_are_reported_at_once_and_options_are_those_of_the_nearest_choice() -> None:
+    lines = ["model.encoder.hiden_dim=64", "model/attention=nome", "data=cvs", "data.path=x", "seed=1,2"]
+    assert [entry for entry, _ in repository().check(lines)[1]] == [
+        "model/attention=nome",
+        "data=cvs",
+        lines[0],
+        lines[4],
+    ]
+    assert [entry for entry, _ in repository().check(["data=zzz", "data.path=x"])[1]] == ["data=zzz"]
+
+
+def test_only_a_search_samples_an_interval() -> None:
+    files, line = real_repository("train"), "optimizer.lr=interval(0.01,0.1)"
+    message = "is an interval, which only a search can sample: add hparams_search=optuna, or list values: a,b,c"
+    assert files.check([line], sweeps=True)[1] == [Mistake(line, message)]
+    assert not files.check([line, "hparams_search=optuna"], sweeps=True)[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"# @package _global_\nseed: [1\n", r"mine\.yaml, line 3: expected ',' or '\]'"),
+        (b"seed: 1 # \xfcber\n", r"mine\.yaml: is not UTF-8 text: save it as UTF-8$"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        ConfigFiles("train", folder=TEST_CONF, search=[f"file://{tmp_path}"]).compose(["experiment=mine"])
+
+
+def test_a_file_outside_conf_must_not_set_options_of_hydra(tmp_path: Path) -> None:
+    from src.config.entry import find_mistakes
+
+    (tmp_path / "experiment").mkdir()
+    file = tmp_path / "experiment" / "mine.yaml"
+    file.write_text("# @package _global_\nhydra:\n  callbacks: {evil: {_target_: os.system, command: touch evil}}\n")
+    files, lines = ConfigFiles("train", folder=TEST_CONF, search=[f"file://{tmp_path}"]), ["experiment=mine"]
+    (mistake,) = find_mistakes(files, files.compose(lines), lines, sweeps=True)
+    assert mistake == (str(file), "sets options of Hydra, which only conf/ and the command line may set")
+
+
+def test_only_the_command_line_and_conf_extras_trust_modules(find_mistakes: FindMistakes) -> None:
+    reason = "is allowed only on the command line or in conf/extras"
+    assert find_mistakes("experiment=trusts_itself")["extras.trusted_modules=[subprocess]"] == reason
+    assert list(find_mistakes("experiment=trusts_itself", "extras.trusted_modules=[subprocess,tests]")) == [
+        "logger.evil._target_=subprocess.Popen"  # not a logger
+    ]
+
+
+@pytest.mark.parametrize("tags", [[], ["tags=[]"]])
+def test_tags_can_be_required(tags: list[str], find_mistakes: FindMistakes) -> None:
+    assert list(find_mistakes("+extras.enforce_tags=true", *tags)) == ["extras.enforce_tags=true"]
+    assert find_mistakes(*tags) == {}
+    assert find_mistakes("+extras.enforce_tags=true", "tags=[dev]") == {}
+
+
+def test_hydras_private_packages_are_not_imported() -> None:
+    modules = [path.name for path in (ROOT / "src").rglob("*.py") if "hydra._internal" in path.read_text()]
+    assert modules == ["hydra_adapter.py"]
