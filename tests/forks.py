@@ -24,7 +24,7 @@ from typing import Any
 import src
 
 ENTRY_POINTS = ("compare", "dashboard", "eval", "export", "predict", "summary", "train")  # run as __main__
-OTHER_MODULES = ("datasets", "onnx", "pytorch_lightning.loggers", "wandb", "PIL.PngImagePlugin")
+OTHER_MODULES = ("datasets", "onnx", "pytorch_lightning.loggers", "wandb.sdk.launch", "PIL.PngImagePlugin")
 
 
 def preload() -> None:
