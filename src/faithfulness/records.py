@@ -7,20 +7,48 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import ConfigDict
+from typing_extensions import TypedDict
 
 from src.errors import UserError
 from src.faithfulness.erasure import SHARES, normalize
 from src.faithfulness.names import ADVERSARY_ARRAYS, COLUMNS, GUIDES, RANKINGS
-from src.files import read_arrays, replace_atomically
-from src.files.plain import require
+from src.files import read_arrays, replace_atomically, validate
 
 RECORD_FILE = "faithfulness.npz"
 FORMAT = 6  # version of the file and of the measures; runs with a record of another version are measured again
-SPEC = {
-    **{"format": int, "texts": int, "seed": int, "measures": [str], "rankings": [str], "checkpoint": str},
-    "training": {str: [int]},  # numbers of training texts and epochs, by measure
-    **{"skipped": int, "seconds": float, "examples": [{"words": [str], "label": str, "predicted": str}]},
-}
+
+
+class RecordedExample(TypedDict):
+    """A text with its true and predicted class."""
+
+    words: list[str]
+    label: str
+    predicted: str
+
+
+class Version(TypedDict):
+    """The version of the file."""
+
+    format: int
+
+
+class Options(Version):
+    """The options of a record; `training` has the numbers of training texts and epochs, by measure."""
+
+    __pydantic_config__ = ConfigDict(allow_inf_nan=False)  # type: ignore[misc]
+
+    texts: int
+    seed: int
+    measures: list[str]
+    rankings: list[str]
+    checkpoint: str
+    training: dict[str, list[int]]
+    skipped: int
+    seconds: float
+    examples: list[RecordedExample]
+
+
 SAMPLE = ("format", "texts", "seed", "checkpoint")  # options that determine the sample of texts and the rankings
 # Arrays of every record.
 REQUIRED = ("rows", "lengths", "correct", "probabilities", "weights", "integral_error", "scores")
@@ -130,10 +158,9 @@ class Record:
         try:
             arrays = read_arrays(path)
             options = json.loads(str(arrays.pop("options")))
-            require(options, {"format": int})
-            if options["format"] != FORMAT:
+            if validate(options, Version)["format"] != FORMAT:
                 return None
-            require(options, SPEC)
+            validate(options, Options)
             _require_arrays(options, arrays)
         except FileNotFoundError:
             return None

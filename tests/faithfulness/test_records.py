@@ -88,7 +88,7 @@ def test_a_record_of_another_version_is_measured_again(tmp_path: Path) -> None:
         ({"lengths": np.array([2.0, 3.0, np.inf])}, "lengths has values of type"),
         ({"lengths": np.array([5, -3, 2])}, "lengths has values out of range"),
         ({"probabilities": np.zeros((3, 0))}, "probabilities has shape"),
-        ({"options": np.array("[]")}, "expects a mapping"),
+        ({"options": np.array("[]")}, "input should be a valid dictionary"),
         ({"options": np.array(json.dumps(OPTIONS | {"rankings": ["attention", "attention"]}))}, "repeated"),
         ({"options": np.array(json.dumps(OPTIONS | {"seed": "x"}))}, "seed"),
     ],
