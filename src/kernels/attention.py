@@ -31,7 +31,7 @@ def fused_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Tens
         drop_rate: probability in [0, 1) of dropping a weight; the other weights are scaled by 1 / (1 - drop_rate).
     """
     visible = visible | ~visible.any(-1, keepdim=True)
-    if drop_rate and queries.device.type == "cpu":
+    if drop_rate and queries.device.type == "cpu" and not torch.compiler.is_compiling():
         output: Tensor = _DroppedAttention.apply(queries, keys, values, visible, drop_rate)
         return output
     return F.scaled_dot_product_attention(queries, keys, values, visible, drop_rate, scale=1.0)

@@ -53,7 +53,7 @@ def dropout(values: Tensor, rate: float) -> Tensor:
     """
     if not rate:
         return values
-    if values.device.type != "cpu":
+    if values.device.type != "cpu" or torch.compiler.is_compiling():  # a compiler cannot follow numpy's generator
         return nn.functional.dropout(values, rate)
     mask = DropoutMask(rate)
     return values * mask.draw(*values.shape) * mask.scale

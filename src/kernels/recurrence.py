@@ -14,14 +14,20 @@ from torch.autograd.function import once_differentiable
 from src.kernels.linear import multiply, multiply_transposed
 
 
-def recurrent_states(rnn: nn.Module, inputs: Tensor) -> Tensor:
-    """Return all states of a unidirectional `batch_first` layer with zero initial state: N×L×D → N×L×H."""
+def recurrent_states(rnn: nn.RNNBase, inputs: Tensor) -> Tensor:
+    """Return all states of a `batch_first` layer with zero initial state: N×L×D → N×L×H."""
     kernel = _KERNELS.get(type(rnn))
-    is_trained = rnn.training and torch.is_grad_enabled()
-    if kernel is None or not is_trained or inputs.device.type != "cpu" or not inputs.numel():
+    is_used = rnn.training and torch.is_grad_enabled() and inputs.device.type == "cpu" and inputs.numel()
+    if kernel is None or not is_used or not _is_simple(rnn) or torch.compiler.is_compiling():
         return rnn(inputs)[0]
     states: Tensor = kernel.apply(inputs.transpose(0, 1), *rnn.parameters())
     return states.transpose(0, 1)
+
+
+def _is_simple(rnn: nn.RNNBase) -> bool:
+    """Return whether a layer is what the kernels compute: one direction, one layer, with biases and tanh."""
+    is_single = rnn.num_layers == 1 and not rnn.bidirectional and rnn.bias and rnn.batch_first
+    return is_single and getattr(rnn, "nonlinearity", "tanh") == "tanh"
 
 
 class _Rnn(torch.autograd.Function):
@@ -143,3 +149,29 @@ def _weight_gradient(gradient: Tensor, inputs: Tensor) -> Tensor:
 
 
 _KERNELS: dict[type[nn.Module], type[torch.autograd.Function]] = {nn.RNN: _Rnn, nn.GRU: _Gru}
+
+
+def exchange_rows(states: Tensor, order: Tensor) -> Tensor:
+    """Permute the N·T rows of `states`: N×T×D → N×T×D.
+
+    On a CPU, torch computes the gradient of indexing with a scattered addition, which takes several times as long as a
+    permutation.
+
+    Args:
+        order: N·T row indices; they must form a permutation that is its own inverse.
+    """
+    if torch.compiler.is_compiling():
+        return states.flatten(0, 1)[order].view_as(states)
+    exchanged: Tensor = _RowExchange.apply(states, order)
+    return exchanged
+
+
+class _RowExchange(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, order: Tensor) -> Tensor:
+        ctx.order = order
+        return states.flatten(0, 1).index_select(0, order).view_as(states)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return exchange_rows(gradient, ctx.order), None

@@ -8,7 +8,7 @@ therefore contain finite values.
 import torch
 from torch import Tensor
 
-from src.kernels.row_exchange import exchange_rows
+from src.kernels.recurrence import exchange_rows
 
 
 def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:

@@ -59,3 +59,18 @@ def test_evaluation_and_empty_batches_use_torchs_layer(rnn: nn.RNNBase) -> None:
     inputs = torch.randn(3, 11, 5)
     for states in (recurrent_states(rnn.eval(), inputs), recurrent_states(rnn, inputs[:0])):
         assert torch.equal(states, rnn(inputs[: len(states)])[0])
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        nn.RNN(5, 7, nonlinearity="relu", batch_first=True),
+        nn.RNN(5, 7, num_layers=2, batch_first=True),
+        nn.GRU(5, 7, bidirectional=True, batch_first=True),
+        nn.GRU(5, 7, bias=False, batch_first=True),
+    ],
+    ids=["relu", "two layers", "two directions", "no biases"],
+)
+def test_layers_that_the_kernels_do_not_compute_use_torchs_layer(layer: nn.RNNBase) -> None:
+    inputs = torch.randn(3, 11, 5)
+    assert torch.equal(recurrent_states(layer, inputs), layer(inputs)[0])

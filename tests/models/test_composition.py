@@ -128,3 +128,13 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
     assert torch.allclose(rows, expected, rtol=0, atol=1e-10)
     token_weights = mean_weights(weights)  # N×L
     assert torch.allclose(token_weights.sum(1), torch.ones(len(LENGTHS), dtype=torch.float64), rtol=0, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # raised in torch's compiler
+@pytest.mark.parametrize(("encoder", "attention"), [("transformer", "bahdanau"), ("bigru", "multi_head")])
+def test_a_compiled_model_trains_with_dropout(encoder: str, attention: str) -> None:
+    model = compose(encoder=encoder, attention=attention, dropout=0.3).train()
+    compiled: Any = torch.compile(model, backend="eager")
+    compiled(*texts()).sum().backward()
+    gradients = [parameter.grad for parameter in model.parameters()]
+    assert all(gradient is not None and gradient.isfinite().all() for gradient in gradients)

@@ -60,12 +60,3 @@ def test_training_resumes_from_a_state() -> None:
     second.grad = torch.tensor([4.0])
     after.step()
     assert second.item() == pytest.approx(1.5 - 0.5 * 4 / 5)  # √(3² + 4²)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [({"lr": -1.0}, "lr=-1.0"), ({"eps": 0.0}, "eps=0.0"), ({"weight_decay": -1.0}, "weight_decay=-1.0")],
-)
-def test_an_option_outside_its_range_is_refused(options: dict[str, float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Adagrad([nn.Parameter(torch.zeros(1))], **options)

@@ -5,12 +5,14 @@ import torch
 from torch import nn
 
 from src.errors import UserError
+from src.models.attention.none import NoAttention
 from src.models.attention.self_attention import SimpleSelfAttention
 from src.models.classifier import Classifier
+from src.models.component import Encoded
 from src.models.embedding.glove import GloveEmbedding
 from src.models.encoder.identity import Identity
 from src.models.pooling import Mean
-from src.models.position import Index
+from src.models.position import Index, NoPosition
 
 VOCABULARY = ("<pad>", "<unk>", "red", "xylographic", "price")
 
@@ -41,6 +43,25 @@ def test_a_dropped_word_changes_neither_logits_nor_weights() -> None:
     assert torch.allclose(weights[:, :, ::2, ::2], expected, atol=1e-6)
     assert weights[:, :, 1].abs().sum() == 0
     assert weights[:, :, :, 1].abs().sum() == 0
+
+
+class TwoRows(NoAttention):
+    """Attention with two rows of weights for each text, which do not belong to tokens."""
+
+    per_token = False
+
+    def weights(self, encoded: Encoded) -> torch.Tensor:
+        first, last = encoded.mask.cumsum(1) == 1, encoded.mask.cumsum(1) == encoded.mask.sum(1, keepdim=True)
+        return torch.stack([first & encoded.mask, last & encoded.mask], 1)[:, None].float()  # N×1×2×L
+
+
+def test_rows_that_belong_to_no_token_keep_their_order() -> None:
+    """A text of two tokens has as many rows as tokens; the first token is dropped, so the second is first and last."""
+    model = Classifier(load_embedding("drop"), NoPosition(50), Identity(50), TwoRows(50), Mean(50), nn.Linear(50, 3))
+    weights = model.weights(torch.tensor([[3, 4]]), torch.ones(1, 2, dtype=torch.bool))
+    assert weights.tolist() == [[[[0, 1], [0, 1]]]]
+    maps = model.weights(torch.tensor([[2, 4, 3]]), torch.ones(1, 3, dtype=torch.bool))
+    assert maps.tolist() == [[[[1, 0, 0], [0, 1, 0]]]]
 
 
 def test_the_message_about_a_wrong_size_states_the_correct_size() -> None:

@@ -111,16 +111,3 @@ def test_binary_gradients_come_from_first_occurrences_only() -> None:
     gradient = embedding.table.weight.grad.to_dense()
     assert torch.equal(gradient[[2, 3, 4]], torch.ones(3, 7, dtype=torch.float64))  # words 3 and 4 occur twice
     assert gradient.sum() == 7 * 12  # of 15 n-grams, words 3 and 4 and the bigram 3 4 are repeated
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"max_order": 0}, r"max_order=0 must lie in \[1, 64\]"),
-        ({"buckets": 0}, "buckets=0 must be at least 1"),
-        ({"init_std": -1.0}, "init_std=-1.0 must not be negative"),
-    ],
-)
-def test_an_option_outside_its_range_is_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        NgramEmbedding(VOCABULARY, **options)

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from src.models.attention.elementwise import ElementwiseMixing
 from src.models.encoder.elementwise import Elementwise
 from src.models.encoder.transformer import AttentionSublayer, Block
-from tests.models.reference import close, padded, ragged
+from tests.models.reference import close, ragged
 
 D, E = 7, 11
 
@@ -41,26 +41,6 @@ def test_states_and_summary_follow_the_document() -> None:
         scores = (x @ encoder.vector.scores.weight.T).masked_fill(~real, -torch.inf)
         vector = (scores.softmax(1) * (x @ encoder.vector.values.weight.T)).sum(1)
         assert close(output.summary, normalize(encoder.vector.norm, vector))
-
-
-def test_padding_changes_no_output_and_has_zero_states() -> None:
-    texts, encoder = ragged(5), Elementwise(5, dim=D).double().eval()
-    padded_texts = padded(texts, 4)
-    output, padded_output = encoder(texts.states, texts.mask), encoder(padded_texts.states, padded_texts.mask)
-    assert close(padded_output.states[:, :7], output.states)
-    assert close(padded_output.summary, output.summary)
-    assert not padded_output.states[~padded_texts.mask].any()
-    assert encoder.output_dim == D
-
-
-def test_the_summary_gives_every_parameter_a_gradient() -> None:
-    texts, encoder = ragged(5, (7, 0, 4)), Elementwise(5, dim=D).double()
-    output = encoder(texts.states, texts.mask)
-    assert not output.states[1].any() and not output.summary[1].any()
-    output.summary.pow(3).sum().backward()
-    for name, parameter in encoder.named_parameters():
-        assert parameter.grad is not None and torch.isfinite(parameter.grad).all(), name
-        assert parameter.grad.abs().max() > 1e-9, name
 
 
 @pytest.mark.parametrize("gate", ["tanh", "sigmoid", "linear"])

@@ -7,7 +7,7 @@ from src.models.attention.windowed import WindowedAttention
 from src.models.encoder.hybrid import Hybrid
 from src.models.encoder.transformer import Block, Transformer
 from src.models.masking import masked_mean
-from tests.models.reference import close, padded, ragged
+from tests.models.reference import close, ragged
 
 H, W, L = 2, 5, 7  # heads, features of a head, tokens
 D = H * W
@@ -61,23 +61,3 @@ def test_a_state_depends_on_its_windows_or_on_all_tokens_through_the_global_vect
     assert used_tokens(Hybrid(D, layers=1, **local).double()) == {0, 1, 2}  # type: ignore[arg-type]
     assert used_tokens(Hybrid(D, layers=2, **local).double()) == {0, 1, 2, 3, 4}  # type: ignore[arg-type]
     assert used_tokens(Hybrid(D, heads=H, window=2, layers=1).double()) == set(range(L))
-
-
-def test_padding_changes_no_output_and_has_zero_states() -> None:
-    texts, encoder = ragged(3), Hybrid(3, dim=D, heads=H, window=2).double().eval()
-    padded_texts = padded(texts, 4)
-    output, padded_output = encoder(texts.states, texts.mask), encoder(padded_texts.states, padded_texts.mask)
-    assert close(padded_output.states[:, :L], output.states)
-    assert close(padded_output.summary, output.summary)
-    assert not padded_output.states[~padded_texts.mask].any()
-    assert encoder.output_dim == D
-
-
-def test_every_parameter_has_a_gradient_and_an_empty_text_gives_zeros() -> None:
-    texts, encoder = ragged(3, (7, 0, 4)), Hybrid(3, dim=D, heads=H, window=2).double()
-    output = encoder(texts.states, texts.mask)
-    assert not output.states[1].any() and not output.summary[1].any()
-    output.states.pow(3).sum().backward()
-    for name, parameter in encoder.named_parameters():
-        assert parameter.grad is not None and torch.isfinite(parameter.grad).all(), name
-        assert parameter.grad.abs().max() > 1e-9, name

@@ -67,14 +67,3 @@ def test_dropout_applies_to_a_single_layer() -> None:
     encoded = encoder(torch.randn(N, L, D), torch.ones(N, L, dtype=torch.bool))
     dropped_fraction = (encoded.states == 0).float().mean().item()
     assert 0.35 < dropped_fraction < 0.65
-
-
-def test_options_out_of_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="cell='elman' must be one of rnn, lstm, gru"):
-        Recurrent(D, cell="elman")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="hidden_dim=0 must be at least 1"):
-        Recurrent(D, hidden_dim=0)
-    with pytest.raises(ValueError, match=r"layers=0 must lie in \[1, 1000\]"):
-        Recurrent(D, layers=0)
-    with pytest.raises(ValueError, match=r"dropout=-0\.1 must lie in \[0, 1\)"):
-        Recurrent(D, dropout=-0.1)

@@ -95,8 +95,6 @@ def test_rotary_positions_without_suitable_attention_are_refused() -> None:
         Rotary(D).attach(MultiHeadAttention(9, heads=3))
     with pytest.raises(ValueError, match="concat attention adds queries to keys"):
         Rotary(D).attach(KerasConcatAttention(D))
-    with pytest.raises(ValueError, match=r"base=1\.0 must be above 1"):
-        Rotary(D, base=1.0)
 
 
 def test_the_states_are_unchanged() -> None:
