@@ -36,12 +36,13 @@ from src.formatting import format_names, format_value
 from src.misspellings import did_you_mean, nearest, no_such, no_such_choice
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
-HYDRA_VERSION = "1.3"  # of the behaviour that Hydra promises
+VERSION_BASE: dict[str, Any] = {"version_base": "1.3"} if hydra.__version__ < "1.4" else {}  # deprecated in 1.4
 YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every PyYAML has the faster C loader
 PLUGINS = ("hydra/launcher", "hydra/sweeper")
 
-OmegaConf.register_new_resolver("job_folder", job_folder, replace=True)
-OmegaConf.register_new_resolver("job", job_name, replace=True)
+_register: Any = OmegaConf.register_new_resolver if VERSION_BASE else OmegaConf.register_resolver  # renamed in 1.4
+_register("job_folder", job_folder, replace=True)
+_register("job", job_name, replace=True)
 
 
 class Override(NamedTuple):
@@ -135,7 +136,7 @@ class ConfigFiles:
         state = GlobalHydra.instance()
         outer, state.hydra = state.hydra, None
         try:
-            with hydra.initialize_config_dir(str(self.folder), self.command, version_base=HYDRA_VERSION):
+            with hydra.initialize_config_dir(str(self.folder), self.command, **VERSION_BASE):
                 yield GlobalHydra.instance()
         finally:
             GlobalHydra.instance().hydra = outer

@@ -19,7 +19,7 @@ from hydra.errors import HydraException, InstantiationException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from src.config.compose import CONF, HYDRA_VERSION, ConfigFiles, explain, read_options, without_hydra
+from src.config.compose import CONF, VERSION_BASE, ConfigFiles, explain, read_options, without_hydra
 from src.config.help import help_page
 from src.config.keys import key_of
 from src.config.mistakes import Mistake, format_mistakes
@@ -198,7 +198,7 @@ def _call_hydra_main(folder: Path, name: str, task: Task, flags: Namespace) -> N
     arguments = sys.argv
     sys.argv = [argument for argument in arguments if argument not in flags.overrides] + flags.overrides
     try:
-        hydra.main(version_base=HYDRA_VERSION, config_path=str(folder), config_name=name)(task)()
+        hydra.main(config_path=str(folder), config_name=name, **VERSION_BASE)(task)()
     finally:
         sys.argv = arguments
 

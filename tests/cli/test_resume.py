@@ -13,7 +13,7 @@ import torch
 from omegaconf import OmegaConf
 
 from src.cli.resume import restore_run_overrides
-from src.config.hydra_adapter import parse_flags
+from src.config.entry import parse_flags
 from src.errors import UserError
 from tests.forks import complete
 from tests.helpers import command, run
