@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from src.models.component import Rate
+
 MAX_WEIGHT = 1e15  # sums and ratios of such weights are finite in float32
 
 
@@ -35,13 +37,13 @@ class Loss(nn.Module, ABC):
 
     Args:
         class_counts: number of training texts in each of the C classes.
-        label_smoothing: fraction in [0, 1) of the target probability that is divided equally among all classes
+        label_smoothing: fraction of the target probability that is divided equally among all classes
             (Szegedy et al. 2016, sect. 7).
         class_weights: one weight per class, each 0 or between 1e-15 and 1e15, but not all 0; `balanced` makes the
             weights inversely proportional to the class frequencies; None weights all classes equally.
 
     Raises:
-        ValueError: if an option is outside its range.
+        ValueError: if `class_weights` is neither balanced nor one weight for each class in this range.
     """
 
     class_weights: Tensor | None
@@ -51,7 +53,7 @@ class Loss(nn.Module, ABC):
         self,
         class_counts: Sequence[int],
         *,
-        label_smoothing: float = 0.0,
+        label_smoothing: Rate = 0.0,
         class_weights: Sequence[float] | Literal["balanced"] | None = None,
     ) -> None:
         super().__init__()
@@ -93,7 +95,7 @@ class BinaryCrossEntropy(Loss):
     `BCEWithLogitsLoss`.
 
     Raises:
-        ValueError: if there are not exactly two classes, or if an option is outside its range.
+        ValueError: if there are not exactly two classes, or if `class_weights` is invalid.
     """
 
     num_logits = 1

@@ -37,8 +37,9 @@ class Sublayer(nn.Module):
     def __init__(
         self,
         input_dim: int,
-        *,
         output_dim: int | None = None,
+        /,
+        *,
         residual: bool = True,
         norm: Norm = "pre",
         norm_eps: Annotated[float, Field(gt=0)] = 1e-5,
@@ -46,9 +47,9 @@ class Sublayer(nn.Module):
         output_dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
-        result_dim = input_dim if output_dim is None else output_dim
         if norm not in ("none", "pre", "post", "both"):
             raise ValueError(f"norm={norm!r} must be one of none, pre, post, both")
+        result_dim = input_dim if output_dim is None else output_dim
         if residual and result_dim != input_dim:
             raise ValueError(f"residual=True cannot add {input_dim} features to an output of {result_dim} features")
         self.residual = residual
@@ -83,7 +84,7 @@ class AttentionSublayer(Sublayer, TokenAttention):
     def __init__(self, input_dim: int, attention: TokenAttention, **options: Any) -> None:
         if not isinstance(attention, TokenAttention):
             raise ValueError(f"{type(attention).__name__} has no output state for each token, as self-attention has")
-        super().__init__(input_dim, output_dim=attention.output_dim, **options)
+        super().__init__(input_dim, attention.output_dim, **options)
         self.attention = attention
         self.output_dim = attention.output_dim
         self.per_token = attention.per_token
