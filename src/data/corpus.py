@@ -79,6 +79,6 @@ def _load_split(file: Path, class_names: Sequence[str]) -> Split:
     return Split(
         Texts(columns["text"]),
         labels.to_numpy().astype(np.int64),
-        None if groups is None else np.unique(groups.to_numpy().astype(str), return_inverse=True)[1],
+        None if groups is None else np.unique(groups.to_numpy(), return_inverse=True)[1],
         columns.get("rationale"),
     )

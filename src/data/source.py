@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import os
 import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -115,23 +116,24 @@ class Source(TextDataModule):
         return source
 
     def _find_files(self, path: str, val_path: str | None, test_path: str | None) -> dict[str, list[Path]]:
-        """Return the files of each split; raise a UserError if a file is missing or the same for two splits."""
+        """Return the files of each split; raise a UserError if a file is missing."""
         if path.startswith(BUNDLED):
             path = str(ASSETS / path.removeprefix(BUNDLED))
-        full = existing_path(path, "data.path")
-        if full.is_dir():
-            files = {split: _files_in(full, beginning) for split, beginning in self.splits.items()}
-            if missing := [self.splits[split] for split in files if not files[split]]:
-                raise UserError(
-                    f"data.path={path}: has no file {missing[0]}* ({', '.join(FORMATS)}), at most one folder deep; its "
-                    f"files are {format_list(sorted(file.name for file in full.iterdir()), plain=True) or 'none'}"
-                )
-            return files
-        paths = {"train": path, "val": val_path, "test": test_path}
-        options = {"train": "path", "val": "val_path", "test": "test_path"}
-        return {
-            split: [existing_file(file, f"data.{options[split]}")] for split, file in paths.items() if file is not None
+        given = {"val": val_path, "test": test_path}
+        files = {
+            split: [existing_file(file, f"data.{split}_path")] for split, file in given.items() if file is not None
         }
+        folder = existing_path(path, "data.path")
+        if not folder.is_dir():
+            return {"train": [existing_file(path, "data.path")], **files}
+        for split in self.splits.keys() - files.keys():
+            files[split] = _files_in(folder, self.splits[split])
+            if not files[split]:
+                raise UserError(
+                    f"data.path={path}: has no file {self.splits[split]}* ({', '.join(FORMATS)}), at most one folder "
+                    f"deep; its files are {format_list(sorted(os.listdir(folder)), plain=True) or 'none'}"
+                )
+        return dict(sorted(files.items()))
 
     def load(self) -> "Mapping[str, datasets.Dataset]":
         """Return the data sets of all splits by name, unless they are in files; a subclass may override this method.
