@@ -1,5 +1,6 @@
 """The lifecycle of a run: its folder, seed, signals, loggers and record."""
 
+import json
 import logging
 import os
 import time
@@ -122,7 +123,7 @@ class Run:
 
     def card(self, data: TextDataModule) -> Card:
         """Return the card of a model that this run trains on `data`."""
-        config = {**self.config, "choices": dict(self.result.choices)}
+        config = json.loads(json.dumps({**self.config, "choices": dict(self.result.choices)}))  # keys become strings
         return Card(config=config, codec=data.codec, class_counts=data.class_counts, fingerprint=data.data_fingerprint)
 
     def earlier_training(self) -> TrainingState | None:
