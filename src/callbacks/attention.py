@@ -5,11 +5,12 @@ import logging
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
+from pydantic import Field
 
 from src.callbacks.errors import Prediction, write_errors
 from src.data.datamodule import TextDataModule
@@ -33,23 +34,17 @@ class AttentionRecorder(pl.Callback):
             is used completely.
         texts: your own texts, which are shown after the examples.
         errors: maximum number of mistakes in `errors.csv`, and maximum number of uncertain predictions in it.
-
-    Raises:
-        ValueError: if a number is negative.
     """
 
     def __init__(
         self,
         folder: str,
-        examples: int = 6,
-        shared: int = 4,
-        sample: int = 1000,
+        examples: Annotated[int, Field(ge=0)] = 6,
+        shared: Annotated[int, Field(ge=0)] = 4,
+        sample: Annotated[int, Field(ge=0)] = 1000,
         texts: Sequence[str] = (),
-        errors: int = 10,
+        errors: Annotated[int, Field(ge=0)] = 10,
     ) -> None:
-        for name, number in (("examples", examples), ("shared", shared), ("sample", sample), ("errors", errors)):
-            if number < 0:
-                raise ValueError(f"{name}={number} must not be negative")
         self.folder = Path(folder)
         self.num_examples = examples
         self.num_shared = shared

@@ -1,9 +1,10 @@
 """A callback that stops a run whose loss is NaN or infinite, and reports the first batch with such a loss."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytorch_lightning as pl
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from src.errors import UserError
@@ -16,15 +17,10 @@ class FiniteLoss(pl.Callback):
     each batch.
 
     Args:
-        every_n_steps: number of batches between two checks, at least 1; the error message names the exact batch.
-
-    Raises:
-        ValueError: if `every_n_steps` is below 1.
+        every_n_steps: number of batches between two checks; the error message names the exact batch.
     """
 
-    def __init__(self, every_n_steps: int = 25) -> None:
-        if every_n_steps < 1:
-            raise ValueError(f"every_n_steps={every_n_steps} must be at least 1")
+    def __init__(self, every_n_steps: Annotated[int, Field(ge=1)] = 25) -> None:
         self.every_n_steps = every_n_steps
         self._losses: list[Tensor] = []
 

@@ -3,10 +3,11 @@
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytorch_lightning as pl
 import torch
+from pydantic import Field
 from pytorch_lightning.loggers import CSVLogger
 from torch import Tensor
 from torch.optim import Optimizer
@@ -22,15 +23,13 @@ class GradientNorms(pl.Callback):
 
     Args:
         path: output file; its folder is created.
-        every_n_steps: number of optimizer steps between two measurements, at least 1.
+        every_n_steps: number of optimizer steps between two measurements.
 
     Raises:
-        ValueError: if `every_n_steps` is below 1, or `path` cannot be written.
+        ValueError: if `path` cannot be written.
     """
 
-    def __init__(self, path: str, every_n_steps: int = 10) -> None:
-        if every_n_steps < 1:
-            raise ValueError(f"every_n_steps={every_n_steps} must be at least 1")
+    def __init__(self, path: str, every_n_steps: Annotated[int, Field(ge=1)] = 10) -> None:
         self.path = Path(path)
         if self.path.is_dir():
             raise ValueError(f"path={path} is a folder: write the path of a file")

@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
+from pydantic import Field
 
 from src.data.datamodule import TextDataModule
 from src.data.lexicon import read_lexicon
@@ -31,13 +32,10 @@ class LexiconShare(pl.Callback):
         min_strength: minimum absolute strength of a word.
 
     Raises:
-        ValueError: if `min_strength` is negative.
         UserError: if the file cannot be read, or a strength is not a number.
     """
 
-    def __init__(self, folder: str, path: str, min_strength: float = 0.0) -> None:
-        if min_strength < 0:
-            raise ValueError(f"min_strength={min_strength} must not be negative")
+    def __init__(self, folder: str, path: str, min_strength: Annotated[float, Field(ge=0)] = 0.0) -> None:
         self.folder = Path(folder)
         strengths = read_lexicon(path)
         self.lexicon = {word: strength for word, strength in strengths.items() if abs(strength) >= min_strength}

@@ -38,11 +38,6 @@ def test_a_text_without_words_has_no_weight() -> None:
     assert by_position(np.empty(0)).tolist() == [0.0] * BINS
 
 
-def test_a_negative_sample_is_refused() -> None:
-    with pytest.raises(ValueError, match="sample=-1 must not be negative"):
-        AttentionRecorder("folder", sample=-1)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("attention") / "run"

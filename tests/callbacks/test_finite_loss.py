@@ -38,8 +38,3 @@ def test_the_first_nonfinite_batch_is_reported(every_n_steps: int, index: int, v
 @pytest.mark.parametrize("every_n_steps", [1, 3, 25])
 def test_finite_losses_do_not_stop_training(every_n_steps: int) -> None:
     assert pass_losses([0.5, 1e30, -3.0, 0.0, 1e-30, 2.0, 1.0], every_n_steps) == BATCHES
-
-
-def test_an_interval_of_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="every_n_steps=0 must be at least 1"):
-        FiniteLoss(0)
