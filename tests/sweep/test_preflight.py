@@ -94,7 +94,7 @@ def test_missing_data_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_wrong_output_shape_is_reported() -> None:
-    target = "model.attention._target_=tests.models.wrong_shapes.ScorePerFeature"
+    target = "model.attention._target_=tests.models.test_shapes.ScorePerFeature"
     message = error_message("seed=1,2", "model/attention=none", target, "extras.trusted_modules=[tests]")
     assert message.startswith("1 mistake in 2 of 2 jobs")
     assert "ScorePerFeature.score returned a tensor of shape 3×7×256; the shape must be N×T = 3×7" in message
