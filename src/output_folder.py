@@ -58,7 +58,7 @@ def write_report(folder: Path, texts: Mapping[str, str], tables: "RenderableType
     """
     from src.console import OutputConsole
     from src.files import write_text
-    from src.reports.tables import files_table
+    from src.report.terminal import files_table
 
     paths = [folder / name for name in texts]
     try:

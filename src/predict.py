@@ -38,10 +38,10 @@ def main(cfg: DictConfig) -> None:
 
 
 def _print_predictions(cfg: DictConfig, source: "TextSource", ensemble: "Ensemble") -> None:
-    """Classify all texts at once, print the predictions and, if `pictures` is set, draw them."""
+    """Classify all texts at once, print the predictions and, if `pictures` is set, write a page."""
     from pathlib import Path
 
-    from src.reports.predictions import draw_predictions, print_predictions
+    from src.report.predictions import print_predictions, write_predictions_page
 
     chunks = list(source.chunks())
     texts = [text for _, chunk in chunks for text in chunk]
@@ -51,7 +51,7 @@ def _print_predictions(cfg: DictConfig, source: "TextSource", ensemble: "Ensembl
     by_row = dict(zip(selection, explanations, strict=True))
     print_predictions(texts, by_row, ensemble.class_names, cfg.json, cfg.top)
     if cfg.pictures is not None:
-        draw_predictions(by_row, Path(cfg.pictures))
+        write_predictions_page(by_row, ensemble.class_names, Path(cfg.pictures))
     blank = [places[i] for i in range(len(texts)) if i not in by_row]
     unknown = [places[i] for i, explanation in by_row.items() if explanation.is_unknown]
     _warn(source.name, chunks[0][0].unit, blank, unknown)

@@ -36,8 +36,9 @@ from src.formatting import format_now
 from src.lit import LitClassifier
 from src.loggers.tracker import Tracker
 from src.process import announce
-from src.reports.data_table import data_table
-from src.reports.draw import draw_all
+from src.report.data_section import data_section
+from src.report.run import write_report
+from src.report.terminal import render_terminal
 from src.run_folder import require_new, run_folder_of, trim_logs
 from src.run_log import write_end, write_start
 from src.run_result import Best, Parameters, RunResult, Seconds
@@ -181,8 +182,8 @@ class Run:
             tracker.describe(self.result)
         if _is_main_process():
             write_start(self.result)
-        if self.cfg.get("train") and trainer.is_global_zero:
-            OutputConsole().print(data_table(self.result.data))
+        if self.cfg.get("train") and trainer.is_global_zero and (section := data_section(self.result.data)):
+            OutputConsole().print(render_terminal([section]))
 
     def load_best(self, trainer: pl.Trainer, module: LitClassifier) -> None:
         """Load the best weights of the training into the module, and record them; without such, keep the last ones."""
@@ -214,7 +215,7 @@ class Run:
         metrics, classes = evaluate_splits(self.folder, counts.index(max(counts)), module.metrics)
         self._record(metrics=metrics, classes=classes)
         self._write_record()  # before the figures, in case they fail
-        figures = draw_all(self.folder)
+        figures = write_report(self.folder)
         for tracker in self.trackers:
             tracker.show(self.result, self.folder, figures, trainer.global_step)
         print_summary(self.result, self.folder)

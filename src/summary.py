@@ -10,7 +10,8 @@ from src.config.metrics import default_metrics
 from src.console import OutputConsole
 from src.files import read_arrays
 from src.records.files import read_predictions
-from src.reports.tables import class_table, files_table, metric_table
+from src.report.scores import classes_section, scores_section
+from src.report.terminal import files_table, render_terminal
 from src.run_result import ClassScore, RunResult, Score
 from src.terms.added_metrics import AddedMetric
 from src.terms.evaluation import class_scores, evaluate
@@ -67,10 +68,11 @@ def warn_of_single_class(folder: Path) -> None:
 def print_summary(result: RunResult, folder: Path) -> None:
     """Print the metrics, the class scores of the test split or else of the validation split, and the written files."""
     console = OutputConsole()
-    console.print(metric_table(result.metrics, _describe_best(result)))
+    sections = [scores_section(result.metrics, _describe_best(result) or "Scores")]
     split = "test" if "test" in result.classes else "val"
     if split in result.classes:
-        console.print(class_table(result.classes[split], split))
+        sections.append(classes_section(result.classes[split], split))
+    console.print(render_terminal(sections))
     written = [path for path in folder.rglob("*") if path.is_file() and not {"wandb", ".hydra"} & set(path.parts)]
     console.print(files_table(folder, written))
     for offline in sorted((folder / "wandb").glob("offline-run-*")):

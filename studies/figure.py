@@ -7,7 +7,7 @@ from statistics import mean
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from src.reports.figures.style import COLOURS, GREY, INK, name_axes, new_figure
+from src.report.figures.style import COLOURS, GREY, INK, name_axes, new_figure
 from src.terms.intervals import mean_over_seeds
 
 Accuracies = Mapping[tuple[str, str], Sequence[float]]  # encoder and attention → accuracy of each seed, in %

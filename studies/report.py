@@ -1,10 +1,11 @@
 """Write docs/results.md, and the page and the figure in docs/results, from the released records.
 
 `python -m studies.report --check` computes everything again and compares it with the report and the page. It does not
-compare the figure, which depends on the version of matplotlib.
+compare the figures, which depend on the version of matplotlib.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,15 +13,16 @@ from tempfile import TemporaryDirectory
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from src.compare.page import render
+from src.compare.files import render_page
 from src.process import exit_with_message
-from src.reports.figures.style import save_figure
+from src.report.figures.style import save_figure
 from studies.figure import draw_accuracies
 from studies.plan import RESULTS, ROOT, load_plan, release_file
 from studies.release import unpack_release
 from studies.results import ATTENTIONS, ENCODERS, StudyResults
 
 REPORT = ROOT / "docs" / "results.md"
+CHART = re.compile(r"<svg.*?</svg>", re.DOTALL)
 PAGE, FIGURE = "comparison.html", "accuracy.png"
 
 
@@ -52,7 +54,7 @@ def write_report(check: bool = False, results: Path = RESULTS, report: Path = RE
         study = StudyResults(plan, Path(folder))
         contents = {report: render_report(study)}
         if study.has_main_table:
-            contents[results / PAGE] = render(study.comparison)
+            contents[results / PAGE] = render_page(study.comparison)
             if not check:
                 save_figure(draw_accuracies(study.accuracy_by_variant(), ENCODERS, ATTENTIONS), results / FIGURE)
     changed = [path for path, text in contents.items() if not _has_content(path, text)]
@@ -74,7 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _has_content(path: Path, text: str) -> bool:
-    return path.exists() and path.read_text(encoding="utf-8") == text
+    """Return whether a file has this content, apart from its charts, which depend on the version of matplotlib."""
+    return path.exists() and CHART.sub("", path.read_text(encoding="utf-8")) == CHART.sub("", text)
 
 
 if __name__ == "__main__":

@@ -95,9 +95,10 @@ def test_a_table_is_printed_on_request(predict: Any) -> None:
     assert sum(word in ranked for word in ("an ", "excellent", "product")) == 2
 
 
-def test_pictures_are_drawn_on_request(predict: Any, tmp_path: Path) -> None:
+def test_a_page_is_written_on_request(predict: Any, tmp_path: Path) -> None:
     predict("text=an excellent product", "pictures=drawn")
-    assert {path.name for path in (tmp_path / "drawn").iterdir()} == {"strip_0.png", "heatmap_0.png", "heads_0.png"}
+    page = (tmp_path / "drawn" / "page.html").read_text("utf-8")
+    assert "excellent</span>" in page and 'data-name="attention, head 1"' in page
 
 
 COLUMNS = ["predicted", *(f"probability_{name}" for name in NAMES), "only_unknown"]

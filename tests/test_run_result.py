@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from src import run_result
-from src.compare.page import render
+from src.compare.files import render_page
 from src.errors import UserError
 from src.records.runs import find_runs
-from src.reports.page.run import run_page
+from src.report.run import run_sections
 from src.run_result import FORMAT, RESULT_FILE, Best, RunResult
 from src.sweep.estimate import estimate_seconds
 from src.sweep.jobs import Job
 from src.sweep.outcome import Outcome, read_outcome
 from src.sweep.table import outcome_table
 from src.terms.comparison import compare
-from tests.comparison.runs import make_probabilities, write_run
+from tests.compare.runs import make_probabilities, write_run
 from tests.damage import damaged, few_examples, trees
 from tests.helpers import ROOT, small_config
 
@@ -154,11 +154,11 @@ def test_any_record_is_read_or_reported(record: Any, sweep: Path) -> None:
     assert sweep / "1" in [finished.folder for finished in discovered.runs]
     assert {finished.folder for finished in (*discovered.runs, *discovered.excluded)} == {sweep / "1", run}
     try:
-        render(compare([sweep]))
+        render_page(compare([sweep]))
     except UserError as error:
         assert "\nTraceback" not in str(error)
     try:
-        run_page(run)
+        run_sections(run)
     except UserError as error:
         assert str(run) in str(error)
 

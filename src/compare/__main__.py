@@ -18,12 +18,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         args = arguments().parse_args(argv)
         out = report_folder(args.folders, args.out, "compare")
 
-        from src.compare.tables import FILES, render_terminal
+        from src.compare.files import comparison_files
+        from src.compare.sections import sections
+        from src.report.terminal import render_terminal
         from src.terms.comparison import compare
 
         comparison = compare(args.folders, args.baseline, args.metric, args.study)
-        texts = {name: render(comparison) for name, render in FILES.items()}
-        write_report(out, texts, render_terminal(comparison))
+        parts = sections(comparison)
+        write_report(out, comparison_files(comparison, parts), render_terminal(parts))
 
 
 def arguments() -> argparse.ArgumentParser:

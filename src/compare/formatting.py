@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from src.reports.tables import UNKNOWN
+from src.report.formatting import UNKNOWN
 from src.terms.claims import Claim
 from src.terms.intervals import Difference, Interval
 from src.terms.study import ClaimDefinition, describe

@@ -1,14 +1,26 @@
-"""The tables of a comparison, independent of the output format."""
+"""The sections of a comparison."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
 
-from src.compare.formatting import format_p_value, format_with_margin, label
-from src.reports.page.formatting import format_score
-from src.reports.tables import UNKNOWN
+import numpy as np
+
+from src.compare.formatting import claim_lines, format_p_value, format_with_margin, heading, label
+from src.records.examples import Example, read_examples
+from src.records.files import read_history, read_or_warn
+from src.records.runs import FinishedRun
+from src.records.variants import Variant
+from src.report.figures.comparison import Bar, Mark, draw_costs, draw_intervals, draw_variant_curves
+from src.report.figures.style import COLOURS, GREY
+from src.report.formatting import UNKNOWN, format_score
+from src.report.run import STRIP_NOTE
+from src.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
+from src.report.words import clean_text, coloured_words
 from src.terms.comparison import Comparison
+from src.terms.evaluation import confusion_matrix
 from src.terms.measurements import FAITHFULNESS
-from src.terms.rows import METRICS
+from src.terms.rows import METRICS, Row
 from src.terms.significance import MIN_SEEDS
 
 SCORES = (
@@ -42,56 +54,133 @@ FAITHFULNESS_NOTE = (
     "From the records of `python -m src.faithfulness`, mean over seeds ± the half-width of the 95 % interval "
     "(Student's t). Normalized comprehensiveness: 0 is the lowest and 1 the highest value that a ranking can reach."
 )
-
-
-class Section(NamedTuple):
-    """A table with its title and note; the first column is text."""
-
-    title: str
-    head: Sequence[str]
-    rows: list[list[str]]
-    note: str
+CURVES = (
+    "Each seed has a line for training and a line for validation; all charts of a score have the same scale; the best "
+    "variant is first. The test scores are those of the checkpoint with the best validation score."
+)
+VERDICT_COLOURS = {"better": COLOURS[0], "worse": COLOURS[1]}
+MAX_CLASSES = 12  # maximum number of classes in the table of recalls
+MAX_WORDS = 45_000  # maximum number of words over all texts and variants, to limit the size of the page
+MAX_OPEN = 3  # maximum number of initially open strips of a text
+DEFAULT_FACTORS = ("encoder", "attention")  # rows and columns of the grid, if the variants differ in both
+MIN_FILLED = 0.5  # minimum share of the grid's cells that must contain a variant
 
 
 def sections(comparison: Comparison) -> list[Section]:
-    """Return the tables of scores, differences, cost and faithfulness that have rows; the best variant is first."""
-    tables = [_scores(comparison), _differences(comparison), _cost(comparison), _faithfulness(comparison)]
-    return [table for table in tables if table.rows]
+    """Return the sections that have content; the best variant is first."""
+    parts = [
+        _scores(comparison),
+        _differences(comparison),
+        _claims(comparison),
+        _grid(comparison),
+        _cost(comparison),
+        _faithfulness(comparison),
+        Section("Curves", list(_curves(comparison)), CURVES),
+        _shared_texts(comparison),
+        _recalls(comparison),
+        _excluded(comparison),
+    ]
+    return [part for part in parts if part.content]
+
+
+def factors(comparison: Comparison) -> dict[str, list[str]]:
+    """Map each component and option in which the variants differ to its values, in the order of the runs."""
+    variants = sorted(comparison.variants, key=lambda variant: variant.runs[0].started)
+    names = dict.fromkeys(name for variant in variants for name in variant.differs)
+    values = {name: list(dict.fromkeys(_value(variant, name) for variant in variants)) for name in names}
+    return {name: levels for name, levels in values.items() if len(levels) > 1}
+
+
+def _value(variant: Variant, factor: str) -> str:
+    return variant.differs.get(factor, UNKNOWN)
 
 
 def _scores(comparison: Comparison) -> Section:
-    names = list(dict.fromkeys((comparison.metric, *METRICS)))
-    rows = [
-        [
-            f"{row.variant.name} (baseline)" if row.verdict == "baseline" else row.variant.name,
-            str(row.seeds),
-            *(format_with_margin(row.metrics.get(name)) for name in names),
-            format_score(row.ensemble),
-        ]
-        for row in comparison.rows
-    ]
-    note = SCORES.format(texts=comparison.texts, metric=label(comparison.metric))
-    if comparison.folds > 1:
-        note = f"{note} {FOLDS.format(folds=comparison.folds)}"
-    return Section("Scores", ["variant", "seeds", *map(label, names), "ensemble"], rows, note)
+    metric = comparison.metric
+    names = list(dict.fromkeys((metric, *METRICS)))
+    bars, rows = [], []
+    for row in comparison.rows:
+        is_baseline = row.verdict == "baseline"
+        name = f"{row.variant.name} (baseline)" if is_baseline else row.variant.name
+        scores = [format_with_margin(row.metrics.get(name)) for name in names]
+        rows.append([name, str(row.seeds), *scores, format_score(row.ensemble)])
+        bars.append(Bar(name, row.metrics[metric], GREY if is_baseline else COLOURS[0]))
+    content: list[Content] = [Table(["variant", "seeds", *map(label, names), "ensemble"], rows)]
+    if len(bars) > 1:
+        figure = draw_intervals(bars, f"{heading(metric)}, mean over seeds with its interval", label(metric))
+        content.insert(0, Chart("ranking", figure, f"{heading(metric)} of each variant with its interval"))
+    note = SCORES.format(texts=comparison.texts, metric=label(metric))
+    return Section(
+        "Scores", content, f"{note} {FOLDS.format(folds=comparison.folds)}" if comparison.folds > 1 else note
+    )
 
 
 def _differences(comparison: Comparison) -> Section:
     title = f"Differences in {label(comparison.metric)} from {comparison.baseline.variant.name}"
+    others = [(row, row.difference) for row in comparison.rows if row.difference is not None]
+    if not others:
+        return Section(title, [])
     rows = [
         [
             row.variant.name,
-            format_with_margin(row.difference, 4, "+"),
+            format_with_margin(difference, 4, "+"),
             format_p_value(row.p_value),
             format_p_value(row.p_adjusted),
             UNKNOWN if row.mcnemar is None else f"{row.mcnemar[0]} of {row.mcnemar[1]}",
             row.verdict,
         ]
-        for row in comparison.rows
-        if row is not comparison.baseline
+        for row, difference in others
     ]
-    head = ["variant", "difference", "p", "p, Holm", "McNemar", "verdict"]
-    return Section(title, head, rows, DIFFERENCES.format(num_tests=comparison.num_tests, min_seeds=MIN_SEEDS))
+    bars = [Bar(row.variant.name, difference, VERDICT_COLOURS.get(row.verdict, GREY)) for row, difference in others]
+    figure = draw_intervals(bars, title, f"difference in {label(comparison.metric)}", zero=True)
+    chart = Chart("differences", figure, f"{title}, with intervals")
+    table = Table(["variant", "difference", "p", "p, Holm", "McNemar", "verdict"], rows)
+    note = DIFFERENCES.format(num_tests=comparison.num_tests, min_seeds=MIN_SEEDS)
+    return Section(title, [chart, table], note)
+
+
+def _claims(comparison: Comparison) -> Section:
+    if not comparison.claims:
+        return Section("Claims", [])
+    rows = [[c.definition.claim, c.verdict, claim_lines(c)[0], c.definition.source] for c in comparison.claims]
+    evidence = [Lines([f"{c.definition.claim}:", *claim_lines(c)]) for c in comparison.claims]
+    notes = list(dict.fromkeys(line for claim in comparison.claims for line in claim.notes))
+    content: list[Content] = [Table(["claim", "verdict", "numbers", "source"], rows)]
+    content += [Lines(notes)] if notes else []
+    return Section("Claims", [*content, Group("Evidence", evidence, is_open=False)], RULES)
+
+
+def _grid(comparison: Comparison) -> Section:
+    """Return tables with one factor in the rows and another in the columns, for each combination of other factors."""
+    varying, metric = factors(comparison), comparison.metric
+    if len(varying) < 2:
+        return Section("Grid", [])
+    first, second = DEFAULT_FACTORS if set(DEFAULT_FACTORS) <= set(varying) else tuple(varying)[:2]
+    others = [name for name in varying if name not in (first, second)]
+    by_others: dict[str, dict[tuple[str, str], Row]] = {}
+    for row in comparison.rows:
+        values = ", ".join(_value(row.variant, name) for name in others)
+        by_others.setdefault(values, {})[_value(row.variant, first), _value(row.variant, second)] = row
+    if len(comparison.rows) < MIN_FILLED * len(varying[first]) * len(varying[second]) * len(by_others):
+        return Section("Grid", [])
+    scores = [row.metrics[metric].value for row in comparison.rows]
+    worst, best = (max(scores), min(scores)) if metric in comparison.lower_is_better else (min(scores), max(scores))
+
+    def cell(row: Row | None) -> str | Heat:
+        if row is None:
+            return UNKNOWN
+        depth = (row.metrics[metric].value - worst) / (best - worst) if best != worst else 0.5
+        return Heat(format_with_margin(row.metrics[metric]), depth)
+
+    tables = [
+        Table(
+            [f"{first} \\ {second}", *varying[second]],
+            [[name, *(cell(rows.get((name, column))) for column in varying[second])] for name in varying[first]],
+            title,
+        )
+        for title, rows in by_others.items()
+    ]
+    return Section(f"{heading(metric)} by {first} and {second}", tables, "A deeper colour marks a better score.")
 
 
 def _cost(comparison: Comparison) -> Section:
@@ -104,7 +193,24 @@ def _cost(comparison: Comparison) -> Section:
         ]
         for row in comparison.rows
     ]
-    return Section("Cost", ["variant", "parameters", "seconds per epoch", "peak memory, MB"], rows, COST)
+    content: list[Content] = [Table(["variant", "parameters", "seconds per epoch", "peak memory, MB"], rows)]
+    if len(rows) > 1:
+        first, second = [*factors(comparison), "", ""][:2]
+        marks = [
+            Mark(
+                {
+                    "seconds per epoch": None if row.seconds_per_epoch is None else row.seconds_per_epoch.value,
+                    "parameters": row.parameters,
+                },
+                row.metrics[comparison.metric],
+                row.variant.differs.get(first, ""),
+                row.variant.differs.get(second, ""),
+            )
+            for row in comparison.rows
+        ]
+        figure = draw_costs(marks, ["seconds per epoch", "parameters"], label(comparison.metric))
+        content.append(Chart("cost", figure, f"{heading(comparison.metric)} against cost"))
+    return Section("Cost", content, COST)
 
 
 def _faithfulness(comparison: Comparison) -> Section:
@@ -113,4 +219,87 @@ def _faithfulness(comparison: Comparison) -> Section:
         for row in comparison.rows
         if row.faithfulness
     ]
-    return Section("Faithfulness", ["variant", *map(label, FAITHFULNESS)], rows, FAITHFULNESS_NOTE)
+    table = Table(["variant", *map(label, FAITHFULNESS)], rows)
+    return Section("Faithfulness", [table] if rows else [], FAITHFULNESS_NOTE)
+
+
+def _curves(comparison: Comparison) -> Iterator[Chart]:
+    variants = [
+        (variant.name, [history for run in variant.runs if (history := read_or_warn(read_history, run.folder))])
+        for variant in comparison.variants
+    ]
+    for score, name in (("acc", "accuracy"), ("loss", "loss")):
+        if figure := draw_variant_curves(variants, score, name):
+            yield Chart(f"curves_{score}", figure, f"{name.capitalize()} by epoch for each variant")
+
+
+def _shared_texts(comparison: Comparison) -> Section:
+    """Return the texts that the largest number of variants saved, with the variants' attention, best variant first."""
+    title, seed = "Attention on the same texts", comparison.variants[0].runs[0].seed
+    runs = {variant.name: _run_of(variant, seed) for variant in comparison.variants}
+    read = partial(read_examples, class_names=comparison.class_names)
+    examples = {
+        name: {example.name: example for example in read_or_warn(read, run.folder) or []} for name, run in runs.items()
+    }
+    groups: list[Group] = []
+    for name in _shared_names(list(examples.values())):
+        with_text = {variant: by_name[name] for variant, by_name in examples.items() if name in by_name}
+        first = next(iter(with_text.values()))
+        words = clean_text(" ".join(first.words[:12]), 60)
+        true = "" if first.label is None else f", {first.label}"
+        strips = []
+        for number, (variant, example) in enumerate(with_text.items()):
+            seed_note = "" if runs[variant].seed == seed else f", seed {runs[variant].seed}"
+            summary = f"{variant}{seed_note}: {_describe(example)}"
+            strips.append(Strip(summary, coloured_words(example.words, example.weights), number < MAX_OPEN))
+        groups.append(Group(f"{first.split} {first.index}{true}: {words}", strips, is_open=not groups))
+    return Section(title, groups, f"The attention of each variant, trained with seed {seed}. {STRIP_NOTE}")
+
+
+def _run_of(variant: Variant, seed: int) -> FinishedRun:
+    """Return the variant's run with this seed, or its first run if none has this seed."""
+    return next((run for run in variant.runs if run.seed == seed), variant.runs[0])
+
+
+def _shared_names(examples: Sequence[dict[str, Example]]) -> list[str]:
+    """Return the names of the texts to show: the first text, however long, and more up to MAX_WORDS words in all."""
+    variants = Counter(name for by_name in examples for name in by_name)
+    most = max(variants.values(), default=0)
+    if most < min(2, len(examples)):
+        return []
+    names: list[str] = []
+    words = 0
+    for name in (name for name, number in variants.items() if number == most):
+        words += sum(len(by_name[name].words) for by_name in examples if name in by_name)
+        if names and words > MAX_WORDS:
+            break
+        names.append(name)
+    return names
+
+
+def _describe(example: Example) -> str:
+    prediction = f"{example.predicted} {example.probabilities.get(example.predicted, 0):.2f}"
+    is_correct = example.label == example.predicted
+    return prediction if example.label is None else f"{prediction} {'(right)' if is_correct else '(wrong)'}"
+
+
+def _recalls(comparison: Comparison) -> Section:
+    """Return the share of each class's texts that a variant classifies correctly, over all its runs."""
+    rows = []
+    classes = comparison.class_names[:MAX_CLASSES]
+    for variant in comparison.variants:
+        predictions = [run.predictions() for run in variant.runs]
+        counts = np.sum([confusion_matrix(run.probabilities, run.labels) for run in predictions], axis=0)
+        recalls = np.diag(counts) / np.maximum(counts.sum(1), 1)
+        shown = zip(recalls[:MAX_CLASSES].tolist(), counts.sum(1)[:MAX_CLASSES].tolist(), strict=True)
+        rows.append([variant.name, *(Heat(f"{recall:.3f}", recall) if texts else UNKNOWN for recall, texts in shown)])
+    more = len(comparison.class_names) - len(classes)
+    note = "The share of the texts of each class that are classified correctly, over all seeds."
+    note += f" Classes that are not shown: {more:,}." if more else ""
+    return Section("Recall by class", [Table(["variant", *(clean_text(name) for name in classes)], rows)], note)
+
+
+def _excluded(comparison: Comparison) -> Section:
+    rows = [[str(run.folder), run.status, run.error.strip()] for run in comparison.excluded]
+    table = Table(["folder", "status", "reason"], rows)
+    return Section("Not compared", [table] if rows else [], "These folders are excluded from all sections above.")

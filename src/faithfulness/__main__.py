@@ -26,15 +26,16 @@ def main(argv: Sequence[str] | None = None) -> None:
         require_extra("captum", by="python -m src.faithfulness", extra="faithfulness")
 
         from src.faithfulness.measurement import measure
-        from src.faithfulness.report import FILES, render_terminal
+        from src.faithfulness.sections import faithfulness_files, sections
+        from src.report.terminal import render_terminal
 
         command = shlex.join(["python", "-m", "src.faithfulness", *(sys.argv[1:] if argv is None else argv)])
         training = (args.train_texts, args.epochs)
         report = measure(
             args.folders, args.texts, args.seed, args.measures, training, args.trusted_modules, args.data_path, command
         )
-        texts = {name: render(report) for name, render in FILES.items()}
-        write_report(out, texts, render_terminal(report))
+        parts = sections(report)
+        write_report(out, faithfulness_files(report, parts), render_terminal(parts))
 
 
 def arguments() -> argparse.ArgumentParser:

@@ -9,15 +9,13 @@ from src.errors import UserError
 from src.faithfulness.measurable import require_measurable
 from src.faithfulness.records import Record
 from src.faithfulness.run import measure_run, options_of
+from src.faithfulness.sections import Report
 from src.faithfulness.summary import summarize
-from src.faithfulness.tables import Report
 from src.faithfulness.trained import restore_probe
 from src.formatting import format_duration
 from src.kernels.malloc import limit_compiled_kernels
-from src.records.files import read_or_warn
 from src.records.runs import find_runs
 from src.records.variants import group_runs
-from src.reports.page.run import write_page
 from src.terms.measurements import require_same_data
 
 
@@ -69,7 +67,6 @@ def measure(
         for record in measure_run(run.folder, options[run.folder], previous, trusted_modules, data_path, title):
             records[run.folder] = record
             record.save(run.folder)
-        read_or_warn(write_page, run.folder)  # adds the rankings to the page of the run
         print(f"{title}: measured in {format_duration(time.monotonic() - start)}", file=sys.stderr)
     by_variant = {
         variant.name: [measured for run in variant.runs if (measured := records[run.folder]) is not None]

@@ -19,24 +19,23 @@ class Column(NamedTuple):
 
     name: str
     heading: str
-    short: str  # heading on the terminal
     faithful_values: str  # high or low: the values that faithful rankings have
 
 
 COLUMNS = (
-    Column("normalized_comprehensiveness", "normalized comprehensiveness", "norm. compr.", "high"),
-    Column("normalized_sufficiency", "normalized sufficiency", "norm. suff.", "low"),
-    Column("comprehensiveness_removal", "comprehensiveness", "compr.", "high"),
-    Column("sufficiency_removal", "sufficiency", "suff.", "low"),
-    Column("flip", "removed until the class changes", "class flip", "low"),
-    Column("polarity", "polarity violations", "polarity", "low"),
-    Column("comprehensiveness_unknown", "comprehensiveness, unknown token", "unknown compr.", "high"),
-    Column("sufficiency_unknown", "sufficiency, unknown token", "unknown suff.", "low"),
-    Column("soft_comprehensiveness", "soft comprehensiveness", "soft compr.", "high"),
-    Column("soft_sufficiency", "soft sufficiency", "soft suff.", "low"),
-    Column("auprc", "AUPRC of human rationales", "human AUPRC", "high"),
-    Column("token_f1", "token F1 of human rationales", "human F1", "high"),
-    Column("iou_f1", "IOU F1 of human rationales", "human IOU", "high"),
+    Column("normalized_comprehensiveness", "normalized comprehensiveness", "high"),
+    Column("normalized_sufficiency", "normalized sufficiency", "low"),
+    Column("comprehensiveness_removal", "comprehensiveness", "high"),
+    Column("sufficiency_removal", "sufficiency", "low"),
+    Column("flip", "removed until the class changes", "low"),
+    Column("polarity", "polarity violations", "low"),
+    Column("comprehensiveness_unknown", "comprehensiveness, unknown token", "high"),
+    Column("sufficiency_unknown", "sufficiency, unknown token", "low"),
+    Column("soft_comprehensiveness", "soft comprehensiveness", "high"),
+    Column("soft_sufficiency", "soft sufficiency", "low"),
+    Column("auprc", "AUPRC of human rationales", "high"),
+    Column("token_f1", "token F1 of human rationales", "high"),
+    Column("iou_f1", "IOU F1 of human rationales", "high"),
 )
 AGREEMENT = {
     "tau_gradient": "τ with gradient",

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import wandb_workspaces.reports.v2 as wr
 import wandb_workspaces.workspaces as ws
-import yaml
 from wandb_workspaces import expr
 from wandb_workspaces.reports.v2.interface import PanelTypes
 
@@ -27,7 +26,6 @@ COSTS = {  # titles of panels → metrics
     "peak memory in MB": "peak_memory_mb/process",
 }
 RESULTS = ("parameters/total", "seconds/epoch", "val/loss", "test/acc")  # the last axes of the parallel coordinates
-TEXT_PICTURES = {"Texts coloured by weight": "strip", "Token × token": "heatmap", "Token × token by head": "heads"}
 CONFUSION_FIELDS = ("Actual", "Predicted", "nPredictions")
 TRAINING = expr.Metric("JobType") == "train"
 
@@ -155,15 +153,9 @@ def _all_runs(varied: Sequence[str]) -> PanelTypes:
 
 
 def _attention() -> list[PanelTypes]:
-    """Return panels of the weights in the texts that all runs share, of attention statistics, and of the examples."""
-    options = yaml.safe_load((CONF / "callbacks" / "attention.yaml").read_text(encoding="utf-8"))
-    numbers = range(1, options["attention"]["shared"] + 1)
-    texts = [
-        wr.MediaBrowser(title=title, media_keys=[f"pictures/{kind}_{number}" for number in numbers], num_columns=1)
-        for title, kind in TEXT_PICTURES.items()
-    ]
+    """Return panels of attention statistics, and of the example texts."""
     statistics = [_picture(f"attention_{name}") for name in ("position", "entropy", "lexicon")]
-    return [*texts, *statistics, wr.WeavePanelSummaryTable(table_name="examples")]
+    return [*statistics, wr.WeavePanelSummaryTable(table_name="examples")]
 
 
 def _picture(name: str) -> PanelTypes:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -14,14 +14,12 @@ from src.errors import UserError
 from src.loggers.tracker import Tracker
 from src.records.examples import Example, read_examples
 from src.records.files import read_predictions
-from src.reports.page.attention import coloured_words
-from src.reports.page.document import macro
-from src.reports.words import clean_text, top_words
+from src.report.html import render_strip
+from src.report.words import clean_text, coloured_words, top_words
 from src.run_result import RunResult
 
 FOLDER = re.compile(r"(?:offline-)?run-(\d{8}_\d{6})-([\w-]{1,64})")  # time and id of a run
 EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
-TEXT_PICTURES = ("strip", "heatmap", "heads")  # kinds of pictures that show one text
 TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
 STYLE = """
 :root { color-scheme: light dark }
@@ -90,7 +88,7 @@ class Wandb(Tracker, WandbLogger):
 
     def show(self, result: RunResult, folder: Path, files: Sequence[Path], step: int) -> None:
         self.experiment.summary.update(scores(result))
-        pictures = name_pictures(file for file in files if file.suffix == ".png")
+        pictures = {file.stem: file for file in files if file.suffix == ".png"}
         media: dict[str, Any] = {f"pictures/{name}": wandb.Image(str(path)) for name, path in pictures.items()}
         pages = [file for file in files if file.suffix == ".html"]
         media |= {f"pages/{page.stem}": wandb.Html(str(page), inject=False) for page in pages}
@@ -147,22 +145,6 @@ def costs(result: RunResult) -> dict[str, float]:
     return {name: number for name, number in numbers.items() if number is not None}
 
 
-def name_pictures(pictures: Iterable[Path]) -> dict[str, Path]:
-    """Return PNG files by name; pictures of single texts are numbered from 1: strip_test_417.png → strip_1.
-
-    Runs show different texts, but a dashboard needs the same names in all runs.
-    """
-    numbers: dict[str, int] = {}
-    named: dict[str, Path] = {}
-    for picture in pictures:
-        name = picture.stem
-        kind, _, text = name.partition("_")
-        if kind in TEXT_PICTURES:
-            name = f"{kind}_{numbers.setdefault(text, len(numbers) + 1)}"
-        named[name] = picture
-    return named
-
-
 @contextmanager
 def _stage_files_in(folder: str | None) -> Iterator[None]:
     """Make W&B store the HTML of tables in the run's folder until the upload, instead of in the user's home folder.
@@ -180,7 +162,7 @@ def _stage_files_in(folder: str | None) -> Iterator[None]:
 
 def _row(example: Example) -> dict[str, Any]:
     """Convert an example to a table row; the text becomes HTML in which each word is coloured by its weight."""
-    strip = macro("strip")(coloured_words(example.words, example.weights))
+    strip = render_strip(coloured_words(example.words, example.weights))
     html = f'<!doctype html><meta charset="utf-8"><style>{STYLE}</style>{strip}'
     top = top_words(example.words, example.weights)
     return {

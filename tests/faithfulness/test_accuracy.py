@@ -7,7 +7,7 @@ import pytest
 from src.faithfulness.accuracy import accuracies
 from src.records.runs import find_runs
 from src.records.variants import group_runs
-from tests.comparison.runs import write_sweep
+from tests.compare.runs import write_sweep
 
 ACCURACY = {("lstm", "bahdanau"): 0.9, ("lstm", "uniform"): 0.7, ("lstm", "none"): 0.6}
 

@@ -1,31 +1,7 @@
-"""The names under which W&B receives pictures, scores and costs."""
+"""The names under which W&B receives scores and costs."""
 
-from pathlib import Path
-
-from src.loggers.wandb import costs, name_pictures, scores
+from src.loggers.wandb import costs, scores
 from src.run_result import RunResult, Score
-
-
-def test_pictures_of_texts_are_numbered() -> None:
-    names = [
-        "curves",
-        "strip_test_41",
-        "heatmap_test_41",
-        "strip_test_7",
-        "strip_text_0",
-        "heatmap_text_0",
-        "attention_entropy",
-    ]
-    pictures = name_pictures([Path(f"{name}.png") for name in names])
-    assert {name: path.stem for name, path in pictures.items()} == {
-        "curves": "curves",
-        "strip_1": "strip_test_41",
-        "heatmap_1": "heatmap_test_41",
-        "strip_2": "strip_test_7",
-        "strip_3": "strip_text_0",
-        "heatmap_3": "heatmap_text_0",
-        "attention_entropy": "attention_entropy",
-    }
 
 
 def test_undefined_numbers_are_omitted() -> None:

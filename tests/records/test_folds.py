@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.compare.tables import render_csv, render_markdown
+from src.compare.files import comparison_files, render_csv
 from src.errors import UserError
 from src.terms.comparison import compare
-from tests.comparison.runs import make_probabilities, write_run
+from tests.compare.runs import make_probabilities, write_run
 
 LABELS = (np.array([0, 1, 1]), np.array([0, 1]), np.array([1, 0]))  # of three folds
 
@@ -56,11 +56,11 @@ def test_a_verdict_requires_enough_seeds_for_any_number_of_folds(tmp_path: Path)
 def test_the_report_explains_folds(tmp_path: Path) -> None:
     write_folds(tmp_path, {1: FIVE_CORRECT})
     comparison = compare([tmp_path])
-    text = render_markdown(comparison)
+    text = comparison_files(comparison)["comparison.md"]
     assert "3 folds per seed" in text and "overlap of the training sets" in " ".join(text.split())
     assert render_csv(comparison).splitlines()[1].split(",")[1] == "1"  # each seed is listed once
     write_run(tmp_path / "plain" / "run", make_probabilities(LABELS[0], LABELS[0] > 0), LABELS[0])
-    assert "folds" not in render_markdown(compare([tmp_path / "plain"]))
+    assert "folds" not in comparison_files(compare([tmp_path / "plain"]))["comparison.md"]
 
 
 def test_a_seed_without_all_folds_is_listed_and_not_compared(tmp_path: Path) -> None:

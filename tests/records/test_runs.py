@@ -8,7 +8,7 @@ import pytest
 
 from src.errors import UserError
 from src.records.runs import find_runs
-from tests.comparison.runs import make_probabilities, write_run
+from tests.compare.runs import make_probabilities, write_run
 
 LABELS = np.array([0, 1, 1, 0, 1])
 PROBABILITIES = make_probabilities(LABELS, np.array([True, True, False, True, True]))

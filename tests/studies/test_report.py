@@ -8,8 +8,8 @@ from src.terms.comparison import compare
 from studies import report
 from studies.plan import release_file
 from studies.release import write_release
-from tests.comparison import sweeps
-from tests.comparison.sweeps import write_whole_sweep
+from tests.compare import sweeps
+from tests.compare.sweeps import write_whole_sweep
 
 
 @pytest.fixture(scope="module")

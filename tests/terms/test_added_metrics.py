@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 from src import build
 from src.terms.added_metrics import AddedMetric
 from src.terms.evaluation import evaluate
-from tests.reports.runs import predictions
+from tests.report.runs import predictions
 
 
 def build_metric(target: str, num_classes: int, **options: object) -> AddedMetric:

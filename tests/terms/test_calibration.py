@@ -4,7 +4,7 @@ import torch
 from torchmetrics.functional.classification import multiclass_calibration_error
 
 from src.terms.calibration import assign_bins, calibration_bins, calibration_error
-from tests.reports.runs import predictions
+from tests.report.runs import predictions
 
 
 def test_bins_include_their_lower_edge_and_the_last_includes_one() -> None:

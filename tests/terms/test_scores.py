@@ -7,7 +7,7 @@ from torchmetrics.functional import classification as tm
 
 from src.terms.evaluation import evaluate
 from src.terms.scores import SCORES, terms
-from tests.reports.runs import predictions
+from tests.report.runs import predictions
 
 
 @pytest.mark.parametrize("classes", [2, 5])

@@ -1,0 +1,115 @@
+"""The files of a comparison: page, Markdown, LaTeX, and a CSV table with all numbers in full precision."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from src.compare.formatting import label
+from src.compare.sections import factors, sections
+from src.formatting import format_count
+from src.report.html import render_html
+from src.report.markdown import render_latex, render_markdown
+from src.report.section import Section
+from src.terms.comparison import Comparison, Row
+from src.terms.intervals import Interval
+
+Number = TypeVar("Number", int, str)
+
+
+def comparison_files(comparison: Comparison, parts: list[Section] | None = None) -> dict[str, str]:
+    """Return the content of each file by its name.
+
+    Args:
+        parts: result of `sections`; None computes it.
+    """
+    parts = sections(comparison) if parts is None else parts
+    return {
+        "comparison.md": render_markdown("Comparison", parts),
+        "comparison.csv": render_csv(comparison),
+        "comparison.tex": render_latex(parts),
+        "comparison.html": render_page(comparison, parts),
+    }
+
+
+def render_page(comparison: Comparison, parts: list[Section] | None = None) -> str:
+    """Return the page of a comparison as HTML."""
+    variants = comparison.variants
+    title = f"{len(variants)} variants of {' × '.join(factors(comparison))}"
+    runs = format_count(sum(len(variant.runs) for variant in variants), "run")
+    score = f"{label(comparison.metric)} on {format_count(comparison.texts, 'test text')}"
+    lede = f"{runs}, ranked by {score}. Differences are relative to the baseline, {comparison.baseline.variant.name}."
+    if len(variants) == 1:
+        title, lede = variants[0].name, f"{runs}, {score}."
+    return render_html(title, lede, _facts(comparison), sections(comparison) if parts is None else parts)
+
+
+def render_csv(comparison: Comparison) -> str:
+    """Render a CSV table for other programs: a line for each variant, with all numbers in full precision."""
+    lines = [dict(_csv_cells(row, comparison)) for row in comparison.rows]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(dict.fromkeys(key for line in lines for key in line)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return out.getvalue()
+
+
+def _csv_cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]:
+    yield "variant", row.variant.name
+    yield "seeds", " ".join(map(str, row.variant.seeds))
+    for name, interval in row.metrics.items():
+        yield from _with_bounds(name, interval)
+    yield f"{comparison.metric}_ensemble", row.ensemble
+    yield "parameters", row.parameters
+    yield from _with_bounds("seconds_per_epoch", row.seconds_per_epoch)
+    yield "peak_memory_mb", row.peak_memory_mb
+    yield "baseline", comparison.baseline.variant.name
+    yield from _with_bounds(f"{comparison.metric}_difference", row.difference)
+    yield "p", row.p_value
+    yield "p_holm", row.p_adjusted
+    yield "mcnemar_found", row.mcnemar and row.mcnemar[0]
+    yield "mcnemar_of", row.mcnemar and row.mcnemar[1]
+    yield "verdict", row.verdict
+    for name, interval in row.faithfulness.items():
+        yield from _with_bounds(name, interval)
+
+
+def _with_bounds(name: str, interval: Interval | None) -> Iterator[tuple[str, float | None]]:
+    yield from zip((name, f"{name}_low", f"{name}_high"), interval or (None, None, None), strict=True)
+
+
+def _facts(comparison: Comparison) -> dict[str, str]:
+    """Return facts about the runs, such as data, seeds, machines and dates, by heading."""
+    runs = [run for variant in comparison.variants for run in variant.runs]
+    results = [run.result for run in runs]
+    facts = {
+        "Data": _listed(result.choices.get("data", "unknown") for result in results),
+        "Texts": ", ".join(f"{size:,} {split}" for split, size in results[0].data.sizes.items()),
+        "Classes": ", ".join(comparison.class_names),
+        "Seeds": _seeds(comparison),
+        "Folds": str(comparison.folds) if comparison.folds > 1 else "",
+        "Epochs": _range(len(result.seconds.per_epoch) for result in results),
+        "Machine": _listed(f"{result.device or 'unknown'}, {result.precision or ''}" for result in results),
+        "Date": _range(run.started[:10] for run in runs),
+        "Commit": ", ".join(sorted({result.git_commit[:10] for result in results if result.git_commit})),
+        "Command": comparison.command,
+    }
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def _seeds(comparison: Comparison) -> str:
+    seeds_by_variant = {variant.seeds for variant in comparison.variants}
+    if len(seeds_by_variant) == 1:
+        seeds = next(iter(seeds_by_variant))
+        is_consecutive = len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))
+        return f"{seeds[0]} to {seeds[-1]}" if is_consecutive else ", ".join(map(str, seeds))
+    return f"{_range(len(seeds) for seeds in seeds_by_variant)} per variant"
+
+
+def _range(values: Iterable[Number]) -> str:
+    ordered = sorted(set(values))
+    return str(ordered[0]) if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
+
+
+def _listed(values: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(values))

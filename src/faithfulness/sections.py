@@ -1,0 +1,316 @@
+"""The sections and the CSV table of a measurement."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from src.compare.formatting import format_with_margin
+from src.faithfulness.claims import judge_claims
+from src.faithfulness.erasure import SHARES
+from src.faithfulness.names import ACCURACY, ADVERSARIES, AGREEMENT, ATTENTION, COLUMNS, RANDOM, SEED_AGREEMENT, Column
+from src.faithfulness.rankings import TOLERANCE, is_inexact
+from src.faithfulness.records import Record
+from src.faithfulness.summary import Estimate, VariantSummary
+from src.formatting import format_count
+from src.records.runs import ExcludedRun
+from src.report.figures.comparison import Bar, draw_intervals
+from src.report.figures.style import COLOURS, GREY, name_axes, new_figure
+from src.report.formatting import UNKNOWN
+from src.report.html import render_html
+from src.report.markdown import render_markdown
+from src.report.section import Chart, Content, Group, Section, Strip, Table
+from src.report.words import Word
+from src.terms.intervals import Interval
+from src.terms.significance import MIN_SEEDS
+
+NOTE = (
+    "Means over seeds and texts ± the half-width of their 95 % interval, which accounts for the variation of seeds and "
+    "texts, or of texts alone if there is one seed. *: the value differs from that of the random ranking (unadjusted p "
+    "below 5 %). Comprehensiveness and sufficiency: the drop in the predicted class's probability without the top 1, "
+    "5, 10, 20 and 50 % of the tokens, and with only these tokens; means over the five shares. Normalized: 0 is the "
+    "lowest and 1 the highest value that a search over rankings reaches."
+)
+AGREEMENT_NOTE = (
+    "A replication of Jain and Wallace (2019), not a verdict. τ: Kendall's τ between attention and other rankings. "
+    "TVD: the total variation distance between the prediction and the prediction with permuted weights (median of 100 "
+    "permutations) or uniform weights. JSD: the largest Jensen–Shannon divergence (at most 0.69) between the attention "
+    "and other weights that change the prediction by at most 0.01."
+)
+SEED_NOTE = (
+    "Means over pairs of seeds and texts. TVD: the total variation distance between two seeds' class probabilities or "
+    "attention weights. Above chance: 1 − TVD / chance TVD, which is the TVD after a random permutation of the texts "
+    "(for predictions) or of the tokens (for attention); 1 for equal seeds, 0 for agreement by chance. Only the two "
+    "columns of agreement above chance have a common scale."
+)
+ACCURACY_NOTE = (
+    "Tests of Wiegreffe and Pinter (2019). Accuracy on all test texts, and its difference from the accuracy of the "
+    "variant with uniform attention and the same other components. Guides are classifiers without context that weight "
+    "words uniformly, by the attention of the model, or by weights of their own; their difference is the accuracy with "
+    "attention weights minus the accuracy with uniform weights."
+)
+ADVERSARY_NOTE = (
+    "An adversary learns the predictions of the model with other attention weights: it minimizes the total variation "
+    "distance (TVD) of the predictions minus λ times the divergence of the weights. JSD: Jensen–Shannon divergence, at "
+    "most 0.69. λ = 0 is the reference, because the loss then ignores the weights. Not applicable: the attention does "
+    "not have exactly one row of weights for each text, its weights are uniform, or the encoder is pretrained."
+)
+NOT_APPLICABLE = "not applicable"
+CLAIMS_NOTE = (
+    "Mean differences over the variants with trained attention, with 95 % intervals. The p-value after Holm's "
+    "adjustment for the number of claims decides the verdict, which needs five seeds."
+)
+CURVES_NOTE = (
+    "The mean probability of the class that is predicted for the whole text, after the tokens with the highest ranks "
+    "are removed. With a faithful ranking, the probability falls early. The bands are 95 % intervals over seeds and "
+    "texts; the dashed line is the probability for whole texts."
+)
+TEXTS_NOTE = (
+    "Test texts with the scores of their words, from the run with the variant's first seed. The stronger the colour of "
+    "a word, the larger its score for the predicted class; the full colour marks the largest score of the text, and "
+    "negative scores have no colour. Point at a word to show its rank and score."
+)
+# the charts show the first of these measures that was computed
+CHARTED = ("normalized_comprehensiveness", "comprehensiveness_removal")
+
+
+@dataclass(frozen=True)
+class Report:
+    """The content of the tables and the page."""
+
+    summaries: Sequence[VariantSummary]
+    texts: int  # number of texts that were measured in every run
+    excluded: Sequence[ExcludedRun]
+    command: str
+
+    @property
+    def is_exploratory(self) -> bool:
+        return any(summary.seeds < MIN_SEEDS for summary in self.summaries)
+
+
+def faithfulness_files(report: Report, parts: Sequence[Section]) -> dict[str, str]:
+    """Return the content of each file by its name."""
+    counts = (len(report.summaries), sum(summary.seeds for summary in report.summaries), report.texts)
+    lede = ", ".join(map(format_count, counts, ("variant", "run", "test text"))) + "."
+    if report.is_exploratory:
+        lede += f" Exploratory: fewer than {MIN_SEEDS} seeds."
+    facts = {"Command": report.command}
+    return {
+        "faithfulness.md": render_markdown("Faithfulness", parts),
+        "faithfulness.csv": render_csv(report),
+        "faithfulness.html": render_html("Faithfulness of attention", lede, facts, parts),
+    }
+
+
+def sections(report: Report) -> list[Section]:
+    """Return the rankings of each variant, the claims, other measures of the variants, curves and example texts."""
+    parts = [_forest(report), *(_rankings(report, summary) for summary in report.summaries), _claims(report)]
+    parts += _variants(report)
+    curves = [
+        Chart(f"removal_{n}", _draw_curves(s), f"Probability by share of tokens removed, {s.variant.name}")
+        for n, s in enumerate(report.summaries)
+        if s.curves
+    ]
+    texts = [Group(s.variant.name, _texts(s.records[0]), is_open=False) for s in report.summaries]
+    excluded = [[str(run.folder), run.status, run.error] for run in report.excluded]
+    parts += [
+        Section("Probability against share of tokens removed", curves, CURVES_NOTE),
+        Section("Rankings of the same texts", [text for text in texts if text.content], TEXTS_NOTE),
+        Section("Not measured", [Table(["folder", "status", "reason"], excluded)] if excluded else []),
+    ]
+    return [part for part in parts if part.content]
+
+
+def _charted(summaries: Sequence[VariantSummary]) -> Column | None:
+    return next((column for column in measured_columns(summaries) if column.name in CHARTED), None)
+
+
+def _bar(name: str, summary: VariantSummary, ranking: str, column: Column, colour: str) -> Bar | None:
+    estimate = summary.measures.get((ranking, column.name))
+    if estimate is None:
+        return None
+    value, *bounds = estimate.interval
+    # intervals from two seeds can extend far beyond the range of the measure
+    lowest = 0 if column.name.startswith("normalized") else -1
+    low, high = (None if bound is None else float(np.clip(bound, lowest, 1)) for bound in bounds)
+    return Bar(name, Interval(value, low, high), colour)
+
+
+def _forest(report: Report) -> Section:
+    """Return a chart of the charted measure of attention in each variant, the highest value first."""
+    column = _charted(report.summaries)
+    if column is None or len(report.summaries) < 2:
+        return Section("Variants", [])
+    bars = [_bar(s.variant.name, s, ATTENTION, column, COLOURS[0]) for s in report.summaries]
+    shown = sorted((bar for bar in bars if bar), key=lambda bar: -bar.interval.value)
+    figure = draw_intervals(shown, f"{column.heading.capitalize()} of attention", column.heading)
+    chart = Chart("variants", figure, f"{column.heading} of attention in each variant")
+    return Section("Variants", [chart] if shown else [], "Attention in each variant, with 95 % intervals.")
+
+
+def _rankings(report: Report, summary: VariantSummary) -> Section:
+    """Return the table of the rankings of a variant, and a chart of the charted measure."""
+    title = f"{summary.variant.name}: {format_count(summary.seeds, 'seed')}, {format_count(report.texts, 'text')}"
+    columns = measured_columns([summary])
+    if not columns:
+        return Section(title, [])
+    rows = [
+        [ranking, *(format_estimate(summary.measures.get((ranking, column.name))) for column in columns)]
+        for ranking in summary.rankings
+    ]
+    content: list[Content] = []
+    if column := _charted([summary]):
+        colours = {ATTENTION: COLOURS[0]}
+        bars = [_bar(name, summary, name, column, colours.get(name, GREY)) for name in summary.rankings]
+        figure = draw_intervals([bar for bar in bars if bar], column.heading.capitalize(), column.heading)
+        content.append(Chart(f"rankings_{report.summaries.index(summary)}", figure, f"{column.heading} by ranking"))
+    head = ["ranking", *(f"{column.heading} ({column.faithful_values})" for column in columns)]
+    return Section(title, [*content, Table(head, rows)], f"{NOTE} {remarks(report, summary)}".strip())
+
+
+def _claims(report: Report) -> Section:
+    """Return the table of claims."""
+    claims = judge_claims(report.summaries)
+    columns = 4 if any(claim.remark for claim in claims) else 3
+    heads = ["claim", "verdict", "numbers", "reason"][:columns]
+    table = Table(heads, [list(claim[:columns]) for claim in claims])
+    return Section("Claims", [table] if claims else [], CLAIMS_NOTE)
+
+
+def _variants(report: Report) -> list[Section]:
+    """Return the measures of whole models that were computed."""
+    parts = [
+        _by_variant(report, "Agreement of attention", AGREEMENT, AGREEMENT_NOTE),
+        _by_variant(report, "Agreement between seeds", SEED_AGREEMENT, SEED_NOTE),
+        _by_variant(report, "Accuracy with other weights", ACCURACY, ACCURACY_NOTE),
+        _adversaries(report),
+    ]
+    # a table of accuracy alone contains no result of this measurement
+    return [part for part in parts if part.tables and part.tables[0].head != ["variant", "accuracy"]]
+
+
+def _by_variant(report: Report, title: str, headings: Mapping[str, str], note: str) -> Section:
+    """Return a table with a row for each variant, and the columns that at least one variant has."""
+    names = [name for name in headings if any(name in summary.without_ranking for summary in report.summaries)]
+    rows = [
+        [summary.variant.name, *(format_estimate(summary.without_ranking.get(name)) for name in names)]
+        for summary in report.summaries
+    ]
+    return Section(title, [Table(["variant", *(headings[name] for name in names)], rows)] if names else [], note)
+
+
+def _adversaries(report: Report) -> Section:
+    """Return a table with a row for each adversary of each variant."""
+    rows = []
+    for summary in report.summaries:
+        by_strength = {
+            strength: [format_estimate(summary.without_ranking.get(name)) for name in names]
+            for strength, names in ADVERSARIES.items()
+            if any(name in summary.without_ranking for name in names)
+        }
+        rows += [[summary.variant.name, f"{strength:g}", *cells] for strength, cells in by_strength.items()]
+        if not by_strength and any("adversary" in record.options["measures"] for record in summary.records):
+            rows.append([summary.variant.name, UNKNOWN, NOT_APPLICABLE, NOT_APPLICABLE])
+    table = Table(["variant", "λ", "TVD of predictions", "JSD of attention"], rows)
+    return Section("Adversaries", [table] if rows else [], ADVERSARY_NOTE)
+
+
+def _draw_curves(summary: VariantSummary) -> Figure:
+    figure = new_figure(7, 3.8)
+    axes = figure.subplots()
+    for number, (ranking, (whole, *points)) in enumerate(summary.curves.items()):
+        colour = COLOURS[number % len(COLOURS)]
+        lows = [point.value if point.low is None else max(point.low, 0.0) for point in points]
+        highs = [point.value if point.high is None else min(point.high, 1.0) for point in points]
+        axes.fill_between(SHARES, lows, highs, color=colour, alpha=0.12, linewidth=0)
+        axes.plot(SHARES, [point.value for point in points], "o-", color=colour, markersize=3, label=ranking)
+        if not number:
+            axes.axhline(whole.value, color=GREY, linestyle="--", linewidth=1)
+    axes.set_xscale("log")
+    axes.set_xticks(SHARES)
+    axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    axes.minorticks_off()
+    name_axes(axes, summary.variant.name, "tokens removed", "probability of the predicted class")
+    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    return figure
+
+
+def _texts(record: Record) -> list[Group]:
+    """Return the example texts of a record, with the score of each word in every ranking."""
+    groups, start = [], 0
+    for example in record.options["examples"]:
+        stop = start + len(example["words"])
+        scores = record.arrays["scores"][:, start:stop]
+        start = stop
+        strips = [
+            Strip(name, _words(example["words"], values), name == ATTENTION)
+            for name, values in zip(record.rankings, scores, strict=True)
+        ]
+        groups.append(Group(f"{example['label']}, predicted {example['predicted']}", strips))
+    return groups
+
+
+def _words(words: Sequence[str], scores: np.ndarray) -> list[Word]:
+    """Return the words with the depth of their colour; words with a score of at most 0 have no colour."""
+    highest = float(scores.max(initial=0)) or 1.0
+    ranks = np.argsort(np.argsort(-scores, kind="stable"), kind="stable") + 1
+    return [
+        Word(word, max(0.0, score / highest), f"rank {rank}, score {score:.4f}")
+        for word, score, rank in zip(words, scores.tolist(), ranks.tolist(), strict=True)
+    ]
+
+
+def measured_columns(summaries: Sequence[VariantSummary]) -> list[Column]:
+    """Return the columns for which at least one variant has values."""
+    measured = {name for summary in summaries for _, name in summary.measures}
+    return [column for column in COLUMNS if column.name in measured]
+
+
+def remarks(report: Report, summary: VariantSummary) -> str:
+    """Return sentences about the limitations of a variant's table."""
+    parts = []
+    if summary.seeds < MIN_SEEDS:
+        parts.append(f"Exploratory: fewer than {MIN_SEEDS} seeds.")
+    estimate = summary.measures.get((RANDOM, "normalized_comprehensiveness"))
+    if estimate is not None and estimate.texts is not None and estimate.texts < report.texts:
+        undefined = format_count(report.texts - estimate.texts, "text")
+        parts.append(f"Normalized comprehensiveness excludes {undefined} whose lowest and highest values coincide.")
+    errors = [is_inexact(record.arrays["integral_error"]).sum() for record in summary.records]
+    if inexact := int(max(errors)):
+        texts = format_count(inexact, "text")
+        parts.append(f"Integrated gradients are inexact by more than {TOLERANCE} for up to {texts} per seed.")
+    if skipped := max(record.options["skipped"] for record in summary.records):
+        parts.append(f"Omitted for each seed: up to {format_count(skipped, 'text')} without a known token.")
+    return " ".join(parts)
+
+
+def format_estimate(estimate: Estimate | None, margin: bool = True) -> str:
+    """Format as "0.412 ± 0.021*", or as "0.412*" without the margin; return UNKNOWN for None."""
+    if estimate is None:
+        return UNKNOWN
+    difference = estimate.against_random
+    differs = difference is not None and difference.p_value is not None and difference.p_value < 0.05
+    interval = estimate.interval if margin else Interval(estimate.interval.value, None, None)
+    return format_with_margin(interval) + "*" * differs
+
+
+def render_csv(report: Report) -> str:
+    """Render a CSV table: one line for each variant, ranking and measure, with every number in full precision.
+
+    Measures of the whole model have the ranking `attention`.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    bounds = ("value", "low", "high", "minus_random", "minus_random_low", "minus_random_high", "p_random")
+    writer.writerow(["variant", "seeds", "texts", "ranking", "measure", *bounds])
+    for summary in report.summaries:
+        estimates = [(ranking, name, estimate) for (ranking, name), estimate in summary.measures.items()]
+        estimates += [(ATTENTION, name, estimate) for name, estimate in summary.without_ranking.items()]
+        for ranking, name, estimate in estimates:
+            numbers = [*estimate.interval, *(estimate.against_random or [None] * 4)]
+            writer.writerow([summary.variant.name, summary.seeds, estimate.texts, ranking, name, *numbers])
+    return out.getvalue()

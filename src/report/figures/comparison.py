@@ -1,0 +1,107 @@
+"""Charts of several variants: values with intervals, score against cost, and curves."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from src.records.files import History
+from src.report.figures.style import COLOURS, GREY, INK, name_axes, new_figure, user_text
+from src.report.figures.training import SPLITS
+from src.report.words import clean_text
+from src.terms.intervals import Interval
+
+SHAPES = "osD^PvX"
+MIN_LOG = 10  # minimum ratio of the largest and the smallest cost for a logarithmic axis
+MAX_CURVES = 24  # maximum number of variants with a panel of curves
+
+
+class Bar(NamedTuple):
+    """A row of a chart of intervals."""
+
+    name: str
+    interval: Interval
+    colour: str = COLOURS[0]
+
+
+def draw_intervals(bars: Sequence[Bar], title: str, unit: str, zero: bool = False) -> Figure:
+    """Draw a dot on its interval for each row, the first row at the top; `zero` adds a line at 0."""
+    figure = new_figure(9.5, 0.26 * len(bars) + 1.1)
+    axes = figure.subplots()
+    for row, (_, (value, low, high), colour) in enumerate(bars):
+        if low is not None and high is not None:
+            axes.plot([low, high], [row, row], color=colour, linewidth=2, alpha=0.6, solid_capstyle="round")
+        axes.plot(value, row, "o", color=colour, markersize=5)
+    if zero:
+        axes.axvline(0, color=GREY, linewidth=1)
+    axes.set_yticks(range(len(bars)), [clean_text(bar.name, 60) for bar in bars], **user_text(8.5), color=INK)
+    name_axes(axes, title, unit, "")
+    axes.set_ylim(len(bars) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    return figure
+
+
+class Mark(NamedTuple):
+    """A variant in a chart of score against cost, with the factors that determine its colour and shape."""
+
+    costs: Mapping[str, float | None]
+    interval: Interval
+    colour: str
+    shape: str
+
+
+def draw_costs(marks: Sequence[Mark], kinds: Sequence[str], score: str) -> Figure:
+    """Draw the score against each kind of cost, with a legend of the factors."""
+    figure = new_figure(4.2 * len(kinds) + 1.5, 4.2)
+    colours = {name: COLOURS[n % len(COLOURS)] for n, name in enumerate(dict.fromkeys(mark.colour for mark in marks))}
+    shapes = {name: SHAPES[n % len(SHAPES)] for n, name in enumerate(dict.fromkeys(mark.shape for mark in marks))}
+    panels = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
+    for axes, kind in zip(panels, kinds, strict=True):
+        for mark in marks:
+            if cost := mark.costs[kind]:
+                value, low, high = mark.interval
+                if low is not None and high is not None:
+                    axes.plot([cost, cost], [low, high], color=colours[mark.colour], linewidth=1.2, alpha=0.5)
+                axes.plot(cost, value, shapes[mark.shape], color=colours[mark.colour], markersize=6)
+        costs = [cost for mark in marks if (cost := mark.costs[kind])]
+        if costs and max(costs) > MIN_LOG * min(costs):
+            axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+        name_axes(axes, "", kind, score if axes is panels[0] else "")
+    for names, style in ((colours, "colour"), (shapes, "shape")):
+        for name, key in names.items() if len(names) > 1 else ():
+            line = {"color": key, "marker": "o"} if style == "colour" else {"color": GREY, "marker": key}
+            panels[0].plot([], [], linestyle="", label=clean_text(name), **line)
+    if len(colours) > 1 or len(shapes) > 1:
+        figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    return figure
+
+
+def draw_variant_curves(variants: Sequence[tuple[str, Sequence[History]]], score: str, label: str) -> Figure | None:
+    """Draw a panel for each variant, with a line for each run and split and common axes; None without values."""
+    shown = [(name, histories) for name, histories in variants if any(f"val/{score}" in h for h in histories)]
+    if not shown:
+        return None
+    shown = shown[:MAX_CURVES]
+    across = min(5, len(shown))
+    down = -(-len(shown) // across)
+    figure = new_figure(2.3 * across + 0.6, 1.9 * down + 0.5)
+    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+    for axes, (name, histories) in zip(panels, shown, strict=False):
+        for history in histories:
+            for split, _, colour, marker in SPLITS:
+                by_epoch = sorted(history.get(f"{split}/{score}", {}).items())
+                x, y = [epoch + 1 for epoch, _ in by_epoch], [value for _, value in by_epoch]
+                axes.plot(x, y, color=colour, linewidth=1, alpha=0.7, marker=marker if len(x) == 1 else "")
+        name_axes(axes, "", "", "")
+        axes.set_title(clean_text(name, 30), loc="left", **user_text(8))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
+    for axes in panels[len(shown) :]:
+        axes.axis("off")
+    panels[0].set_ylabel(label, fontsize=9)
+    for _, split_name, colour, _ in SPLITS:
+        panels[0].plot([], [], color=colour, label=split_name)
+    panels[0].legend(fontsize=7, frameon=False)
+    figure.supxlabel("epoch (from 1)", fontsize=9)
+    return figure

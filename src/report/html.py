@@ -1,0 +1,76 @@
+"""Render sections as one self-contained HTML page, in which text from users cannot run scripts."""
+
+import base64
+import hashlib
+import io
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from src.report.figures.style import missing_glyphs_allowed
+from src.report.section import Chart, Maps, Section
+from src.report.words import MAP_QUANTILE, Word, colour_limit
+
+FOLDER = Path(__file__).parent / "templates"
+RESOLUTION = 10_000  # weights of maps are stored as integer multiples of 1/10,000, the precision of attention.json
+
+
+def render_html(title: str, lede: str, facts: Mapping[str, str], sections: Sequence[Section]) -> str:
+    """Render a page with its style and script; every string is escaped.
+
+    Args:
+        lede: a sentence below the title.
+        facts: short texts by heading.
+    """
+    style, script = ((FOLDER / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    html = (
+        _environment()
+        .get_template("page.html.j2")
+        .render(title=title, lede=lede, facts=facts, sections=sections, style=style, script=script, digest=digest)
+    )
+    return html.encode(errors="replace").decode()  # a lone surrogate becomes "?"
+
+
+def render_strip(words: Sequence[Word]) -> str:
+    """Return the coloured words of a text as an HTML element, to show it outside a page."""
+    macro: Callable[..., str] = _environment().get_template("words.html.j2").module.words  # type: ignore[attr-defined]
+    return macro(words)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"kind": lambda content: type(content).__name__, "svg": _svg, "maps": _integer_maps}
+    return environment
+
+
+def _svg(chart: Chart) -> Markup:
+    """Return the chart as an SVG element, whose text is escaped by matplotlib."""
+    out = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": chart.name}), missing_glyphs_allowed():
+        chart.figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
+    return Markup(out.getvalue()[out.getvalue().index("<svg") :])
+
+
+def _integer_maps(maps: Maps) -> list[dict[str, Any]]:
+    """Return, for each map, its name, the weight that gets the full colour, and its weights as integers."""
+    entries = []
+    for name, weights in maps.weights.items():
+        finite = np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
+        integers = np.rint(RESOLUTION * finite).astype(int).ravel().tolist()
+        entries.append({"name": name, "full": colour_limit(finite, MAP_QUANTILE), "integers": integers})
+    return entries

@@ -1,0 +1,150 @@
+"""The report of a run: `page.html` and the charts in `pictures/`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from src.files import write_text
+from src.formatting import format_count
+from src.records.errors import read_errors
+from src.records.examples import Example, read_examples
+from src.records.files import read_gradients, read_history, read_lexicon_weights, read_predictions, read_statistics
+from src.report.data_section import data_section
+from src.report.figures.attention import draw_entropy, draw_lexicon, draw_position
+from src.report.figures.evaluation import draw_confusion, draw_reliability
+from src.report.figures.style import save_figure
+from src.report.figures.training import draw_curves, draw_gradients
+from src.report.formatting import format_compact, format_time
+from src.report.html import render_html
+from src.report.scores import classes_table, scores_section
+from src.report.section import Chart, Content, Group, Maps, Section, Strip, Table, charts
+from src.report.words import coloured_words, top_words
+from src.run_result import RunResult
+from src.terms.calibration import calibration_bins
+from src.terms.evaluation import class_scores, confusion_matrix
+
+STRIP_NOTE = (
+    "The stronger the colour of a word, the larger its attention weight; point at a word to show the weight. The full "
+    "colour marks the largest weight of the text, or three times the uniform weight if this is larger."
+)
+MAP_NOTE = "In a map, rows are attending words and columns are attended words; each row sums to 1."
+MAX_CLASSES = 5  # maximum number of classes listed for a text
+
+
+def write_report(run: Path) -> list[Path]:
+    """Write the charts of a run into `pictures/`, and its `page.html`; return the paths of the written files.
+
+    A chart is omitted if the file that it shows is missing or empty; the page is omitted if it would be empty.
+
+    Raises:
+        UserError: if a file of the run cannot be read.
+    """
+    sections = run_sections(run)
+    paths = [save_figure(chart.figure, run / "pictures" / f"{chart.name}.png") for chart in charts(sections)]
+    if sections:
+        result = RunResult.load(run)
+        page = run / "page.html"
+        write_text(page, render_html(_title(result), result.command or run.name, _facts(result), sections))
+        paths.append(page)
+    return paths
+
+
+def run_sections(run: Path) -> list[Section]:
+    """Return the sections of a run that have content.
+
+    Raises:
+        UserError: if a file of the run cannot be read.
+    """
+    result = RunResult.load(run)
+    sections = [
+        scores_section(dict(sorted(result.metrics.items(), key=lambda item: not item[0].startswith("test/")))),
+        Section("Training", list(_training_charts(run, result)), "The test uses the best checkpoint."),
+        Section("Classes", list(_classes(run))),
+        Section("Errors", list(_errors(run)), f"These texts are from errors.csv. {STRIP_NOTE}"),
+        Section("Attention", list(_attention(run, result)), f"{STRIP_NOTE} {MAP_NOTE}"),
+    ]
+    data = data_section(result.data)
+    return [section for section in (*sections, *([data] if data else [])) if section.content]
+
+
+def example_content(title: str, example: Example) -> Group:
+    """Return a text with its most probable classes, attention weights, maps and most attended words."""
+    likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:MAX_CLASSES]
+    classes = ", ".join(f"{name} {probability:.3f}" for name, probability in likeliest)
+    content: list[Content] = [Strip(classes, coloured_words(example.words, example.weights))]
+    maps = {}
+    for layer, heads in example.maps.items():
+        maps[f"{layer}, mean of heads" if len(heads) > 1 else layer] = heads.mean(0)
+        maps |= {f"{layer}, head {number}": head for number, head in enumerate(heads, 1) if len(heads) > 1}
+    if maps:
+        content.append(Maps(example.words, maps))
+    top = [
+        [word, f"{weight:.4f}", str(position + 1)]
+        for position, word, weight in top_words(example.words, example.weights)
+    ]
+    content.append(Group("Most attended words", [Table(["word", "weight", "position"], top)], is_open=False))
+    return Group(title, content)
+
+
+def _training_charts(run: Path, result: RunResult) -> Iterator[Chart]:
+    if history := read_history(run):
+        yield Chart("curves", draw_curves(history, result.best.epoch), "Loss and accuracy by epoch")
+    if gradients := read_gradients(run):
+        yield Chart("gradients", draw_gradients(gradients), "Gradient norm of each component by step")
+
+
+def _classes(run: Path) -> Iterator[Content]:
+    if (predictions := read_predictions(run)) is None:
+        return
+    split, probabilities, labels, names, _ = predictions
+    yield classes_table(class_scores(probabilities, labels, names))
+    figure = draw_confusion(confusion_matrix(probabilities, labels), names, split)
+    yield Chart("confusion", figure, "Number of texts by true class and predicted class")
+    figure = draw_reliability(calibration_bins(probabilities, labels), split)
+    yield Chart("reliability", figure, "Accuracy by confidence")
+
+
+def _errors(run: Path) -> Iterator[Group]:
+    for kind, rows in read_errors(run).items():
+        strips = [
+            Strip(
+                f"text {row.number}: {row.label}, predicted {row.predicted} ({row.probability:.3f})",
+                coloured_words(row.words, row.weights),
+            )
+            for row in rows
+        ]
+        yield Group(kind, strips)
+
+
+def _attention(run: Path, result: RunResult) -> Iterator[Content]:
+    predictions = read_predictions(run)
+    names = predictions.class_names if predictions else result.data.class_names
+    if statistics := read_statistics(run):
+        yield Chart("attention_position", draw_position(statistics), "Mean attention weight by position")
+        yield Chart("attention_entropy", draw_entropy(statistics), "Entropy of the weights by length")
+    if (lexicon := read_lexicon_weights(run)) and lexicon.words:
+        yield Chart("attention_lexicon", draw_lexicon(lexicon), "Mean weight of the most attended words")
+    yield from (example_content(example.title, example) for example in read_examples(run, names))
+
+
+def _title(result: RunResult) -> str:
+    architecture, data = result.architecture, result.choices.get("data")
+    return f"{architecture} on {data}" if architecture and data is not None else "A run"
+
+
+def _facts(result: RunResult) -> dict[str, str]:
+    best, epochs, parameters = result.best, result.seconds.per_epoch, result.parameters.total
+    facts = {
+        "Texts": ", ".join(f"{size:,} {split}" for split, size in result.data.sizes.items()),
+        "Classes": ", ".join(result.data.class_names),
+        "Seed": "" if result.seed is None else str(result.seed),
+        "Parameters": "" if parameters is None else f"{parameters:,}",
+        "Checkpoint": ""
+        if best.epoch is None or best.monitor is None or best.value is None
+        else f"epoch {best.epoch + 1}, {best.monitor} {best.value:.4f}",
+        "Training": f"{format_count(len(epochs), 'epoch')} of {format_compact(median(epochs))} s" if epochs else "",
+        "Machine": "" if result.device is None else f"{result.device}, {result.precision or ''}",
+        "Started": "" if result.started is None else format_time(result.started),
+        "Commit": (result.git_commit or "")[:10],
+    }
+    return {name: fact for name, fact in facts.items() if fact}

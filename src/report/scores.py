@@ -1,0 +1,56 @@
+"""Sections with the scores of a run and of its classes."""
+
+from collections.abc import Mapping
+
+from src.report.formatting import UNKNOWN, format_known
+from src.report.section import Section, Table
+from src.report.words import clean_text
+from src.run_result import ClassScore, Score
+
+SPLITS = {"test": "test", "val": "validation"}
+MAX_CLASSES = 20  # maximum number of rows in the table of classes
+NOTE = (
+    "The intervals are 95 % intervals over texts. They reflect the variation between texts, not the variation between "
+    "seeds. majority_acc: accuracy of always predicting the most frequent training class. "
+    f"{UNKNOWN}: the value is not defined for these texts, or its interval is not, because all texts agree."
+)
+
+
+def scores_section(metrics: Mapping[str, Score], title: str = "Scores") -> Section:
+    """Return a table of metrics by name, such as test/acc; only the first split, usually test, has intervals."""
+    splits = sorted({name.partition("/")[0] for name in metrics})  # test, val
+    main, others = splits[:1], splits[1:]
+    sizes = {split: max(score.n or 0 for name, score in metrics.items() if _is_of(name, split)) for split in splits}
+    rows = []
+    for name, score in metrics.items():
+        if _is_of(name, *main):
+            interval = UNKNOWN if score.low is None else f"{format_known(score.low)} to {format_known(score.high)}"
+            beside = [metrics.get(f"{split}/{name.partition('/')[2]}") for split in others]
+            values = [format_known(other.value if other else None) for other in beside]
+            rows.append([name, format_known(score.value), interval, *values])
+    heads = ["metric", "value", "95 % interval", *(SPLITS.get(split, split) for split in others)]
+    counts = ", ".join(f"{SPLITS.get(split, split)} {n:,}" for split, n in sizes.items())
+    return Section(title, [Table(heads, rows)] if rows else [], f"Texts: {counts}. {NOTE}")
+
+
+def classes_table(classes: Mapping[str, ClassScore]) -> Table:
+    """Return precision, recall, F1 and number of texts of the (at most) 20 classes with the lowest F1."""
+    title, shown = "", list(classes)
+    if len(classes) > MAX_CLASSES:
+        shown.sort(key=lambda name: -1 if (f1 := classes[name].f1) is None else f1)
+        title = f"The {MAX_CLASSES} of {len(classes)} classes with the lowest F1; result.json contains all classes"
+    rows = []
+    for name in shown[:MAX_CLASSES]:
+        scores = classes[name]
+        numbers = map(format_known, (scores.precision, scores.recall, scores.f1))
+        rows.append([clean_text(name, 40), *numbers, f"{scores.support or 0:,}"])
+    return Table(["class", "precision", "recall", "F1", "texts"], rows, title)
+
+
+def classes_section(classes: Mapping[str, ClassScore], split: str) -> Section:
+    """Return the section of `classes_table`."""
+    return Section(f"Classes, {SPLITS.get(split, split)}", [classes_table(classes)])
+
+
+def _is_of(name: str, split: str) -> bool:
+    return name.startswith(f"{split}/")

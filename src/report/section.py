@@ -1,0 +1,93 @@
+"""The content of a report, independent of its format: sections of tables, charts, texts and maps."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from src.report.words import Word
+
+
+class Heat(NamedTuple):
+    """A cell whose background shows a number."""
+
+    text: str
+    depth: float  # depth of the colour, 0 to 1
+
+
+Cell: TypeAlias = str | Heat
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; the first column is text, and the other columns are numbers, except those named in `text_columns`."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    title: str = ""
+    text_columns: frozenset[str] = frozenset(("verdict", "status", "reason", "numbers", "source"))
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure of matplotlib; `name` is its file name without the suffix."""
+
+    name: str
+    figure: Figure
+    description: str  # for screen readers
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A text whose words are coloured by their weights."""
+
+    title: str
+    words: Sequence[Word]
+    is_open: bool = True  # whether the words are visible before a click on the title
+
+
+@dataclass(frozen=True)
+class Maps:
+    """Word × word weights of a text, L×L each, by the name of the layer and head."""
+
+    words: Sequence[str]
+    weights: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of text; the lines after the first are visible after a click."""
+
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Content that belongs together, with a heading; closed until a click if `is_open` is false."""
+
+    title: str
+    content: Sequence["Content"]
+    is_open: bool = True
+
+
+Content: TypeAlias = Table | Chart | Strip | Maps | Lines | Group
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report with its heading and a note that explains the numbers."""
+
+    title: str
+    content: Sequence[Content]
+    note: str = ""
+
+    @property
+    def tables(self) -> list[Table]:
+        return [item for item in self.content if isinstance(item, Table)]
+
+
+def charts(sections: Sequence[Section]) -> Iterator[Chart]:
+    """Yield the charts of all sections."""
+    yield from (item for section in sections for item in section.content if isinstance(item, Chart))

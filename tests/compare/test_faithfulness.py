@@ -1,0 +1,75 @@
+"""Columns and claims from the records of `python -m src.faithfulness`."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from src.compare.files import comparison_files, render_csv, render_page
+from src.compare.formatting import claim_numbers
+from src.faithfulness.records import FORMAT, RECORD_FILE, Record
+from src.terms.comparison import compare
+from tests.compare.runs import write_sweep
+from tests.helpers import ROOT
+
+
+def write_record(run: Path, comprehensiveness: float, tau: float) -> None:
+    """Write a record of two texts, the second of which has equal limits, with the values tau ± 0.1."""
+    options: dict[str, Any] = {"format": FORMAT, "texts": 2, "seed": 0, "measures": ["removal", "limits"]}
+    options |= {
+        "checkpoint": "",
+        "rankings": ["attention"],
+        "skipped": 0,
+        "seconds": 1.0,
+        "examples": [],
+        "training": {},
+    }
+    arrays = {
+        "rows": np.arange(2),
+        **{name: np.zeros(2, dtype=np.int64) for name in ("lengths", "correct", "integral_error")},
+        **{"probabilities": np.zeros((2, 3)), "weights": np.zeros((2, 0)), "scores": np.zeros((1, 0))},
+        "comprehensiveness_removal": np.full((2, 1, 5), comprehensiveness),
+        **{"comprehensiveness_low": np.array([-0.1, 0.2]), "comprehensiveness_high": np.array([0.4, 0.2])},
+        "tau_gradient": np.array([tau - 0.1, tau + 0.1]),
+    }
+    Record(options, arrays).save(run)
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    folder = write_sweep(tmp_path / "one", {("lstm", "bahdanau"): 0.8, ("lstm", "luong_dot"): 0.7}, seeds=5, n=53)
+    for seed in range(1, 6):
+        write_record(folder / f"lstm_bahdanau_{seed}", 0.1 + 0.01 * (seed - 3), 0.5 + 0.01 * (seed - 3))
+        write_record(folder / f"lstm_luong_dot_{seed}", -0.1, 0.1)
+    return folder
+
+
+def test_columns_from_the_records(sweep: Path) -> None:
+    comparison = compare([sweep], None, "acc", None)
+    lines = {line["variant"]: line for line in csv.DictReader(io.StringIO(render_csv(comparison)))}
+    assert float(lines["bahdanau"]["attention_faithfulness"]) == pytest.approx(0.4)  # (0.1 + 0.1) / 0.5
+    assert float(lines["luong_dot"]["attention_faithfulness"]) == pytest.approx(0)
+    assert float(lines["bahdanau"]["gradient_agreement"]) == pytest.approx(0.5)
+    assert (
+        "| bahdanau | 0.400 ± 0.039 | 0.500 ± 0.020 |" in comparison_files(comparison)["comparison.md"]
+    )  # t · sd / √5
+    assert "normalized comprehensiveness of attention" in render_page(comparison)
+
+
+def test_a_claim_about_the_records(sweep: Path) -> None:
+    comparison = compare([sweep], None, "acc", ROOT / "studies" / "faithfulness.yaml")
+    verdicts = {claim.definition.claim: (claim.verdict, claim_numbers(claim)) for claim in comparison.claims}
+    verdict, numbers = verdicts["Additive attention agrees with gradients more than dot-product attention"]
+    assert verdict == "supported"
+    assert numbers.startswith("+0.400 (+0.380 to +0.420) in τ of attention and gradient; p < 0.001")
+
+
+def test_without_records_there_are_no_columns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = write_sweep(tmp_path / "one", {("lstm", "bahdanau"): 0.8, ("lstm", "none"): 0.7}, seeds=2, n=53)
+    assert "aithful" not in comparison_files(compare([folder], None, "acc", None))["comparison.md"]
+    (folder / "lstm_bahdanau_1" / RECORD_FILE).write_bytes(b"damaged")
+    assert "aithful" not in comparison_files(compare([folder], None, "acc", None))["comparison.md"]
+    assert "until then, the file is ignored" in caplog.text

@@ -1,0 +1,47 @@
+"""The table of the data in the terminal."""
+
+from src.report.data_section import data_notes, data_rows, data_section
+from src.run_result import Data, SplitSummary
+from tests.report.test_scores import print_table
+
+LONG = SplitSummary(
+    texts=30,
+    class_counts={"neg": 24, "[b]pos": 6},
+    majority_accuracy=0.8,
+    tokens=500_000,
+    lengths={"min": 600, "max": 20_000},
+    cut_texts=30,
+    cut_share=0.97,
+    unknown_share=0.0001,
+    duplicates=2,
+)
+DATA = Data(class_names=("neg", "[b]pos"), max_length=500, majority_class="neg", splits={"train": LONG, "test": LONG})
+
+
+def test_every_row_fits_80_columns() -> None:
+    text = print_table(data_section(DATA))
+    assert max(map(len, text.splitlines())) <= 80
+    rows = {name: cells[0] for name, cells in data_rows(DATA)}
+    assert rows["[b]pos"] == "6 (20.0 %)" and "[b]pos" in text
+    assert rows["accuracy of always predicting “neg”"] == "0.800"
+    assert rows["tokens per text, max"] == "20,000"
+    assert rows["unknown tokens"] == "<0.1 %"
+    assert rows["duplicates of a training text"] == "–"
+    assert "tokens with a GloVe vector" not in rows
+
+
+def test_truncated_and_repeated_texts_are_stated() -> None:
+    repeated = SplitSummary(texts=9, tokens=9, cut_texts=0, cut_share=0.0, in_train=4)
+    (truncated,) = data_notes(DATA)
+    assert truncated.startswith("60 of 60 texts are longer than 500 tokens; 97.0 % of the tokens are not read")
+    (overlap,) = data_notes(Data(max_length=500, splits={"test": repeated}))
+    assert overlap.startswith("test: 4 of 9 texts are also in the training split")
+    assert data_notes(Data()) == [] and data_rows(Data()) == []
+
+
+def test_the_most_frequent_of_many_classes_are_listed() -> None:
+    names = tuple(f"c{i}" for i in range(30))
+    split = SplitSummary(texts=435, class_counts={name: i for i, name in enumerate(names)})
+    rows = data_rows(Data(class_names=names, splits={"train": split}))
+    assert [name for name, _ in rows][1:12] == [*names[20:], "20 other classes"]
+    assert rows[11][1] == ["190 (43.7 %)"]

@@ -1,0 +1,120 @@
+"""Sections for the terminal, as Markdown, LaTeX and HTML."""
+
+import base64
+import hashlib
+import io
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from src.report.figures.style import new_figure
+from src.report.html import render_html, render_strip
+from src.report.markdown import render_latex, render_markdown
+from src.report.section import Chart, Group, Heat, Lines, Maps, Section, Strip, Table
+from src.report.terminal import render_terminal
+from src.report.words import coloured_words
+
+INJECTION = "</script><script>alert(1)</script>"
+SPECIAL = r"a_b|50% & <i>\x{$#^~"
+
+
+def chart(title: str) -> Chart:
+    figure = new_figure(3, 2)
+    figure.subplots().set_title(title, parse_math=False)
+    return Chart("chart", figure, title)
+
+
+def sections(text: str) -> list[Section]:
+    strip = Strip(text, coloured_words([text, "word"], np.array([0.9, 0.1])))
+    return [
+        Section(
+            text, [Table([text, "number", "verdict"], [[text, "1.5", text], ["b", Heat("0.25", 0.25), "v"]])], text
+        ),
+        Section("Rest", [chart(text), Lines([text, "second line"]), Group(text, [strip, Lines(["inner"])], False)]),
+        Section("Maps", [Maps([text, "b"], {text: np.array([[0.25, 0.75], [1.0, 0.0]]), "head 2": np.eye(2)})]),
+    ]
+
+
+class Reader(HTMLParser):
+    """The texts of a page, and its elements; checks that elements are closed in order."""
+
+    VOID = ("meta", "br", "input", "link")
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[str] = []
+        self.text = ""
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.elements.append(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        self.elements.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_a_page_is_self_contained_and_escapes_every_text() -> None:
+    html = render_html(INJECTION, INJECTION, {INJECTION: INJECTION}, sections(INJECTION))
+    reader = Reader(html)
+    assert INJECTION not in html
+    assert reader.elements.count("script") == 1 and {"svg", "table", "details", "template"} <= set(reader.elements)
+    (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in html and "default-src 'none'" in html
+    assert not re.search(r'(src|href)="(?!#)', html.replace("xlink:href", "href"))
+
+
+def test_the_page_contains_weights_and_depths() -> None:
+    html = render_html("t", "l", {}, sections("text"))
+    assert '<td class="num heat" style="--w:0.250">0.25</td>' in html
+    assert '<span style="--w:0.900" title="weight 0.9000, 1.8 × uniform">text</span>' in html
+    assert re.search(r'<template data-name="text" data-full="[\d.]+">2500 7500 10000 0</template>', html)
+    assert 'data-words="[&#34;text&#34;, &#34;b&#34;]"' in html
+
+
+def test_a_page_is_the_same_each_time_and_without_lone_surrogates() -> None:
+    assert render_html("t", "l", {}, sections("a")) == render_html("t", "l", {}, sections("a"))
+    render_html("\ud800", "\ud800", {}, [Section("\ud800", [Lines(["\ud800"])])]).encode()
+
+
+def test_a_strip_outside_a_page() -> None:
+    assert "<p class=" in render_strip(coloured_words([INJECTION], np.array([1.0])))
+    assert INJECTION not in render_strip(coloured_words([INJECTION], np.array([1.0])))
+
+
+def test_markdown_is_escaped_and_complete() -> None:
+    text = render_markdown("T", sections(SPECIAL))
+    assert text.startswith("# T\n\n## a_b\\|50% & &lt;i>\\\\x{$#^~\n\n")
+    table = next(block for block in text.split("\n\n") if block.startswith("|"))
+    assert {line.replace(r"\|", "").count("|") for line in table.split("\n")} == {4}
+    assert table.split("\n")[1] == "| --- | ---: | --- |"
+    assert "- second line" in text and "- inner" in text and "<i>" not in text
+    assert "## Maps" not in text
+
+
+def test_latex_is_escaped_and_complete() -> None:
+    text = render_latex(sections(SPECIAL))
+    assert r"a\_b|50\% \& $<$i$>$\textbackslash{}x\{\$\#\textasciicircum{}\textasciitilde{}" in text
+    assert r"\begin{tabular}{lrl}" in text and text.count(r"\end{table}") == 1
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_terminal_shows_tables_and_lines_without_markup(width: int) -> None:
+    pipe = io.StringIO()
+    Console(file=pipe, width=width).print(render_terminal(sections("[red]a[/red]")))
+    text = pipe.getvalue()
+    assert "[red]a[/red]" in text and "second line" in text and "inner" not in text
+    assert "Maps" not in text and "\x1b" not in text and max(map(len, text.splitlines())) <= width

@@ -1,0 +1,90 @@
+"""The page and the pictures of a run."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from matplotlib.image import imread
+
+from src.errors import UserError
+from src.report.run import run_sections, write_report
+from src.report.section import Group, Maps, Table
+from tests.report.runs import example
+
+UNUSUAL = ["日本", "😀", "$5", "to", "$10", "x_y^2\\frac{", "", "a\nb", "\ud800", "العربية", "l" * 300]
+PICTURES = ["curves", "gradients", "confusion", "reliability", "attention_position", "attention_entropy"]
+
+
+def test_a_complete_run_has_every_picture_and_a_page(make_run: Callable[..., Path]) -> None:
+    unusual = example(len(UNUSUAL), heads=3, index=1) | {"words": UNUSUAL}
+    empty = example(1, index=3) | {"words": [], "weights": []}
+    run = make_run(examples=[unusual, example(7, heads=1, index=2), empty], names=["$a", "b\n" + "c" * 99])
+    paths = write_report(run)
+    assert [path.name for path in paths] == [*(f"{name}.png" for name in PICTURES), "page.html"]
+    assert set(paths) == {*(run / "pictures").iterdir(), run / "page.html"}
+    for path in paths[:-1]:
+        height, width, _ = imread(path).shape
+        assert 200 < height < 2500 and 400 < width < 2500, path.name
+    page = (run / "page.html").read_text("utf-8")
+    assert "日本" in page and "test 1: class 0, predicted class 1 (0.00)" in page
+    assert write_report(run) == paths
+
+
+def test_maps_have_the_mean_and_each_head(make_run: Callable[..., Path]) -> None:
+    run = make_run(examples=[example(5, heads=3)])
+    (attention,) = [section for section in run_sections(run) if section.title == "Attention"]
+    (group,) = [item for item in attention.content if isinstance(item, Group)]
+    (maps,) = [item for item in group.content if isinstance(item, Maps)]
+    assert list(maps.weights) == ["attention, mean of heads", *(f"attention, head {number}" for number in (1, 2, 3))]
+    assert maps.weights["attention, mean of heads"].shape == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("file", "pictures"),
+    [
+        ("csv/metrics.csv", {"curves.png"}),
+        ("gradients.csv", {"gradients.png"}),
+        ("predictions/test.npz", {"confusion.png", "reliability.png"}),
+        ("attention_stats.npz", {"attention_position.png", "attention_entropy.png"}),
+        ("attention.json", set()),
+    ],
+)
+def test_a_missing_file_omits_only_its_pictures(
+    file: str, pictures: set[str], make_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("src.report.run.save_figure", lambda figure, path: path)
+    run = make_run()
+    names = {path.name for path in write_report(run)}
+    (run / file).unlink()
+    assert names - {path.name for path in write_report(run)} == pictures
+
+
+def test_an_empty_run_has_no_report(tmp_path: Path) -> None:
+    assert write_report(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_scores_and_errors_are_sections(make_run: Callable[..., Path]) -> None:
+    run = make_run()
+    words = json.dumps([["good", 0.7], ["film", 0.3]])
+    row = ["mistake", 3, "class 0", "class 1", 0.93, words.replace('"', '""')]
+    (run / "errors.csv").write_text('kind,index,label,predicted,probability,words\n{},{},{},{},{},"{}"\n'.format(*row))
+    result = json.loads((run / "result.json").read_text())
+    score = {"value": 0.9, "low": 0.8, "high": 0.95, "n": 31}
+    (run / "result.json").write_text(json.dumps(result | {"metrics": {"val/acc": score, "test/acc": score}}))
+    by_title = {section.title: section for section in run_sections(run)}
+    (table,) = by_title["Scores"].tables
+    assert table.rows == [["test/acc", "0.900", "0.800 to 0.950", "0.900"]]
+    (group,) = by_title["Errors"].content
+    assert isinstance(group, Group) and group.title == "Most confident mistakes"
+    (run / "errors.csv").write_text("kind,index,label,predicted,probability,words\nmistake,3,a,b,x,[]\n")
+    with pytest.raises(UserError, match=r"errors\.csv cannot be read"):
+        run_sections(run)
+
+
+def test_many_classes_are_shortened(make_run: Callable[..., Path]) -> None:
+    run = make_run(n=307, classes=31, examples=[])
+    (classes,) = [section for section in run_sections(run) if section.title == "Classes"]
+    table = classes.content[0]
+    assert isinstance(table, Table) and len(table.rows) == 20 and "lowest F1" in table.title

@@ -1,0 +1,89 @@
+"""Tables of scores, predictions and files for a terminal."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console, RenderableType
+
+from src.report.predictions import prediction_table
+from src.report.scores import classes_section, scores_section
+from src.report.section import Section
+from src.report.terminal import files_table, render_terminal
+from src.run_result import ClassScore, Score
+from src.terms.evaluation import evaluate
+from tests.report.runs import predictions
+
+
+def print_table(table: RenderableType | Section, width: int = 80) -> str:
+    """Return the output to a pipe."""
+    pipe = io.StringIO()
+    Console(file=pipe, width=width).print(render_terminal([table]) if isinstance(table, Section) else table)
+    return pipe.getvalue()
+
+
+def row(text: str, name: str) -> str:
+    return next(" ".join(line.split()) for line in text.splitlines() if line.split()[:1] == [name])
+
+
+def test_metric_table_fits_80_columns_without_colour() -> None:
+    scores = evaluate(*predictions(8, 2), ["no", "yes"])
+    metrics = {f"{split}/{name}": score for name, score in scores.items() for split in ("val", "test")}
+    text = print_table(scores_section({**metrics, "val/acc": Score(0.75, 0.5, 0.9, 1234)}, "Best epoch: 3"))
+    assert "\x1b" not in text and max(map(len, text.splitlines())) <= 80
+    assert text.splitlines()[0].strip() == "Best epoch: 3"
+    assert row(text, "metric") == "metric value 95 % interval validation"
+    assert row(text, "test/acc") == "test/acc 0.875 0.529 to 0.978 0.750"
+    assert all(row(text, f"test/{name}") for name in scores)
+    assert "Texts: test 8, validation 1,234" in text
+
+
+def test_undefined_values_are_dashes() -> None:
+    text = print_table(
+        scores_section({"val/auroc": Score(None, None, None, 25000), "val/ece": Score(0.5, None, None, 25000)})
+    )
+    assert row(text, "metric") == "metric value 95 % interval"
+    assert row(text, "val/auroc") == "val/auroc – –"
+    assert row(text, "val/ece") == "val/ece 0.500 –"
+
+
+def test_the_table_of_many_classes_has_the_classes_with_the_lowest_f1() -> None:
+    classes = {f"name{c:02}": ClassScore(0.5, 0.25, c / 30, 1234) for c in range(30)} | {"none": ClassScore(support=0)}
+    few = print_table(classes_section(dict(list(classes.items())[18:20]), "test"))
+    assert few.splitlines()[0].strip() == "Classes, test" and "result.json" not in few
+    assert row(few, "name18") == "name18 0.500 0.250 0.600 1,234"
+    many = print_table(classes_section(classes, "val"))
+    assert row(many, "none") == "none – – – 0"
+    assert [f"name{c:02}" in many for c in range(30)] == [c < 19 for c in range(30)]
+    assert "The 20 of 31 classes with the lowest F1" in many
+
+
+def test_prediction_table_has_label_probabilities_and_words_without_markup() -> None:
+    words = ["not", "[red]bad[/red]", ":smile:", *"abcdefghij"]
+    weights = np.array([0.5, 0.2, 0.1, *[0.02] * 10])
+    text = print_table(prediction_table(["neg", "[b]pos", "mid"], np.array([0.1, 0.7, 0.2]), words, weights))
+    assert text.splitlines()[0] == "[b]pos"
+    assert row(text, "[b]pos") == "[b]pos"
+    assert "0.700   ███████" in text
+    assert [number for number in ("0.700", "0.200", "0.100") if number in text] == ["0.700", "0.200", "0.100"]
+    assert text.index("not") < text.index("[red]bad[/red]") < text.index(":smile:")
+    assert "0.5000" in text and " i " not in text  # at most ten words
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("classes", [2, 20])
+def test_prediction_of_an_empty_text_and_of_many_classes(classes: int) -> None:
+    names = [f"name{c:02}" for c in range(classes)]
+    text = print_table(prediction_table(names, np.linspace(0, 1, classes), [], np.array([])))
+    assert text.splitlines()[0] == names[-1]
+    assert sum(name in text for name in names) == min(10, classes)
+
+
+def test_files_are_listed_by_folder_with_complete_names() -> None:
+    folder = Path("outputs/train/runs/2025-01-31_12-00-00_123456")
+    names = [f"pictures/strip_test_{index}.png" for index in range(9)] + ["result.json", "checkpoints/best.ckpt"]
+    text = print_table(files_table(folder, [folder / name for name in names]))
+    assert text.splitlines()[0] == f"Written to {folder}/"
+    assert [line.split()[0] for line in text.splitlines()[1:3]] == ["result.json", "checkpoints/"]
+    assert all(Path(name).name in text.split() for name in names)

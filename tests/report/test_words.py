@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from src.report.words import clean_text, colour_limit, top_words
+
+
+def test_top_words_by_weight_then_position_with_each_occurrence() -> None:
+    top = top_words(["good", "film", "good", "end"], np.array([0.2, 0.4, 0.2, 0.2]), 3)
+    assert top == [(1, "film", 0.4), (0, "good", 0.2), (2, "good", 0.2)]
+
+
+def test_weights_that_are_not_finite_come_last() -> None:
+    top = top_words(["a", "b", "c"], np.array([np.nan, 0.5, np.inf]))
+    assert top == [(1, "b", 0.5), (0, "a", 0.0), (2, "c", 0.0)]
+
+
+def test_empty_text_has_no_top_words() -> None:
+    assert top_words([], np.array([])) == []
+
+
+def test_each_word_requires_a_weight() -> None:
+    with pytest.raises(ValueError, match="one weight for each word"):
+        top_words(["a", "b"], np.array([1.0]))
+
+
+@pytest.mark.parametrize(
+    ("weights", "limit"),
+    [([0.7, 0.1, 0.1, 0.1], 0.75), ([0.91] + [0.01] * 9, 0.91), ([0.1] * 10, 0.3), ([1.0], 1.0), ([], 1.0)],
+)
+def test_the_colour_limit_makes_uniform_weights_light(weights: list[float], limit: float) -> None:
+    assert colour_limit(np.array(weights)) == pytest.approx(limit)
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("film", "film"),
+        ("two\nlines\t", "twolines"),
+        ("", "␣"),
+        (" ", "␣"),
+        ("\ud800x\x00", "x"),
+        ("日本", "日本"),
+        ("a" * 40, "a" * 27 + "…"),
+    ],
+)
+def test_clean_text(text: str, cleaned: str) -> None:
+    assert clean_text(text) == cleaned
