@@ -127,7 +127,7 @@ def _execute(line: Sequence[str], folder: Path, environment: dict[str, str], str
     from src.sweep import processes
 
     if not draws:
-        run.draw_all = lambda folder: []
+        run.write_report = lambda folder: []
 
     # The server has only imported modules, so its children may fork, like a new interpreter.
     processes._may_fork = sys.platform == "linux"

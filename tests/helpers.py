@@ -66,7 +66,7 @@ def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:
     selects_callbacks = any(override.startswith(("callbacks=", "debug=")) for override in overrides)
     options = ["logger=csv"] if selects_callbacks else ["logger=csv", "~callbacks.progress", "~callbacks.parts_summary"]
     cfg = small_config(folder, ["model.encoder.hidden_dim=6", "trainer.max_epochs=2", *options, *overrides])
-    with nullcontext() if draws else patch("src.run.draw_all", return_value=[]):
+    with nullcontext() if draws else patch("src.run.write_report", return_value=[]):
         main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
 
@@ -108,7 +108,7 @@ def evaluate(folder: Path, checkpoint: Path | str, *overrides: str, draws: bool 
     paths = [f"ckpt_path={path}", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
     lines = [*paths, *overrides, f"++data.cache_dir='{folder.parent / 'cache'}'"]
     cfg = without_hydra(repository("eval").compose(lines))
-    with nullcontext() if draws else patch("src.run.draw_all", return_value=[]):
+    with nullcontext() if draws else patch("src.run.write_report", return_value=[]):
         main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
 
