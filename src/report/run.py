@@ -122,7 +122,7 @@ def _attention(run: Path, result: RunResult) -> Iterator[Content]:
     if statistics := read_statistics(run):
         yield Chart("attention_position", draw_position(statistics), "Mean attention weight by position")
         yield Chart("attention_entropy", draw_entropy(statistics), "Entropy of the weights by length")
-    if (lexicon := read_lexicon_weights(run)) and lexicon.words:
+    if (lexicon := read_lexicon_weights(run)) and lexicon["words"]:
         yield Chart("attention_lexicon", draw_lexicon(lexicon), "Mean weight of the most attended words")
     yield from (example_content(example.title, example) for example in read_examples(run, names))
 

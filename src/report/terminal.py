@@ -1,6 +1,7 @@
 """Render sections for a terminal, readable without colour."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich import box
@@ -9,6 +10,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from src.report.section import Heat, Lines, Section, Table
+
+MAX_COLUMNS = 7  # maximum number of columns of a table that fits a terminal
 
 
 def render_terminal(sections: Sequence[Section]) -> RenderableType:
@@ -21,11 +24,25 @@ def render_terminal(sections: Sequence[Section]) -> RenderableType:
         parts.append(Text(section.title, style="bold"))
         for item in shown:
             if isinstance(item, Table):
-                parts.append(_table(item))
+                parts += [_table(part) for part in _narrow(item)]
             else:
                 parts += [Text(f"  {line}", overflow="fold") for line in item.lines]
         parts += [Text(section.note), Text()] if section.note else [Text()]
     return Group(*parts)
+
+
+def _narrow(table: Table) -> list[Table]:
+    """Split a table with more than MAX_COLUMNS columns; each part has the first column."""
+    starts = range(1, max(2, len(table.head)), MAX_COLUMNS - 1) if len(table.head) > MAX_COLUMNS else [1]
+    width = MAX_COLUMNS - 1 if len(table.head) > MAX_COLUMNS else len(table.head)
+    return [
+        replace(
+            table,
+            head=[table.head[0], *table.head[start : start + width]],
+            rows=[[row[0], *row[start : start + width]] for row in table.rows],
+        )
+        for start in starts
+    ]
 
 
 def _table(table: Table) -> RichTable:
@@ -37,7 +54,7 @@ def _table(table: Table) -> RichTable:
     )
     for number, head in enumerate(table.head):
         is_text = not number or head in table.text_columns
-        rendered.add_column(Text(head), justify="left" if is_text else "right")
+        rendered.add_column(Text(head), justify="left" if is_text else "right", overflow="fold")
     for row in table.rows:
         rendered.add_row(*(Text(cell.text if isinstance(cell, Heat) else cell) for cell in row))
     return rendered
