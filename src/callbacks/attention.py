@@ -1,7 +1,6 @@
 """A callback that records attention weights on the test split."""
 
 import json
-import logging
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,10 +13,8 @@ from pydantic import Field
 
 from src.callbacks.errors import Prediction, write_errors
 from src.data.datamodule import TextDataModule
-from src.errors import UserError
 from src.files import write_arrays, write_text
 
-log = logging.getLogger(__name__)
 BINS = 50  # equal parts of a text, in which `by_position` sums the weights
 
 
@@ -71,11 +68,7 @@ class AttentionRecorder(pl.Callback):
 
     def _write_examples(self, data: TextDataModule, module: Any) -> None:
         selection = self._select_rows()
-        try:
-            texts = data.texts("test", selection) if selection else []
-        except UserError as error:
-            log.warning("%s: the examples of the test split are omitted. %s", self.folder / "attention.json", error)
-            selection, texts = [], []
+        texts = data.texts("test", selection) if selection else []
         labels = [data.class_names[label] for label in data.tokenized("test").labels[selection]]
         metadata: list[dict[str, Any]] = [
             {"split": "test", "index": index, "label": label} for index, label in zip(selection, labels, strict=True)

@@ -2,16 +2,13 @@
 
 import csv
 import json
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from src.data.datamodule import TextDataModule
-from src.errors import UserError
 from src.files import replace_atomically
 
-log = logging.getLogger(__name__)
 COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words")
 
 
@@ -24,20 +21,12 @@ class Prediction(NamedTuple):
 
 
 def write_errors(path: Path, predictions: Sequence[Prediction], count: int, data: TextDataModule, module: Any) -> None:
-    """Write the `count` most confident mistakes, then the `count` predictions with the lowest probability, as CSV.
-
-    If the source of the data has changed since the start of the run, or cannot be read, a warning is logged and no file
-    is written.
-    """
+    """Write the `count` most confident mistakes, then the `count` predictions with the lowest probability, as CSV."""
     mistakes = sorted((-each.probability, each.row) for each in predictions if not each.is_correct)[:count]
     uncertain = sorted((each.probability, each.row) for each in predictions)[:count]
     kinds = ["mistake"] * len(mistakes) + ["uncertain"] * len(uncertain)
     rows = [index for _, index in mistakes + uncertain]
-    try:
-        texts = data.texts("test", rows) if rows else []
-    except UserError as error:
-        log.warning("%s: was not written. %s", path, error)
-        return
+    texts = data.texts("test", rows) if rows else []
     labels = data.tokenized("test").labels[rows].tolist() if rows else []
     explanations = module.explain(data.codec, texts)
     with replace_atomically(path) as part, part.open("w", encoding="utf-8", newline="") as file:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from src.callbacks.attention import BINS, AttentionRecorder, by_position
+from src.callbacks.attention import BINS, by_position
 from tests.helpers import train
 
 TEXT = "an excellent product, truly"
@@ -97,31 +97,6 @@ def test_statistics_cover_all_texts_of_a_small_split(folder: Path) -> None:
         assert arrays["position_mean"].sum() == pytest.approx(1)
         assert (arrays["entropy"] <= np.log(arrays["length"]) + 1e-6).all()
         assert arrays["effective"] == pytest.approx(np.exp(arrays["entropy"]))
-
-
-def test_a_source_that_changes_during_the_run_omits_only_the_examples(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "reviews.csv"
-    rows = [f"{'good' if i % 2 else 'bad'} film number {i},{'positive' if i % 2 else 'negative'}" for i in range(61)]
-    path.write_text("\n".join(["text,label", *rows]))
-    start = AttentionRecorder.on_test_start
-
-    def change_source(self: AttentionRecorder, *args: Any) -> None:
-        path.write_text("\n".join(["text,label", *rows[:7]]))
-        start(self, *args)
-
-    monkeypatch.setattr(AttentionRecorder, "on_test_start", change_source)
-    run = tmp_path / "run"
-    texts = f"callbacks.attention.texts=['{TEXT}']"
-    result = train(
-        run, "callbacks=attention", "data=csv", f"data.path='{path}'", texts, "trainer.max_epochs=1", draws=True
-    )
-    assert result["status"] == "completed" and "test/acc" in result["metrics"]
-    (example,) = json.loads((run / "attention.json").read_text())
-    assert example["words"] == ["an", "excellent", "product", ",", "truly"]
-    assert (run / "attention_stats.npz").exists() and (run / "page.html").exists()
-    assert "the examples of the test split are omitted. data: the source has changed" in caplog.text
 
 
 def test_mistakes_and_uncertain_predictions_are_written_with_their_words(finished: tuple[Path, dict[str, Any]]) -> None:
