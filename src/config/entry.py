@@ -39,7 +39,7 @@ def entry(command: str, free_text: Collection[str] = ()) -> Callable[[Task], Cal
     """Return a decorator that turns a function of a configuration into the `main` of a command.
 
     A user's mistake, or an error of the system such as a full disk, ends the program with a message and exit code 1,
-    and leaves nothing on the disk if it is found before the run has written a file. Any other exception ends the
+    and leaves nothing on the disk if it is found before the run has produced anything. Any other exception ends the
     program with a full traceback.
 
     Args:
@@ -242,8 +242,9 @@ def _values_of_a_run(cfg: DictConfig, folder: str) -> Iterator[None]:
 
 
 def _remove_if_unused(folder: Path, command: str) -> None:
-    """Remove the folder of a run that contains only Hydra's files, and the folders above it that are then empty."""
-    if {path.name for path in folder.iterdir()} <= {".hydra", f"{command}.log"} and folder != Path.cwd():
+    """Remove the folder of a run that produced nothing, and the folders above it that are then empty."""
+    unused = {".hydra", f"{command}.log", "config.yaml", "result.json"}  # written at the start and at the end
+    if {path.name for path in folder.iterdir()} <= unused and folder != Path.cwd():
         shutil.rmtree(folder)
         for parent in folder.relative_to(Path.cwd()).parents if folder.is_relative_to(Path.cwd()) else ():
             with suppress(OSError):  # not empty, or the current folder

@@ -94,6 +94,7 @@ def test_a_sweep_runs_each_value(run: Run, started: list[DictConfig], tmp_path: 
 
 
 def fail(cfg: DictConfig) -> None:
+    Path(cfg.paths.output_dir, "result.json").write_text('{"status": "failed"}')
     raise UserError(f"data.csv, row {cfg.seed}: no label")
 
 
@@ -103,7 +104,7 @@ def test_a_user_error_in_a_task_ends_the_program_with_its_message(
 ) -> None:
     assert run(*arguments, task=fail) == ("Error: data.csv, row 1: no label", "")
     assert len(started) == 1
-    assert not Path("run").exists()  # the folder of a run that wrote no file
+    assert not Path("run").exists()  # the folder of a run that produced nothing
 
 
 def crash(cfg: DictConfig) -> None:
