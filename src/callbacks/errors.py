@@ -1,12 +1,12 @@
 """The file of the test texts that a model classifies wrongly or with little confidence."""
 
-import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from src.data.datamodule import TextDataModule
+from src.data.tables import csv_line
 from src.files import replace_atomically
 
 COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words")
@@ -30,10 +30,9 @@ def write_errors(path: Path, predictions: Sequence[Prediction], count: int, data
     labels = data.tokenized("test").labels[rows].tolist() if rows else []
     explanations = module.explain(data.codec, texts)
     with replace_atomically(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        file.write(csv_line(COLUMNS))
         for kind, row, label, text, each in zip(kinds, rows, labels, texts, explanations, strict=True):
             words = [[word, round(weight, 4)] for word, weight in zip(each.words, each.weights, strict=True)]
             probability = round(max(each.probabilities), 6)
             fields = (kind, row, data.class_names[label], each.predicted, probability, text)
-            writer.writerow([*fields, json.dumps(words, ensure_ascii=False)])
+            file.write(csv_line([*fields, json.dumps(words, ensure_ascii=False)]))
