@@ -19,7 +19,7 @@ from src.callbacks.speed import Speed
 from src.checkpoint import Card
 from src.config.compose import CONF
 from src.data.batch_order import Plan
-from src.data.loaders import Batches, ShuffledBatches
+from src.data.padded_batches import Batches, ShuffledBatches
 
 STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # default callbacks that take time during an epoch
 

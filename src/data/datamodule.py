@@ -19,8 +19,7 @@ from src.data.batch_order import by_length, shuffled
 from src.data.codec import Codec
 from src.data.corpus import Corpus, Split
 from src.data.files import absolute_path
-from src.data.loaders import Batches, ShuffledBatches
-from src.data.padded_batches import BatchBuilder, Truncation
+from src.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation
 from src.data.splits import Splitting, divide
 from src.data.store import code_version, default_folder, load_or_build
 from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit, renumber_classes, tokenize, warn_of_rare_classes

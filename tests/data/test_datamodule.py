@@ -11,7 +11,7 @@ import pytorch_lightning as pl
 import torch
 
 from src.data.datamodule import TextDataModule
-from src.data.loaders import Batches, ShuffledBatches
+from src.data.padded_batches import Batches, ShuffledBatches
 from src.data.source import Source
 from src.data.tokenizer import Bpe, Word
 from src.errors import UserError

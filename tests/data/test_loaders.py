@@ -12,8 +12,7 @@ import torch
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from src.data.batch_order import by_length, shuffled
-from src.data.loaders import Batches, ShuffledBatches
-from src.data.padded_batches import Batch, BatchBuilder, Truncation
+from src.data.padded_batches import Batch, BatchBuilder, Batches, ShuffledBatches, Truncation
 from src.errors import UserError
 
 ROWS, BATCH_SIZE = 29, 4
