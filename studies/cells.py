@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from src.compare.formatting import format_p_value
 from src.records.runs import FinishedRun
 from src.records.variants import Variant
+from src.report.formatting import format_p_value
 from src.terms.intervals import Interval, estimate, mean_over_seeds
 from src.terms.measurements import measure
 from src.terms.scores import terms

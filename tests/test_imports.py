@@ -60,3 +60,14 @@ def test_comparing_runs_does_not_import_torch() -> None:
     assert {"src.terms.scores", "src.records.files"} <= reached
     names = {name for module in reached for name in imports(ast.parse(MODULES[module].read_text("utf-8")).body)}
     assert not {name for name in names if name.split(".")[0] in ("torch", "torchmetrics", "pytorch_lightning")}
+
+
+LAYERS = ("records", "terms", "report", "compare", "faithfulness")  # each imports only earlier ones
+
+
+def test_the_packages_of_the_analysis_import_downwards() -> None:
+    for number, layer in enumerate(LAYERS):
+        above = tuple(f"src.{name}." for name in LAYERS[number + 1 :])
+        modules = [module for module in MODULES if f"{module}.".startswith(f"src.{layer}.")]
+        names = {name for module in modules for name in dependencies(module, MODULES[module])}
+        assert modules and not {name for name in names if f"{name}.".startswith(above)}, layer

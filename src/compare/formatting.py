@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from src.report.formatting import UNKNOWN
+from src.report.formatting import format_p_value
 from src.terms.claims import Claim
-from src.terms.intervals import Difference, Interval
+from src.terms.intervals import Difference
 from src.terms.study import ClaimDefinition, describe
 
 LABELS = {
@@ -32,21 +32,6 @@ def heading(metric: str) -> str:
     """Return the label of a metric with an initial capital."""
     name = label(metric)
     return name[0].upper() + name[1:]
-
-
-def format_with_margin(interval: Interval | None, digits: int = 3, sign: str = "") -> str:
-    """Format an interval as "0.882 ± 0.003", or as "0.882" without bounds; return UNKNOWN for None."""
-    if interval is None:
-        return UNKNOWN
-    value = f"{interval.value:{sign}.{digits}f}"
-    return value if interval.high is None else f"{value} ± {interval.high - interval.value:.{digits}f}"
-
-
-def format_p_value(p_value: float | None) -> str:
-    """Format a p-value with three decimals, or as "< 0.001"; return UNKNOWN for None."""
-    if p_value is None:
-        return UNKNOWN
-    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def claim_numbers(claim: Claim) -> str:

@@ -6,14 +6,14 @@ from functools import partial
 
 import numpy as np
 
-from src.compare.formatting import claim_lines, format_p_value, format_with_margin, heading, label
+from src.compare.formatting import claim_lines, heading, label
 from src.records.examples import Example, read_examples
 from src.records.files import read_history, read_or_warn
 from src.records.runs import FinishedRun
 from src.records.variants import Variant
 from src.report.figures.comparison import Bar, Mark, draw_costs, draw_intervals, draw_variant_curves
 from src.report.figures.style import COLOURS, GREY
-from src.report.formatting import UNKNOWN, format_score
+from src.report.formatting import UNKNOWN, format_p_value, format_score, format_with_margin
 from src.report.run import STRIP_NOTE
 from src.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
 from src.report.words import clean_text, coloured_words

@@ -5,9 +5,9 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from src.faithfulness.names import MEASURES, TRAINING
 from src.output_folder import add_folders, report_folder, write_report
 from src.process import exit_with_message
+from src.records.faithfulness_names import MEASURES, TRAINING
 
 DESCRIPTION = """\
 Measures how faithfully attention weights, and six other rankings of tokens, account for the predictions of trained

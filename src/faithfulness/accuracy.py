@@ -5,7 +5,7 @@ The difference shows how much the accuracy depends on trained attention weights 
 
 from collections.abc import Sequence
 
-from src.faithfulness.names import WITHOUT_ATTENTION
+from src.records.faithfulness_names import WITHOUT_ATTENTION
 from src.records.variants import Variant
 from src.terms.intervals import Difference, estimate
 from src.terms.measurements import measure

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from src.faithfulness.agreement import jensen_shannon
-from src.faithfulness.names import ADVERSARIES, ADVERSARY_ARRAYS
 from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts, Training, differentiable_rnns
 from src.models.classifier import Classifier
+from src.records.faithfulness_names import ADVERSARIES, ADVERSARY_ARRAYS
 
 RATE = 3e-3  # learning rate of Adam
 SMALLEST = 1e-12  # lower bound of a weight in a logarithm

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.compare.formatting import format_p_value
 from src.faithfulness import seeds
-from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM, WITHOUT_ATTENTION
 from src.faithfulness.summary import VariantSummary, stack
 from src.formatting import format_names
+from src.records.faithfulness_names import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM, WITHOUT_ATTENTION
+from src.report.formatting import format_p_value
 from src.terms.intervals import LEVEL, Difference, Sample, estimate
 from src.terms.significance import MIN_SEEDS, holm
 

@@ -1,9 +1,8 @@
-"""Erasure of tokens: the order and number of the erased tokens, the remaining text, and the normalized effect."""
+"""Erasure of tokens: the order and number of the erased tokens, the remaining text."""
 
 import numpy as np
 
-SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # shares of tokens that are erased (DeYoung et al. 2020, section 4.2)
-MIN_RANGE = 1e-6  # smallest distance between a text's limits for which a normalized value is defined
+from src.records.faithfulness import SHARES
 
 
 def counts(length: int) -> np.ndarray:
@@ -31,9 +30,3 @@ def replace(tokens: np.ndarray, positions: np.ndarray, token: int) -> np.ndarray
 def replace_others(tokens: np.ndarray, positions: np.ndarray, token: int) -> np.ndarray:
     """Return the text with `token` at every position that is not in `positions`."""
     return replace(tokens, np.delete(np.arange(len(tokens)), positions), token)
-
-
-def normalize(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return (value − low) / (high − low): 0 at the lower, 1 at the upper limit; NaN if high − low < MIN_RANGE."""
-    is_defined = high - low >= MIN_RANGE
-    return np.where(is_defined, (values - low) / np.where(is_defined, high - low, 1), np.nan)

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from src.faithfulness.names import GUIDES
 from src.faithfulness.probe import Probe, Scores, Texts, Training, pad
 from src.faithfulness.trained import Sample
 from src.models.masking import masked_softmax
+from src.records.faithfulness_names import GUIDES
 
 HIDDEN, RATE = 128, 1e-3  # number of features of a transformed word vector, and learning rate of Adam
 

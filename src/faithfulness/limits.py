@@ -19,8 +19,8 @@ import numpy as np
 
 from src.faithfulness import erasure
 from src.faithfulness.measures import Predicted
-from src.faithfulness.names import GRADIENT, LEAVE_ONE_OUT
 from src.faithfulness.probe import Probe, Scores, Texts
+from src.records.faithfulness_names import GRADIENT, LEAVE_ONE_OUT
 
 SHORT = 32  # in texts of at most this number of tokens, the search adds one token at a time, as in Edin et al.
 SHORT_BEAM, LONG_BEAM = 5, 3  # widths of the beam search in short and in long texts

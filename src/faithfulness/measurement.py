@@ -7,13 +7,13 @@ from pathlib import Path
 
 from src.errors import UserError
 from src.faithfulness.measurable import require_measurable
-from src.faithfulness.records import Record
 from src.faithfulness.run import measure_run, options_of
 from src.faithfulness.sections import Report
 from src.faithfulness.summary import summarize
 from src.faithfulness.trained import restore_probe
 from src.formatting import format_duration
 from src.kernels.malloc import limit_compiled_kernels
+from src.records.faithfulness import Record
 from src.records.runs import find_runs
 from src.records.variants import group_runs
 from src.terms.measurements import require_same_data
@@ -33,7 +33,7 @@ def measure(
 
     Args:
         texts: size of the stratified sample of test texts.
-        measures: names in MEASURES or TRAINING of `src.faithfulness.names`.
+        measures: names in MEASURES or TRAINING of `src.records.faithfulness_names`.
         training: number of training texts and number of epochs, for the measures that train models.
         trusted_modules: the user's packages whose classes checkpoints may name.
         data_path: path that replaces `data.path` of the checkpoints; None retains it.

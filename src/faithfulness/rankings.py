@@ -7,8 +7,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, GRADIENT, INTEGRATED, LEAVE_ONE_OUT, RANDOM, UNIFORM
 from src.faithfulness.probe import Probe, Scores, Texts
+from src.records.faithfulness_names import (
+    ATTENTION,
+    ATTENTION_GRADIENT,
+    GRADIENT,
+    INTEGRATED,
+    LEAVE_ONE_OUT,
+    RANDOM,
+    UNIFORM,
+)
 
 # increment FORMAT in records.py when you change one of these numbers, so that runs are measured again
 STEPS = (16, 64)  # numbers of steps of the integral; the second number is for errors between TOLERANCE and JUMP

@@ -11,11 +11,11 @@ import numpy as np
 from src.console import row_progress
 from src.faithfulness.adversary import adversary_results
 from src.faithfulness.guides import guide_results
-from src.faithfulness.names import GUIDES, LAMBDAS, TRAINING
 from src.faithfulness.probe import Training
-from src.faithfulness.records import FORMAT, Record
 from src.faithfulness.texts import measure_sample
 from src.faithfulness.trained import Sample, TrainedRun, checkpoint_path
+from src.records.faithfulness import FORMAT, Record
+from src.records.faithfulness_names import GUIDES, LAMBDAS, TRAINING
 
 
 def options_of(run: Path, texts: int, seed: int, names: Sequence[str], training: Sequence[int]) -> dict[str, Any]:

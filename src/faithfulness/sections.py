@@ -9,18 +9,25 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from src.compare.formatting import format_with_margin
 from src.faithfulness.claims import judge_claims
-from src.faithfulness.erasure import SHARES
-from src.faithfulness.names import ACCURACY, ADVERSARIES, AGREEMENT, ATTENTION, COLUMNS, RANDOM, SEED_AGREEMENT, Column
 from src.faithfulness.rankings import TOLERANCE, is_inexact
-from src.faithfulness.records import Record
 from src.faithfulness.summary import Estimate, VariantSummary
 from src.formatting import format_count
+from src.records.faithfulness import SHARES, Record
+from src.records.faithfulness_names import (
+    ACCURACY,
+    ADVERSARIES,
+    AGREEMENT,
+    ATTENTION,
+    COLUMNS,
+    RANDOM,
+    SEED_AGREEMENT,
+    Column,
+)
 from src.records.runs import ExcludedRun
 from src.report.figures.comparison import Bar, draw_intervals
 from src.report.figures.style import COLOURS, GREY, name_axes, new_figure
-from src.report.formatting import UNKNOWN
+from src.report.formatting import UNKNOWN, format_with_margin
 from src.report.html import render_html
 from src.report.markdown import render_markdown
 from src.report.section import Chart, Content, Group, Section, Strip, Table

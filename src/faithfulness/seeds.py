@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from src.faithfulness.agreement import jensen_shannon
-from src.faithfulness.records import Record
+from src.records.faithfulness import Record
 
 TOP_SHARE = 0.1  # share of the tokens that are compared: those with the highest weights
 MIN_CHANCE = 1e-6  # smallest chance distance for which an agreement above chance is defined

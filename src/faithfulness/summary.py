@@ -7,10 +7,9 @@ import numpy as np
 
 from src.errors import UserError
 from src.faithfulness.accuracy import accuracies
-from src.faithfulness.erasure import SHARES
-from src.faithfulness.names import ADVERSARY_ARRAYS, AGREEMENT, COLUMNS, GUIDES, RANDOM, RANKINGS
-from src.faithfulness.records import Record
 from src.faithfulness.seeds import agreement_between_seeds
+from src.records.faithfulness import SHARES, Record
+from src.records.faithfulness_names import ADVERSARY_ARRAYS, AGREEMENT, COLUMNS, GUIDES, RANDOM, RANKINGS
 from src.records.variants import Variant
 from src.terms.intervals import Difference, Interval, Sample, estimate
 

@@ -12,13 +12,13 @@ from src.errors import UserError
 from src.faithfulness import agreement, limits, measures
 from src.faithfulness.erasure import rank
 from src.faithfulness.measures import Predicted
-from src.faithfulness.names import ATTENTION, GRADIENT, LEAVE_ONE_OUT
 from src.faithfulness.plausibility import plausibility
 from src.faithfulness.probe import Probe, Scores, pad
 from src.faithfulness.rankings import rank_tokens
-from src.faithfulness.records import Record
 from src.faithfulness.threads import map_in_threads
 from src.faithfulness.trained import Sample, TrainedRun
+from src.records.faithfulness import Record
+from src.records.faithfulness_names import ATTENTION, GRADIENT, LEAVE_ONE_OUT
 
 # number of tokens that are measured together; 2,000 tokens at a time cost 6 to 10 % more CPU time than 8,000 at a time
 CHUNK_TOKENS = 4_000

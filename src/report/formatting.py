@@ -3,6 +3,8 @@
 import math
 from datetime import datetime
 
+from src.terms.intervals import Interval
+
 UNKNOWN = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 
@@ -36,3 +38,18 @@ def format_time(iso: str) -> str:
         return datetime.fromisoformat(iso).strftime("%Y-%m-%d %H:%M %Z").strip()
     except ValueError:
         return iso
+
+
+def format_with_margin(interval: Interval | None, digits: int = 3, sign: str = "") -> str:
+    """Format an interval as "0.882 ± 0.003", or as "0.882" without bounds; return UNKNOWN for None."""
+    if interval is None:
+        return UNKNOWN
+    value = f"{interval.value:{sign}.{digits}f}"
+    return value if interval.high is None else f"{value} ± {interval.high - interval.value:.{digits}f}"
+
+
+def format_p_value(p_value: float | None) -> str:
+    """Format a p-value with three decimals, or as "< 0.001"; return UNKNOWN for None."""
+    if p_value is None:
+        return UNKNOWN
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"

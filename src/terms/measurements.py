@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from src.errors import UserError
-from src.faithfulness.names import ATTENTION
-from src.faithfulness.records import RECORD_FILE, Record
+from src.records.faithfulness import RECORD_FILE, Record
+from src.records.faithfulness_names import ATTENTION
 from src.records.files import Predictions, read_gradients, read_or_warn, read_statistics
 from src.records.folds import pool_folds
 from src.records.runs import FinishedRun

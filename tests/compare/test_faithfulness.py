@@ -10,7 +10,7 @@ import pytest
 
 from src.compare.files import comparison_files, render_csv, render_page
 from src.compare.formatting import claim_numbers
-from src.faithfulness.records import FORMAT, RECORD_FILE, Record
+from src.records.faithfulness import FORMAT, RECORD_FILE, Record
 from src.terms.comparison import compare
 from tests.compare.runs import write_sweep
 from tests.helpers import ROOT

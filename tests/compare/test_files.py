@@ -9,10 +9,9 @@ import pytest
 from rich.console import Console
 
 from src.compare.files import comparison_files, render_csv
-from src.compare.formatting import format_p_value, format_with_margin
 from src.compare.sections import sections
 from src.records.runs import ExcludedRun
-from src.report.formatting import format_score
+from src.report.formatting import format_p_value, format_score, format_with_margin
 from src.report.terminal import render_terminal
 from src.terms.claims import Claim
 from src.terms.comparison import Comparison, compare

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 
 from src.faithfulness.adversary import adversary_results
-from src.faithfulness.names import LAMBDAS
 from src.faithfulness.probe import Training
 from src.models.attention.none import NoAttention
 from src.models.attention.query import QueryAttention
@@ -14,6 +13,7 @@ from src.models.classifier import Classifier
 from src.models.component import Attention, Encoder
 from src.models.encoder.identity import Identity
 from src.models.pooling import Sum
+from src.records.faithfulness_names import LAMBDAS
 from tests.faithfulness.models import POLARITY, TOTAL, PolaritySum, build_probe, marked_texts
 
 NAMES = [f"adversary_{name}_{strength:g}" for strength in LAMBDAS for name in ("tvd", "jsd")]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from src.faithfulness.claims import JudgedClaim, judge_claims
-from src.faithfulness.records import Record
 from src.faithfulness.seeds import ATTENTION, PREDICTIONS
 from src.faithfulness.summary import VariantSummary
+from src.records.faithfulness import Record
 
 RANKINGS = ["attention", "attention × gradient", "random", "uniform"]
 

@@ -5,11 +5,12 @@ import pytest
 import torch
 
 from src.data.padded_batches import Truncation
-from src.faithfulness.erasure import counts, normalize, retain
+from src.faithfulness.erasure import counts, retain
 from src.faithfulness.limits import search_limits
 from src.faithfulness.measures import Predicted
 from src.faithfulness.probe import Probe
 from src.models.loss import CrossEntropy
+from src.records.faithfulness import normalize
 from tests.faithfulness.models import BAD, CONFIDENCE, GOOD, NEUTRAL, additive
 from tests.models.combinations import compose
 

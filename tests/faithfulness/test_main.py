@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from src.faithfulness.__main__ import main
-from src.faithfulness.records import RECORD_FILE, Record
+from src.records.faithfulness import RECORD_FILE, Record
 from tests.helpers import train
 from tests.report.test_rendering import Reader
 

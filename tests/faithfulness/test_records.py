@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from src.errors import UserError
-from src.faithfulness.records import FORMAT, RECORD_FILE, Record
+from src.records.faithfulness import FORMAT, RECORD_FILE, Record
 
 OPTIONS: dict[str, Any] = {
     **{"format": FORMAT, "texts": 3, "seed": 0, "measures": ["removal", "limits"], "checkpoint": "abc"},

@@ -5,8 +5,8 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from src.faithfulness.records import Record
 from src.faithfulness.seeds import ATTENTION, PREDICTIONS, agreement_between_seeds, mean_distances, pseudo_values
+from src.records.faithfulness import Record
 from src.terms.intervals import Sample, estimate
 
 

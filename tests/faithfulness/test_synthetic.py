@@ -6,10 +6,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from src.faithfulness.erasure import normalize
-from src.faithfulness.names import MEASURES
 from src.faithfulness.probe import Probe
 from src.faithfulness.texts import measure_texts
+from src.records.faithfulness import normalize
+from src.records.faithfulness_names import MEASURES
 from tests.faithfulness.models import CONFIDENCE, additive, faithful, marked_texts, misleading
 
 COUNT = 211

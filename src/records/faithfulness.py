@@ -11,11 +11,12 @@ from pydantic import ConfigDict
 from typing_extensions import TypedDict
 
 from src.errors import UserError
-from src.faithfulness.erasure import SHARES, normalize
-from src.faithfulness.names import ADVERSARY_ARRAYS, COLUMNS, GUIDES, RANKINGS
 from src.files import read_arrays, replace_atomically, validate
+from src.records.faithfulness_names import ADVERSARY_ARRAYS, COLUMNS, GUIDES, RANKINGS
 
 RECORD_FILE = "faithfulness.npz"
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # shares of tokens that are erased (DeYoung et al. 2020, section 4.2)
+MIN_RANGE = 1e-6  # smallest distance between a text's limits for which a normalized value is defined
 FORMAT = 6  # version of the file and of the measures; runs with a record of another version are measured again
 
 
@@ -202,3 +203,9 @@ def _require_arrays(options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
         values = array.astype(np.float64)
         if np.isinf(values).any() or not (np.isnan(values) | ((values >= low) & (values <= high))).all():
             raise ValueError(f"{name} has values out of range")
+
+
+def normalize(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return (value − low) / (high − low): 0 at the lower, 1 at the upper limit; NaN if high − low < MIN_RANGE."""
+    is_defined = high - low >= MIN_RANGE
+    return np.where(is_defined, (values - low) / np.where(is_defined, high - low, 1), np.nan)
