@@ -9,7 +9,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from src import build
-from src.analysis.ensemble import Ensemble
+from src.explain.ensemble import Ensemble
 
 
 @dataclass(frozen=True)

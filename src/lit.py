@@ -11,10 +11,10 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import Metric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy
 
-from src.analysis.explanation import Explanation, explain
 from src.checkpoint import Card
 from src.data.codec import Codec
 from src.data.padded_batches import Batch
+from src.explain.explanation import Explanation, explain
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.training_state import rebuild_paths, require_same_parameters

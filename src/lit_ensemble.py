@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 from torchmetrics import MetricCollection
 
-from src.analysis.ensemble import Ensemble
-from src.analysis.explanation import Explanation
 from src.checkpoint import Card
 from src.data.codec import Codec
 from src.data.padded_batches import Batch, BatchBuilder
+from src.explain.ensemble import Ensemble
+from src.explain.explanation import Explanation
 from src.lit import LitClassifier
 from src.models.component import Embedding
 from src.models.loss import CrossEntropy

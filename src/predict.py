@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from src.analysis.ensemble import Ensemble
     from src.cli.texts import TextSource
     from src.data.tables import Schema
+    from src.explain.ensemble import Ensemble
 
 log = logging.getLogger(__name__)
 

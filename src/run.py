@@ -21,7 +21,6 @@ from pytorch_lightning.loggers import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
 from src import build, environment
-from src.analysis.data_summary import summarize_data
 from src.callbacks.predictions import Predictions
 from src.callbacks.pruning import Pruned
 from src.callbacks.speed import Speed
@@ -29,6 +28,7 @@ from src.callbacks.stop import Interrupted, StopOnSignal
 from src.checkpoint import Card, read_checkpoint
 from src.config.paths import make_paths_absolute
 from src.console import OutputConsole
+from src.data.data_summary import summarize_data
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
 from src.files import LOCK_TIMEOUT, lock_folder, write_text

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hydra import compose, initialize_config_dir
 
-from src.analysis.explanation import explain
 from src.build import restore
 from src.errors import UserError
+from src.explain.explanation import explain
 from tests.forks import complete
 from tests.helpers import CONF, command
 

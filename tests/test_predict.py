@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from src.analysis.ensemble import Ensemble
 from src.data import tables
+from src.explain.ensemble import Ensemble
 from src.predict import main
 from tests.forks import complete
 from tests.helpers import command, run, trained
@@ -198,7 +198,7 @@ def test_a_bad_row_is_reported_before_any_row_is_classified(
     predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("src.data.readers.CHUNK", 5)
-    monkeypatch.setattr("src.analysis.ensemble.Ensemble.classify", None)
+    monkeypatch.setattr("src.explain.ensemble.Ensemble.classify", None)
     (tmp_path / "in.csv").write_text("text,stars\n" + "good,1\n" * 17 + "bad,1,2\n" + "good,1\n" * 17)
     with pytest.raises(SystemExit, match=r"in\.csv: line 19 has 3 fields where the header has 2"):
         predict("file=in.csv", "text_column=text", "out=out.csv")

@@ -8,12 +8,12 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor, nn
 
-from src.analysis.ensemble import Ensemble, Member
 from src.build.model import untrained_model
 from src.checkpoint import Card, read_checkpoint
 from src.config.targets import TRUSTED_IN_CHECKPOINTS
 from src.config.validation import validate_config
 from src.errors import UserError, name_file
+from src.explain.ensemble import Ensemble, Member
 from src.kernels.malloc import is_size_error
 from src.models.classifier import Classifier
 from src.models.loss import Loss

@@ -11,7 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from src.analysis.explanation import Explanation
+from src.explain.explanation import Explanation
 from src.files import write_text
 from src.records.examples import Example
 from src.report.section import Section

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from src.analysis.explanation import Explanation, explain, known_tokens
 from src.data.batch_order import by_length
 from src.data.codec import Codec
 from src.errors import UserError, name_file
+from src.explain.explanation import Explanation, explain, known_tokens
 from src.formatting import format_list
 from src.models.classifier import Classifier
 from src.models.loss import Loss

@@ -8,9 +8,9 @@ import torch
 from omegaconf import OmegaConf
 
 from src import build
-from src.analysis.ensemble import Ensemble, Member
-from src.analysis.explanation import explain
 from src.errors import UserError
+from src.explain.ensemble import Ensemble, Member
+from src.explain.explanation import explain
 from tests.helpers import trained
 
 TEXTS = ["a great product", "qwxz", "bad, truly bad price"]

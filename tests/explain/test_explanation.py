@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from src import build
-from src.analysis.explanation import Explanation, explain
 from src.checkpoint import Card
 from src.data.padded_batches import Truncation
+from src.explain.explanation import Explanation, explain
 from src.models.attention.self_attention import SimpleSelfAttention
 from src.models.classifier import Classifier
 from src.models.component import Encoded

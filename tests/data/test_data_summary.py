@@ -7,7 +7,7 @@ import pytest
 import tokenizers
 from tokenizers import models
 
-from src.analysis.data_summary import summarize_data
+from src.data.data_summary import summarize_data
 from src.data.source import Source
 from src.data.tokenizer import Word
 from src.data.trained_tokenizer import Tokenizer
