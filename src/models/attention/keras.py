@@ -40,8 +40,9 @@ class KerasConcatAttention(KerasDotAttention):
         raise ValueError("concat attention adds queries to keys: rotary position embeddings need dot products")
 
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        queries, keys, values = super().project(states, mask)
-        return queries, keys if self.scale is None else self.scale * keys, values  # tanh(s (q + k)) = tanh(s q + s k)
+        keys, _, _ = super().project(states, mask)
+        queries, _, values = super().project(states, mask)
+        return queries, keys, values  # both are scaled: tanh(s (q + k)) = tanh(s q + s k)
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         pairs = queries.unsqueeze(-2) + keys.unsqueeze(-3)  # N×1×L×L×D
