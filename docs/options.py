@@ -5,14 +5,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import yaml
 
 from src.config.help import file_comments
-from src.config.options import COMMANDS, WITHIN, of_class, of_record
-from src.config.targets import TRUSTED, find_class
-from src.config.values import describe_type
+from src.config.places import TRUSTED, find_class
+from src.config.schema import COMMANDS, RECORDS, describe_type, of_class, plain_hint
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
@@ -32,7 +31,6 @@ SHORTER = {  # text in messages → text in the table
     "a whole number": "integer",
     "a number": "number",
     "a mapping": "mapping",
-    "another type or ": "",
 }
 INTRODUCTION = """\
 # Options
@@ -188,8 +186,8 @@ def _target(node: Any, path: Path) -> str | None:
 def _documented(package: str, command: str, target: str | None) -> dict[str, tuple[Any, str]]:
     """Return the annotation and meaning of each option of the class `target`, or of the record at `package` if None."""
     if target is None:
-        record = WITHIN.get(package, {}) if package else COMMANDS.get(command, {})
-        return {name: (option.hint, "") for name, option in of_record(record).options.items()}
+        record = RECORDS.get(package) if package else COMMANDS.get(command)
+        return {name: (hint, "") for name, hint in (get_type_hints(record) if record else {}).items()}
     if package.startswith("hydra"):  # its plugins may not be installed
         return {}
     cls = find_class(target, TRUSTED)
@@ -197,14 +195,7 @@ def _documented(package: str, command: str, target: str | None) -> dict[str, tup
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("src."):
             meanings |= _arguments(inspect.cleandoc(base.__doc__ or ""))
-    options = of_class(cls).options.items()
-    return {
-        name: (
-            option.hint | None if option.nullable and option.hint is not Any else option.hint,
-            meanings.get(name, ""),
-        )
-        for name, option in options
-    }
+    return {name: (option.hint, meanings.get(name, "")) for name, option in of_class(cls).options.items()}
 
 
 def _arguments(documentation: str) -> dict[str, str]:
@@ -216,9 +207,9 @@ def _arguments(documentation: str) -> dict[str, str]:
 
 def _describe(hint: Any, value: Any) -> str:
     """Return the type of an option: its annotation, or else the type of its default value."""
-    words = "another type" if hint is None or hint is Any else describe_type(hint)
-    if words == "another type" or ("another type" in words and value is not None):
-        words = "any" if value is None or (isinstance(value, str) and "${" in value) else describe_type(type(value))
+    if hint is None or plain_hint(hint) is Any:
+        hint = object if value is None or (isinstance(value, str) and "${" in value) else type(value)
+    words = describe_type(plain_hint(hint)).replace("another type", "any")
     for long, short in SHORTER.items():
         words = words.replace(long, short)
     members = set(words.split(" or "))  # in no fixed order: Python's typing ignores the order when it caches unions

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig, OmegaConf
 
 from src.config.entry import entry
-from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS
-from src.config.validation import validate_config
+from src.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
+from src.config.schema import validate_config
 from src.errors import UserError, name_file
 
 if TYPE_CHECKING:

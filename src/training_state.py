@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 from pytorch_lightning import Callback
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from src.build.objects import class_at
+from src.build import class_at
 from src.checkpoint import Card, is_dense, read_checkpoint
 from src.config.keys import KEEPS_TRAINING, changed_options
 from src.errors import UserError

@@ -3,8 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import torch
 from omegaconf import DictConfig
 
 from src.config.compose import ConfigFiles, without_hydra
+from src.config.schema import validate_config
 from src.data.codec import Codec
 from src.data.padded_batches import Batch
 from tests.forks import complete
@@ -42,17 +43,6 @@ def one_class_data(folder: Path) -> list[str]:
     return ["data=csv", f"data.path='{path}'"]
 
 
-@contextmanager
-def no_skipped_component() -> Iterator[None]:
-    """Fail if a dry build skips a component because of an exception that is not a message for the user."""
-
-    def fail(message: str, error: Exception) -> None:
-        raise AssertionError(message % error) from error
-
-    with patch("src.dry_build.invalid_options.log.debug", fail):
-        yield
-
-
 def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:
     """Run `src.train` in this process, and return the content of its result.json.
 
@@ -66,6 +56,7 @@ def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:
     selects_callbacks = any(override.startswith(("callbacks=", "debug=")) for override in overrides)
     options = ["logger=csv"] if selects_callbacks else ["logger=csv", "~callbacks.progress", "~callbacks.parts_summary"]
     cfg = small_config(folder, ["model.encoder.hidden_dim=6", "trainer.max_epochs=2", *options, *overrides])
+    validate_config(cfg, "train")
     with nullcontext() if draws else patch("src.run.write_report", return_value=[]):
         main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())

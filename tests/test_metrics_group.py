@@ -8,10 +8,9 @@ import pytest
 from omegaconf import OmegaConf
 
 from src import build
-from src.config.validation import config_mistakes
-from src.dry_build import build_mistakes
+from src.config.schema import config_mistakes
 from src.errors import UserError
-from tests.helpers import evaluate, small_config, train
+from tests.helpers import evaluate, train
 
 KAPPA = "+metrics.kappa._target_=torchmetrics.classification.MulticlassCohenKappa"
 
@@ -78,11 +77,3 @@ def test_the_number_of_classes_is_not_an_option() -> None:
     assert mistakes["metrics.mine.num_classes=3"] == "is set by the program: remove it"
     assert "metrics.mine.average=makro" in mistakes
     assert dict(config_mistakes(cfg_with(average="macro"), "train"))["metrics.mine._target_"].startswith("is required")
-
-
-def test_options_of_metrics_are_validated_before_the_data_are_read(tmp_path: Path) -> None:
-    target = "torchmetrics.classification.MulticlassAccuracy"
-    for options, is_wrong in (({"top_k": 5}, False), ({"averge": "macro"}, True), ({"average": "none"}, True)):
-        cfg = small_config(tmp_path / "run")
-        OmegaConf.update(cfg, "metrics.mine", {"_target_": target, **options}, force_add=True)
-        assert any(entry.startswith("metrics.mine") for entry, _ in build_mistakes(cfg)) == is_wrong

@@ -11,7 +11,7 @@ import pytest
 from omegaconf import DictConfig
 
 from src.config.compose import without_hydra
-from src.config.validation import validate_config
+from src.config.schema import validate_config
 from tests.helpers import repository, run
 from tests.loggers.records import read_records, read_summary
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from src.config.keys import paths_in
 from src.config.mistakes import Mistake
-from src.config.paths import PATH_ENDS
-from src.config.targets import TRUSTED_IN_CHECKPOINTS, find_class
+from src.config.places import TRUSTED_IN_CHECKPOINTS, find_class
 from src.formatting import format_value
 
+PATH_ENDS = ("path", "dir", "folder", "file", "pictures")  # ends of the names of options that contain a path
 SOURCES = ("data", "model")  # nodes whose paths are only read; paths in other nodes may be written to
 # Modules whose classes a checkpoint may name in place of the classes in the config files
 TRUSTED_TO_RESUME = TRUSTED_IN_CHECKPOINTS | {

@@ -1,11 +1,10 @@
 """Validate overrides that choose config files, such as `model/encoder=gru`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from src.cli.parsing import ParsedOverride
 from src.config.composition import Repository
 from src.config.mistakes import Mistake
-from src.config.required import required_message
 from src.extras import plugin_install_hint
 from src.formatting import format_names, format_value
 from src.misspellings import nearest, no_such_choice
@@ -15,6 +14,13 @@ Groups = Mapping[str, list[str]]  # group → its choices
 
 def is_choice(override: ParsedOverride, groups: Groups) -> bool:
     return override.key in groups and not any(isinstance(value, dict) for value in override.values)
+
+
+def required_message(group: str, choices: Sequence[str]) -> str:
+    """Return the message about an override that removes a required group."""
+    if "none" in choices:
+        return f"cannot be removed: write {group}=none"
+    return f"is required: choose one of {format_names(sorted(choices))}"
 
 
 def describe_folder(group: str, groups: Groups) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Set
 
 from src.cli.parsing import ParsedOverride
 from src.config.composition import Repository
-from src.config.targets import TRUSTED
-from src.config.validation import trusted_modules
+from src.config.places import TRUSTED
+from src.config.schema import trusted_modules
 
 
 def trusted_by_user(repository: Repository, overrides: list[ParsedOverride], built_in: Set[str] = TRUSTED) -> Set[str]:

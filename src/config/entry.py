@@ -115,7 +115,7 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
     The jobs of a sweep are validated later.
     """
     from src.config.paths import hydra_output_mistakes
-    from src.config.validation import config_mistakes
+    from src.config.schema import config_mistakes
 
     mistakes = [*_untrusted(files, cfg, lines), *hydra_output_mistakes(cfg.hydra, sweeps=sweeps)]
     resumes = cfg.get("train") and cfg.get("ckpt_path")
@@ -130,26 +130,18 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
     if not sweeps:
         with _values_of_a_run(cfg, "." if mistakes else str(cfg.hydra.run.dir)):
             import_torchmetrics()
-            task = without_hydra(cfg)
-            mistakes += config_mistakes(task, files.command)
-            if files.command == "train":
-                from src import dry_build
-
-                reuse_freed_memory()  # must precede the first tensors, which the dry build creates
-                mistakes += dry_build.build_mistakes(task, mistakes)
+            mistakes += config_mistakes(without_hydra(cfg), files.command)
     return mistakes
 
 
 def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
     """Call the task with the configuration of one run, after Hydra has created the folder of the run."""
-    from src.config.validation import mark_validated, validate_config
+    from src.config.schema import validate_config
     from src.run_log import log_config
 
     folder = Path(HydraConfig.get().runtime.output_dir)
     with exit_with_message(str(folder)):
-        if HydraConfig.get().mode == RunMode.RUN:  # the command line of a single run is already validated
-            mark_validated(cfg)
-        else:
+        if HydraConfig.get().mode != RunMode.RUN:  # the command line of a single run is already validated
             validate_config(cfg, command)
         if OmegaConf.select(cfg, "sweep.dry_run"):
             raise UserError("sweep.dry_run=true applies only to sweeps: add -m")
@@ -207,8 +199,8 @@ def _untrusted(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str]) -> Ite
     """Find trusted modules that neither the command line nor conf/extras names, and files outside conf/ that set
     options of Hydra, which could run any program.
     """
-    from src.config.targets import TRUSTED
-    from src.config.validation import trusted_modules
+    from src.config.places import TRUSTED
+    from src.config.schema import trusted_modules
 
     if requested := trusted_modules(cfg) - TRUSTED:
         is_typed = any(key_of(line) in ("extras", "extras.trusted_modules") for line in lines)

@@ -1,4 +1,4 @@
-"""The keys of a configuration: components, the options that affect a result or a duration, and renamed keys."""
+"""The keys of a configuration: components, the options that affect a result or a duration."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -37,12 +37,6 @@ RELATED_TO_DURATION = (  # the names in COLLECTIONS are compared separately; the
     *("trainer.limit_train_batches", "trainer.limit_val_batches", "trainer.limit_test_batches"),
 )
 
-RENAMED = {  # earlier name, as a dotted path → present name
-    "per_part": "param_groups",
-    "hydra.sweeper.search.at_once": "hydra.sweeper.search.n_jobs",
-    "hydra.sweeper.search.startup": "hydra.sweeper.search.n_startup_trials",
-}
-
 
 def paths_in(node: Any, path: str = "") -> dict[str, Any]:
     """Return all values in a nested dict or list by their dotted paths, including the inner dicts and lists."""
@@ -76,19 +70,6 @@ def _leaves(node: Any, path: str) -> Iterator[tuple[str, Any]]:
         return
     for key, value in node.items():
         yield from _leaves(value, f"{path}.{key}" if path else str(key))
-
-
-def present_name(path: str) -> str | None:
-    """Return the present name of a key if the key or a node that contains it was renamed; otherwise None."""
-    for earlier, present in RENAMED.items():
-        if is_within(path, [earlier]):
-            return present + path[len(earlier) :]
-    return None
-
-
-def with_present_names(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a stored configuration in which renamed top-level keys have their present names."""
-    return {RENAMED.get(key, key): value for key, value in config.items()}
 
 
 def key_of(override: str) -> str:

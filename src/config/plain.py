@@ -1,6 +1,6 @@
 """A configuration as plain dicts and lists, in which an interpolation that fails is a value, not an exception."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -14,27 +14,6 @@ class Unresolved(NamedTuple):
 
     written: str
     reason: str
-
-
-class Node(NamedTuple):
-    """A plain value with interpolations resolved, and the same value with interpolations as written."""
-
-    value: Any
-    written: Any
-
-    def child(self, key: Any) -> "Node":
-        """Return the node at a key of a mapping or an index of a list."""
-        value = self.value[key]  # if this node is a reference, its items have no written form of their own
-        return Node(value, self.written[key] if isinstance(self.written, (dict, list)) else value)
-
-    def items(self) -> Iterator[tuple[Any, "Node"]]:
-        """Yield each key or index with its node."""
-        for key in self.value if isinstance(self.value, dict) else range(len(self.value)):
-            yield key, self.child(key)
-
-
-def plain_node(node: DictConfig | ListConfig) -> Node:
-    return Node(plain_values(node), written_values(node))
 
 
 def written_values(node: DictConfig | ListConfig) -> Any:

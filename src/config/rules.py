@@ -1,18 +1,16 @@
 """Rules about several options of a configuration; a violation would otherwise appear only after a run has started."""
 
-import errno
 import os
 import re
-import tempfile
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from typing import Any
 
 from src.config.keys import COMPONENTS, GROUPS_OF_OBJECTS, options_in
 from src.config.metrics import LOWER_IS_BETTER, OTHER_SCORES, default_metrics, logged_names, metric_nodes
 from src.config.mistakes import Mistake
+from src.config.paths import unwritable_reason
+from src.config.places import find_class
 from src.config.plain import value_at
-from src.config.targets import find_class
 from src.formatting import format_names, format_value
 from src.misspellings import nearest, no_such
 
@@ -21,7 +19,6 @@ MIN_PROCESSES = 2  # are allowed even on a machine with one core, so that traine
 CLUSTER = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "LSB_JOBID")
 OUTPUT_FOLDERS = ("output_dir", "default_root_dir", "dirpath", "save_dir", "folder", "pictures")
 INPUT_NODES = ("data.", "model.")  # their folders are inputs
-MAX_NAME_BYTES = 255  # the limit of file systems for each name in a path
 # If one of these options is false, its callback acts after each validation, not at the end of a training epoch.
 AT_EPOCH_END = ("check_on_train_epoch_end", "save_on_train_epoch_end")
 KNOWN_PACKAGES = ("src.", "pytorch_lightning.")
@@ -72,32 +69,10 @@ def _writable_folders(values: Values) -> Iterator[Mistake]:
     for path, value in options_in({"paths": None, **values}, ()).items():  # `paths` contains the other folders
         if not isinstance(value, str) or path.rpartition(".")[2] not in OUTPUT_FOLDERS or path.startswith(INPUT_NODES):
             continue
-        if not any(value == other or value.startswith(f"{other}/") for other in wrong):
-            reason = unwritable_reason(Path(value)) if value.strip() else "it is empty"
-            if reason:
-                wrong.append(value)
-                yield Mistake(
-                    f"{path}={format_value(value)}", f"cannot be written to ({reason}): choose another folder"
-                )
-
-
-def unwritable_reason(folder: Path) -> str | None:
-    """Return the reason why a folder cannot be created or written to; None if the folder is writable.
-
-    The nearest existing folder is tested with a temporary file, which is removed.
-    """
-    try:
-        nearest = folder.expanduser().absolute()
-        if any(len(os.fsencode(name)) > MAX_NAME_BYTES for name in nearest.parts):
-            return os.strerror(errno.ENAMETOOLONG)
-        while not os.path.lexists(nearest):
-            nearest = nearest.parent
-        if not nearest.is_dir():
-            return f"{nearest} is not a folder"
-        with tempfile.TemporaryFile(dir=nearest):
-            return None
-    except (OSError, ValueError) as error:  # a ValueError for a null character
-        return getattr(error, "strerror", None) or str(error)
+        is_inside = any(value == other or value.startswith(f"{other}/") for other in wrong)
+        if not is_inside and (reason := unwritable_reason(value)):
+            wrong.append(value)
+            yield Mistake(f"{path}={format_value(value)}", f"cannot be written to ({reason}): choose another folder")
 
 
 def _separate_checkpoints(values: Values) -> Iterator[Mistake]:

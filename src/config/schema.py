@@ -7,9 +7,8 @@ not annotate them, are declared here.
 
 import inspect
 import json
-import re
 import typing
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from enum import Enum
 from functools import cache
 from pathlib import PurePath
@@ -22,36 +21,15 @@ from typing_extensions import NotRequired, Required, TypedDict, is_typeddict
 
 from src.config.keys import MODEL_COMPONENTS, paths_in
 from src.config.mistakes import Mistake, format_mistakes
-from src.config.places import accepted_classes, place_at
+from src.config.paths import CONTROL, require_folder_name, require_relative_path
+from src.config.places import LISTS, MAPS, TRUSTED, Place, accepted_classes, find_class, object_class, place_at
 from src.config.plain import MISSING, Unresolved, join_path, plain_value, plain_values
-from src.config.targets import TRUSTED, find_class, find_subclass
+from src.config.rules import rule_mistakes
 from src.errors import UserError
 from src.formatting import format_names, format_value
 from src.misspellings import nearest, no_such
 
-MAX_NAME_BYTES = 200  # leaves space for the file suffix that the program adds
-CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-
-
 # Types and ranges of options
-
-
-def _require_folder_name(name: str) -> str:
-    if name.strip() in ("", ".", "..") or re.search(r"[/\\]", name) or CONTROL.search(name):
-        raise ValueError("must be a folder name without slashes or control characters")
-    return _require_short_names(name)
-
-
-def _require_relative_path(path: str) -> str:
-    if not path.strip() or path.startswith("/") or ".." in path.split("/") or CONTROL.search(path):
-        raise ValueError("must be a relative path without .. or control characters")
-    return _require_short_names(path)
-
-
-def _require_short_names(path: str) -> str:
-    if max(len(name.encode(errors="replace")) for name in path.split("/")) > MAX_NAME_BYTES:
-        raise ValueError(f"contains a name longer than {MAX_NAME_BYTES} bytes: shorten it")
-    return path
 
 
 def _require_tag(tag: str) -> str:
@@ -73,8 +51,8 @@ def batch_limit(least: int) -> Any:
     return Annotated[int | float, AfterValidator(check)]
 
 
-FolderName = Annotated[str, AfterValidator(_require_folder_name)]
-RelativePath = Annotated[str, AfterValidator(_require_relative_path)]
+FolderName = Annotated[str, AfterValidator(require_folder_name)]
+RelativePath = Annotated[str, AfterValidator(require_relative_path)]
 Tag = Annotated[str, AfterValidator(_require_tag)]
 Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]  # int64
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
@@ -85,6 +63,7 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 Node = dict[str, Any]
 Nodes = dict[str, Node | None] | None
+Object = Annotated[Node, "an object"]  # stands for classes in the annotation of an option
 
 
 class Paths(TypedDict, total=False):
@@ -164,6 +143,13 @@ class Export(Command, total=False):
     int8: bool
 
 
+RECORDS: dict[str, Any] = {  # nodes with fixed keys
+    "paths": Paths,
+    "extras": Extras,
+    "sweep": Sweep,
+    "model": Model,
+    "param_groups": ParamGroups,
+}
 COMMANDS: dict[str, Any] = {"train": Train, "eval": Eval, "predict": Predict, "export": Export}
 
 # Options of classes of other packages that declare no range, by package and name of the class that declares the option
@@ -215,7 +201,7 @@ FOREIGN: dict[str, dict[str, Any]] = {
         "patience": NotNegative,
         "cooldown": NotNegative,
         "threshold": NotNegativeFloat,
-        "min_lr": NotNegativeFloat,
+        "min_lr": NotNegativeFloat | list[NotNegativeFloat],
         "eps": NotNegativeFloat,
     },
     "torch.LinearLR": {"start_factor": Annotated[float, Field(gt=0, le=1)], "end_factor": Fraction},
@@ -308,10 +294,6 @@ def _hint(parameter: inspect.Parameter, constructor: Any) -> Any:
         return Any
 
 
-LISTS = (list, set, frozenset, Sequence, Collection, Iterable)
-MAPS = (dict, Mapping)
-
-
 def plain_hint(hint: Any) -> Any:
     """Return the annotation of the plain values that an option with this annotation accepts in a configuration.
 
@@ -329,10 +311,10 @@ def plain_hint(hint: Any) -> Any:
         known = [member for member in members if member is not Any]
         if all(member is NoneType for member in known):
             return Any
-        return Union[tuple(known + [Node] * (len(known) < len(members)))]  # noqa: UP007  # built at run time
+        return Union[tuple(known + [Object] * (len(known) < len(members)))]  # noqa: UP007  # built at run time
     if origin is tuple and arguments and arguments[-1] is not Ellipsis:
         return tuple[tuple(map(plain_hint, arguments))]  # type: ignore[misc]
-    if origin is tuple or origin in LISTS:
+    if origin in LISTS:
         return list[plain_hint(arguments[0])] if arguments else list[Any]  # type: ignore[misc]
     if origin in MAPS or is_typeddict(origin):
         return dict[str, plain_hint(arguments[1])] if len(arguments) == 2 else Node  # type: ignore[misc]
@@ -355,7 +337,7 @@ def describe_type(hint: Any) -> str:
         members = [hint] if origin is Literal else arguments
         literals = [member for member in members if get_origin(member) is Literal]
         choices = dict.fromkeys(format_value(choice) for literal in literals for choice in get_args(literal))
-        words = [describe_type(member) for member in members if member not in literals]
+        words = [describe_type(member) for member in members if member != Object and member not in literals]
         if choices:
             words.insert(0, f"one of {format_names(choices)}" if len(choices) > 1 else format_names(choices))
         return " or ".join(dict.fromkeys(words))
@@ -386,10 +368,9 @@ def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] =
 
 def config_mistakes(cfg: DictConfig, command: str = "train", trusted: Set[str] = TRUSTED) -> list[Mistake]:
     """Find all mistakes in a composed configuration, whose references are validated as the values they refer to."""
-    from src.config.rules import rule_mistakes
-
     values, trusted = plain_values(cfg), trusted_modules(cfg, trusted)
-    absent = list(_absent(values))
+    written = dict(_leaves(OmegaConf.to_container(cfg, resolve=False), ""))
+    absent = list(_absent(values, written))
     found = [
         *_record_mistakes(COMMANDS[command], values, ""),
         *_object_mistakes(values, "", trusted, ()),
@@ -398,7 +379,6 @@ def config_mistakes(cfg: DictConfig, command: str = "train", trusted: Set[str] =
     ]
     reported = [mistake.path for mistake in absent]
     found = [mistake for mistake in found if not _is_within_one_of(reported, mistake.path)]
-    written = dict(_leaves(OmegaConf.to_container(cfg, resolve=False), ""))
     wrong = {f"${{{mistake.path}}}" for mistake in absent + found}
     return absent + [mistake for mistake in found if written.get(mistake.path) not in wrong]
 
@@ -412,8 +392,8 @@ def trusted_modules(cfg: DictConfig, built_in: Set[str] = TRUSTED) -> Set[str]:
 def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
     """Return the option that a class or record declares at `path`, even if `cfg` does not set it; None if none does."""
     parent, _, name = path.rpartition(".")
-    record = get_type_hints(COMMANDS[command]).get(parent) if parent else COMMANDS[command]
-    if is_typeddict(record):
+    record = RECORDS.get(parent) if parent else COMMANDS[command]
+    if record is not None:
         hint = get_type_hints(record, include_extras=True).get(name)
         return None if hint is None else Option(hint, required=False, positional=False)
     try:
@@ -434,10 +414,14 @@ def sweep_value_mistakes(cfg: DictConfig, command: str, path: str, values: list[
                 yield from validator.mistakes({name: value}, parent)
 
 
-def _absent(values: Node) -> Iterator[Mistake]:
-    """Find required values that are missing, and references that cannot be resolved."""
+def _absent(values: Node, written: Node) -> Iterator[Mistake]:
+    """Find required values that are missing, and references that cannot be resolved.
+
+    Args:
+        written: the values by path, with references as written; a text of a user may also be `???`.
+    """
     for here, value in _leaves(values, ""):
-        if value == MISSING:
+        if written.get(here) == MISSING:
             yield Mistake(here, f"is required: write {here}=…")
         elif isinstance(value, Unresolved):
             yield Mistake(f"{here}={value.written}", f"cannot be resolved: {value.reason}")
@@ -459,33 +443,33 @@ def _is_within_one_of(paths: Iterable[str], path: str) -> bool:
 
 def _record_mistakes(record: Any, values: Node, path: str) -> Iterator[Mistake]:
     """Check a node whose keys are fixed, and such nodes within it."""
-    hints = get_type_hints(record, include_extras=True)
     yield from _record_validator(record).mistakes(values, path)
-    for name, hint in hints.items():
-        for inner in (hint, *get_args(hint)):
-            if is_typeddict(inner) and isinstance(values.get(name), dict):
-                yield from _record_mistakes(inner, values[name], join_path(path, name))
+    for name, inner in RECORDS.items():
+        if not path and name in record.__annotations__ and isinstance(values.get(name), dict):
+            yield from _record_mistakes(inner, values[name], name)
 
 
 def _object_mistakes(node: Any, path: str, trusted: Collection[str], bases: Collection[type]) -> Iterator[Mistake]:
     """Check each object in a mapping or a list at every depth: its class against its place, and its options."""
     options: dict[str, Option] = {}
     if isinstance(node, dict) and "_target_" in node:
-        place = place_at(path)
-        allowed = trusted if place is None else place.allowed(trusted)
         try:
-            cls = find_subclass(node["_target_"], allowed, bases if place is None else [place.base_class])
+            cls = object_class(node["_target_"], path, trusted, bases)
         except ValueError as error:
             yield Mistake(f"{path}._target_={format_value(node['_target_'])}", str(error))
             return
         options = of_class(cls).options
-        positional = [name for name, option in options.items() if option.positional]
-        passed = {*positional[: place.positional], *place.keywords} if place else set()
-        yield from _class_mistakes(cls, node, path, passed)
+        yield from _class_mistakes(cls, node, path, _passed(options, place_at(path)))
     for key, child in node.items() if isinstance(node, dict) else enumerate(node):
         if isinstance(child, dict | list):
             nested = bases if isinstance(node, list) else accepted_classes(options[key].hint) if key in options else ()
             yield from _object_mistakes(child, join_path(path, key), trusted, nested)
+
+
+def _passed(options: Mapping[str, Option], place: Place | None) -> Set[str]:
+    """Return the names of the options that the program itself sets for an object at a place."""
+    positional = [name for name, option in options.items() if option.positional]
+    return {*positional[: place.positional], *place.keywords} if place else set()
 
 
 def _param_group_mistakes(values: Node, trusted: Collection[str]) -> Iterator[Mistake]:
@@ -558,9 +542,10 @@ class Validator:
     def _mistake(self, name: str, errors: list[Any], values: Node, path: str) -> Mistake:
         """Describe the errors that pydantic found in one option, among them one for each branch of a union."""
         here, value = join_path(path, name), values.get(name)
-        if errors[0]["type"] == "missing":
+        kind = errors[0]["type"] if len(errors[0]["loc"]) == 1 else ""
+        if kind == "missing":
             return Mistake(here, f"is required: write +{here}=…")
-        if errors[0]["type"] == "extra_forbidden":
+        if kind == "extra_forbidden":
             return Mistake(f"{here}={format_value(value)}", self._describe_unknown(name, values, path))
         if rules := [error for error in errors if error["type"] in RULES]:
             here, value = _locate(values, rules[0]["loc"], path)

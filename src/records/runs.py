@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, cast
 
 import yaml
 
-from src.config.keys import with_present_names
 from src.errors import UserError
 from src.files import YAML_LOADER
 from src.records.files import Predictions, read_predictions
@@ -136,4 +135,4 @@ def _config(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} cannot be read ({type(error).__name__})") from error
     if not isinstance(config, dict):
         raise UserError(f"{path} contains no configuration")
-    return with_present_names(config)
+    return config

@@ -11,8 +11,8 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src.config.hydra_errors import explain
 from src.config.mistakes import Mistake
-from src.config.paths import relative_path_mistakes
-from src.config.validation import config_mistakes
+from src.config.paths import path_mistakes, require_relative_path
+from src.config.schema import config_mistakes
 from src.errors import UserError
 from src.formatting import format_count, format_value
 from src.sweep.compose import Composer
@@ -73,7 +73,10 @@ def _validate_job(composer: Composer, number: int, overrides: list[str], builder
     except (HydraException, OmegaConfBaseException) as error:
         reason = explain(error) if isinstance(error, HydraException) else str(error).splitlines()[0]
         return ValidatedJob(Job(number, overrides, ""), [Mistake("", reason)], "")
-    mistakes = [*config_mistakes(task, "train"), *relative_path_mistakes("hydra.sweep.subdir", job.folder)]
+    mistakes = [
+        *config_mistakes(task, "train"),
+        *path_mistakes("hydra.sweep.subdir", job.folder, require_relative_path),
+    ]
     if not mistakes:
         mistakes = _device_mistakes(task.trainer) + builder.find_mistakes(task)
     signature = "" if mistakes else json.dumps(OmegaConf.to_container(task, resolve=True), sort_keys=True, default=str)

@@ -7,7 +7,6 @@ from hydra.plugins import sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from src.config.keys import present_name
 from src.errors import UserError
 from src.sweep.compose import expand_combinations
 from src.sweep.jobs import FILE, Sweep, shared_overrides
@@ -55,10 +54,6 @@ class GridOrSearch(sweeper.Sweeper):
     def _run_search(self, options: Mapping[str, Any], overrides: list[str]) -> None:
         from src.sweep.search import Search
 
-        for name in options:
-            path = f"hydra.sweeper.search.{name}"
-            if present := present_name(path):
-                raise UserError(f"{path} is now called {present}")
         Search(self.runner, overrides, **options).run()
 
     def _run_combinations(self, overrides: list[str]) -> None:

@@ -7,8 +7,7 @@ from omegaconf import OmegaConf
 
 from src.config.compose import CONF, without_hydra
 from src.config.mistakes import Mistake
-from src.config.options import COMMANDS, WITHIN
-from src.config.validation import config_mistakes
+from src.config.schema import COMMANDS, RECORDS, config_mistakes
 from tests.helpers import repository
 
 REQUIRED = {
@@ -47,11 +46,11 @@ def test_every_experiment_is_valid(file: str) -> None:
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_the_schema_contains_the_keys_of_the_configs(command: str) -> None:
     task: Any = OmegaConf.to_container(without_hydra(repository(command).compose([])), resolve=False)
-    assert set(task) <= set(COMMANDS[command])
-    for name in set(WITHIN) & set(task):
-        assert set(task[name]) <= set(WITHIN[name])
+    assert set(task) <= set(COMMANDS[command].__annotations__)
+    for name in set(RECORDS) & set(task):
+        assert set(task[name]) <= set(RECORDS[name].__annotations__)
     for name in {"paths", "extras"} & set(task):
-        assert set(task[name]) == set(WITHIN[name])
+        assert set(task[name]) == set(RECORDS[name].__annotations__)
 
 
 def test_every_command_has_a_config() -> None:

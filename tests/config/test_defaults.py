@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from src.config.options import of_class
-from src.config.places import place_at
-from src.config.targets import TRUSTED, find_class
+from src.config.places import TRUSTED, find_class, place_at
+from src.config.schema import of_class
 from tests.helpers import CONF
 
 CHOICES = sorted(

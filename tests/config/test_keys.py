@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from src.config import keys
-from src.config.options import of_class
+from src.config.schema import of_class
 from src.models.classifier import Classifier
 from tests.helpers import CONF
 
@@ -54,10 +54,3 @@ def test_options_in_omits_unrelated_options(unrelated: tuple[str, ...], options:
 def test_a_key_with_the_same_first_letters_is_not_within() -> None:
     assert keys.is_within("data.seed", ["data"]) and keys.is_within("data", ["data"])
     assert not keys.is_within("database", ["data"])
-
-
-def test_the_present_name_of_a_renamed_key_at_any_depth(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(keys.RENAMED, "a.old", "a.new")
-    assert keys.present_name("a.old") == "a.new"
-    assert keys.present_name("a.old.b") == "a.new.b"
-    assert keys.present_name("a.older") is None

@@ -1,4 +1,4 @@
-"""A configuration may create objects of one kind at each listed place, and no object at any other place."""
+"""A configuration may create objects of one kind at each listed place, from trusted modules, and nowhere else."""
 
 import sys
 import warnings
@@ -18,15 +18,22 @@ from pytorch_lightning.strategies import Strategy
 
 from src import build, eval
 from src.checkpoint import read_checkpoint
-from src.config import targets
+from src.config import places
 from src.config.compose import ConfigFiles
 from src.config.entry import find_mistakes as find_command_mistakes
-from src.config.places import PLACES, accepted_classes, place_at
-from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS, find_subclass
-from src.config.validation import config_mistakes, validate_config
+from src.config.places import (
+    PLACES,
+    TRUSTED,
+    TRUSTED_IN_CHECKPOINTS,
+    accepted_classes,
+    find_class,
+    find_subclass,
+    place_at,
+)
+from src.config.schema import config_mistakes, validate_config
 from src.data.tokenizer import TokenizerBuilder
-from src.dry_build import build_mistakes
 from src.errors import UserError
+from tests.config.parts import Encoder
 from tests.helpers import change_card, small_config
 
 SHELL = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler.SubprocessHandler"
@@ -77,7 +84,7 @@ def cache_results(find: Callable[..., type]) -> Callable[..., type]:
 
 
 def test_at_each_place_every_class_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(targets, "find_class", cache_results(targets.find_class))
+    monkeypatch.setattr(places, "find_class", cache_results(places.find_class))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in (*PACKAGES, SHELL.rpartition(".")[0], "transformers.optimization", "torch.utils.data"):
@@ -223,7 +230,7 @@ def test_a_node_at_any_leaf_of_a_card_is_never_created(
     assert len(paths) > 40
     for path in paths:
         hostile = card.model_copy(update={"config": with_node(card.config, path, node)})
-        monkeypatch.setattr("src.build.trained.read_checkpoint", lambda _, card=hostile: (card, content))
+        monkeypatch.setattr("src.build.read_checkpoint", lambda _, card=hostile: (card, content))
         with pytest.raises(UserError, match="_target_"):
             if path.startswith("data."):
                 eval.with_data(cfg, hostile)
@@ -253,16 +260,15 @@ def test_the_shipped_classes_are_of_the_kinds_of_their_places(composed_config: d
     assert place_at("callbacks.best_checkpoint.mode") is None
 
 
-def test_a_node_at_any_leaf_is_not_created_by_a_dry_build(composed_config: dict[str, Any], tmp_path: Path) -> None:
-    node, marker = shell_node(tmp_path / "marker"), tmp_path / "marker"
-    paths = [path for path in leaves(composed_config) if path.split(".")[0] in ("data", "model", "loss", "optimizer")]
-    paths += ["trainer.max_epochs", "trainer.devices", "callbacks.early_stopping.patience", "callbacks.attention.texts"]
-    for path in paths:
-        nodes = {key: composed_config[key] for key in (path.split(".")[0], "extras")}  # the others are not built
-        hostile = OmegaConf.create(with_node(nodes, path, node))
-        mistakes = build_mistakes(hostile)  # without the validation that usually comes first
-        assert any("_target_" in f"{mistake.entry}{mistake.message}" for mistake in mistakes), path
-    assert not marker.exists()
+@pytest.mark.parametrize("path", ["data.limit", "model.head.dropout", "optimizer.eps", "trainer.devices"])
+def test_a_configuration_that_was_not_validated_creates_no_object(
+    path: str, composed_config: dict[str, Any], tmp_path: Path
+) -> None:
+    place = path.rpartition(".")[0]
+    hostile = OmegaConf.create(with_node(composed_config, path, shell_node(tmp_path / "marker")))
+    with pytest.raises(UserError, match=rf"^{path}\._target_=.*: cannot be an object"):
+        build.make(hostile, place)
+    assert not (tmp_path / "marker").exists()
 
 
 @pytest.mark.parametrize("place", ["data.limit", "model.head.dropout", "optimizer.eps", "trainer.max_epochs"])
@@ -281,3 +287,76 @@ def only_node(path: str, node: Any) -> dict[str, Any]:
     """Nested mappings that hold only `node`, at a dotted path."""
     key, _, rest = path.partition(".")
     return {key: only_node(rest, node) if rest else node}
+
+
+# The class that a `_target_` names.
+
+TESTS = TRUSTED | {"tests"}
+
+
+def test_a_trusted_class_is_found() -> None:
+    assert find_class("tests.config.parts.Encoder", TESTS) is Encoder
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("os.system", "os is not a trusted module; if you trust it, write extras.trusted_modules=[os]"),
+        ("builtins.eval", "builtins is not a trusted module"),
+        ("test.config.parts.Encoder", "test is not a trusted module; did you mean tests?"),
+        ("torch.os.system", "is not a class: write the dotted path of a class"),
+        ("torch.hub.load", "is not a class"),
+        ("tests.config.parts", "is not a class"),
+        ("tests.config.parts.Sequence", "collections is not a trusted module"),
+        ("tests.config.parts.Encoder.__init__", "is not a class"),
+        ("tests.config.parts.Encoder.__class__", "abc is not a trusted module"),
+        (
+            "tests.config.parts.Encodr",
+            "tests.config.parts has no Encodr; did you mean tests.config.parts.Encoder?",
+        ),
+        ("tests.config.prats.Encoder", "tests.config has no prats; did you mean tests.config.parts?"),
+        ("tests.config.parts.Encoder.Inner", "tests.config.parts.Encoder has no Inner"),
+        ("tests", "is not a class"),
+        ("", "must be the dotted path of a class"),
+        ("torch..nn", "must be the dotted path of a class"),
+        (".torch.nn", "must be the dotted path of a class"),
+        (3, "must be the dotted path of a class"),
+        (None, "must be the dotted path of a class"),
+    ],
+)
+def test_other_targets_are_refused(target: object, message: str) -> None:
+    with pytest.raises(ValueError) as error:
+        find_class(target, TESTS)
+    assert str(error.value).startswith(message)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of a user's package, whose module `lame` imports a module that does not exist."""
+    (tmp_path / "mine_of_tests").mkdir()
+    (tmp_path / "mine_of_tests" / "__init__.py").write_text("class Mine: ...\n")
+    (tmp_path / "mine_of_tests" / "lame.py").write_text("import nowhere_at_all\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "mine_of_tests"
+    for name in [name for name in sys.modules if name.startswith("mine_of_tests")]:
+        del sys.modules[name]
+
+
+def test_an_untrusted_module_is_not_imported(package: str) -> None:
+    with pytest.raises(ValueError, match="not a trusted module"):
+        find_class(f"{package}.Mine", TRUSTED)
+    assert package not in sys.modules
+
+
+def test_a_package_of_the_user_may_be_trusted(package: str) -> None:
+    assert find_class(f"{package}.Mine", TRUSTED | {package}).__name__ == "Mine"
+
+
+def test_a_missing_dependency_of_a_module_is_reported(package: str) -> None:
+    with pytest.raises(ValueError, match=r"mine_of_tests\.lame needs the module nowhere_at_all"):
+        find_class(f"{package}.lame.Thing", TRUSTED | {package})
+
+
+def test_a_module_that_does_not_exist_is_reported() -> None:
+    with pytest.raises(ValueError, match="no such module: nowhere_at_all"):
+        find_class("nowhere_at_all.Thing", TRUSTED | {"nowhere_at_all"})

@@ -3,7 +3,7 @@
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.plain import MISSING, Node, Unresolved, join_path, plain_node, plain_value, plain_values, value_at
+from src.config.plain import MISSING, Unresolved, join_path, plain_value, plain_values, value_at
 
 
 @pytest.fixture
@@ -34,10 +34,3 @@ def test_values_are_selected_by_their_paths(cfg: DictConfig) -> None:
         *(5, {"b": 5}, None, None, None)
     ]
     assert [join_path("a", 2), join_path("a", "b"), join_path("", "b")] == ["a[2]", "a.b", "b"]
-
-
-def test_a_node_contains_each_value_and_its_text_in_the_file(cfg: DictConfig) -> None:
-    node = plain_node(cfg)
-    assert list(node.child("a").items()) == [("b", Node(3, 3)), ("c", Node(3, "${a.b}"))]
-    assert list(node.child("f").items()) == [("b", Node(3, 3)), ("c", Node(3, 3))]  # a reference to `a`
-    assert list(node.child("d").items())[1] == (1, Node(3, "${a.c}"))

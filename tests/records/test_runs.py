@@ -28,14 +28,6 @@ def test_runs_at_any_depth_are_discovered_once(tmp_path: Path) -> None:
     assert (predictions.probabilities.argmax(1) == LABELS).mean() == pytest.approx(0.8)
 
 
-def test_renamed_keys_of_a_stored_configuration_have_their_present_names(tmp_path: Path) -> None:
-    config = write_run(tmp_path, PROBABILITIES, LABELS) / "config.yaml"
-    config.write_text(f"{config.read_text()}per_part: {{head: {{lr: 1}}}}\n")
-    ((run,), _) = find_runs([tmp_path])
-    assert run.config["param_groups"] == {"head": {"lr": 1}}
-    assert "per_part" not in run.config
-
-
 def test_excluded_runs_are_listed_with_their_reasons(tmp_path: Path) -> None:
     write_run(tmp_path / "good", PROBABILITIES, LABELS)
     write_run(tmp_path / "oom", PROBABILITIES, LABELS, result={"status": "failed", "error": "OutOfMemoryError: 3 GiB"})

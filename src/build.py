@@ -1,0 +1,432 @@
+"""Create the objects that a configuration describes, and restore trained models; no other module creates them."""
+
+import logging
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from src.checkpoint import Card, read_checkpoint
+from src.config.metrics import metric_nodes
+from src.config.places import TRUSTED_IN_CHECKPOINTS, accepted_classes, find_class, object_class
+from src.config.plain import plain_value, plain_values
+from src.config.schema import of_class, trusted_modules, validate_config
+from src.data.codec import Codec
+from src.errors import UserError, name_file
+from src.explain.ensemble import Ensemble, Member
+from src.extras import MissingExtra
+from src.kernels.malloc import is_size_error
+from src.models.classifier import Classifier
+from src.models.loss import Loss
+from src.models.shape_check import check_shapes
+from src.models.shapes import name_of
+from src.optim.parameter_groups import parameter_groups
+from src.optim.schedulers import step_options
+from src.optim.sparse import has_sparse_gradients, require_sparse_support
+
+if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
+    import pytorch_lightning as pl
+    from pytorch_lightning.loggers import Logger
+    from torchmetrics import Metric, MetricCollection
+
+    from src.data.datamodule import TextDataModule
+    from src.lit import LitClassifier
+
+log = logging.getLogger(__name__)
+
+# Groups of metrics that torchmetrics computes from the same counts
+SHARED = (("balanced_acc", "mcc"), ("precision_macro", "recall_macro", "f1_macro"))
+
+# Single objects
+
+
+def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
+    """Create the object that the node `cfg.<key>` describes, with `args` and `kwargs` as further arguments.
+
+    Raises:
+        UserError: if the node is missing, the constructor rejects an option, or the class of the object or of a nested
+            object is not allowed at its place; the message starts with a dotted path.
+    """
+    node = plain_value(cfg, key)
+    if not isinstance(node, dict) or "_target_" not in node:
+        raise UserError(f"{key}: is required: choose one with {key.replace('.', '/')}=…")
+    return _create(node, key, trusted_modules(cfg), (), args, kwargs)
+
+
+def make_all(cfg: DictConfig, group: str) -> list[Any]:
+    """Create the objects that the nodes of a group describe; nodes that are null are skipped."""
+    nodes = cfg[group] or {}
+    return [make(cfg, f"{group}.{name}") for name in nodes if nodes[name] is not None]
+
+
+def _create(
+    node: Any,
+    path: str,
+    trusted: Collection[str],
+    bases: Collection[type],
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+) -> Any:
+    """Create the object that a node describes, after the objects in its options; another value is returned unchanged.
+
+    Args:
+        bases: the classes of the objects that are accepted at `path`.
+    """
+    if isinstance(node, list):
+        return [_create(item, f"{path}[{i}]", trusted, bases) for i, item in enumerate(node)]
+    if not isinstance(node, dict):
+        return node
+    if "_target_" not in node:
+        return {key: _create(value, f"{path}.{key}", trusted, bases) for key, value in node.items()}
+    try:
+        cls = object_class(node["_target_"], path, trusted, bases)
+    except ValueError as error:
+        raise UserError(f"{path}._target_={node['_target_']}: {error}") from error
+    declared = of_class(cls).options
+    options = {}
+    for name, value in node.items():
+        if name != "_target_":
+            accepted = accepted_classes(declared[name].hint) if name in declared else ()
+            options[name] = _create(value, f"{path}.{name}", trusted, accepted)
+    with prefix_errors(path):
+        return cls(*args, **{**options, **(kwargs or {})})
+
+
+def class_at(cfg: DictConfig, key: str) -> type | None:
+    """Return the class of the object that `make` would create; None if the node names no trusted class."""
+    try:
+        return find_class(plain_value(cfg, f"{key}._target_"), trusted_modules(cfg))
+    except ValueError:
+        return None
+
+
+@contextmanager
+def prefix_errors(key: str) -> Iterator[None]:
+    """Convert errors about options to a `UserError` whose message starts with the dotted path of a component.
+
+    Raises:
+        UserError: for a ValueError, for a MisconfigurationException, for a size that is too large, and for an
+            ImportError, because an option may need a package that is not installed.
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(f"{key}: {error}") from error
+    except ImportError as error:
+        remedy = "" if isinstance(error, MissingExtra) else "; install this package, or choose another option"
+        raise UserError(f"{key}: {error}{remedy}") from error
+    except Exception as error:
+        if is_size_error(error):
+            raise UserError(f"{key}: needs more memory than this machine has: choose smaller sizes") from error
+        from lightning_fabric.utilities.exceptions import MisconfigurationException  # the import takes seconds
+
+        if not isinstance(error, MisconfigurationException):
+            raise
+        raise UserError(f"{key}: {error}") from error
+
+
+# Model
+
+
+def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> Classifier:
+    """Create the classifier; each component receives the output size of the component before it.
+
+    Raises:
+        UserError: if a component rejects an option, is incompatible with another component, or has no integer
+            `output_dim`.
+    """
+    embedding = make(cfg, "model.embedding", vocabulary)
+    position = make(cfg, "model.position", _output_dim(embedding, "model.embedding"))
+    encoder = make(cfg, "model.encoder", _output_dim(position, "model.position"))
+    with prefix_errors("model.encoder"):
+        encoder.bind(embedding)
+    attention = make(cfg, "model.attention", _output_dim(encoder, "model.encoder"))
+    if OmegaConf.select(cfg, "model.sublayer._target_") is not None:
+        attention = make(cfg, "model.sublayer", encoder.output_dim, attention)
+    with prefix_errors("model.position"):
+        position.attach(encoder, attention)
+    pooling = make(cfg, "model.pooling", _output_dim(attention, "model.attention"))
+    head = make(cfg, "model.head", _output_dim(pooling, "model.pooling"), num_logits)
+    return Classifier(embedding, position, encoder, attention, pooling, head)
+
+
+def _output_dim(component: object, key: str) -> int:
+    dim = getattr(component, "output_dim", None)
+    if not isinstance(dim, int):
+        raise UserError(
+            f"{key}: {name_of(component)} must set self.output_dim to an integer, the number of features that "
+            f"it returns; the present value is {dim!r}"
+        )
+    return dim
+
+
+def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
+    """Create an untrained model for the vocabulary and classes of a card, and its loss."""
+    loss: Loss = make(cfg, "loss", card.class_counts)
+    return classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits), loss
+
+
+def module(
+    cfg: DictConfig,
+    card: Card,
+    model_and_loss: tuple[Classifier, Loss] | None = None,
+    own_metrics: "MetricCollection | None" = None,
+) -> "LitClassifier":
+    """Create the LightningModule of a model and its loss.
+
+    Args:
+        model_and_loss: None creates an untrained model and its loss.
+        own_metrics: metrics of validation and test; None creates the metrics of `cfg`. If `cfg` comes from a
+            checkpoint, the caller must pass metrics, because the metrics in a checkpoint are not trusted.
+    """
+    from src.lit import LitClassifier
+
+    model, loss = model_and_loss or untrained_model(cfg, card)
+    if model_and_loss is None:
+        with prefix_errors("model"), torch.random.fork_rng(devices=[]):
+            check_shapes(model.eval(), loss.num_logits)
+        model.train()
+    return LitClassifier(
+        model,
+        loss,
+        len(card.class_counts),
+        metrics(cfg, len(card.class_counts)) if own_metrics is None else own_metrics,
+        partial(optimizer, cfg),
+        partial(scheduler, cfg),
+        card.with_options(model.description_options()),
+    )
+
+
+# Metrics
+
+
+def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
+    """Create the metrics of `cfg.metrics`, or the default metrics if the configuration lacks this group.
+
+    Raises:
+        UserError: for the same reasons as `metric`.
+    """
+    from torchmetrics import MetricCollection
+
+    nodes = metric_nodes(plain_values(cfg))
+    cfg = OmegaConf.merge(cfg, {"metrics": nodes})  # type: ignore[assignment]
+    created = {name: metric(cfg, name, num_classes) for name in nodes}
+    shared = [[name for name in group if name in created] for group in SHARED]
+    alone = [[name] for name in created if not any(name in group for group in shared)]
+    return MetricCollection(dict(created), compute_groups=[group for group in shared if group] + alone)
+
+
+def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
+    """Create the metric `cfg.metrics.<name>`: probabilities N×C and labels N → a single number.
+
+    Raises:
+        UserError: if the class is not allowed, rejects an option, or expects several labels per text or another number
+            of classes; or if the metric rejects the probabilities and labels or does not return a single number.
+    """
+    from torchmetrics.wrappers import LambdaInputTransformer
+
+    key = f"metrics.{name}"
+    cls = class_at(cfg, key)
+    accepted = of_class(cls).options if cls is not None else {}
+    passed = {"task": "multiclass", "num_classes": num_classes}
+    created: Metric = make(cfg, key, **{option: value for option, value in passed.items() if option in accepted})
+    kind = " ".join(base.__name__ for base in type(created).__mro__)
+    if "Multilabel" in kind:
+        raise UserError(f"{key}: {type(created).__name__} expects several labels per text: use a Multiclass metric")
+    if "Binary" in kind:
+        if num_classes != 2:
+            raise UserError(f"{key}: {type(created).__name__} requires two classes, but the data have {num_classes}")
+        created = LambdaInputTransformer(created, second_column)
+    _require_single_number(created, key, num_classes)
+    return created
+
+
+def second_column(probabilities: torch.Tensor) -> torch.Tensor:
+    """Return the probability of class 1: N×2 → N."""
+    return probabilities[:, 1]
+
+
+def _require_single_number(metric: "Metric", key: str, num_classes: int) -> None:
+    probabilities = 0.5 * torch.eye(num_classes) + 0.5 / num_classes
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            metric.update(probabilities, torch.arange(num_classes))
+            value: Any = metric.compute()
+            metric.reset()
+    except (ValueError, RuntimeError, TypeError, IndexError, AttributeError) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{key}: cannot score probabilities N×{num_classes} and labels N: {first}") from error
+    if not isinstance(value, torch.Tensor) or value.numel() != 1:
+        raise UserError(f"{key}: must return a single number: set an average, such as average=macro")
+
+
+# Data, optimizer and Trainer
+
+
+def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
+    """Create the data module, and tokenize and split its texts, so that vocabulary, classes and sizes are known.
+
+    Args:
+        codec: codec of a trained model; None uses the tokenizer that `data` configures.
+    """
+    data: TextDataModule = make(cfg, "data")
+    if codec is not None:
+        data.use_codec(codec)
+    data.prepare_data()
+    data.setup("fit")
+    return data
+
+
+def optimizer(cfg: DictConfig, model: Classifier) -> Optimizer:
+    """Create the optimizer of all trained parameters; `cfg.param_groups` overrides its options for single components.
+
+    Raises:
+        UserError: if an option is invalid, or the optimizer does not support the model's sparse gradients.
+    """
+    param_groups = {name: options or {} for name, options in (cfg.param_groups or {}).items()}  # null: no options
+    with prefix_errors("param_groups"):
+        groups = parameter_groups(model, param_groups)
+    clips_gradients = cfg.trainer.get("gradient_clip_val") is not None
+    unfused = {}
+    if cfg.optimizer.get("fused") and clips_gradients and "mixed" in str(cfg.trainer.get("precision")):
+        unfused = {"fused": False}  # Lightning cannot clip gradients in mixed precision for a fused optimizer
+    created: Optimizer = make(cfg, "optimizer", groups, **unfused)
+    if has_sparse_gradients(model):
+        require_sparse_support(created, clips_gradients)
+    return created
+
+
+def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, Any] | None:
+    """Return Lightning's scheduler config; None if no scheduler is configured.
+
+    Args:
+        steps: number of optimizer steps of the whole training, for schedulers that advance after every such step.
+    """
+    if "_target_" not in cfg.scheduler:
+        return None
+    options = step_options(class_at(cfg, "scheduler"), optimizer, steps)
+    created = make(cfg, "scheduler", optimizer, **options)
+    if options:
+        return {"scheduler": created, "interval": "step"}
+    # LitClassifier, not Lightning, steps a plateau scheduler
+    return {"scheduler": created, "interval": "epoch", "reduce_on_plateau": False}
+
+
+def loggers(cfg: DictConfig) -> "list[Logger]":
+    """Create the configured loggers."""
+    return make_all(cfg, "logger")
+
+
+def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "Sequence[Logger]" = ()) -> "pl.Trainer":
+    """Create the Trainer with the configured callbacks, and disable the callbacks that Lightning would add by default.
+
+    Args:
+        watchers: callbacks that precede the configured callbacks.
+    """
+    from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
+
+    callbacks = make_all(cfg, "callbacks")
+    kinds = {
+        "enable_checkpointing": Checkpoint,
+        "enable_progress_bar": ProgressBar,
+        "enable_model_summary": ModelSummary,
+    }
+    enabled = {option: any(isinstance(callback, kind) for callback in callbacks) for option, kind in kinds.items()}
+    trainer: pl.Trainer = make(
+        cfg, "trainer", callbacks=[*watchers, *callbacks], logger=list(loggers) or False, **enabled
+    )
+    return trainer
+
+
+# Trained models
+
+
+def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss]]:
+    """Restore the card, the trained model and its loss from a checkpoint.
+
+    Args:
+        extras: the command's node `extras`. It replaces the node in the checkpoint, because a hostile checkpoint could
+            declare any module as trusted.
+
+    Raises:
+        UserError: if the file is not a checkpoint of Heed, its configuration is invalid or names a class that is not
+            trusted, or its weights do not fit its configuration.
+    """
+    card, content = read_checkpoint(path)
+    weights = content["state_dict"]
+    cfg = card.cfg
+    cfg.extras = extras
+    with name_file(path):
+        validate_config(
+            OmegaConf.create({"model": cfg.model, "loss": cfg.loss, "extras": extras}), trusted=TRUSTED_IN_CHECKPOINTS
+        )
+        _require_same_sizes(card, weights, path)
+        return card, _load(card, weights, path)
+
+
+def restore_ensemble(paths: str | Sequence[str], extras: DictConfig) -> tuple[list[Card], Ensemble]:
+    """Restore one or more checkpoints, and return their cards and the ensemble of their models.
+
+    Raises:
+        UserError: if there is no path, a path occurs twice, a checkpoint cannot be restored, or the classes differ.
+    """
+    names = [paths] if isinstance(paths, str) else list(paths)
+    if not names:
+        raise UserError("ckpt_path=[]: names no checkpoint; write ckpt_path=… or ckpt_path=[…,…]")
+    if len(set(names)) < len(names):
+        raise UserError("ckpt_path: names a checkpoint twice, which would count twice in the mean; remove one")
+    restored = [restore(name, extras) for name in names]
+    members = [Member(name, *parts, card.codec) for name, (card, parts) in zip(names, restored, strict=True)]
+    return [card for card, _ in restored], Ensemble(members)
+
+
+def _load(card: Card, weights: dict[str, Tensor], path: str) -> tuple[Classifier, Loss]:
+    model, loss = untrained_model(card.cfg, card)
+    load_weights(nn.ModuleDict({"model": model, "loss": loss}), weights, path)
+    return model, loss
+
+
+def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> None:
+    """Load the weights into a model on the meta device, before a hostile card can cause a large allocation.
+
+    Raises:
+        UserError: if a component rejects an option, or if the weights do not fit the model. Other errors are logged.
+    """
+    try:
+        with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns that nothing is copied to the meta device
+            _load(card, weights, path)
+    except UserError:
+        raise
+    except Exception as error:
+        if is_size_error(error):
+            raise UserError(f"{path}: the sizes in its configuration do not match its weights") from error
+        log.debug("The sizes cannot be compared on the meta device: %s", error)  # a component may need real values
+
+
+def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> None:
+    """Load a checkpoint's weights into a module.
+
+    Raises:
+        UserError: if the weights and the module differ in names, in shapes, or in types that are not both
+            floating-point.
+    """
+    for name, expected in module.state_dict().items():  # torch silently converts values, such as 0.7 to 0
+        other = weights.get(name, expected)
+        if expected.dtype != other.dtype and not (expected.is_floating_point() and other.is_floating_point()):
+            raise UserError(
+                f"{path}: its weights do not fit this model: type mismatch for {name}: "
+                f"{other.dtype} in the checkpoint, {expected.dtype} in the model"
+            )
+    try:
+        module.load_state_dict(weights)
+    except RuntimeError as error:
+        first = "; ".join(line.strip() for line in str(error).splitlines()[1:4])
+        raise UserError(f"{path}: its weights do not fit this model: {first}") from error

@@ -1,0 +1,164 @@
+"""Rules about several options: folders, checkpoints, devices, metrics and the metrics that callbacks monitor."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from src import build
+from src.config.metrics import default_metrics, logged_names
+from src.config.paths import hydra_output_mistakes, unwritable_reason
+from src.config.places import TRUSTED
+from src.config.rules import rule_mistakes
+
+STOP = "pytorch_lightning.callbacks.EarlyStopping"
+
+
+def mistakes(**config: Any) -> dict[str, str]:
+    return dict(rule_mistakes(config, "train", TRUSTED))
+
+
+def test_a_run_trains_or_tests() -> None:
+    assert mistakes(train=False, test=False).keys() == {"train=false test=false"}
+    assert mistakes(train=False, ckpt_path=None).keys() == {"train=false"}
+    assert mistakes(train=False, ckpt_path="a.ckpt") == {}
+
+
+@pytest.mark.parametrize("name", ["file", "file/below", "loop", "x" * 300 + "/x", "", "a\0b"])
+@pytest.mark.parametrize("path", ["paths.output_dir", "callbacks.best.dirpath", "logger.csv.save_dir", "pictures"])
+def test_an_output_folder_is_writable(path: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    folder = f"{tmp_path}/{name}" if name else ""
+    cfg = OmegaConf.create({"callbacks": {"best": {"_target_": STOP}}, "logger": {"csv": {"_target_": "x"}}})
+    OmegaConf.update(cfg, path, folder)
+    (message,) = mistakes(**OmegaConf.to_container(cfg)).values()  # type: ignore[arg-type]
+    assert message.startswith("cannot be written to (")
+    assert len(list(hydra_output_mistakes(OmegaConf.create({"run": {"dir": folder}}), sweeps=False))) == 1
+
+
+def test_a_folder_within_a_wrong_folder_is_not_reported_again(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    inner = {"csv": {"_target_": "x", "save_dir": f"{tmp_path}/file/csv"}}
+    assert len(mistakes(logger=inner, paths={"output_dir": f"{tmp_path}/file"})) == 1
+    assert len(mistakes(data={"_target_": "x", "folder": f"{tmp_path}/file"})) == 0  # an input
+
+
+def test_the_check_of_a_folder_creates_nothing(tmp_path: Path) -> None:
+    assert unwritable_reason(tmp_path / "new" / "folder") is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("job.name", "../x"), ("output_subdir", "/tmp/x"), ("sweep.subdir", "a/../../x"), ("sweep.subdir", "a\nb")],
+)
+def test_names_in_the_hydra_node_stay_inside_their_folder(key: str, value: str) -> None:
+    hydra = OmegaConf.create({"sweep": {"dir": "sweep"}})
+    OmegaConf.update(hydra, key, value)
+    assert [mistake.path for mistake in hydra_output_mistakes(hydra, sweeps=True)] == [f"hydra.{key}"]
+
+
+def test_no_callback_replaces_the_checkpoint_of_another() -> None:
+    best = {"_target_": STOP, "dirpath": "a", "filename": "last", "enable_version_counter": False}
+    last = {**best, "filename": "./last"}
+    rule = "is also the file of callbacks.best: choose another name"
+    assert mistakes(callbacks={"best": best, "last": last}) == {"callbacks.last.filename=./last": rule}
+    assert mistakes(callbacks={"best": best, "last": {**last, "dirpath": "b"}, "none": None}) == {}
+    numbered = {"_target_": STOP, "dirpath": "a", "filename": "last"}  # Lightning appends a number to an existing name
+    assert mistakes(callbacks={"best": numbered, "last": numbered}) == {}
+
+
+def test_processes_on_the_cpu_are_limited_by_its_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = {"_target_": "x", "accelerator": "cpu"}
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert [bool(mistakes(trainer={**trainer, "devices": n})) for n in (1, "2", 3, 5, "x", [0])] == [
+        *(False, False, False, True, True, True)
+    ]
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    assert not mistakes(trainer={**trainer, "devices": 2})  # trainer=ddp_sim has two processes
+    assert not mistakes(trainer={"_target_": "x", "accelerator": "gpu", "devices": [0, 5]})
+
+
+@pytest.mark.parametrize("variable", ["SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR"])
+def test_a_cluster_may_have_several_machines(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "7")
+    assert not mistakes(trainer={"_target_": "x", "num_nodes": 2})
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "message"),
+    [
+        ("ece", {**default_metrics()["ece"], "n_bins": 5}, "must keep its default definition"),
+        ("nll", {"_target_": "x"}, "cannot be the name of a metric"),
+        ("a/b", {"_target_": "x"}, "cannot be the name of a metric"),
+        ("acc", default_metrics()["acc"], None),
+        ("ece", None, None),
+        ("my_ece", {"_target_": "x"}, None),
+    ],
+)
+def test_the_name_of_a_metric_has_the_same_meaning_in_all_runs(name: str, node: Any, message: str | None) -> None:
+    found = mistakes(metrics={name: node})
+    assert [text.startswith(str(message)) for text in found.values()] == [True] * (message is not None)
+
+
+LOGGED = logged_names({})
+
+
+def stop_mistakes(**options: Any) -> dict[str, str]:
+    return mistakes(callbacks={"stop": {"_target_": STOP, **options}})
+
+
+@pytest.mark.parametrize(
+    ("monitor", "suggestion"),
+    [("val/los", "val/loss"), ("val_loss", "val/loss"), ("val/f1", "val/f1_macro"), ("accuracy", None)],
+)
+def test_only_a_logged_metric_may_be_monitored(monitor: str, suggestion: str | None) -> None:
+    (message,) = stop_mistakes(monitor=monitor, mode="min").values()
+    assert message.startswith(f"no such metric; did you mean {suggestion}?" if suggestion else "no such metric (")
+    custom = {"stop": {"_target_": STOP, "monitor": monitor}, "mine": {"_target_": "mine.Callback"}}
+    assert mistakes(callbacks=custom) == {}  # another callback may log any metric
+
+
+@pytest.mark.parametrize("monitor", LOGGED)
+def test_the_better_direction_is_selected(monitor: str) -> None:
+    worst, best = ("max", "min") if monitor.endswith(("loss", "ece")) else ("min", "max")
+    assert stop_mistakes(monitor=monitor, mode=best) == {}
+    message = f"selects the worst {monitor}: write callbacks.stop.mode={best}"
+    assert stop_mistakes(monitor=monitor, mode=worst) == {f"callbacks.stop.mode={worst}": message}
+
+
+@pytest.mark.parametrize("option", ["check_on_train_epoch_end", "save_on_train_epoch_end"])
+def test_a_training_metric_is_not_available_after_a_validation(option: str) -> None:
+    rule = f"is measured only at the end of a training epoch: write callbacks.stop.{option}=true"
+    found = stop_mistakes(monitor="train/loss", mode="min", **{option: False})
+    assert found == {"callbacks.stop.monitor=train/loss": rule}
+    assert stop_mistakes(monitor="train/loss", mode="min", **{option: True}) == {}
+    assert stop_mistakes(monitor="val/loss", mode="min", **{option: False}) == {}
+
+
+def test_the_logged_names_are_those_of_the_metrics_and_losses() -> None:
+    names = {f"val/{name}" for name in build.metrics(OmegaConf.create({}), 3)}
+    assert names | {"train/loss", "train/acc", "val/loss"} == set(LOGGED)
+
+
+def test_an_added_metric_may_be_monitored_and_a_removed_one_may_not() -> None:
+    kappa = {"_target_": "torchmetrics.classification.MulticlassCohenKappa"}
+    metrics: dict[str, Any] = {**default_metrics(), "kappa": kappa}
+
+    def found(mode: str) -> list[str]:
+        stop = {"_target_": STOP, "monitor": "val/kappa", "mode": mode}
+        return list(mistakes(metrics=metrics, callbacks={"stop": stop}).values())
+
+    assert found("max") == []
+    assert found("min") == ["selects the worst val/kappa: write callbacks.stop.mode=max"]
+    metrics["kappa"] = None
+    assert found("max")[0].startswith("no such metric")
+
+
+def test_without_validation_no_validation_metric_may_be_monitored() -> None:
+    stop = {"stop": {"_target_": STOP, "monitor": "val/acc", "mode": "max"}}
+    message = "is not measured with trainer.limit_val_batches=0"
+    found = mistakes(callbacks=stop, trainer={"_target_": "x", "limit_val_batches": 0})
+    assert found == {"callbacks.stop.monitor=val/acc": message}
