@@ -40,12 +40,6 @@ class DropoutMask:
         return torch.from_numpy(self._generator.random_raw(-(-count // 8)).view(np.uint8)[:count]).view(shape)
 
 
-def require_rate(rate: float, name: str) -> None:
-    """Raise a ValueError if `rate`, the value of the option `name`, is outside [0, 1)."""
-    if not 0 <= rate < 1:
-        raise ValueError(f"{name}={rate} must lie in [0, 1)")
-
-
 def dropout(values: Tensor, rate: float) -> Tensor:
     """Set each element to zero with probability `rate` in [0, 1), and scale the others by 1 / (1 - rate).
 
@@ -64,15 +58,10 @@ class Dropout(nn.Module):
 
     Args:
         rate: probability in [0, 1) of dropping an element.
-        name: name of the option that sets the rate, for the error message.
-
-    Raises:
-        ValueError: if `rate` is outside [0, 1).
     """
 
-    def __init__(self, rate: float, name: str = "dropout") -> None:
+    def __init__(self, rate: float) -> None:
         super().__init__()
-        require_rate(rate, name)
         self.rate = rate
 
     def forward(self, values: Tensor) -> Tensor:

@@ -35,8 +35,6 @@ class LinearHead(Head):
         freeze: bool = False,
     ) -> None:
         super().__init__()
-        if init_std is not None and init_std < 0:
-            raise ValueError(f"init_std={init_std} must not be negative")
         self.dropout = Dropout(dropout)
         self.linear = nn.Linear(input_dim, num_logits).requires_grad_(not freeze)
         if init_std is not None:
@@ -72,12 +70,6 @@ class MlpHead(Head):
         init: Literal["glorot_uniform"] | None = None,
     ) -> None:
         super().__init__()
-        if any(size < 1 for size in hidden_dims):
-            raise ValueError(f"hidden_dims={list(hidden_dims)} must contain only sizes of at least 1")
-        if activation not in ACTIVATIONS:
-            raise ValueError(f"activation={activation!r} must be one of {', '.join(ACTIVATIONS)}")
-        if init not in (None, "glorot_uniform"):
-            raise ValueError(f"init={init!r} must be glorot_uniform or null")
         sizes = [input_dim, *hidden_dims]
         layers: list[nn.Module] = []
         for inputs, outputs in itertools.pairwise(sizes):

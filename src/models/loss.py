@@ -57,8 +57,6 @@ class Loss(nn.Module, ABC):
         class_weights: Sequence[float] | Literal["balanced"] | None = None,
     ) -> None:
         super().__init__()
-        if not 0 <= label_smoothing < 1:
-            raise ValueError(f"label_smoothing={label_smoothing} must lie in [0, 1)")
         self.label_smoothing = label_smoothing
         self.register_buffer("class_weights", _class_weights(class_counts, class_weights), persistent=False)
 

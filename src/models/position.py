@@ -48,8 +48,6 @@ class Learned(Position):
 
     def __init__(self, input_dim: int, *, max_length: Size = 512) -> None:
         super().__init__()
-        if max_length < 1:
-            raise ValueError(f"max_length={max_length} must be at least 1")
         self.output_dim = input_dim
         self.max_length = max_length
         self.vectors = nn.Parameter(torch.empty(max_length, input_dim).normal_(std=0.02))
@@ -113,8 +111,6 @@ class Rotary(NoPosition):
 
     def __init__(self, input_dim: int, *, base: Annotated[float, Field(gt=1)] = 10000.0) -> None:
         super().__init__(input_dim)
-        if base <= 1:
-            raise ValueError(f"base={base} must be above 1")
         self.base = base
 
     def require_even(self, dim: int) -> None:

@@ -47,8 +47,6 @@ class Sublayer(nn.Module):
         output_dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
-        if norm not in ("none", "pre", "post", "both"):
-            raise ValueError(f"norm={norm!r} must be one of none, pre, post, both")
         result_dim = input_dim if output_dim is None else output_dim
         if residual and result_dim != input_dim:
             raise ValueError(f"residual=True cannot add {input_dim} features to an output of {result_dim} features")
@@ -56,7 +54,7 @@ class Sublayer(nn.Module):
         self.before = nn.LayerNorm(input_dim, norm_eps) if norm in ("pre", "both") else nn.Identity()
         self.after = nn.LayerNorm(result_dim, norm_eps) if norm in ("post", "both") else nn.Identity()
         self.dropout = Dropout(dropout)
-        self.output_dropout = Dropout(output_dropout, "output_dropout")
+        self.output_dropout = Dropout(output_dropout)
 
     def prepare(self, states: Tensor) -> Tensor:
         """Return the input of f, which is x or LayerNorm(x): N×L×D → N×L×D."""

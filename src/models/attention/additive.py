@@ -25,8 +25,6 @@ class LuongConcatAttention(QueryAttention):
     def __init__(self, input_dim: int, *, attention_dim: Size | None = None, bias: bool = True, **options: Any) -> None:
         super().__init__(input_dim, **options)
         hidden = input_dim if attention_dim is None else attention_dim
-        if hidden < 1:
-            raise ValueError(f"attention_dim={attention_dim} must be at least 1")
         self.keys = Linear(input_dim, hidden, bias=bias)
         self.query = nn.Linear(input_dim, hidden, bias=False)
         self.energy = nn.Linear(hidden, 1, bias=False)

@@ -1,6 +1,5 @@
 """A learned query with biases for the ends of a text: the attention of experiment=speedrun."""
 
-import math
 from typing import Annotated, Any
 
 import torch
@@ -36,10 +35,6 @@ class EdgeQueryAttention(LearnedQueryAttention):
         **options: Any,
     ) -> None:
         super().__init__(input_dim, **options)
-        if not 0 <= edge_steps <= 32:
-            raise ValueError(f"edge_steps={edge_steps} must lie in [0, 32]")
-        if reference_length is not None and not 0 < reference_length < math.inf:
-            raise ValueError(f"reference_length={reference_length} must be a finite number above 0")
         self.reference_length = reference_length
         self.edges = nn.Parameter(torch.zeros(2, edge_steps)) if edge_steps else None  # biases: beginning, end
 

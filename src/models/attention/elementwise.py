@@ -34,10 +34,6 @@ class GlobalVector(nn.Module):
 
     def __init__(self, input_dim: int, output_dim: int, *, norm: VectorNorm = "layer", dropout: float = 0.0) -> None:
         super().__init__()
-        if output_dim < 1:
-            raise ValueError(f"expanded_dim={output_dim} must be at least 1")
-        if norm not in ("none", "layer", "batch"):
-            raise ValueError(f"vector_norm={norm!r} must be one of none, layer, batch")
         self.scores = Linear(input_dim, output_dim, bias=False)  # the softmax would cancel a bias
         self.values = Linear(input_dim, output_dim, bias=False)
         norms = {"none": nn.Identity, "layer": nn.LayerNorm, "batch": nn.BatchNorm1d}
@@ -88,8 +84,6 @@ class ElementwiseMixing(TokenAttention):
         dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
-        if gate not in GATES:
-            raise ValueError(f"gate={gate!r} must be one of {', '.join(GATES)}")
         self.output_dim = input_dim
         vector_dim = input_dim if expanded_dim is None else expanded_dim
         self.gate = GATES[gate]

@@ -39,12 +39,6 @@ class QkvAttention(SelfAttention):
         **options: Any,
     ) -> None:
         units = input_dim if attention_units is None else attention_units
-        if units < 1:
-            raise ValueError(f"attention_units={units} must be at least 1")
-        if scale not in ("dim", "numel", "none"):
-            raise ValueError(f"scale={scale!r} must be one of dim, numel, none")
-        if init_std is not None and init_std <= 0:
-            raise ValueError(f"init_std={init_std} must be above 0")
         super().__init__(input_dim, units, **options)
         self.head_dim = units
         self.scale = scale

@@ -129,7 +129,7 @@ class MultiHeadAttention(SelfAttention):
     """
 
     def __init__(self, input_dim: int, *, heads: Size = 4, bias: bool = True, **options: Any) -> None:
-        if heads < 1 or input_dim % heads:
+        if input_dim % heads:
             raise ValueError(
                 f"heads={heads} must be a positive divisor of {input_dim}, the number of features of a state"
             )

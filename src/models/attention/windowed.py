@@ -28,8 +28,6 @@ class WindowedAttention(MultiHeadAttention):
     """
 
     def __init__(self, input_dim: int, *, window: Size = 32, **options: Any) -> None:
-        if window < 1:
-            raise ValueError(f"window={window} must be at least 1")
         super().__init__(input_dim, **options)
         self.window = window
 

@@ -44,8 +44,6 @@ class GloveEmbedding(LearnedEmbedding):
         word_dropout: Rate = 0.0,
     ) -> None:
         super().__init__(vocabulary, dim=dim, dropout=dropout, word_dropout=word_dropout)
-        if unknown not in ("keep", "drop"):
-            raise ValueError(f"unknown={unknown!r} must be keep or drop")
         self.vocabulary = list(vocabulary)
         self.path = path
         self.source = path or "the bundled GloVe vectors"  # for messages

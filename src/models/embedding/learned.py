@@ -1,6 +1,5 @@
 """Word vectors learned from the training texts."""
 
-import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -9,7 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from src.data.trained_tokenizer import UNKNOWN_ID
-from src.kernels.dropout import Dropout, require_rate
+from src.kernels.dropout import Dropout
 from src.models.component import Embedding, Rate, Size
 from src.models.masking import zero_padding
 
@@ -38,13 +37,6 @@ class LearnedEmbedding(Embedding):
         word_dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
-        if dim < 1:
-            raise ValueError(f"dim={dim} must be at least 1")
-        if init not in ("normal", "uniform"):
-            raise ValueError(f"init={init!r} must be one of normal, uniform")
-        if not 0 < init_scale < math.inf:
-            raise ValueError(f"init_scale={init_scale} must be a finite number above 0")
-        require_rate(word_dropout, "word_dropout")
         self.output_dim = dim
         self.table: nn.Embedding | nn.EmbeddingBag = nn.Embedding(len(vocabulary), dim)
         with torch.no_grad():

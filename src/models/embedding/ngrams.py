@@ -46,12 +46,6 @@ class NgramEmbedding(LearnedEmbedding):
         word_dropout: Rate = 0.0,
         binary: bool = False,
     ) -> None:
-        if not 1 <= max_order <= MAX_ORDER:
-            raise ValueError(f"max_order={max_order} must lie in [1, {MAX_ORDER}]")
-        if buckets < 1:
-            raise ValueError(f"buckets={buckets} must be at least 1")
-        if init_std < 0:
-            raise ValueError(f"init_std={init_std} must not be negative")
         super().__init__(vocabulary, dim=dim, dropout=dropout, word_dropout=word_dropout)
         self.max_order = max_order
         self.buckets = buckets

@@ -41,12 +41,6 @@ class Recurrent(Encoder):
         dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
-        if cell not in CELLS:
-            raise ValueError(f"cell={cell!r} must be one of {', '.join(CELLS)}")
-        if hidden_dim < 1:
-            raise ValueError(f"hidden_dim={hidden_dim} must be at least 1")
-        if not 1 <= layers <= 1000:
-            raise ValueError(f"layers={layers} must lie in [1, 1000]")
         self.output_dim = hidden_dim * (2 if bidirectional else 1)
         input_dims = [input_dim] + [self.output_dim] * (layers - 1)
         self.forwards = nn.ModuleList(CELLS[cell](dim, hidden_dim, batch_first=True) for dim in input_dims)

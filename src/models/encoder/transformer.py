@@ -31,10 +31,6 @@ class FeedForward(nn.Module):
         self, dim: int, hidden_dim: int, *, activation: Activation, dropout: float = 0.0, inner_norm: bool = False
     ) -> None:
         super().__init__()
-        if hidden_dim < 1:
-            raise ValueError(f"feed_forward_dim={hidden_dim} must be at least 1")
-        if activation not in ("relu", "gelu"):
-            raise ValueError(f"activation={activation!r} must be one of relu, gelu")
         self.layers = nn.Sequential(
             Linear(dim, hidden_dim),
             nn.LayerNorm(hidden_dim) if inner_norm else nn.Identity(),
@@ -63,8 +59,6 @@ class Block(nn.Module):
         dropout: float,
     ) -> None:
         super().__init__()
-        if norm not in ("pre", "post"):
-            raise ValueError(f"norm={norm!r} must be one of pre, post")
         self.attentions = nn.ModuleList(
             AttentionSublayer(dim, attention, norm=norm, dropout=dropout) for attention in attentions
         )
@@ -117,10 +111,6 @@ class Stack(Encoder):
     ) -> None:
         super().__init__()
         dim = input_dim if dim is None else dim
-        if not 1 <= layers <= 1000:
-            raise ValueError(f"layers={layers} must lie in [1, 1000]")
-        if dim < 1:
-            raise ValueError(f"dim={dim} must be at least 1")
         hidden_dim = 4 * dim if feed_forward_dim is None else feed_forward_dim
         self.output_dim = dim
         self.enter = nn.Identity() if dim == input_dim else Linear(input_dim, dim)
