@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig, OmegaConf
 
 from src.config.entry import entry
+from src.config.keys import UNRELATED_TO_SPLITS
 from src.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from src.config.schema import validate_config
 from src.errors import UserError, name_file
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from src.data.padded_batches import BatchBuilder
 
 log = logging.getLogger(__name__)
-HARMLESS = {  # options of the data that do not affect which texts are in which split
-    *("tokenizer", "batch_size", "max_length", "keep", "length_buckets", "on_device", "cache_dir", "seed", "progress")
-}
 
 
 @entry("eval")
@@ -66,7 +64,9 @@ def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
     """
     for card, name in zip(cards[1:], cfg.ckpt_path[1:], strict=True):
         own, first = card.config["data"], cards[0].config["data"]
-        options = [option for option in sorted({*own, *first} - HARMLESS) if own.get(option) != first.get(option)]
+        options = [
+            option for option in sorted({*own, *first} - UNRELATED_TO_SPLITS) if own.get(option) != first.get(option)
+        ]
         if options:
             log.warning(
                 "%s was trained on other data than %s (they differ in data.%s): its training texts may include the "

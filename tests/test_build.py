@@ -181,7 +181,7 @@ def test_a_custom_attention_trains_and_is_restored(tmp_path: Path, monkeypatch: 
     checkpoint = trained(tmp_path / "run", *component, trust)
     with pytest.raises(UserError, match="my_attention is not a trusted module"):
         evaluate(tmp_path / "eval", checkpoint)
-    assert evaluate(tmp_path / "eval", checkpoint, trust)["status"] == "completed"
+    assert evaluate(tmp_path / "trusted", checkpoint, trust)["status"] == "completed"
 
 
 def test_a_run_without_loggers_and_callbacks_is_tested(tmp_path: Path) -> None:

@@ -21,6 +21,10 @@ UNRELATED_TO_RESULT = (
     *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),
     *("callbacks.progress", "callbacks.parts_summary", "callbacks.last_checkpoint", "callbacks.pruning"),
 )
+# Options of `data` that do not affect which texts are in which split.
+UNRELATED_TO_SPLITS = {
+    *("tokenizer", "batch_size", "max_length", "keep", "length_buckets", "on_device", "cache_dir", "seed", "progress")
+}
 # Options that a checkpoint must not set for a resumed run: destinations of files and uploads, and trusted code.
 LOCAL = ("paths", "logger", "extras", "data.cache_dir", "ckpt_path", "sweep")
 # Keys that may be overridden when a run resumes.
