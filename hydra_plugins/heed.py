@@ -1,25 +1,54 @@
-"""Heed's sweeper as a Hydra plugin.
+"""Heed's sweeper as a Hydra plugin: it runs every combination of the values on the command line, or a search.
 
-Hydra rejects sweepers outside the package hydra_plugins, even if they are registered (`is_in_toplevel_plugins_module`),
-and imports this module at the start of every command.
+Hydra accepts sweepers only in the package hydra_plugins, and imports them when it starts.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from hydra.plugins import sweeper
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig
 
 
 class Sweeper(sweeper.Sweeper):
-    """The sweeper of `src.sweep.sweeper`, which is imported only if a sweep starts."""
+    """Runs every combination of the values on the command line, or the jobs that a search samples.
 
-    def __init__(self, **options: Any) -> None:
-        self.options = options
+    Args:
+        max_batch_size: number of jobs that are passed to the launcher at a time; None passes all jobs at once.
+        params: the values of each option, written as on the command line; the command line itself takes precedence.
+        search: options of `src.sweep.search.Search`; None runs every combination.
+    """
 
-    def setup(self, **context: Any) -> None:
-        from src.sweep.sweeper import GridOrSearch
+    def __init__(
+        self,
+        max_batch_size: int | None = None,
+        params: Mapping[str, str] | None = None,
+        search: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.max_batch_size = max_batch_size
+        self.params = params or {}
+        self.search = search
 
-        self.sweeper = GridOrSearch(**self.options)
-        self.sweeper.setup(**context)
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        self._context, self._config = hydra_context, config
 
     def sweep(self, arguments: list[str]) -> None:
-        self.sweeper.sweep(arguments)
+        """Run the sweep.
+
+        Raises:
+            UserError: if a job cannot run, or the folder contains another sweep.
+            SystemExit: with 128 plus the signal's number after a signal, otherwise with 1 if a job is neither completed
+                nor pruned.
+        """
+        from src.sweep.sweeper import SweepRunner
+
+        overrides = [f"{key}={value}" for key, value in self.params.items()]  # the command line takes precedence
+        overrides += [argument for argument in arguments if not argument.lstrip("+").startswith("sweep.")]
+        runner = SweepRunner(self._context, self._config)
+        if self.search is None:
+            runner.run_grid(overrides, self.max_batch_size)
+        else:
+            from src.sweep.search import Search
+
+            Search(runner, overrides, **self.search).run()

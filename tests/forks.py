@@ -32,7 +32,7 @@ def preload() -> None:
     modules = [
         module.name
         for module in pkgutil.walk_packages(src.__path__, "src.")
-        if not module.name.startswith("src.portable.files")
+        if not module.name.startswith(("src.portable.files", "src.sweep.preload"))  # the latter blocks signals
     ]
     for name in (*modules, *OTHER_MODULES):
         if name.removeprefix("src.") not in ENTRY_POINTS:
@@ -124,14 +124,13 @@ def _execute(line: Sequence[str], folder: Path, environment: dict[str, str], str
     flag, program, *arguments = line
     from src import run
     from src.process import set_up_process
-    from src.sweep import processes
+    from src.sweep import run as sweep_run
 
     if not draws:
         run.write_report = lambda folder: []
 
-    # The server has only imported modules, so its children may fork, like a new interpreter.
-    processes._may_fork = sys.platform == "linux"
-    processes.record_fork_safety = lambda: None
+    # The server has only imported modules, so its children may fork, which spares a sweep a server of its own.
+    sweep_run.START_METHOD = "fork"
     sys.argv = [flag, *arguments]
     try:
         if flag == "-m":

@@ -18,7 +18,7 @@ from src.data.codec import Codec
 from src.data.padded_batches import Truncation
 from src.data.tokenizer import Word
 from src.errors import UserError
-from src.sweep.resume import resume_from_last_checkpoint
+from src.sweep.run import resume_from_last_checkpoint
 from src.training_state import read_training_state
 from tests.helpers import change_card, evaluate, small_config
 

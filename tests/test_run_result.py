@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from omegaconf import OmegaConf
 
 from src import run_result
 from src.compare.files import render_page
@@ -18,14 +17,12 @@ from src.errors import UserError
 from src.records.runs import find_runs
 from src.report.run import run_sections
 from src.run_result import FORMAT, RESULT_FILE, Best, RunResult
-from src.sweep.estimate import estimate_seconds
-from src.sweep.jobs import Job
-from src.sweep.outcome import Outcome, read_outcome
+from src.sweep.jobs import Job, Outcome, read_outcome
 from src.sweep.table import outcome_table
 from src.terms.comparison import compare
 from tests.compare.runs import make_probabilities, write_run
 from tests.damage import damaged, few_examples, trees
-from tests.helpers import ROOT, small_config
+from tests.helpers import ROOT
 
 LABELS = np.array([0, 1, 1, 0, 1, 0, 1])
 PROBABILITIES = make_probabilities(LABELS, LABELS == LABELS)
@@ -148,8 +145,7 @@ def test_any_record_is_read_or_reported(record: Any, sweep: Path) -> None:
     except UserError as error:
         assert str(run / "result.json") in str(error)
         assert read_outcome(run).status == "pending"
-    outcome = read_outcome(run)
-    outcome_table([Job(1, ["seed=1"], "1"), Job(2, ["seed=2"], "2")], [read_outcome(sweep / "1"), outcome], shared=())
+    outcome_table([Job(number=2, overrides=["seed=2"], folder="2", **read_outcome(run)._asdict())], shared=())
     discovered = find_runs([sweep])
     assert sweep / "1" in [finished.folder for finished in discovered.runs]
     assert {finished.folder for finished in (*discovered.runs, *discovered.excluded)} == {sweep / "1", run}
@@ -161,18 +157,6 @@ def test_any_record_is_read_or_reported(record: Any, sweep: Path) -> None:
         run_sections(run)
     except UserError as error:
         assert str(run) in str(error)
-
-
-@few_examples
-@given(record=st.one_of(trees, damaged(RECORD)))
-def test_estimates_ignore_damaged_runs(record: Any, tmp_path: Path) -> None:
-    run = tmp_path / "train" / "runs" / "a"
-    run.mkdir(parents=True, exist_ok=True)
-    cfg = small_config(tmp_path / "run")
-    (run / "config.yaml").write_text(OmegaConf.to_yaml(cfg, resolve=True))
-    (run / "result.json").write_text(json.dumps(record))
-    (seconds,) = estimate_seconds([cfg], tmp_path)
-    assert seconds is None or isinstance(seconds, float)
 
 
 @pytest.mark.parametrize(

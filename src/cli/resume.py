@@ -49,7 +49,7 @@ def restore_run_overrides(flags: Namespace) -> None:
         for line in flags.overrides
         if line not in recorded and (line not in may_change or _dotted(line) in FOLDERS)
     ]
-    if mistakes:
+    if mistakes and "LOCAL_RANK" not in os.environ:  # Lightning adds options to the commands of further processes
         raise UserError(format_mistakes(mistakes))
     hydra = _read(folder, "hydra.yaml")["hydra"]
     sources = [source["path"] for source in hydra["runtime"]["config_sources"] if source["provider"] == "command-line"]

@@ -28,7 +28,6 @@ from src.errors import UserError
 from src.formatting import format_value
 from src.kernels.malloc import reuse_freed_memory
 from src.process import exit_with_message, import_torchmetrics
-from src.sweep import processes
 
 DEFAULT_TAGS = ["dev"]  # the tags in conf/train.yaml and conf/eval.yaml
 
@@ -52,12 +51,19 @@ def entry(command: str, free_text: Collection[str] = ()) -> Callable[[Task], Cal
 
 def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
     """Validate the command line, and run the task or print the page that a flag requests."""
-    processes.record_fork_safety()
     with exit_with_message("standard output"):
-        flags = parse_flags(quote_values(sys.argv[1:], free_text))
+        arguments = sys.argv[1:]
+        if command == "train" and any(argument.startswith("sweep.resume=") for argument in arguments):
+            from src.sweep.jobs import restore_arguments
+
+            arguments = restore_arguments(arguments)
+        flags = parse_flags(quote_values(arguments, free_text))
         if flags.hydra_help or flags.shell_completion:
             return _call_hydra_main(CONF, command, task, flags)
-        _restore_overrides(command, flags)
+        if command == "train" and "ckpt_path" in map(key_of, flags.overrides):
+            from src.cli.resume import restore_run_overrides
+
+            restore_run_overrides(flags)
         files = config_files(command, flags)
         cfg = files.compose(flags.overrides, flags.multirun)
         if flags.help:
@@ -152,22 +158,6 @@ def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
         except UserError:
             _remove_if_unused(folder, command)
             raise
-
-
-def _restore_overrides(command: str, flags: Namespace) -> None:
-    """Add the recorded overrides and flags to a command that resumes a run or a sweep."""
-    typed = {key_of(line) for line in flags.overrides} if command == "train" else set()
-    if "sweep.resume" in typed:
-        from src.config.composition import Repository
-        from src.sweep.resume import restore_sweep_overrides
-
-        files = config_files(command, flags)
-        repository = Repository(files.folder, command, files.name, None, files.searchpath)
-        flags.overrides, flags.multirun = restore_sweep_overrides(flags, repository), True
-    elif "ckpt_path" in typed:
-        from src.cli.resume import restore_run_overrides
-
-        restore_run_overrides(flags)
 
 
 def _run(files: ConfigFiles, overrides: list[str], job: Task, sweeps: bool) -> None:

@@ -10,7 +10,7 @@ COLLECTIONS = ("callbacks", "logger")  # groups of components
 GROUPS_OF_OBJECTS = (*COLLECTIONS, "metrics")
 
 # An option affects a build unless UNRELATED_TO_BUILD lists its key, and it affects a result unless UNRELATED_TO_RESULT
-# lists its key. It affects a duration only if RELATED_TO_DURATION lists its key and UNRELATED_TO_DURATION does not.
+# lists its key.
 # Build: which components a run has, and whether they work together.
 UNRELATED_TO_BUILD = ("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras")
 # Result: the weights that a training run produces. Seeds and the fingerprint of the data are compared separately.
@@ -32,13 +32,6 @@ KEEPS_TRAINING = (
     *("trainer", "callbacks", "metrics", "tags", "test", "task_name", "ckpt_path", "hydra"),
     *("data.progress", "data.on_device"),
     *LOCAL,
-)
-# Duration: the seconds that the start, an epoch and the reports of a run take.
-UNRELATED_TO_DURATION = ("data.seed", "data.cache_dir", "data.progress", "data.fold")
-RELATED_TO_DURATION = (  # the names in COLLECTIONS are compared separately; the number of epochs need not be equal
-    *("data", "model", "loss", "optimizer._target_", "train", "test"),
-    *("trainer.accelerator", "trainer.precision", "trainer.accumulate_grad_batches"),
-    *("trainer.limit_train_batches", "trainer.limit_val_batches", "trainer.limit_test_batches"),
 )
 
 

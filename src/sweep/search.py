@@ -3,18 +3,22 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from omegaconf import OmegaConf
 
 from src.callbacks.pruning import open_study
 from src.errors import UserError
 from src.extras import require_extra
 from src.formatting import format_count
-from src.sweep.jobs import Job, Sweep
-from src.sweep.outcome import read_outcome
-from src.sweep.runner import SweepRunner
-from src.sweep.space import boundary_overrides, parse_space
+from src.sweep.jobs import Job, read_outcome
+from src.sweep.run import uses_one_device
+from src.sweep.sweeper import SweepRunner
+from src.sweep.table import show
 
 log = logging.getLogger(__name__)
 JOURNAL = "optuna.journal"
@@ -58,53 +62,56 @@ class Search:
             raise UserError(
                 "a search needs callbacks.best_checkpoint: it optimizes the metric that this callback monitors"
             )
+        if self.warmup is not None and not uses_one_device(self.runner.config.trainer):
+            raise UserError("a search with pruning needs one device per job: add hydra.sweeper.search.warmup=null")
         self.monitor, self.mode = str(best.monitor), str(best.mode)
         self.shared, self.space = parse_space(self.overrides, self.runner.loader)
-        self.runner.composer.shared = self.shared
+        self.runner.shared = self.shared
+        self.journal = self.runner.folder / JOURNAL
 
     def run(self) -> None:
-        """Run the search; the errors are those of `GridOrSearch.sweep`."""
-        runner = self.runner
-        jobs = Sweep.read(runner.folder).jobs if runner.is_resumed else []
-        self._validate_boundaries()
+        """Run the search; the errors are those of `Sweeper.sweep`."""
+        runner, sweep = self.runner, self.runner.sweep
+        self._plan_boundaries()
         if runner.is_dry_run:
-            self._print_plan(len(jobs))
+            self._show_plan(len(sweep.jobs))
             return
-        with runner.record(jobs) as (sweep, signals):
-            study = self._open_study(len(jobs))
-            pending = runner.pending(jobs)
-            while not signals and (pending or len(sweep.jobs) < self.trials):
+        pending = sweep.pending(runner.folder)
+        with runner.recorded():
+            drop_torn_line(self.journal)
+            # A resumed search must not repeat its samples
+            seed = None if self.seed is None else self.seed + len(sweep.jobs)
+            study = open_study(self.journal, self.mode, self.n_startup_trials, self.warmup, seed)
+            self._report_outcomes(study, sweep.jobs)
+            while not runner.signals and (pending or len(sweep.jobs) < self.trials):
                 if not pending:
-                    pending = runner.validate(self._sample(study, self.trials - len(sweep.jobs)))
+                    pending = self._sample(study, min(self.n_jobs, self.trials - len(sweep.jobs)))
                     sweep.jobs += pending
-                    sweep.write()
+                    sweep.write(runner.folder)
                 batch, pending = pending[: self.n_jobs], pending[self.n_jobs :]
                 runner.launch(batch, self._pruning())
-                for job in batch:
-                    self._report_outcome(study, job)
+                self._report_outcomes(study, batch)
             self._log_best(study)
 
-    def _open_study(self, job_count: int) -> Any:
-        seed = None if self.seed is None else self.seed + job_count  # a resumed search must not repeat its samples
-        return open_study(self.runner.folder / JOURNAL, self.mode, self.n_startup_trials, self.warmup, seed)
+    def _sample(self, study: Any, count: int) -> list[Job]:
+        trials = [study.ask(self.space) for _ in range(count)]
+        return self.runner.plan(
+            [
+                (trial.number, [*self.shared, *(f"{key}={value}" for key, value in trial.params.items())])
+                for trial in trials
+            ]
+        )
 
-    def _sample(self, study: Any, remaining: int) -> list[tuple[int, list[str]]]:
-        """Return the number and the overrides of each of the next jobs."""
-        trials = [study.ask(self.space) for _ in range(min(self.n_jobs, remaining))]
-        return [
-            (trial.number, [*self.shared, *(f"{key}={value}" for key, value in trial.params.items())])
-            for trial in trials
-        ]
-
-    def _report_outcome(self, study: Any, job: Job) -> None:
-        """Report a completed or pruned job to Optuna; the trial of any other job stays open until the job reruns."""
+    def _report_outcomes(self, study: Any, jobs: Sequence[Job]) -> None:
+        """Report completed and pruned jobs to Optuna; the trial of any other job stays open until the job reruns."""
         from optuna.trial import TrialState
 
-        outcome = read_outcome(self.runner.folder / job.folder)
-        if outcome.status == "completed" and outcome.score is not None:
-            study.tell(job.number, outcome.score, skip_if_finished=True)
-        elif outcome.status == "pruned":
-            study.tell(job.number, state=TrialState.PRUNED, skip_if_finished=True)
+        for job in jobs:
+            outcome = read_outcome(self.runner.folder / job.folder)
+            if outcome.status == "completed" and outcome.score is not None:
+                study.tell(job.number, outcome.score, skip_if_finished=True)
+            elif outcome.status == "pruned":
+                study.tell(job.number, state=TrialState.PRUNED, skip_if_finished=True)
 
     def _log_best(self, study: Any) -> None:
         if any(trial.value is not None and trial.state.name == "COMPLETE" for trial in study.trials):
@@ -118,28 +125,80 @@ class Search:
             return None
         return {
             "_target_": "src.callbacks.pruning.Pruning",
-            "journal": str(self.runner.folder / JOURNAL),
+            "journal": str(self.journal),
             "monitor": self.monitor,
             "mode": self.mode,
             "n_startup_trials": self.n_startup_trials,
             "warmup": self.warmup,
         }
 
-    def _validate_boundaries(self) -> None:
+    def _plan_boundaries(self) -> None:
         """Validate jobs that together contain every choice and both ends of every range."""
         columns = [boundary_overrides(key, distribution) for key, distribution in self.space.items()]
         rows = range(max(map(len, columns)))
-        jobs = [[*self.shared, *(column[i % len(column)] for column in columns)] for i in rows]
-        self.runner.validate(list(enumerate(jobs)))
+        self.runner.plan([(i, [*self.shared, *(column[i % len(column)] for column in columns)]) for i in rows])
 
-    def _print_plan(self, completed: int) -> None:
-        from src.sweep.table import show
-
-        dimensions = []
+    def _show_plan(self, planned: int) -> None:
+        earlier = f" ({planned} more were planned earlier)" if planned else ""
+        lines = [
+            f"{format_count(self.trials - planned, 'job')}{earlier} to optimize {self.monitor} ({self.mode}) by varying"
+        ]
         for key, values in self.space.items():
             choices = ", ".join(getattr(values, "choices", ()))
-            dimensions.append(f"  {key}: {choices or f'{values.low} to {values.high}'}")
-        earlier = f" ({completed} more were planned earlier)" if completed else ""
-        count = format_count(self.trials - completed, "job") + earlier
-        lines = [f"{count} to optimize {self.monitor} ({self.mode}) by varying", *dimensions]
-        show("\n".join(lines), f"Output folder: {self.runner.folder}/. Nothing was started.")
+            lines.append(f"  {key}: {choices or f'{values.low} to {values.high}'}")
+        show("\n".join(lines), self.runner.nothing_started)
+
+
+def drop_torn_line(journal: Path) -> None:
+    """Remove the end of a journal whose writer was killed in the middle of a line, which Optuna could not read."""
+    if journal.exists():
+        with journal.open("r+b") as file:
+            file.truncate(file.read().rfind(b"\n") + 1)
+
+
+def parse_space(overrides: Sequence[str], loader: ConfigLoader) -> tuple[list[str], dict[str, Any]]:
+    """Return the overrides that all jobs share, and the Optuna distribution of each option that varies.
+
+    If an option is set several times, the last override counts.
+
+    Raises:
+        UserError: if no override contains choices or a range, or if a range is empty, decreases, or has a log scale but
+            does not start above 0.
+    """
+    last = {line.partition("=")[0]: line for line in overrides}
+    parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(last.values()))
+    space = {override.get_key_element(): _distribution(override) for override in parsed if override.is_sweep_override()}
+    if not space:
+        raise UserError(
+            "there is nothing to search: add choices, such as model/attention=none,bahdanau, or a range, such as "
+            "'optimizer.lr=tag(log, interval(1e-4, 1e-1))'"
+        )
+    return [str(override.input_line) for override in parsed if not override.is_sweep_override()], space
+
+
+def boundary_overrides(key: str, distribution: Any) -> list[str]:
+    """Return the overrides that set an option to both ends of its range, or to each of its choices."""
+    values = getattr(distribution, "choices", None) or [getattr(distribution, end) for end in ("low", "high")]
+    return [f"{key}={value}" for value in values]
+
+
+def _distribution(override: Override) -> Any:
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    sweep = override.value()
+    if isinstance(sweep, IntervalSweep):
+        low, high, step = sweep.start, sweep.end, None
+    elif isinstance(sweep, RangeSweep):
+        numbers = list(sweep.range())
+        if not numbers:
+            raise UserError(f"{override.input_line} is an empty range: set a larger end")
+        low, high, step = numbers[0], numbers[-1], sweep.step
+    else:
+        return CategoricalDistribution(tuple(override.sweep_string_iterator()))
+    assert low is not None and high is not None
+    log = "log" in sweep.tags
+    if low > high or (log and low <= 0):
+        raise UserError(f"{override.input_line} must increase, and must be above 0 if it is tagged log")
+    if isinstance(low, int) and isinstance(high, int):
+        return IntDistribution(low, high, log=log, step=int(step or 1))
+    return FloatDistribution(low, high, log=log, step=step)

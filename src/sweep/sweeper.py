@@ -1,79 +1,208 @@
-"""The sweeper that `-m` starts: it runs every combination of the values on the command line, or a search."""
+"""Run a sweep: plan its jobs, record them, pass them to a launcher and report their outcomes."""
 
-from collections.abc import Mapping
-from typing import Any
+import logging
+import shlex
+import signal
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 
-from hydra.plugins import sweeper
-from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig
+from hydra.core.plugins import Plugins
+from hydra.plugins.launcher import Launcher
+from hydra.types import HydraContext
+from omegaconf import DictConfig, OmegaConf
 
+from src.config.quoting import quote, quote_if_needed
 from src.errors import UserError
-from src.sweep.compose import expand_combinations
-from src.sweep.jobs import FILE, Sweep, shared_overrides
-from src.sweep.runner import SweepRunner
+from src.extras import plugin_install_hint
+from src.files import lock_folder, write_text
+from src.formatting import format_count
+from src.process import announce, stopping_signals
+from src.sweep.jobs import DONE, FILE, Job, Sweep, shared_overrides
+from src.sweep.preflight import compose_job, expand_combinations, validate_jobs
+from src.sweep.run import STOP_FILE, JobNotCompleted, Task, die_with_parent
+from src.sweep.table import outcome_table, plan_table, show
+
+log = logging.getLogger(__name__)
 
 
-class GridOrSearch(sweeper.Sweeper):
-    """Runs every combination of the values on the command line, or the jobs that a search samples.
+class SweepRunner:
+    """Runs the steps that a grid and a search have in common.
 
     Args:
-        max_batch_size: number of jobs that are passed to the launcher at a time; None passes all jobs at once.
-        params: the values of each option, written as on the command line; the command line itself takes precedence.
-        search: options of `src.sweep.search.Search`; None runs every combination.
+        config: the sweep's own configuration.
+
+    Attributes:
+        shared: overrides that all jobs share; the names of the jobs' folders omit them.
+        signals: the signals that were received; after the first one, no further job starts.
+
+    Raises:
+        UserError: if the folder contains another sweep, or none that can be resumed.
     """
 
-    def __init__(
-        self,
-        max_batch_size: int | None = None,
-        params: Mapping[str, str] | None = None,
-        search: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.max_batch_size = max_batch_size
-        self.params = params or {}
-        self.search = search
+    def __init__(self, hydra_context: HydraContext, config: DictConfig) -> None:
+        self.hydra_context = hydra_context
+        self.loader = hydra_context.config_loader
+        self.config = config
+        self.folder = Path(str(config.hydra.sweep.dir)).absolute()
+        self.is_dry_run = bool(config.sweep.dry_run)
+        self.shared: Collection[str] = ()
+        self.signals: list[int] = []
+        if config.sweep.resume is not None:
+            self.sweep = Sweep.read(self.folder)
+        elif (self.folder / FILE).exists():
+            raise UserError(
+                f"{self.folder} already contains a sweep: resume it with sweep.resume={self.folder}, or choose another "
+                "hydra.sweep.dir"
+            )
+        else:
+            self.sweep = Sweep(arguments=sys.argv[1:])
 
-    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        self.runner = SweepRunner(hydra_context, task_function, config)
+    def plan(self, requests: Sequence[tuple[int, list[str]]]) -> list[Job]:
+        """Return the requested jobs, with their folders, if all of them can run.
 
-    def sweep(self, arguments: list[str]) -> None:
-        """Run the sweep.
+        Args:
+            requests: number and overrides of each job.
 
         Raises:
-            UserError: if a job cannot run, or the folder contains another sweep.
-            SystemExit: with 128 plus the signal's number after a signal, otherwise with 1 if a job is neither completed
-                nor pruned.
+            UserError: if a job cannot run; the message lists all mistakes.
         """
-        self.runner.require_own_folder()
-        overrides = [f"{key}={value}" for key, value in self.params.items()]  # the command line takes precedence
-        overrides += [argument for argument in arguments if not argument.lstrip("+").startswith("sweep.")]
-        if self.search is None:
-            self._run_combinations(overrides)
-        else:
-            self._run_search(self.search, overrides)
+        composed = [compose_job(self.loader, self.config, *request, self.shared) for request in requests]
+        jobs = validate_jobs(composed, self.shared)
+        log.info("Validated %s", format_count(len(jobs), "job"))
+        return jobs
 
-    def _run_search(self, options: Mapping[str, Any], overrides: list[str]) -> None:
-        from src.sweep.search import Search
+    def run_grid(self, overrides: list[str], batch_size: int | None) -> None:
+        """Run every combination of the values in the overrides, or, in a resumed sweep, the jobs that are missing.
 
-        Search(self.runner, overrides, **options).run()
-
-    def _run_combinations(self, overrides: list[str]) -> None:
-        runner = self.runner
-        if runner.is_resumed:
-            jobs = Sweep.read(runner.folder).jobs
-            if not jobs:
-                raise UserError(f"{runner.folder / FILE} lists no jobs: start the sweep anew")
-            runner.composer.shared = shared_overrides([job.overrides for job in jobs])
-            pending = runner.pending(jobs)
-            runner.validate([(job.number, job.overrides) for job in pending])
-        else:
-            combinations = expand_combinations(overrides, runner.loader)
-            runner.composer.shared = shared_overrides(combinations)
-            jobs = pending = runner.validate(list(enumerate(combinations)))
-        if runner.is_dry_run:
-            runner.print_plan(pending, completed=len(jobs) - len(pending))
+        Args:
+            batch_size: number of jobs that are passed to the launcher at a time; None passes all jobs at once.
+        """
+        jobs = self.sweep.jobs
+        combinations = [job.overrides for job in jobs] or expand_combinations(overrides, self.loader)
+        self.shared = shared_overrides(combinations)
+        if not jobs:
+            self.sweep.jobs = self.plan(list(enumerate(combinations)))
+        pending = self.sweep.pending(self.folder)
+        if jobs and pending:
+            self.plan([(job.number, job.overrides) for job in pending])
+        if self.is_dry_run:
+            others = len(self.sweep.jobs) - len(pending)
+            more = f" ({others} more are completed or pruned)" if others else ""
+            show(plan_table(pending, self.shared), f"{format_count(len(pending), 'job')}{more}.", self.nothing_started)
             return
-        batch_size = self.max_batch_size or len(pending) or 1
-        with runner.record(jobs) as (_, signals):
-            for start in range(0, len(pending), batch_size):
-                if not signals:
-                    runner.launch(pending[start : start + batch_size])
+        with self.recorded():
+            size = batch_size or len(pending) or 1
+            for start in range(0, len(pending), size):
+                self.launch(pending[start : start + size])
+
+    @property
+    def nothing_started(self) -> str:
+        return f"Output folder: {self.folder}/. Nothing was started: remove sweep.dry_run to start the jobs."
+
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Write the files from which the sweep can be resumed; at the end of the block, report the outcome of each job.
+
+        Raises:
+            UserError: if another process runs the sweep.
+            SystemExit: at the end of the block, if a signal stopped the sweep or a job is neither completed nor pruned.
+        """
+        with lock_folder(self.folder) as acquired:
+            if not acquired:
+                raise UserError(f"another process is running the sweep in {self.folder}: wait until it ends")
+            self.sweep.finished = None
+            self.sweep.write(self.folder)
+            write_text(self.folder / "multirun.yaml", OmegaConf.to_yaml(self.config))
+            with self._stopped_by_signals():
+                yield
+            self.sweep.finish(self.folder)
+        self._report()
+
+    def launch(self, jobs: Sequence[Job], pruning: Mapping[str, object] | None = None) -> None:
+        """Run jobs with the launcher, unless a signal was received.
+
+        Args:
+            jobs: at least one job.
+            pruning: options of the pruning callback, except the number of the trial; None disables pruning.
+
+        Raises:
+            UserError: if the launcher cannot be loaded.
+        """
+        if self.signals:
+            return
+        redirect_output = self.config.hydra.runtime.choices.get("hydra/launcher") != "basic"
+        by_folder = {job.folder: job for job in jobs}
+        task = Task(Path.cwd(), self.folder, by_folder, self.shared, redirect_output, pruning)
+        launcher = self._make_launcher(task)
+        overrides = [[*job.overrides, f"hydra.sweep.subdir={quote(job.folder)}"] for job in jobs]
+        try:
+            results = launcher.launch(overrides, initial_job_idx=jobs[0].number)
+        except Exception as error:  # for example, a worker died; the folders record which jobs are completed
+            log.error("The launcher failed: %s: %s", type(error).__name__, error)
+            return
+        for job, result in zip(jobs, results, strict=False):
+            value = result._return_value
+            if isinstance(value, Exception) and not isinstance(value, JobNotCompleted):
+                log.error("Job #%d could not be run", job.number, exc_info=value)
+
+    def _make_launcher(self, task: Task) -> Launcher:
+        try:
+            launcher = Plugins.instance().instantiate_launcher(self.hydra_context, task, self.config)
+        except (RuntimeError, ImportError) as error:
+            name = self.config.hydra.runtime.choices.get("hydra/launcher")
+            reason = str(error).strip().splitlines()[0]
+            hint = plugin_install_hint(name)
+            raise UserError(f"hydra/launcher={name} cannot be loaded ({reason}); {hint}") from error
+        if isinstance(workers := getattr(launcher, "joblib", None), dict):  # joblib's options for workers
+            workers["initializer"] = die_with_parent
+        return launcher
+
+    @contextmanager
+    def _stopped_by_signals(self) -> Iterator[None]:
+        """Within the block, stop the sweep gracefully on Ctrl-C, SIGTERM or SIGHUP, and immediately on a second signal.
+
+        A file in the sweep's folder passes the signal to jobs on all machines, also to those that did not start yet.
+        """
+
+        def handle(signum: int, frame: FrameType | None) -> None:
+            self.signals.append(signum)
+            if len(self.signals) > 1:
+                raise KeyboardInterrupt
+            write_text(self.folder / STOP_FILE, str(signum))
+            name = signal.Signals(signum).name
+            announce(
+                f"\n{name}: saving and stopping the running jobs; the other jobs stay pending. "
+                "A second signal stops all jobs immediately"
+            )
+
+        (self.folder / STOP_FILE).unlink(missing_ok=True)
+        previous = {signum: signal.signal(signum, handle) for signum in stopping_signals()}
+        try:
+            yield
+        finally:
+            for signum, handler in previous.items():
+                signal.signal(signum, handler)
+
+    def _report(self) -> None:
+        """Print the outcomes, and how to resume the sweep.
+
+        Raises:
+            SystemExit: if a signal stopped the sweep, or a job is neither completed nor pruned.
+        """
+        counts = Counter(job.status for job in self.sweep.jobs)
+        summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+        show(outcome_table(self.sweep.jobs, self.shared), f"{summary}. Output folder: {self.folder}/")
+        is_completed = set(counts) <= set(DONE)
+        if not is_completed:
+            folder = self.folder
+            path = str(folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder)
+            argument = shlex.quote(f"sweep.resume={quote_if_needed(path)}")
+            show(f"To run the remaining jobs: python -m src.train {argument}")
+        if self.signals:
+            raise SystemExit(128 + self.signals[0])
+        if not is_completed:
+            raise SystemExit(1)

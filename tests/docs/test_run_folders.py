@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from src.run_result import Best, ClassScore, Data, Parameters, PeakMemory, RunResult, Score, Seconds, SplitSummary
-from src.sweep.jobs import Job
-from src.sweep.outcome import Outcome
+from src.sweep.jobs import Job, Sweep
 from tests.helpers import ROOT
 
 PAGE = (ROOT / "docs" / "run-folders.md").read_text(encoding="utf-8")
@@ -28,7 +27,7 @@ def words() -> set[str]:
 
 def test_the_page_has_each_field_of_the_record_and_of_a_job() -> None:
     names = {field.name for record in NESTED for field in fields(record)} - NODES
-    assert not (names | {*Job._fields, *Outcome._fields}) - words()
+    assert not (names | {*Job.model_fields, *Sweep.model_fields}) - words()
 
 
 def test_the_page_has_each_file_of_a_run(finished: tuple[Path, dict[str, Any]]) -> None:

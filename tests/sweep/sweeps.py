@@ -1,6 +1,9 @@
 """Run sweeps of small jobs on the bundled CSV, and read their results."""
 
 import json
+import os
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,7 @@ def run_sweep(folder: Path, *arguments: str) -> tuple[int, str]:
     process = start_sweep(folder, *arguments)
     output, _ = process.communicate()
     assert "Traceback" not in output, output
-    return process.returncode, output
+    return process.returncode or 0, output
 
 
 def read_results(sweep: Path) -> dict[str, dict[str, Any]]:
@@ -28,10 +31,29 @@ def read_results(sweep: Path) -> dict[str, dict[str, Any]]:
     return {path.parent.name: json.loads(path.read_text()) for path in sorted(sweep.glob("*/result.json"))}
 
 
-def find_job_processes(process: Fork) -> list[int]:
-    """Return the ids of the processes that run the jobs of a sweep with the basic launcher."""
-    try:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-    except FileNotFoundError:
-        return []
-    return [int(pid) for pid in children.split()]
+def read_statuses(sweep: Path) -> list[str]:
+    return [job["status"] for job in json.loads((sweep / "sweep.json").read_text())["jobs"]]
+
+
+def find_descendants(pid: int) -> set[int]:
+    """Return the ids of the processes that a process and its descendants started."""
+    with suppress(FileNotFoundError):  # the process has ended
+        tasks = Path(f"/proc/{pid}/task").glob("*/children")
+        children = {int(child) for task in tasks for child in task.read_text().split()}
+        return children.union(*map(find_descendants, children))
+    return set()
+
+
+def find_job(pid: int) -> int | None:
+    """Return the id of a process that runs a job of the sweep `pid`: the leader of a process group of its own."""
+    with suppress(ProcessLookupError):
+        return next((child for child in find_descendants(pid) if os.getpgid(child) == child), None)
+    return None
+
+
+def wait_for_end(pids: set[int]) -> None:
+    """Wait until all processes have ended."""
+    for pid in pids:
+        with suppress(OSError):
+            while " Z " not in Path(f"/proc/{pid}/stat").read_text():
+                time.sleep(0.05)

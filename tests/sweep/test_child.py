@@ -8,26 +8,28 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from omegaconf import OmegaConf
 
-from src.sweep import child
+from src.sweep import run
 
 
-def run_job(task: Callable[[Any], None], folder: Path, monkeypatch: pytest.MonkeyPatch) -> int | None:
+def run_task(task: Callable[[Any], None], folder: Path, monkeypatch: pytest.MonkeyPatch) -> int | None:
     """Run a task as a job in a forked process, and return the exit code."""
     module = ModuleType("task_of_a_test")
     module.main = SimpleNamespace(__wrapped__=task)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(run, "COMMAND", module.__name__)
     # The child must not run the exit handlers of the tests' process, which can wait for services of the parent.
-    monkeypatch.setattr(child, "_set_up_process", lambda hydra, folder: atexit._clear())
-    runtime = {"output_dir": str(folder)}
-    hydra = OmegaConf.create({"hydra": {"runtime": runtime, "overrides": {"task": ["seed=3"]}}})
-    cfg = OmegaConf.create({"train": False, "ckpt_path": None})
-    process = multiprocessing.get_context("fork").Process(
-        target=child.run_job, args=(module.__name__, cfg, hydra, False)
-    )
+    monkeypatch.setattr(run, "_set_up_process", lambda folder, environment: atexit._clear())
+    for name in ("configure_log", "HydraConfig"):
+        monkeypatch.setattr(run, name, Mock())
+    node = {"runtime": {"output_dir": str(folder)}, "overrides": {"task": ["seed=3"]}, "run": {}}
+    hydra = {"hydra": {**node, "job_logging": {}}}
+    cfg = OmegaConf.create({"train": False, "ckpt_path": None, "trainer": {"devices": 1}})
+    process = multiprocessing.get_context("fork").Process(target=run.run_job, args=(cfg, hydra, False, {}))
     process.start()
     process.join()
     return process.exitcode
@@ -39,8 +41,8 @@ def test_a_job_reuses_freed_memory_before_its_task(tmp_path: Path, monkeypatch: 
     def record(name: str) -> None:
         calls.open("a").write(f"{name} ")
 
-    monkeypatch.setattr(child, "reuse_freed_memory", lambda: record("memory"))
-    assert run_job(lambda cfg: record("task"), tmp_path, monkeypatch) == 0
+    monkeypatch.setattr(run, "reuse_freed_memory", lambda: record("memory"))
+    assert run_task(lambda cfg: record("task"), tmp_path, monkeypatch) == 0
     assert calls.read_text().split() == ["memory", "task"]
 
 
@@ -53,6 +55,11 @@ def test_an_exit_code_is_a_signal_only_if_the_signal_exists(
     def end(cfg: Any) -> None:
         raise SystemExit(code)
 
-    monkeypatch.setattr(child, "reuse_freed_memory", lambda: None)
-    assert run_job(end, tmp_path, monkeypatch) == code
+    assert run_task(end, tmp_path, monkeypatch) == code
     assert json.loads((tmp_path / "result.json").read_text())["error"] == reason
+
+
+def test_a_job_that_another_process_completed_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "result.json").write_text('{"status": "completed"}')
+    assert run_task(lambda cfg: tmp_path.joinpath("ran").touch(), tmp_path, monkeypatch) == 0
+    assert not (tmp_path / "ran").exists()

@@ -1,48 +1,33 @@
-"""A sweep whose jobs are killed at random moments and which is resumed until all jobs are completed."""
+"""Sweeps whose processes are killed."""
 
 import csv
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.forks import Fork
-from tests.helpers import train
-from tests.sweep.sweeps import SMALL, find_job_processes, read_results, start_sweep
+from tests.helpers import command, train
+from tests.sweep.sweeps import SMALL, find_descendants, find_job, read_results, start_sweep, wait_for_end
 
-SEEDS = (1, 2, 3)
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
+SEEDS = (1, 2)
 OPTIONS = ("trainer.max_epochs=4", *SMALL)
-KILLS = (2, 0)  # number of kills in the first run and in the resumed run
 
 
-def kill_jobs(process: Fork, sweep: Path, moments: random.Random, kills: int) -> None:
-    """Send SIGKILL to running jobs `kills` times, each time after a running or killed job has a checkpoint."""
-    while process.poll() is None and kills:
-        while process.poll() is None and not (
-            has_killed_job_with_checkpoint(sweep) or has_running_job_with_checkpoint(sweep)
-        ):
-            time.sleep(0.01)
-        for pid in find_job_processes(process)[:1]:
-            with suppress(ProcessLookupError):  # the process has ended
-                os.kill(pid, signal.SIGKILL)
-                kills -= 1
-        time.sleep(moments.uniform(0.2, 1.2))
-
-
-def has_killed_job_with_checkpoint(sweep: Path) -> bool:
-    """Return whether a killed job has a checkpoint."""
-    killed = [path for path in sweep.glob("*/result.json") if "SIGKILL" in path.read_text()]
-    return any((path.parent / "checkpoints" / "last.ckpt").exists() for path in killed)
-
-
-def has_running_job_with_checkpoint(sweep: Path) -> bool:
-    """Return whether a job has a checkpoint but no result."""
-    return any(not (path.parents[1] / "result.json").exists() for path in sweep.glob("*/checkpoints/last.ckpt"))
+def wait_for_unfinished_checkpoint(sweep: Path, process: Any, count: int = 1) -> None:
+    """Wait until `count` jobs have a checkpoint but no result."""
+    while process.poll() is None:
+        checkpoints = sweep.glob("*/checkpoints/last.ckpt")
+        if sum(not (path.parents[1] / "result.json").exists() for path in checkpoints) >= count:
+            return
+        time.sleep(0.01)
 
 
 def validation_losses(folder: Path) -> list[str]:
@@ -50,26 +35,30 @@ def validation_losses(folder: Path) -> list[str]:
         return [row["val/loss"] for row in csv.DictReader(file) if row["val/loss"]]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="finds the jobs in /proc")
-def test_killed_jobs_do_not_change_the_results_of_a_sweep(tmp_path: Path) -> None:
-    """The results of killed and resumed jobs equal those of single runs."""
+def test_kills_do_not_change_the_results_of_a_sweep(tmp_path: Path) -> None:
+    """A job and then the sweep are killed at random moments; the sweep is resumed immediately."""
     sweep = tmp_path / "sweep"
     moments = random.Random(7)
-    codes, output = [], ""
-    for kills in KILLS:
-        seeds = ",".join(map(str, SEEDS))
-        arguments = (
-            [f"sweep.resume={sweep}"] if codes else ["-m", f"seed={seeds}", *OPTIONS, f"hydra.sweep.dir={sweep}"]
-        )
-        process = start_sweep(tmp_path, *arguments)
-        kill_jobs(process, sweep, moments, kills)
-        text, _ = process.communicate()
-        assert "Traceback" not in text, text
-        codes.append(process.returncode)
-        output += text
-    assert codes == [1, 0], output
-    assert "killed by SIGKILL" in output
-    assert "Resuming at step" in output
+    line, options = command(
+        tmp_path, "train", "-m", f"seed={','.join(map(str, SEEDS))}", *OPTIONS, f"hydra.sweep.dir={sweep}"
+    )
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options) as process:
+        wait_for_unfinished_checkpoint(sweep, process)
+        job = find_job(process.pid)
+        assert job is not None
+        os.kill(job, signal.SIGKILL)
+        while not any("SIGKILL" in path.read_text() for path in sweep.glob("*/result.json")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        wait_for_unfinished_checkpoint(sweep, process)
+        time.sleep(moments.uniform(0, 0.3))
+        orphans = find_descendants(process.pid)
+        process.kill()
+    line, options = command(tmp_path, "train", f"sweep.resume={sweep}")
+    resumed = subprocess.run(line, capture_output=True, **options)
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert "Traceback" not in resumed.stderr and "Resuming at step" in resumed.stderr
+    wait_for_end(orphans)
     results = read_results(sweep)
     assert len(results) == len(SEEDS)
     for seed, (name, record) in zip(SEEDS, results.items(), strict=True):
@@ -78,3 +67,25 @@ def test_killed_jobs_do_not_change_the_results_of_a_sweep(tmp_path: Path) -> Non
         assert record["metrics"] == expected["metrics"]
         assert record["best"] == expected["best"]
         assert validation_losses(sweep / name) == validation_losses(single)
+
+
+def test_a_killed_sweep_with_workers_leaves_no_process(tmp_path: Path) -> None:
+    """One of joblib's three workers has no job."""
+    pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
+    sweep = tmp_path / "sweep"
+    launcher = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=3")
+    endless = ("seed=1,2", "trainer.max_epochs=1000000", *SMALL)
+    process = start_sweep(tmp_path, "-m", *endless, *launcher, f"hydra.sweep.dir={sweep}")
+    descendants = set[int]()
+    try:
+        wait_for_unfinished_checkpoint(sweep, process, count=2)
+        descendants = find_descendants(process.pid)
+        process.kill()
+        process.communicate()
+        assert len(descendants) > 2
+        wait_for_end(descendants)
+    finally:
+        process.kill()
+        for pid in descendants:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from src.files import lock_folder
-from src.sweep.outcome import ensure_outcome, read_outcome
+from src.sweep.jobs import ensure_outcome, read_outcome
 
 
 def write_record(folder: Path, **fields: object) -> None:

@@ -1,23 +1,18 @@
 """A search with Optuna: its space, and a search with pruning that is resumed."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock, create_autospec
 
 import pytest
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
-from omegaconf import OmegaConf
 
+from src.callbacks.pruning import open_study
 from src.errors import UserError
-from src.sweep.runner import SweepRunner
-from src.sweep.search import Search
-from src.sweep.space import boundary_overrides, parse_space
-from src.sweep.sweeper import GridOrSearch
+from src.sweep.search import boundary_overrides, drop_torn_line, parse_space
 from tests.helpers import CONF
-from tests.sweep.sweeps import SMALL, read_results, run_sweep
+from tests.sweep.sweeps import SMALL, read_results, read_statuses, run_sweep
 
 optuna = pytest.importorskip("optuna")
 
@@ -58,29 +53,16 @@ def test_an_invalid_space_is_refused(arguments: list[str], message: str) -> None
         parse(*arguments)
 
 
-@pytest.mark.parametrize(("earlier", "present"), [("at_once", "n_jobs"), ("startup", "n_startup_trials")])
-def test_the_earlier_name_of_an_option_is_refused(earlier: str, present: str) -> None:
-    sweeper = GridOrSearch(search={"trials": 1, earlier: 1})
-    sweeper.runner = create_autospec(SweepRunner, instance=True)
-    with pytest.raises(UserError, match=rf"search\.{earlier} is now called hydra\.sweeper\.search\.{present}$"):
-        sweeper.sweep(["optimizer.lr=interval(0,1)"])
-
-
-@pytest.mark.parametrize(("seed", "seeds"), [(3, [3, 5]), (None, [None, None])])
-def test_a_resumed_search_samples_other_values(
-    seed: int | None, seeds: list[int | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sampler_seeds: list[Any] = []
-    monkeypatch.setattr("src.sweep.search.open_study", lambda *arguments: sampler_seeds.append(arguments[-1]))
-    runner = create_autospec(SweepRunner, instance=True, folder=tmp_path)
-    runner.config = OmegaConf.create({"callbacks": {"best_checkpoint": {"monitor": "val/acc", "mode": "max"}}})
-    runner.composer = Mock()
-    with initialize_config_dir(CONF, version_base="1.3"):
-        runner.loader = GlobalHydra.instance().hydra.config_loader  # type: ignore[union-attr]
-        search = Search(runner, ["seed=1,2"], trials=4, n_jobs=1, n_startup_trials=2, warmup=None, seed=seed)
-    for earlier_jobs in (0, 2):
-        search._open_study(earlier_jobs)
-    assert sampler_seeds == seeds
+def test_a_torn_line_of_the_journal_is_dropped(tmp_path: Path) -> None:
+    journal = tmp_path / "optuna.journal"
+    for _ in range(2):
+        drop_torn_line(journal)
+        study = open_study(journal, "min", 2, None)
+        study.add_trial(optuna.trial.create_trial(value=0.5))
+        with journal.open("a") as file:
+            file.write('{"op_code": 4, "wor')
+    drop_torn_line(journal)
+    assert len(open_study(journal, "min", 2, None).trials) == 2
 
 
 def test_a_search_with_pruning_is_resumed(tmp_path: Path) -> None:
@@ -105,7 +87,6 @@ def test_a_search_with_pruning_is_resumed(tmp_path: Path) -> None:
     assert {name: final[name] for name in first} == first  # completed jobs are not repeated
     rates = [line for record in final.values() for line in record["overrides"] if line.startswith("optimizer.lr")]
     assert len(set(rates)) == len(final) == 6
-    statuses = [job["status"] for job in json.loads((sweep / "sweep.json").read_text())["jobs"]]
-    assert set(statuses) == {"completed", "pruned"}, output
+    assert set(read_statuses(sweep)) == {"completed", "pruned"}, output
     best = min(record["best"]["value"] for record in final.values() if record["status"] == "completed")
     assert f"val/loss={best:.4g}" in output

@@ -1,25 +1,13 @@
-"""Real sweeps: a failing job, Ctrl-C and a dry run."""
+"""Real sweeps: a failing job, signals, a dry run, and a job on two devices."""
 
-import json
-import re
 import signal
 import time
 from pathlib import Path
 
-from tests.sweep.sweeps import SMALL, read_results, run_sweep, start_sweep
+import pytest
 
-
-def read_statuses(sweep: Path) -> list[str]:
-    return [job["status"] for job in json.loads((sweep / "sweep.json").read_text())["jobs"]]
-
-
-def _use_earlier_names(sweep: Path) -> None:
-    """Rename the folders as in earlier versions, whose names also contain the overrides that all jobs share."""
-    record = json.loads((sweep / "sweep.json").read_text())
-    for job in record["jobs"]:
-        (sweep / job["folder"]).rename(sweep / f"{job['folder']}_max_epochs-2")
-        job["folder"] += "_max_epochs-2"
-    (sweep / "sweep.json").write_text(json.dumps(record))
+from src.files import lock_folder
+from tests.sweep.sweeps import SMALL, read_results, read_statuses, run_sweep, start_sweep
 
 
 def test_the_other_jobs_of_a_sweep_run_if_a_job_fails(tmp_path: Path) -> None:
@@ -31,36 +19,49 @@ def test_the_other_jobs_of_a_sweep_run_if_a_job_fails(tmp_path: Path) -> None:
     assert [record["command"].split()[3] for record in read_results(sweep).values()] == [
         "optimizer.lr=0.01", "optimizer.lr=1e+30", "optimizer.lr=0.02"
     ]  # fmt: skip
-    assert "2 completed, 1 failed." in output
     assert sorted(read_results(sweep)) == ["0_lr-0.01", "1_lr-1e-30", "2_lr-0.02"]
+    assert "2 completed, 1 failed." in output
     assert "#0 optimizer.lr=0.01: completed" in output
-    assert len(re.findall("loss", output.partition("To run the remaining jobs")[0].rpartition("accuracy")[2])) >= 1
+    assert "loss" in output.partition("To run the remaining jobs")[0].rpartition("accuracy")[2]
     assert "To run the remaining jobs: python -m src.train sweep.resume=sweep" in output
     code, output = run_sweep(tmp_path, "-m", *rates, *SMALL[::2])
     assert code == 1
     assert f"{sweep} already contains a sweep: resume it with sweep.resume={sweep}" in output
-    _use_earlier_names(sweep)
-    code, output = run_sweep(tmp_path, f"sweep.resume={sweep}")
+    code, output = run_sweep(tmp_path, "sweep.resume=sweep")
     assert code == 1
-    names = ["0_lr-0.01_max_epochs-2", "1_lr-1e-30_max_epochs-2", "2_lr-0.02_max_epochs-2"]
-    assert sorted(read_results(sweep)) == names  # the names of the folders are unchanged
     assert "#0" not in output.rpartition("accuracy")[0] and "#1 optimizer.lr=1e+30: failed" in output
+    with lock_folder(sweep):
+        code, output = run_sweep(tmp_path, "sweep.resume=sweep")
+    assert code == 1 and "another process is running the sweep" in output
 
 
-def test_ctrl_c_stops_the_running_job_and_leaves_the_others_pending(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("signum", "name"), [(signal.SIGINT, "SIGINT"), (signal.SIGTERM, "SIGTERM")])
+def test_a_signal_stops_the_running_job_and_leaves_the_others_pending(
+    signum: signal.Signals, name: str, tmp_path: Path
+) -> None:
     sweep = tmp_path / "sweep"
     process = start_sweep(tmp_path, "-m", "seed=1,2", "trainer.max_epochs=100000", *SMALL, f"hydra.sweep.dir={sweep}")
     while not list(sweep.glob("0*/checkpoints/last.ckpt")):
         assert process.poll() is None
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signum)
     output, _ = process.communicate()
-    assert process.returncode == 130, output
+    assert process.returncode == 128 + signum, output
     assert "Traceback" not in output
     assert read_statuses(sweep) == ["interrupted", "pending"]
-    assert "1 interrupted, 1 pending." in output
+    assert "1 interrupted, 1 pending." in output and f"stopped by {name}" in output
     code, output = run_sweep(tmp_path, f"sweep.resume={sweep}", "sweep.dry_run=true")
     assert code == 0
-    assert "2 jobs. Their duration is unknown" in output
-    assert "Nothing was started" in output
+    assert "2 jobs." in output and "Nothing was started" in output
     assert read_statuses(sweep) == ["interrupted", "pending"]
+
+
+def test_a_job_trains_on_two_devices(tmp_path: Path) -> None:
+    sweep = tmp_path / "sweep"
+    options = ("seed=3", "trainer=ddp_sim", "trainer.max_epochs=1", *SMALL)
+    code, output = run_sweep(tmp_path, "-m", *options, f"hydra.sweep.dir={sweep}")
+    assert code == 0, output
+    (folder,) = sweep.glob("0_*")
+    assert read_statuses(sweep) == ["completed"]
+    assert (folder / "train_ddp_process_1.log").exists()  # the second process wrote to the folder of the job
+    assert sorted(path.name for path in sweep.glob("[0-9]*")) == [folder.name]

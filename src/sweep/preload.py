@@ -1,0 +1,27 @@
+"""Imported once by the server from which the jobs of a sweep are forked, so that no job imports these modules again."""
+
+import os
+import signal
+from contextlib import suppress
+from importlib import import_module
+
+MODULES = (
+    "src.build",
+    "src.run",
+    "src.checkpoint",
+    "src.callbacks.predictions",
+    "src.sweep.run",
+    "datasets",
+    "pytorch_lightning.callbacks",
+    "pytorch_lightning.loggers",
+    "wandb",
+    "PIL.PngImagePlugin",
+)
+
+# A signal to all processes must not end the server, which reports the exit codes; the sweep stops the jobs
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # count GPUs without opening one, which forbids forking
+for name in MODULES:
+    with suppress(ImportError):  # the error is reported when a job needs the module
+        import_module(name)
