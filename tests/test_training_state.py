@@ -13,7 +13,7 @@ from src.checkpoint import read_checkpoint
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
 from src.training_state import read_training_state
-from tests.helpers import change_checkpoint, train, trained
+from tests.helpers import change_checkpoint, one_class_data, train, trained
 
 OPTIONS = ("callbacks=checkpoints", "test=false")
 
@@ -158,6 +158,6 @@ def test_a_refused_attempt_does_not_change_the_earlier_run(resume: Callable[...,
 
 def test_a_first_run_that_is_refused_has_a_record(tmp_path: Path) -> None:
     with pytest.raises(UserError):
-        train(tmp_path / "run", "model.head.dropout=2")
+        train(tmp_path / "run", *one_class_data(tmp_path))
     assert json.loads((tmp_path / "run" / "result.json").read_text())["status"] == "failed"
     assert (tmp_path / "run" / "config.yaml").exists()
