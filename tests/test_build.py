@@ -43,8 +43,6 @@ def test_the_sizes_of_components_agree() -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["model.embedding.dropout=1.5"], r"model\.embedding: dropout=1\.5 must lie in"),
-        (["model.encoder.hidden_dim=0"], r"model\.encoder: hidden_dim=0"),
         (["model/attention=multi_head", "model.attention.heads=7"], r"model\.attention: .*7"),
         (["model/position=rotary"], r"model\.position: "),
         (["model.encoder.hidden_dim=10000000000"], r"model\.encoder: needs more memory than this machine has"),
