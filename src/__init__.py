@@ -18,9 +18,6 @@ if sys.argv[:1] == ["-m"]:  # `python -m src.<command>` imports this package bef
 def __getattr__(name: str) -> Any:
     """Import `load` on its first use, so that the commands start without importing torch."""
     if name == "load":
-        from src.process import import_torchmetrics
-
-        import_torchmetrics()
         from src.inference import load
 
         return load

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from src.cli.texts import TextSource
     from src.data.tables import Schema
     from src.explain.ensemble import Ensemble
+    from src.text import TextSource
 
 log = logging.getLogger(__name__)
 
@@ -22,9 +22,9 @@ log = logging.getLogger(__name__)
 def main(cfg: DictConfig) -> None:
     """Print a prediction for each text, with the most attended words, or write a file of predictions."""
     from src import build
-    from src.cli.texts import text_source
+    from src.data.prediction_table import output_path
     from src.errors import UserError
-    from src.reports.prediction_table import output_path
+    from src.text import text_source
 
     out = None if cfg.out is None else output_path(cfg.out, cfg.file)
     if out is not None and cfg.pictures is not None:
@@ -69,11 +69,11 @@ def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", 
     import numpy as np
 
     from src.console import row_progress
+    from src.data.prediction_table import PredictionColumns
     from src.data.tables import Schema, write_table
     from src.errors import UserError
     from src.formatting import format_count
     from src.process import stopped_by_exception
-    from src.reports.prediction_table import PredictionColumns
 
     schema = Schema(out)
     total = _read_schema(source, schema)

@@ -13,7 +13,7 @@ import src
 from src import load
 from src.errors import UserError
 from src.inference import Prediction
-from tests.helpers import ROOT, run, trained
+from tests.helpers import ROOT, change_card, run, trained
 
 
 def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
@@ -91,12 +91,11 @@ def test_trusted_modules_must_be_a_list_of_names(modules: Any, checkpoint: Path)
 
 def test_a_tokenizer_whose_expression_is_too_slow_is_reported(checkpoint: Path, tmp_path: Path) -> None:
     content = torch.load(checkpoint, weights_only=True)
-    tokenizer = json.loads(content["heed"]["codec"]["tokenizer"])
+    tokenizer = json.loads(json.loads(content["heed"])["codec"]["tokenizer"])
     pattern = {"Regex": "(a+)+$"}
     split = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
-    content["heed"]["codec"]["tokenizer"] = json.dumps({**tokenizer, "pre_tokenizer": split})
-    slow = tmp_path / "slow.ckpt"
-    torch.save(content, slow)
+    changed = json.dumps({**tokenizer, "pre_tokenizer": split})
+    slow = change_card(checkpoint, "codec.tokenizer", changed, tmp_path / "slow.ckpt")
     model, texts = load([checkpoint, slow]), ["a" * 60 + "b"]
     message = rf"^{slow}: the tokenizer cannot encode a text .*choose another tokenizer or checkpoint"
     with pytest.raises(UserError, match=message):

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +176,7 @@ def test_the_output_does_not_depend_on_the_chunk_size(
 
 
 def test_lines_of_a_file_are_written_in_chunks(predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("src.cli.texts.CHUNK", 3)
+    monkeypatch.setattr("src.text.CHUNK", 3)
     texts = [f"text number {i}" for i in range(11)]
     (tmp_path / "texts.txt").write_bytes("\r\n".join(texts).encode())
     predict("file=texts.txt", "out=out.jsonl")
@@ -205,22 +204,8 @@ def test_a_bad_row_is_reported_before_any_row_is_classified(
     assert {path.name for path in tmp_path.iterdir()} == {"in.csv"}
 
 
-class SignalOnDeletion:
-    """Sends a signal in `__del__`, where Python ignores exceptions, including the one that the handler raises."""
-
-    def __init__(self, signum: int) -> None:
-        self.signum = signum
-
-    def __del__(self) -> None:
-        os.kill(os.getpid(), self.signum)
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize(
-    "send", [lambda signum: os.kill(os.getpid(), signum), SignalOnDeletion], ids=["in a call", "in __del__"]
-)
 def test_a_signal_does_not_change_the_earlier_file(
     predict: Any,
     ragged: Any,
@@ -228,7 +213,6 @@ def test_a_signal_does_not_change_the_earlier_file(
     monkeypatch: pytest.MonkeyPatch,
     ending: str,
     signum: int,
-    send: Callable[[int], Any],
 ) -> None:
     monkeypatch.setattr("src.data.readers.CHUNK", 7)
     classify = Ensemble.classify
@@ -238,7 +222,7 @@ def test_a_signal_does_not_change_the_earlier_file(
         sizes.append(len(texts))
         if len(sizes) == 3:
             assert list(tmp_path.glob(f".out.{ending}.*.part"))
-            send(signum)  # Python deletes a SignalOnDeletion at once
+            os.kill(os.getpid(), signum)
         return classify(self, texts, batch_size)
 
     monkeypatch.setattr(Ensemble, "classify", interrupted)

@@ -31,7 +31,7 @@ def test_the_report_has_twenty_variants() -> None:
         cfg = without_hydra(compose("experiment=twenty_variants", *(f"{key}={choice}" for key, choice in variant)))
         validate_config(cfg)
         kinds.add((cfg.model.encoder._target_, cfg.model.encoder.cell, cfg.model.encoder.bidirectional, variant[1]))
-        assert cfg.data._target_.endswith("Imdb")
+        assert cfg.data.name == "stanfordnlp/imdb"
         assert (cfg.data.max_length, cfg.data.batch_size) == (500, 32)
         assert (cfg.model.embedding.dim, cfg.model.encoder.hidden_dim) == (100, 128)
         assert (cfg.optimizer._target_, cfg.optimizer.lr) == ("torch.optim.Adam", 0.001)

@@ -14,8 +14,8 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 
 from src import eval, load
 from src.checkpoint import read_checkpoint
-from src.cli.resume import restore_run_overrides
 from src.config.entry import parse_flags
+from src.config.resume import restore_run_overrides
 from src.errors import UserError
 from src.files import lock_folder, replace_atomically, write_arrays, write_json, write_text
 from src.output_folder import write_report

@@ -61,7 +61,7 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
         if flags.hydra_help or flags.shell_completion:
             return _call_hydra_main(CONF, command, task, flags)
         if command == "train" and "ckpt_path" in map(key_of, flags.overrides):
-            from src.cli.resume import restore_run_overrides
+            from src.config.resume import restore_run_overrides
 
             restore_run_overrides(flags)
         files = config_files(command, flags)
@@ -135,7 +135,8 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
         mistakes.append(Mistake("extras.enforce_tags=true", "requires tags: write tags=[…], such as tags=[imdb]"))
     if not sweeps:
         with _values_of_a_run(cfg, "." if mistakes else str(cfg.hydra.run.dir)):
-            import_torchmetrics()
+            if files.command in ("train", "eval"):  # prediction and export need no metrics
+                import_torchmetrics()
             mistakes += config_mistakes(without_hydra(cfg), files.command)
     return mistakes
 
@@ -225,7 +226,9 @@ def _values_of_a_run(cfg: DictConfig, folder: str) -> Iterator[None]:
 
 def _remove_if_unused(folder: Path, command: str) -> None:
     """Remove the folder of a run that produced nothing, and the folders above it that are then empty."""
-    unused = {".hydra", f"{command}.log", "config.yaml", "result.json"}  # written at the start and at the end
+    from src.run_result import RESULT_FILE
+
+    unused = {".hydra", f"{command}.log", "config.yaml", RESULT_FILE}  # written at the start and at the end
     if {path.name for path in folder.iterdir()} <= unused and folder != Path.cwd():
         shutil.rmtree(folder)
         for parent in folder.relative_to(Path.cwd()).parents if folder.is_relative_to(Path.cwd()) else ():

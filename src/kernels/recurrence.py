@@ -14,7 +14,7 @@ from torch.autograd.function import once_differentiable
 from src.kernels.linear import multiply, multiply_transposed
 
 
-def recurrent_states(rnn: nn.RNNBase, inputs: Tensor) -> Tensor:
+def recurrent_states(rnn: nn.Module, inputs: Tensor) -> Tensor:
     """Return all states of a `batch_first` layer with zero initial state: N×L×D → N×L×H."""
     kernel = _KERNELS.get(type(rnn))
     is_used = rnn.training and torch.is_grad_enabled() and inputs.device.type == "cpu" and inputs.numel()
@@ -24,7 +24,7 @@ def recurrent_states(rnn: nn.RNNBase, inputs: Tensor) -> Tensor:
     return states.transpose(0, 1)
 
 
-def _is_simple(rnn: nn.RNNBase) -> bool:
+def _is_simple(rnn: Any) -> bool:
     """Return whether a layer is what the kernels compute: one direction, one layer, with biases and tanh."""
     is_single = rnn.num_layers == 1 and not rnn.bidirectional and rnn.bias and rnn.batch_first
     return is_single and getattr(rnn, "nonlinearity", "tanh") == "tanh"

@@ -15,6 +15,7 @@ CHOICES = sorted(
     str(path.relative_to(CONF).with_suffix(""))
     for group in ("model", "loss")
     for path in (Path(CONF) / group).rglob("*.yaml")
+    if "_target_" in path.read_text()  # model/sublayer=none has no class
 )
 CELL = "The file is a cell of the recurrent encoder, which it is named after."
 SIZE = "The layers have 128 features for every embedding; a constructor call without `dim` adds no projection."
@@ -28,6 +29,7 @@ EXCEPTIONS = {  # (choice, option) → the reason why its value differs from the
 def read_choice(choice: str) -> tuple[type, dict[str, Any]]:
     """The class of a choice and its options."""
     node = yaml.safe_load((Path(CONF) / f"{choice}.yaml").read_text())
+    node.pop("defaults", None)
     return find_class(node.pop("_target_"), TRUSTED), node
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
-from src.compare.page import render
+from src.compare.files import render_page
 from src.errors import UserError
 from src.terms.comparison import compare
 from tests.compare.runs import make_probabilities, write_run, write_sweep
@@ -166,7 +166,7 @@ def test_an_added_metric_of_the_runs_is_compared(tmp_path: Path) -> None:
     best, base = comparison.rows
     assert base is comparison.baseline and best.metrics["kappa"].value == pytest.approx(0.6, abs=0.05)
     assert best.difference is not None and best.difference.low is not None and best.difference.low > 0
-    assert "kappa" in render(comparison)
+    assert "kappa" in render_page(comparison)
     with pytest.raises(UserError, match=r"--metric kapa: no such score; did you mean kappa"):
         compare([sweep], metric="kapa")
     (sweep / "lstm_none_1" / "config.yaml").write_text(

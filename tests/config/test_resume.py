@@ -12,8 +12,8 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from src.cli.resume import restore_run_overrides
 from src.config.entry import parse_flags
+from src.config.resume import restore_run_overrides
 from src.errors import UserError
 from tests.forks import complete
 from tests.helpers import command, run

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from src.cli.texts import TextSource, text_source
 from src.errors import UserError
+from src.text import TextSource, text_source
 
 
 def texts_of(source: TextSource) -> list[str]:

@@ -1,1 +1,0 @@
-"""The command line: the entry point of every command, its overrides, and its help."""
