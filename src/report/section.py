@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from src.report.words import Word
+
+if TYPE_CHECKING:  # a prediction draws nothing
+    from matplotlib.figure import Figure
 
 
 class Heat(NamedTuple):
@@ -35,7 +37,7 @@ class Chart:
     """A figure of matplotlib; `name` is its file name without the suffix."""
 
     name: str
-    figure: Figure
+    figure: "Figure"
     description: str  # for screen readers
 
 
