@@ -13,6 +13,7 @@ from src.files import YAML_LOADER
 from src.records.files import Predictions, read_predictions
 from src.run_result import RESULT_FILE, RunResult, has_result
 
+SWEEP_FILE = "sweep.json"
 REQUIRED = ("seed", "choices", "data", "parameters", "seconds", "peak_memory_mb", "started")
 
 
@@ -99,7 +100,8 @@ def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
 
 def _run_folders(folder: Path) -> Iterator[Path]:
     for path, folders, files in os.walk(folder):
-        if RESULT_FILE in files or ".hydra" in folders:
+        is_started = ".hydra" in folders and SWEEP_FILE not in files  # a sweep has its lock in .hydra, too
+        if RESULT_FILE in files or is_started:
             folders.clear()
             yield Path(path)
         else:

@@ -17,6 +17,8 @@ PROBABILITIES = make_probabilities(LABELS, np.array([True, True, False, True, Tr
 def test_runs_at_any_depth_are_discovered_once(tmp_path: Path) -> None:
     for name in ("a", "deep/within/b", "deep/c"):
         write_run(tmp_path / name, PROBABILITIES, LABELS, seed=3)
+    (tmp_path / ".hydra").mkdir()
+    (tmp_path / "sweep.json").touch()
     runs, excluded = find_runs([tmp_path, tmp_path / "deep", tmp_path / "a"])
     assert [run.folder.name for run in runs] == ["a", "c", "b"]
     assert not excluded
