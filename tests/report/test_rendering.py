@@ -73,7 +73,7 @@ def test_a_page_is_self_contained_and_escapes_every_text() -> None:
     assert reader.elements.count("script") == 1 and {"svg", "table", "details", "template"} <= set(reader.elements)
     (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert f"script-src 'sha256-{digest}'" in html and "default-src 'none'" in html
+    assert f"script-src 'sha256-{digest}'" in html and "default-src 'none'; img-src data:;" in html
     assert not re.search(r'(src|href)="(?!#)', html.replace("xlink:href", "href"))
 
 

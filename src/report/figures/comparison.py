@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from src.records.files import History
 from src.report.figures.style import COLOURS, GREY, INK, name_axes, new_figure, user_text
 from src.report.figures.training import SPLITS
+from src.report.formatting import format_compact
 from src.report.words import clean_text
 from src.terms.intervals import Interval
 
@@ -67,7 +68,7 @@ def draw_costs(marks: Sequence[Mark], kinds: Sequence[str], score: str) -> Figur
         costs = [cost for mark in marks if (cost := mark.costs[kind])]
         if costs and max(costs) > MIN_LOG * min(costs):
             axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+        axes.xaxis.set_major_formatter(lambda value, _: format_compact(value))
         name_axes(axes, "", kind, score if axes is panels[0] else "")
     for names, style in ((colours, "colour"), (shapes, "shape")):
         for name, key in names.items() if len(names) > 1 else ():

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from src.report.figures.style import COLOURS, GREY, INK, WEIGHTS, name_axes, new_figure, user_text
 from src.report.words import clean_text
@@ -54,14 +55,14 @@ def draw_reliability(bins: Bins, split: str) -> Figure:
     errors = np.abs(np.array([wilson_interval(int(k), int(n)) for k, n in counts]).T - accuracy)
     upper.bar(centres[filled], accuracy, 0.92 / m, color=COLOURS[5], label="accuracy of the bin")
     style = {"fmt": "D", "color": COLOURS[1], "markersize": 4, "ecolor": INK, "elinewidth": 1, "capsize": 2}
-    upper.errorbar(
-        bins.confidence[filled], accuracy, errors, label="accuracy at mean confidence, 95% interval", **style
-    )
+    interval_label = "accuracy at mean confidence, 95% interval"
+    upper.errorbar(bins.confidence[filled], accuracy, errors, label=interval_label, clip_on=False, **style)
     upper.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect calibration")
     total = bins.count.sum()
     name_axes(upper, f"Reliability, {split} split: ECE {calibration_error(bins):.3f}, n = {total:,}", "", "accuracy")
     upper.set(xlim=(0, 1), ylim=(0, 1.02))
     upper.legend(fontsize=8, frameon=False, loc="upper left")
     lower.bar(centres, bins.count, 0.92 / m, color=GREY)
+    lower.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4, min_n_ticks=1))
     name_axes(lower, "", "confidence (probability of the predicted class)", "texts")
     return figure

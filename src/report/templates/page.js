@@ -1,20 +1,23 @@
 "use strict";
 
-// A click on the head of a column sorts the table by it, a second click in the opposite order; numbers come first.
+// A click on the head of a column sorts the table by it: numbers from the largest, text from A to Z. A second click
+// reverses the order. Numbers come before text; "< 0.001" counts as 0.
 for (const table of document.querySelectorAll(".sortable")) {
   const body = table.tBodies[0];
   const heads = [...table.tHead.rows[0].cells];
-  const key = (row, column) => row.cells[column].textContent.trim().replace("\u2212", "-").replaceAll(",", "");
+  const key = (row, column) =>
+    row.cells[column].textContent.trim().replace(/^<.*/, "0").replace("\u2212", "-").replaceAll(",", "");
   heads.forEach((head, column) => {
     head.addEventListener("click", () => {
-      const isDescending = head.ariaSort !== "descending";
+      const isDescending = head.ariaSort ? head.ariaSort === "ascending" : head.className === "num";
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.ariaSort = isDescending ? "descending" : "ascending";
+      const sign = isDescending ? -1 : 1;
       const compare = (a, b) => {
         const [x, y] = [key(a, column), key(b, column)];
         const [p, q] = [Number.parseFloat(x), Number.parseFloat(y)];
-        if (Number.isNaN(p) || Number.isNaN(q)) return Number.isNaN(p) - Number.isNaN(q) || x.localeCompare(y);
-        return isDescending ? q - p : p - q;
+        if (Number.isNaN(p) || Number.isNaN(q)) return Number.isNaN(p) - Number.isNaN(q) || sign * x.localeCompare(y);
+        return sign * (p - q);
       };
       body.append(...[...body.rows].sort(compare));
     });
