@@ -389,31 +389,6 @@ def trusted_modules(cfg: DictConfig, built_in: Set[str] = TRUSTED) -> Set[str]:
     return built_in | {module for module in (modules if isinstance(modules, list) else []) if isinstance(module, str)}
 
 
-def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
-    """Return the option that a class or record declares at `path`, even if `cfg` does not set it; None if none does."""
-    parent, _, name = path.rpartition(".")
-    record = RECORDS.get(parent) if parent else COMMANDS[command]
-    if record is not None:
-        hint = get_type_hints(record, include_extras=True).get(name)
-        return None if hint is None else Option(hint, required=False, positional=False)
-    try:
-        cls = find_class(plain_value(cfg, f"{parent}._target_"), trusted_modules(cfg))
-    except ValueError:  # there is no class, or the check of `_target_` reports its mistake
-        return None
-    return of_class(cls).options.get(name)
-
-
-def sweep_value_mistakes(cfg: DictConfig, command: str, path: str, values: list[Any]) -> Iterator[Mistake]:
-    """Find wrong values among the values that a sweep gives to one option."""
-    option = option_at(cfg, command, path)
-    parent, _, name = path.rpartition(".")
-    if option is not None:
-        validator = Validator({name: option})
-        for value in values:
-            if "${" not in str(value):
-                yield from validator.mistakes({name: value}, parent)
-
-
 def _absent(values: Node, written: Node) -> Iterator[Mistake]:
     """Find required values that are missing, and references that cannot be resolved.
 

@@ -18,7 +18,6 @@ from src.config.schema import (
     describe_type,
     of_class,
     plain_hint,
-    sweep_value_mistakes,
     validate_config,
 )
 from src.errors import UserError
@@ -160,13 +159,6 @@ def test_each_command_has_its_options() -> None:
     validate_config(cfg, "predict")
     with pytest.raises(UserError, match="text=x   no such option"):
         validate_config(cfg, "eval")
-
-
-def test_every_value_of_a_sweep_is_validated(tmp_path: Path) -> None:
-    cfg = small_config(tmp_path / "run")
-    mistakes = sweep_value_mistakes(cfg, "train", "optimizer.lr", [1, "fast", "${seed}", -2])
-    assert [mistake.entry for mistake in mistakes] == ["optimizer.lr=fast", "optimizer.lr=-2"]
-    assert list(sweep_value_mistakes(cfg, "train", "nowhere.x", ["y"])) == []
 
 
 class Colour(Enum):
