@@ -2,10 +2,11 @@
 
 import fcntl
 import os
+import re
 import secrets
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from src.errors import UserError
 if TYPE_CHECKING:
     import numpy as np
 
+QUOTED = re.compile(r'[",\r\n]')  # characters for which a field of a CSV file is quoted
 LOCK_TIMEOUT = 1.0  # seconds; a process that only reads the status of a run holds the lock for a shorter time
 Record = TypeVar("Record")
 YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every build of PyYAML has the faster C loader
@@ -35,6 +37,7 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     is unchanged, and the temporary file is removed. No link is followed: if `path` is a link, the link is replaced.
 
     Raises:
+        OSError: if the file cannot be written; its `filename` is set.
         UserError: if the folder is a link, which could lead anywhere in a folder from another person.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,6 +47,9 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     try:
         yield part
         os.replace(part, path)
+    except OSError as error:  # the error for a full disk has no file name
+        error.filename = error.filename or str(path)
+        raise
     finally:
         part.unlink(missing_ok=True)
 
@@ -62,6 +68,18 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file atomically."""
     with replace_atomically(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         file.write(text)
+
+
+def csv_line(values: Iterable[Any]) -> str:
+    """Format a line of a CSV file; a field with a comma, a double quote or any line break is quoted.
+
+    Python's csv module leaves a lone carriage return unquoted before version 3.11.9, unless lines end with it.
+    """
+    fields = ["" if value is None else str(value) for value in values]
+    if fields == [""]:  # otherwise the line would be blank
+        return '""\n'
+    quote = '"{}"'.format
+    return ",".join(quote(text.replace('"', '""')) if QUOTED.search(text) else text for text in fields) + "\n"
 
 
 def write_json(path: Path, record: Any) -> None:

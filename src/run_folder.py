@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from src.errors import UserError
-from src.files import replace_atomically
+from src.files import csv_line, write_text
 from src.run_result import RESULT_FILE
 
 LOGS = ("csv/metrics.csv", "gradients.csv")  # files to which a resumed run appends
@@ -64,5 +64,4 @@ def trim(path: Path, steps: int) -> None:
     if not remaining:
         path.unlink()
         return
-    with replace_atomically(path) as part, part.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([rows[0], *remaining])
+    write_text(path, "".join(map(csv_line, [rows[0], *remaining])))

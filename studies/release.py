@@ -18,7 +18,6 @@ most 0.004 with more; the most probable class is the same. `docs/run-folders.md`
 """
 
 import csv
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +31,7 @@ from scipy.special import softmax
 
 from src.config.keys import LOCAL, is_within
 from src.errors import UserError
-from src.files import plain_values, replace_atomically, write_arrays, write_text
+from src.files import csv_line, plain_values, replace_atomically, write_arrays, write_text
 from src.records.files import read_statistics
 from src.records.runs import FinishedRun, find_runs
 from src.run_result import RESULT_FILE
@@ -163,10 +162,8 @@ def _round_numbers(path: Path) -> str:
     """Return the content of a CSV file with decimals rounded to DIGITS significant digits; "" if it is missing."""
     if not path.exists():
         return ""
-    out = io.StringIO()
     with path.open(newline="", encoding="utf-8") as file:
-        csv.writer(out, lineterminator="\n").writerows([_rounded(cell) for cell in row] for row in csv.reader(file))
-    return out.getvalue()
+        return "".join(csv_line(map(_rounded, row)) for row in csv.reader(file))
 
 
 def _rounded(cell: str) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from src.data.datamodule import TextDataModule
-from src.data.tables import csv_line
-from src.files import replace_atomically
+from src.files import csv_line, write_text
+from src.records.errors import disarm
 
 COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words")
 
@@ -29,10 +29,11 @@ def write_errors(path: Path, predictions: Sequence[Prediction], count: int, data
     texts = data.texts("test", rows) if rows else []
     labels = data.tokenized("test").labels[rows].tolist() if rows else []
     explanations = module.explain(data.codec, texts)
-    with replace_atomically(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        file.write(csv_line(COLUMNS))
-        for kind, row, label, text, each in zip(kinds, rows, labels, texts, explanations, strict=True):
-            words = [[word, round(weight, 4)] for word, weight in zip(each.words, each.weights, strict=True)]
-            probability = round(max(each.probabilities), 6)
-            fields = (kind, row, data.class_names[label], each.predicted, probability, text)
-            file.write(csv_line([*fields, json.dumps(words, ensure_ascii=False)]))
+    lines = [csv_line(COLUMNS)]
+    for kind, row, label, text, each in zip(kinds, rows, labels, texts, explanations, strict=True):
+        words = [[word, round(weight, 4)] for word, weight in zip(each.words, each.weights, strict=True)]
+        label_cell, predicted, text_cell = map(disarm, (data.class_names[label], each.predicted, text))
+        probability = round(max(each.probabilities), 6)
+        content = json.dumps(words, ensure_ascii=False)
+        lines.append(csv_line([kind, row, label_cell, predicted, probability, text_cell, content]))
+    write_text(path, "".join(lines))

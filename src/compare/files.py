@@ -1,12 +1,11 @@
 """The files of a comparison: page, Markdown, LaTeX, and a CSV table with all numbers in full precision."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from src.compare.formatting import label
 from src.compare.sections import factors, sections
+from src.files import csv_line
 from src.formatting import format_count
 from src.report.html import render_html
 from src.report.markdown import render_latex, render_markdown
@@ -46,12 +45,9 @@ def render_page(comparison: Comparison, parts: list[Section] | None = None) -> s
 
 def render_csv(comparison: Comparison) -> str:
     """Render a CSV table for other programs: a line for each variant, with all numbers in full precision."""
-    lines = [dict(_csv_cells(row, comparison)) for row in comparison.rows]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(dict.fromkeys(key for line in lines for key in line)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return out.getvalue()
+    rows = [dict(_csv_cells(row, comparison)) for row in comparison.rows]
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    return csv_line(columns) + "".join(csv_line(row.get(column) for column in columns) for row in rows)
 
 
 def _csv_cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]:

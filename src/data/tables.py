@@ -2,8 +2,7 @@
 
 import json
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ import pyarrow as pa
 
 from src.data.readers import Rows
 from src.errors import UserError
-from src.files import replace_atomically
+from src.files import csv_line, replace_atomically
 
 ROW_GROUP = 8 << 20  # bytes of row data that are collected in memory for one row group of a Parquet file
-SPECIAL = re.compile(r'[",\r\n]')  # characters for which a field of a CSV file is quoted
 UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)  # raised for values that do not fit an Arrow type
 Write = Callable[[Rows], None]
 
@@ -48,24 +46,8 @@ def write_table(path: Path, schema: Schema) -> Iterator[Write]:
         OSError: if the file cannot be written; its `filename` is set.
         UserError: if a value does not fit the Parquet type of its column.
     """
-    try:
-        with replace_atomically(path) as part, WRITERS[path.suffix.lower()](part, schema) as write:
-            yield write
-    except OSError as error:  # the error for a full disk has no file name
-        error.filename = error.filename or str(path)
-        raise
-
-
-def csv_line(values: Iterable[Any]) -> str:
-    """Format a line of a CSV file; a field with a comma, a double quote or any line break is quoted.
-
-    Python's csv module leaves a lone carriage return unquoted before version 3.11.9, unless lines end with it.
-    """
-    fields = ["" if value is None else str(value) for value in values]
-    if fields == [""]:  # otherwise the line would be blank
-        return '""\n'
-    quote = '"{}"'.format
-    return ",".join(quote(text.replace('"', '""')) if SPECIAL.search(text) else text for text in fields) + "\n"
+    with replace_atomically(path) as part, WRITERS[path.suffix.lower()](part, schema) as write:
+        yield write
 
 
 def _records(rows: Rows, schema: Schema) -> Iterator[tuple[Any, ...]]:

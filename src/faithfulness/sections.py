@@ -1,7 +1,5 @@
 """The sections and the CSV table of a measurement."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +10,7 @@ from matplotlib.ticker import PercentFormatter
 from src.faithfulness.claims import judge_claims
 from src.faithfulness.rankings import TOLERANCE, is_inexact
 from src.faithfulness.summary import Estimate, VariantSummary
+from src.files import csv_line
 from src.formatting import format_count
 from src.records.faithfulness import SHARES, Record
 from src.records.faithfulness_names import (
@@ -310,14 +309,12 @@ def render_csv(report: Report) -> str:
 
     Measures of the whole model have the ranking `attention`.
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     bounds = ("value", "low", "high", "minus_random", "minus_random_low", "minus_random_high", "p_random")
-    writer.writerow(["variant", "seeds", "texts", "ranking", "measure", *bounds])
+    lines = [csv_line(["variant", "seeds", "texts", "ranking", "measure", *bounds])]
     for summary in report.summaries:
         estimates = [(ranking, name, estimate) for (ranking, name), estimate in summary.measures.items()]
         estimates += [(ATTENTION, name, estimate) for name, estimate in summary.without_ranking.items()]
         for ranking, name, estimate in estimates:
             numbers = [*estimate.interval, *(estimate.against_random or [None] * 4)]
-            writer.writerow([summary.variant.name, summary.seeds, estimate.texts, ranking, name, *numbers])
-    return out.getvalue()
+            lines.append(csv_line([summary.variant.name, summary.seeds, estimate.texts, ranking, name, *numbers]))
+    return "".join(lines)

@@ -1,5 +1,6 @@
 """Read `errors.csv`: the most confident mistakes and the most uncertain predictions on the test split."""
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from src.records.files import read_existing, read_rows
 
 KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions"}
 WORDS = TypeAdapter(list[tuple[str, float]])
+FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")  # the start of a text that spreadsheets run as a formula
 
 
 class ErrorRow(NamedTuple):
@@ -43,4 +45,14 @@ def _row(row: dict[str, str]) -> ErrorRow:
     words = WORDS.validate_json(row["words"])
     weights = np.array([weight for _, weight in words])
     probability = float(row["probability"])
-    return ErrorRow(row["index"], row["label"], row["predicted"], probability, [word for word, _ in words], weights)
+    label, predicted = (_armed(row[name]) for name in ("label", "predicted"))
+    return ErrorRow(row["index"], label, predicted, probability, [word for word, _ in words], weights)
+
+
+def disarm(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would run as a formula."""
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def _armed(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell[1:]) else cell

@@ -14,8 +14,9 @@ import pytest
 
 from src.data import tables
 from src.data.readers import Rows
-from src.data.tables import Schema, csv_line, write_table
+from src.data.tables import Schema, write_table
 from src.errors import UserError
+from src.files import csv_line
 
 ENDINGS = ("csv", "jsonl", "parquet")
 

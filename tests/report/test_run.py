@@ -8,6 +8,8 @@ import pytest
 from matplotlib.image import imread
 
 from src.errors import UserError
+from src.files import csv_line
+from src.records.errors import disarm, read_errors
 from src.report.run import run_sections, write_report
 from src.report.section import Group, Maps, Table
 from tests.report.runs import example
@@ -78,6 +80,20 @@ def test_scores_and_errors_are_sections(make_run: Callable[..., Path]) -> None:
     assert table.rows == [["test/acc", "0.900", "0.800 to 0.950", "0.900"]]
     (group,) = by_title["Errors"].content
     assert isinstance(group, Group) and group.title == "Most confident mistakes"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+good", "-bad", "@a", "\tx", "-1", "+1.5", "a"])
+def test_no_text_in_errors_csv_is_a_formula(text: str, tmp_path: Path) -> None:
+    cell = disarm(text)
+    assert cell[0] not in "=+-@\t" or cell.lstrip("+-").replace(".", "").isdigit()
+    row = csv_line(["mistake", 3, cell, "b", 0.5, "[]"])
+    (tmp_path / "errors.csv").write_text("kind,index,label,predicted,probability,words\n" + row)
+    ((row_read,),) = read_errors(tmp_path).values()
+    assert row_read.label == text
+
+
+def test_a_damaged_errors_csv_is_reported(make_run: Callable[..., Path]) -> None:
+    run = make_run()
     (run / "errors.csv").write_text("kind,index,label,predicted,probability,words\nmistake,3,a,b,x,[]\n")
     with pytest.raises(UserError, match=r"errors\.csv cannot be read"):
         run_sections(run)
