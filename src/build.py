@@ -279,7 +279,6 @@ def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
     data: TextDataModule = make(cfg, "data")
     if codec is not None:
         data.use_codec(codec)
-    data.prepare_data()
     data.setup("fit")
     return data
 

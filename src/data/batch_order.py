@@ -9,9 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-# Number of batches per process whose rows are sorted together. A larger number would save padding, but make the order
-# less random.
-BATCHES_PER_BUCKET = 50
+BATCHES_PER_BUCKET = 50  # batches per process whose rows are sorted together; more would make the order less random
 
 Plan = list[np.ndarray]
 
@@ -30,11 +28,9 @@ def shuffled(
 
     Args:
         lengths: n integers, the number of tokens of each text.
-        buckets: build batches of texts of similar length. In each step, every process gets one batch, and the batches
-            of a step have texts of similar length. The rows are shuffled, then sorted by length within chunks of 50
-            steps, or of an eighth of all steps if that is fewer, so that the order stays random. Then the steps are
-            shuffled.
-        rank: index of this process among the `world_size` processes.
+        buckets: build batches of texts of similar length, also across the processes of a step. The rows are shuffled,
+            then sorted by length within chunks of 50 steps, or of an eighth of all steps if that is fewer, so that the
+            order stays random. Then the steps are shuffled.
     """
     rng = np.random.default_rng([seed, epoch])
     rows = rng.permutation(len(lengths))

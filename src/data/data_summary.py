@@ -17,44 +17,41 @@ def summarize_data(data: TextDataModule, has_vector: np.ndarray | None = None) -
         has_vector: whether each token in the vocabulary has a pretrained vector; None if the model uses no pretrained
             vectors.
     """
-    majority = int(np.argmax(data.class_counts))
     return Data(
         data.data_fingerprint,
         tuple(data.class_names),
         len(data.vocabulary),
         **data.sizes,
         max_length=data.truncation.max_length,
-        majority_class=data.class_names[majority],
+        majority_class=data.class_names[int(np.argmax(data.class_counts))],
         vectors=None if has_vector is None else int(has_vector.sum()),
         folds=data.splitting.folds,
         fold=data.splitting.fold,
-        splits={split: _summarize(split, data, majority, has_vector) for split in SPLITS},
+        splits={split: _summarize(split, data, has_vector) for split in SPLITS},
     )
 
 
-def _summarize(split: str, data: TextDataModule, majority: int, has_vector: np.ndarray | None) -> SplitSummary:
+def _summarize(split: str, data: TextDataModule, has_vector: np.ndarray | None) -> SplitSummary:
     tokenized = data.tokenized(split)
     counts = np.bincount(tokenized.labels, minlength=len(data.class_names))
     lengths = np.diff(tokenized.offsets)
     excess = np.maximum(lengths - data.truncation.max_length, 0)
-    tokens = len(tokenized.tokens)
     unknown_id = data.codec.tokenizer.unknown_id
-    unknown = 0 if unknown_id is None else int(tokenized.counts[unknown_id])
     quantiles = np.quantile(lengths, list(QUANTILES.values()), method="inverted_cdf")
+
+    def share(tokens: int) -> float:
+        return tokens / max(len(tokenized.tokens), 1)
+
     return SplitSummary(
         texts=len(lengths),
         class_counts=dict(zip(data.class_names, counts.tolist(), strict=True)),
-        majority_accuracy=counts[majority].item() / len(lengths),
-        tokens=tokens,
+        majority_accuracy=counts[int(np.argmax(data.class_counts))].item() / len(lengths),
+        tokens=len(tokenized.tokens),
         lengths=dict(zip(QUANTILES, quantiles.tolist(), strict=True)),
         cut_texts=int(np.count_nonzero(excess)),
-        cut_share=_share(int(excess.sum()), tokens),
-        unknown_share=_share(unknown, tokens),
-        vector_share=None if has_vector is None else _share(int(tokenized.counts[has_vector].sum()), tokens),
+        cut_share=share(int(excess.sum())),
+        unknown_share=share(0 if unknown_id is None else int(tokenized.counts[unknown_id])),
+        vector_share=None if has_vector is None else share(int(tokenized.counts[has_vector].sum())),
         duplicates=len(lengths) - len(np.unique(tokenized.digests)),
         in_train=None if split == "train" else int(np.isin(tokenized.digests, data.tokenized("train").digests).sum()),
     )
-
-
-def _share(count: int, total: int) -> float:
-    return count / total if total else 0.0

@@ -1,7 +1,6 @@
 """The base class of all data sources; it turns texts into the batches of a Trainer."""
 
 import hashlib
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
@@ -26,21 +25,13 @@ from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit, renumber
 from src.data.tokenizer import TokenizerBuilder, Trained
 from src.data.trained_tokenizer import Tokenizer
 
-log = logging.getLogger(__name__)
-
 
 class TextDataModule(pl.LightningDataModule, ABC):
     """Base class of all sources: a subclass reads the texts; this class splits, tokenizes, caches and batches them.
 
-    `setup()` sets `codec`, `class_names`, `vocabulary`, `sizes` and `data_fingerprint`; afterwards,
-    `tokenized(split)` may be called. The tokenizer is trained on the training split alone.
-
-    Args:
-        tokenizer: trains or loads the tokenizer.
-        batch_size: maximum number of texts per batch; the sizes of the batches of a split differ by at most one.
-        seed: seed of the training order; None means torch's seed.
-
-    The comments in conf/data/base.yaml describe the other options.
+    `setup()` sets `codec`, `class_names` (C), `class_counts` (texts of the training split in each class), `vocabulary`,
+    `sizes` and `data_fingerprint`; afterwards, `tokenized(split)` may be called. The tokenizer is trained on the
+    training split alone. The comments in conf/data/base.yaml describe the options; seed=None means torch's seed.
 
     Raises:
         ValueError: if only one of `folds` and `fold` is set.
@@ -69,10 +60,8 @@ class TextDataModule(pl.LightningDataModule, ABC):
         if folds is None and fold is not None:
             raise ValueError(f"fold={fold}: requires the number of folds: set data.folds=5, or data.fold=null")
         if folds is not None and fold is None:
-            numbers = ",".join(map(str, range(min(folds, 5)))) + ("" if folds <= 5 else ",…")
-            raise ValueError(
-                f"folds={folds}: set the fold to test on, or sweep over all folds with -m data.fold={numbers}"
-            )
+            numbers = ",".join(map(str, range(folds)))
+            raise ValueError(f"folds={folds}: set data.fold, or sweep over all folds with -m data.fold={numbers}")
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.truncation = Truncation(max_length, keep)
@@ -106,13 +95,8 @@ class TextDataModule(pl.LightningDataModule, ABC):
 
     def use_codec(self, codec: Codec) -> None:
         """Use the tokenizer, truncation and classes of a trained model; must be called before `setup()`."""
-        self.tokenizer = Trained(codec.tokenizer)
-        self.truncation = codec.truncation
+        self.tokenizer, self.truncation = Trained(codec.tokenizer), codec.truncation
         self._model_classes = codec.class_names
-
-    def prepare_data(self) -> None:
-        """Tokenize the data unless they are cached."""
-        self.setup()
 
     def setup(self, stage: str | None = None) -> None:
         """Load the tokenized data of all splits, regardless of the stage; later calls do nothing.
@@ -143,23 +127,20 @@ class TextDataModule(pl.LightningDataModule, ABC):
         if not is_cached:
             with suppress(OSError):  # the link exists, or the file system has no links
                 folder(Trained(Tokenizer.from_json(data.tokenizer))).symlink_to(path.name)  # for the trained model
-        if self.is_training:
-            warn_of_rare_classes(data, self.splitting.folds)
-        self._data = data if self._model_classes is None else renumber_classes(data, self._model_classes)
-        self.class_names = self._data.class_names
-        self.codec = Codec(Tokenizer.from_json(self._data.tokenizer), self.truncation, self.class_names)
+        if self._model_classes is None:
+            warn_of_rare_classes(data)
+        else:
+            data = renumber_classes(data, self._model_classes)
+        self._data, self.class_names = data, data.class_names
+        self.codec = Codec(Tokenizer.from_json(data.tokenizer), self.truncation, self.class_names)
         self.vocabulary = self.codec.tokenizer.vocabulary
-        self.sizes = {split: len(self.tokenized(split).labels) for split in SPLITS}
+        self.sizes = {split: len(data.splits[split].labels) for split in SPLITS}
+        self.class_counts = np.bincount(data.splits["train"].labels, minlength=len(self.class_names)).tolist()
 
     def tokenized(self, split: str) -> TokenizedSplit:
         """Return the tokenized split "train", "val" or "test"; `Batch.index` contains positions in this split."""
         assert self._data is not None, "call setup() first"
         return self._data.splits[split]
-
-    @property
-    def class_counts(self) -> list[int]:
-        """The number of training texts in each of the C classes."""
-        return np.bincount(self.tokenized("train").labels, minlength=len(self.class_names)).tolist()
 
     def texts(self, split: str, index: Iterable[int]) -> list[str]:
         """Return the texts at the positions `index` of a split.

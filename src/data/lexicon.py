@@ -10,14 +10,11 @@ from src.formatting import format_repr
 def read_lexicon(path: str) -> dict[str, float]:
     """Return the strength of each word of a lexicon file, with the words in lower case; the default strength is 1.
 
-    Args:
-        path: path of a UTF-8 file. Each line has a word and optionally, after a tab (in lines without a tab, after a
-            comma), the word's strength. Further columns, blank lines, and lines without a tab that start with `;` or
-            `#` are ignored.
+    Each line has a word and optionally, after a tab (in lines without a tab, after a comma), the word's strength.
+    Further columns, blank lines, and lines without a tab that start with `;` or `#` are ignored.
 
     Raises:
-        UserError: if the file does not exist, is not text or has no words; or if a line has no word, or a strength that
-            is not a finite number; the message then states the line number.
+        UserError: if the file does not exist, is not text or has no words, or if a line is not a word with a strength.
     """
     file = existing_file(path, "path of the lexicon")
     lexicon: dict[str, float] = {}
@@ -26,19 +23,13 @@ def read_lexicon(path: str) -> dict[str, float]:
             if not line.strip() or (line.startswith((";", "#")) and "\t" not in line):
                 continue
             word, *columns = (field.strip() for field in line.split("\t" if "\t" in line else ","))
-            if not word:
-                raise UserError(f"{file}, line {number}: has a strength but no word")
-            lexicon[word.lower()] = _strength(columns[0], f"{file}, line {number}", word) if columns else 1.0
+            try:
+                lexicon[word.lower()] = strength = float(columns[0]) if columns else 1.0
+            except ValueError:
+                strength = math.nan
+            if not word or not math.isfinite(strength):
+                entry = format_repr(line.strip())
+                raise UserError(f"{file}, line {number}: {entry} is not a word with a finite strength")
     if not lexicon:
         raise UserError(f"{file}: has no words")
     return lexicon
-
-
-def _strength(field: str, place: str, word: str) -> float:
-    try:
-        strength = float(field)
-    except ValueError:
-        strength = math.nan
-    if not math.isfinite(strength):
-        raise UserError(f"{place}: the strength {format_repr(field)} of {format_repr(word)} is not a finite number")
-    return strength

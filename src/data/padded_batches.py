@@ -39,9 +39,8 @@ class Truncation:
     def padded_length(self, longest: int) -> int:
         """Return the padded length of a batch whose longest text has `longest` tokens.
 
-        Only a few padded lengths are possible, so that kernels are compiled for few shapes, and a batch can often reuse
-        the memory of an earlier batch of the same length. Texts of up to 1,000 tokens have 64 padded lengths. Five
-        significant bits would give 112 padded lengths, and save 3 % of the padding.
+        Only a few padded lengths are possible, 64 for texts of up to 1,000 tokens, so that kernels are compiled for few
+        shapes, and a batch can often reuse the memory of an earlier batch of the same length.
         """
         step = 1 << max(0, longest.bit_length() - SIGNIFICANT_BITS)
         return min(-(-longest // step) * step, self.max_length)
@@ -107,11 +106,10 @@ class Batches:
 
 
 class ShuffledBatches:
-    """Training batches with a new plan in every epoch, resumable after any batch.
+    """Training batches with a new plan in every epoch; a pass continues at `position`, so it resumes after any batch.
 
-    A pass continues at `position`, the number of batches already yielded in `epoch`. After the last batch, the next
-    pass starts the next epoch. A Trainer stores `state_dict()` in its checkpoints, but it does not load the state from
-    a checkpoint that was saved at the end of an epoch; therefore, it must also set the epoch through `sampler`.
+    A Trainer stores `state_dict()` in its checkpoints, but it does not load the state from a checkpoint that was saved
+    at the end of an epoch; therefore, it must also set the epoch through `sampler`.
 
     Args:
         order: function from epoch to plan; all plans have the same length.
@@ -123,7 +121,8 @@ class ShuffledBatches:
         self.order = order
         self.seed = seed
         self.epoch = 0
-        self.position = 0
+        self.position = 0  # number of batches of the epoch that were already yielded
+        self.sampler = self  # the object on which Lightning calls `set_epoch`
         self._length = len(order(0))
 
     def __len__(self) -> int:
@@ -135,11 +134,6 @@ class ShuffledBatches:
         for rows in self.order(self.epoch)[self.position :]:
             self.position += 1  # before the yield: a run resumed from a state saved in this step gets the next batch
             yield self.builder(rows)
-
-    @property
-    def sampler(self) -> "ShuffledBatches":
-        """The object on which Lightning calls `set_epoch`."""
-        return self
 
     def set_epoch(self, epoch: int) -> None:
         """Move to the start of `epoch`, unless it is the current epoch."""
@@ -155,12 +149,11 @@ class ShuffledBatches:
         Raises:
             UserError: if the state was saved within an epoch, and the number of batches or the seed has changed.
         """
-        saved, current = (state["batches"], state["seed"]), (len(self), self.seed)
         is_finished = state["position"] >= state["batches"]
-        if state["position"] > 0 and not is_finished and saved != current:
+        if 0 < state["position"] < state["batches"] and (state["batches"], state["seed"]) != (len(self), self.seed):
             raise UserError(
-                f"the checkpoint was written within an epoch of {saved[0]} batches (data.seed={saved[1]}), "
-                f"but an epoch of this run has {current[0]} batches (data.seed={current[1]}): resume with the "
-                "same data, data.batch_size, seed and number of devices"
+                f"the checkpoint was written within an epoch of {state['batches']} batches (data.seed={state['seed']}),"
+                f" but an epoch of this run has {len(self)} batches (data.seed={self.seed}): resume with the same data,"
+                " data.batch_size, seed and number of devices"
             )
         self.epoch, self.position = state["epoch"], len(self) if is_finished else state["position"]

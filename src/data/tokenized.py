@@ -34,19 +34,6 @@ class TokenizedSplit:
     digests: np.ndarray  # n int64, hashes of the texts; duplicates have equal hashes
     counts: np.ndarray  # int64, number of occurrences of each token of the vocabulary
 
-    def require_consistency(self, num_classes: int) -> None:
-        """Raise a ValueError if the arrays do not belong together; the tokens are not read."""
-        texts, offsets, labels = len(self.rows), self.offsets, self.labels
-        is_typed = self.tokens.dtype == np.int32 and offsets.dtype == labels.dtype == self.rows.dtype == np.int64
-        is_sized = texts == len(labels) == len(self.digests) == len(offsets) - 1 and offsets[-1] == len(self.tokens)
-        if not (is_typed and is_sized and offsets[0] == 0 and (np.diff(offsets) >= 0).all()):
-            raise ValueError("the arrays do not belong together")
-        if texts == 0 or not 0 <= labels.min() <= labels.max() < num_classes:
-            raise ValueError("a label is not a class")
-
-
-ARRAYS = [field.name for field in fields(TokenizedSplit) if field.name != "origin"]
-
 
 @dataclass(frozen=True)
 class TokenizedCorpus:
@@ -58,17 +45,13 @@ class TokenizedCorpus:
 
     @classmethod
     def load(cls, folder: Path) -> "TokenizedCorpus":
-        """Map the arrays in a folder of the cache into memory; changes to them are not written.
-
-        Raises:
-            OSError, ValueError, KeyError, TypeError: if the folder is damaged.
-        """
+        """Map the arrays in a folder of the cache into memory; changes to them are not written."""
         facts = json.loads((folder / FACTS).read_text())
+        names = [field.name for field in fields(TokenizedSplit) if field.name != "origin"]
         splits = {}
-        for split in SPLITS:
-            arrays = {name: np.load(folder / f"{split}.{name}.npy", mmap_mode="c") for name in ARRAYS}
-            splits[split] = TokenizedSplit(facts["origins"][split], **arrays)
-            splits[split].require_consistency(len(facts["class_names"]))
+        for split, origin in facts["origins"].items():
+            arrays = {name: np.load(folder / f"{split}.{name}.npy", mmap_mode="c") for name in names}
+            splits[split] = TokenizedSplit(origin, **arrays)
         return cls(splits, facts["tokenizer"], tuple(facts["class_names"]))
 
 
@@ -85,27 +68,21 @@ def tokenize(
         rows_by_split: the result of `src.data.splits.divide`.
     """
     start = time.perf_counter()
-    texts: dict[str, Texts] = {
-        split: getattr(corpus, origin).texts.take(rows) for split, (origin, rows) in rows_by_split.items()
-    }
+    texts = {split: getattr(corpus, origin).texts.take(rows) for split, (origin, rows) in rows_by_split.items()}
     tokenizer = builder.train(texts["train"], progress)
-    for split in SPLITS:
-        origin, rows = rows_by_split[split]
+    for split, (origin, rows) in rows_by_split.items():
         arrays = _encode(texts[split], tokenizer, folder / f"{split}.tokens.npy", progress)
         for name, array in {**arrays, "labels": getattr(corpus, origin).labels[rows], "rows": rows}.items():
             np.save(folder / f"{split}.{name}.npy", array)
     facts = {
         "tokenizer": tokenizer.to_json(),
         "class_names": corpus.class_names,
-        "origins": {split: origin for split, (origin, _) in rows_by_split.items()},
+        "origins": {split: rows_by_split[split][0] for split in SPLITS},
     }
     (folder / FACTS).write_text(json.dumps(facts))
-    log.info(
-        "Tokenized %s texts in %.1f s; the vocabulary has %s entries",
-        f"{sum(map(len, texts.values())):,}",
-        time.perf_counter() - start,
-        f"{len(tokenizer.vocabulary):,}",
-    )
+    count, words = sum(map(len, texts.values())), len(tokenizer.vocabulary)
+    seconds = time.perf_counter() - start
+    log.info("Tokenized %s texts in %.1f s; the vocabulary has %s entries", f"{count:,}", seconds, f"{words:,}")
 
 
 def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> dict[str, np.ndarray]:
@@ -130,24 +107,12 @@ def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> d
     return {"offsets": offsets, "digests": digests, "counts": counts}
 
 
-def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> None:
-    """Warn about classes with so few rows that a held-out split or a fold lacks or may lack them."""
-    from_train = {name: split for name, split in data.splits.items() if split.origin == "train"}
-    labels = np.concatenate([split.labels for split in from_train.values()])
-    counts = np.bincount(labels, minlength=len(data.class_names))
-    rare = np.flatnonzero((counts > 1) & (counts < (folds or 0)))
-    if len(rare):
-        log.warning(
-            "Some classes have fewer rows than the %d folds: %s. Some folds have no test text of these classes. Scores "
-            "over all folds include these classes; scores of a single fold may not include them",
-            folds,
-            format_list([data.class_names[c] for c in rare]),
-        )
-    for name, split in from_train.items():
-        absent = np.setdiff1d(data.splits["train"].labels, split.labels)  # none if the split is train
-        if name == "test":
-            absent = np.setdiff1d(absent, rare)
-        if len(absent):
+def warn_of_rare_classes(data: TokenizedCorpus) -> None:
+    """Warn about classes that a held-out split lacks because they have too few rows."""
+    for name in ("val", "test"):
+        split = data.splits[name]
+        absent = np.setdiff1d(data.splits["train"].labels, split.labels)
+        if split.origin == "train" and len(absent):
             log.warning(
                 "Some classes have too few rows: %s. The %s split has no texts of these classes, and its scores do not "
                 "include them; add rows, or provide each split as a file (data.val_path, data.test_path)",

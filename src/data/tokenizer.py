@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import tokenizers
 from pydantic import Field
@@ -33,7 +33,7 @@ class TokenizerBuilder(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Learned(TokenizerBuilder, ABC):
+class _Learned(TokenizerBuilder):
     """Base of the tokenizers that split texts by a pattern and learn a vocabulary of the most frequent pieces.
 
     Args:
@@ -48,33 +48,29 @@ class _Learned(TokenizerBuilder, ABC):
     min_frequency: Annotated[int, Field(ge=1)] = 2
     lowercase: bool = True
 
-    def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
-        options = {
-            "vocab_size": self.vocab_size,
-            "min_frequency": self.min_frequency,
-            "special_tokens": [PAD, UNKNOWN],
-            "show_progress": False,
-        }
-        return Tokenizer(self._learn(texts, progress, options))
+    model: ClassVar[Any] = models.WordLevel
+    trainer: ClassVar[Any] = trainers.WordLevelTrainer
+    model_options: ClassVar[dict[str, str]] = {}  # options of both the model and its trainer
+    splitter: ClassVar[Any] = pre_tokenizers.Split(WORD, "removed", invert=True)
 
-    def _learn(self, texts: Sequence[str], progress: bool, options: dict[str, Any]) -> tokenizers.Tokenizer:
-        model, trainer = self._model_and_trainer(options)
-        backend = self._backend(model)
+    def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
+        return Tokenizer(self.learn(texts, progress))
+
+    def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
+        """Return a tokenizer with the vocabulary of these texts; `options` replace those of the trainer."""
+        backend = self.backend(self.model(unk_token=UNKNOWN, **self.model_options))
+        sizes = {"vocab_size": self.vocab_size, "min_frequency": self.min_frequency}
+        defaults = {**sizes, "special_tokens": [PAD, UNKNOWN], "show_progress": False, **self.model_options}
+        trainer = self.trainer(**{**defaults, **options})
         backend.train_from_iterator(text_blocks(texts, "Learning the vocabulary", progress), trainer)
         return backend
 
-    def _backend(self, model: models.Model) -> tokenizers.Tokenizer:
+    def backend(self, model: models.Model) -> tokenizers.Tokenizer:
         backend = tokenizers.Tokenizer(model)
         replacements: list[normalizers.Normalizer] = [normalizers.Replace(LINE_BREAK, " ")]
         backend.normalizer = normalizers.Sequence(replacements + [normalizers.Lowercase()] * self.lowercase)
-        backend.pre_tokenizer = self._pre_tokenizer()
+        backend.pre_tokenizer = self.splitter
         return backend
-
-    def _pre_tokenizer(self) -> pre_tokenizers.PreTokenizer:
-        return pre_tokenizers.Split(WORD, "removed", invert=True)
-
-    @abstractmethod
-    def _model_and_trainer(self, options: dict[str, Any]) -> tuple[models.Model, trainers.Trainer]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,29 +84,26 @@ class Word(_Learned):
 
     glove_words: bool = False
 
-    def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
-        learned = super().train(texts, progress)
+    def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
+        learned = super().learn(texts, progress, **options)
         if not self.glove_words:
             return learned
-        words = dict.fromkeys([*learned.vocabulary, *bundled_words()])
-        backend = tokenizers.Tokenizer.from_str(learned.to_json())
-        backend.model = models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN)
-        return Tokenizer(backend)
-
-    def _model_and_trainer(self, options: dict[str, Any]) -> tuple[models.Model, trainers.Trainer]:
-        return models.WordLevel(unk_token=UNKNOWN), trainers.WordLevelTrainer(**options)
+        ids = learned.get_vocab()
+        # the first two words may also have later ids, because a text may contain "<pad>" literally
+        words = dict.fromkeys([PAD, UNKNOWN, *sorted(ids, key=ids.__getitem__), *bundled_words()])
+        backend = self.backend(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN))
+        backend.add_special_tokens([PAD, UNKNOWN])
+        return backend
 
 
 @dataclass(frozen=True, kw_only=True)
 class Whitespace(Word):
     """Tokenizer that splits at whitespace alone, for texts that are already tokenized."""
 
-    def _pre_tokenizer(self) -> pre_tokenizers.PreTokenizer:
-        return pre_tokenizers.WhitespaceSplit()
+    splitter = pre_tokenizers.WhitespaceSplit()
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Subwords(_Learned, ABC):
+class _Subwords(_Learned):
     """Base of the tokenizers that learn pieces of words; the same texts give the same vocabulary in every process.
 
     The library `tokenizers` numbers the letters at the end of words (BPE) or inside words (WordPiece) in the random
@@ -119,10 +112,10 @@ class _Subwords(_Learned, ABC):
     sorted letters as special tokens, which makes their numbers deterministic.
     """
 
-    def _learn(self, texts: Sequence[str], progress: bool, options: dict[str, Any]) -> tokenizers.Tokenizer:
-        letters = super()._learn(texts, progress, {**options, "vocab_size": 0}).get_vocab().keys() - {PAD, UNKNOWN}
-        learned = super()._learn(texts, progress, {**options, "special_tokens": [PAD, UNKNOWN, *sorted(letters)]})
-        backend = self._backend(learned.model)  # here the letters are not special tokens
+    def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
+        letters = super().learn(texts, progress, vocab_size=0).get_vocab().keys() - {PAD, UNKNOWN}
+        learned = super().learn(texts, progress, special_tokens=[PAD, UNKNOWN, *sorted(letters)])
+        backend = self.backend(learned.model)  # here the letters are not special tokens
         backend.add_special_tokens([PAD, UNKNOWN])
         return backend
 
@@ -134,9 +127,8 @@ class Bpe(_Subwords):
     The last piece of a word ends with `</w>`.
     """
 
-    def _model_and_trainer(self, options: dict[str, Any]) -> tuple[models.Model, trainers.Trainer]:
-        trainer = trainers.BpeTrainer(**options, end_of_word_suffix="</w>")
-        return models.BPE(unk_token=UNKNOWN, end_of_word_suffix="</w>"), trainer
+    model, trainer = models.BPE, trainers.BpeTrainer
+    model_options: ClassVar[dict[str, str]] = {"end_of_word_suffix": "</w>"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,8 +138,7 @@ class WordPiece(_Subwords):
     Except for the first piece of a word, each piece begins with `##`.
     """
 
-    def _model_and_trainer(self, options: dict[str, Any]) -> tuple[models.Model, trainers.Trainer]:
-        return models.WordPiece(unk_token=UNKNOWN), trainers.WordPieceTrainer(**options)
+    model, trainer = models.WordPiece, trainers.WordPieceTrainer
 
 
 @dataclass(frozen=True)

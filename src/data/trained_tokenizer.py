@@ -1,7 +1,7 @@
 """The trained tokenizer, which converts texts to token ids with the library `tokenizers` on all cores."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -65,9 +65,7 @@ class Tokenizer:
         Returns:
             Flat ids int32, and offsets n+1 int64: the ids of text i are `ids[offsets[i]:offsets[i + 1]]`.
         """
-        return self._flat(
-            encoding for block in text_blocks(texts) for encoding in _encodings(self._backend.encode_batch_fast, block)
-        )
+        return self._flat(encoding for block in text_blocks(texts) for encoding in self._encodings(block))
 
     def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """Return ids and offsets as `encode` does, and the original spelling of each token in the text."""
@@ -75,7 +73,7 @@ class Tokenizer:
 
         def encodings() -> Iterator[tokenizers.Encoding]:
             for block in text_blocks(texts):
-                for text, encoding in zip(block, _encodings(self._backend.encode_batch, block), strict=True):
+                for text, encoding in zip(block, self._encodings(block, spans=True), strict=True):
                     words.extend(text[start:stop].strip() for start, stop in encoding.offsets)
                     yield encoding
 
@@ -83,8 +81,20 @@ class Tokenizer:
 
     def spans(self, text: str) -> np.ndarray:
         """Return the index of each token's first character and the index after its last character, L×2 int64."""
-        (encoding,) = _encodings(self._backend.encode_batch, [text])
+        (encoding,) = self._encodings([text], spans=True)
         return np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+
+    def _encodings(self, texts: list[str], spans: bool = False) -> list[tokenizers.Encoding]:
+        encode_batch = self._backend.encode_batch if spans else self._backend.encode_batch_fast
+        try:
+            return encode_batch(texts, add_special_tokens=False)
+        except BaseException as error:  # `tokenizers` raises plain Exception; a panic in Rust is a BaseException
+            if type(error) is not Exception and type(error).__name__ != "PanicException":
+                raise
+            raise UserError(
+                f"the tokenizer cannot encode a text ({str(error)[:200]}); choose a tokenizer with an unknown token, "
+                "or another tokenizer"
+            ) from None
 
     def _flat(self, encodings: Iterable[tokenizers.Encoding]) -> tuple[np.ndarray, np.ndarray]:
         """Add `shift` to the ids, and return flat ids and offsets as `encode` does."""
@@ -122,27 +132,9 @@ class Tokenizer:
             assert tokenizer.vocabulary
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # `tokenizers` raises Exception; a panic in Rust is a BaseException
+        except BaseException as error:
             raise ValueError(f"tokenizer: cannot be used ({str(error)[:200]})") from error
         return tokenizer
-
-
-def _encodings(encode_batch: Callable[..., list[tokenizers.Encoding]], texts: list[str]) -> list[tokenizers.Encoding]:
-    """Encode texts with `encode_batch` or `encode_batch_fast` of a `tokenizers.Tokenizer`.
-
-    Raises:
-        UserError: if a pretrained tokenizer has no token for an unknown word or letter, or if its regular expression is
-            too slow for a text.
-    """
-    try:
-        return encode_batch(texts, add_special_tokens=False)
-    except BaseException as error:  # `tokenizers` raises plain Exception; a panic in Rust is a BaseException
-        if type(error) is not Exception and type(error).__name__ != "PanicException":
-            raise
-        raise UserError(
-            f"the tokenizer cannot encode a text ({str(error)[:200]}); choose a tokenizer with an unknown token, or "
-            "another tokenizer"
-        ) from None
 
 
 def text_blocks(texts: Sequence[str], description: str = "", progress: bool = False) -> Iterator[list[str]]:

@@ -15,7 +15,7 @@ LINES = ["the 0.5 -1 2e-1", "film 1 2 3", ". . 4 5 6", "don't 7 8 9", "film 0 0 
 
 def write_vectors(tmp_path: Path, lines: list[str]) -> str:
     path = tmp_path / "vectors.txt"
-    path.write_text("\n".join(lines) + "\n", "utf-8")
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return str(path)
 
 
@@ -58,7 +58,7 @@ def test_a_zip_of_one_file_is_read(tmp_path: Path) -> None:
     assert read_glove(str(path), ["film"])[1].tolist() == [[1, 2, 3]]
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("other.txt", "x 1")
-    with pytest.raises(UserError, match=r"holds 2 files .*other\.txt"):
+    with pytest.raises(UserError, match=r"vectors\.zip: is not a zip file of one text file"):
         read_glove(str(path), ["film"])
 
 
@@ -71,10 +71,13 @@ def test_a_file_compressed_with_gzip_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["the 1 2 3", "film 1 2"], "line 2 is not a word followed by 3 numbers"),
+        (["the 1 2 3", "film 1 2"], "line 2: this is not a word followed by 3 numbers"),
         (["the 1 2 3", "film 1 two 3"], "line 2: could not convert string to float"),
-        (["the", "film"], "line 1 is not a word followed by its numbers"),
-        (["9 3", "film 1 2"], "line 2 is not a word followed by 3 numbers"),
+        (["the 1 2 3", "film 1 1e99 3"], "line 2: a number is not finite"),
+        (["the", "film"], "line 1: this is not a word followed by its numbers"),
+        (["9 3", "film 1 2"], "line 2: this is not a word followed by 3 numbers"),
+        ([f"1 {'9' * 5000}", *LINES], "line 2: this is not a word followed by 9"),
+        ([], r"vectors\.txt: the file is empty"),
     ],
 )
 def test_a_malformed_line_is_reported(tmp_path: Path, lines: list[str], message: str) -> None:
@@ -88,25 +91,6 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
         read_glove(str(tmp_path / "vector.txt"), ["film"])
 
 
-def test_an_empty_file_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "empty.txt").touch()
-    with pytest.raises(UserError, match=r"empty\.txt: the file is empty"):
-        read_glove(str(tmp_path / "empty.txt"), ["film"])
-
-
-@pytest.mark.parametrize("content", [b"PK and no more", b""])
-def test_a_truncated_zip_is_reported(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "broken.zip").write_bytes(content)
-    with pytest.raises(UserError, match=r"broken\.zip: is not a zip file"):
-        read_glove(str(tmp_path / "broken.zip"), ["film"])
-
-
-@pytest.mark.parametrize("number", ["nan", "inf", "1e99"])
-def test_numbers_that_are_not_finite_are_reported(tmp_path: Path, number: str) -> None:
-    with pytest.raises(UserError, match=f"line 2: '{number}' is not a finite"):
-        read_glove(write_vectors(tmp_path, ["the 1 2 3", f"film 1 {number} 3"]), ["film"])
-
-
 @pytest.mark.parametrize("name", ["vectors.txt", "vectors.zip"])
 def test_another_encoding_is_reported(tmp_path: Path, name: str) -> None:
     content = "\n".join(LINES).encode("utf-16")
@@ -115,34 +99,23 @@ def test_another_encoding_is_reported(tmp_path: Path, name: str) -> None:
             archive.writestr("vectors.txt", content)
     else:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError, match=rf"{name}: line 1 is not a word"):
+    with pytest.raises(UserError, match=rf"{name}: line 1: this is not a word"):
         read_glove(str(tmp_path / name), ["film"])
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_zip_with_damaged_content_is_reported(tmp_path: Path, method: int) -> None:
+@pytest.mark.parametrize("damage", ["compressed data", "truncated", "password"])
+def test_a_zip_that_cannot_be_read_is_reported(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "vectors.zip"
-    with zipfile.ZipFile(path, "w", method) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("vectors.txt", "\n".join(LINES * 101))
     content = bytearray(path.read_bytes())
-    content[60:73] = b"\xaa" * 13
+    if damage == "compressed data":
+        content[60:73] = b"\xaa" * 13
+    elif damage == "truncated":
+        del content[50:]
+    else:
+        for flags in (6, content.rfind(b"PK\1\2") + 8):
+            content[flags] |= 1
     path.write_bytes(content)
-    with pytest.raises(UserError, match=r"vectors\.zip: is not a zip file that can be read"):
+    with pytest.raises(UserError, match=r"vectors\.zip: is not a zip file of one text file"):
         read_glove(str(path), ["film"])
-
-
-def test_a_zip_with_a_password_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "vectors.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("vectors.txt", "\n".join(LINES))
-    content = bytearray(path.read_bytes())
-    for flags in (6, content.rfind(b"PK\1\2") + 8):
-        content[flags] |= 1
-    path.write_bytes(content)
-    with pytest.raises(UserError, match=r"can be read .*password"):
-        read_glove(str(path), ["film"])
-
-
-def test_a_header_of_5000_digits_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="line 2 is not a word followed by 9"):
-        read_glove(write_vectors(tmp_path, [f"1 {'9' * 5000}", *LINES]), ["film"])

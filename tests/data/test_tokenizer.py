@@ -179,6 +179,14 @@ def test_glove_words_extend_the_vocabulary() -> None:
     assert [extended.vocabulary[i] for i in tokens] == ["a", "fantastic", "xylograph", "<unk>"]
 
 
+def test_glove_words_extend_the_vocabulary_of_texts_that_contain_reserved_words() -> None:
+    tokenizer = Whitespace(min_frequency=1, glove_words=True).train(["<pad> xylograph <unk>", "<pad> <unk>"])
+    restored = Tokenizer.from_json(tokenizer.to_json())
+    assert restored.vocabulary == tokenizer.vocabulary
+    assert len(tokenizer.vocabulary) == 10_003
+    assert ids(tokenizer, "xylograph <pad> <unk> gnrt") == ids(restored, "xylograph <pad> <unk> gnrt") == [2, 1, 1, 1]
+
+
 @pytest.mark.parametrize(
     ("vocabulary", "message"),
     [({}, "is not a usable"), ({"film": 4_294_967_295, "[UNK]": 1}, "the largest id is 4,294,967,295")],
