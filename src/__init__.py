@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from src.inference import load as load
+    from src.api import load as load
 
 if sys.argv[:1] == ["-m"]:  # `python -m src.<command>` imports this package before anything else
     from src.process import set_up_process
@@ -18,7 +18,7 @@ if sys.argv[:1] == ["-m"]:  # `python -m src.<command>` imports this package bef
 def __getattr__(name: str) -> Any:
     """Import `load` on its first use, so that the commands start without importing torch."""
     if name == "load":
-        from src.inference import load
+        from src.api import load
 
         return load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -19,7 +19,6 @@ from src.config.plain import plain_value, plain_values
 from src.config.schema import of_class, trusted_modules, validate_config
 from src.data.codec import Codec
 from src.errors import UserError, name_file
-from src.explain.ensemble import Ensemble, Member
 from src.extras import MissingExtra
 from src.kernels.malloc import is_size_error
 from src.models.classifier import Classifier
@@ -368,22 +367,6 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
         )
         _require_same_sizes(card, weights, path)
         return card, _load(card, weights, path)
-
-
-def restore_ensemble(paths: str | Sequence[str], extras: DictConfig) -> tuple[list[Card], Ensemble]:
-    """Restore one or more checkpoints, and return their cards and the ensemble of their models.
-
-    Raises:
-        UserError: if there is no path, a path occurs twice, a checkpoint cannot be restored, or the classes differ.
-    """
-    names = [paths] if isinstance(paths, str) else list(paths)
-    if not names:
-        raise UserError("ckpt_path=[]: names no checkpoint; write ckpt_path=… or ckpt_path=[…,…]")
-    if len(set(names)) < len(names):
-        raise UserError("ckpt_path: names a checkpoint twice, which would count twice in the mean; remove one")
-    restored = [restore(name, extras) for name in names]
-    members = [Member(name, *parts, card.codec) for name, (card, parts) in zip(names, restored, strict=True)]
-    return [card for card, _ in restored], Ensemble(members)
 
 
 def _load(card: Card, weights: dict[str, Tensor], path: str) -> tuple[Classifier, Loss]:

@@ -12,10 +12,9 @@ from src.config.schema import validate_config
 from src.errors import UserError, name_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from src.checkpoint import Card
     from src.data.padded_batches import BatchBuilder
+    from src.explain import Ensemble
 
 log = logging.getLogger(__name__)
 
@@ -24,21 +23,22 @@ log = logging.getLogger(__name__)
 def main(cfg: DictConfig) -> None:
     """Evaluate one checkpoint, or the mean probabilities of several, on `data=…` or on the first checkpoint's data."""
     from src import build
+    from src.api import restore_ensemble
     from src.lit_ensemble import LitEnsemble
     from src.run import Run
 
     with Run(cfg) as run:
         loggers = build.loggers(cfg)
-        cards, ensemble = build.restore_ensemble(cfg.ckpt_path, cfg.extras)
-        card = cards[0]
+        ensemble = restore_ensemble(cfg.ckpt_path, cfg.extras)
+        _, card, model, loss = ensemble.members[0]
         trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(with_data(cfg, card), card.codec)
         metrics = build.metrics(cfg, len(card.class_counts))  # not a checkpoint's metrics, which may name any class
-        if len(cards) == 1:
-            module = build.module(card.cfg, card, (ensemble.members[0].model, ensemble.members[0].loss), metrics)
+        if len(ensemble.members) == 1:
+            module = build.module(card.cfg, card, (model, loss), metrics)
         else:
-            _warn_of_other_data(cards, cfg)
-            module = LitEnsemble(ensemble, [_own_batches(cfg, card, other) for other in cards], cards, metrics)
+            _warn_of_other_data(ensemble)
+            module = LitEnsemble(ensemble, [_own_batches(cfg, card, each.card) for each in ensemble.members], metrics)
         run.start(loggers, card)
         run.describe(data, module, trainer)
         (trainer.test if cfg.split == "test" else trainer.validate)(module, data, verbose=False)
@@ -57,23 +57,22 @@ def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder 
     return BatchBuilder(split.tokens, split.offsets, split.labels, data.truncation)
 
 
-def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
-    """Warn about each model whose options select other data or splits than the options of the first model do.
+def _warn_of_other_data(ensemble: "Ensemble") -> None:
+    """Warn about each model whose options select other data or splits than those of the first model.
 
     Such a model may have been trained on texts that are now evaluated.
     """
-    for card, name in zip(cards[1:], cfg.ckpt_path[1:], strict=True):
-        own, first = card.config["data"], cards[0].config["data"]
-        options = [
-            option for option in sorted({*own, *first} - UNRELATED_TO_SPLITS) if own.get(option) != first.get(option)
-        ]
-        if options:
+    first, *others = ensemble.members
+    for member in others:
+        own, reference = member.card.config["data"], first.card.config["data"]
+        names = sorted({*own, *reference} - UNRELATED_TO_SPLITS)
+        if options := [f"data.{name}" for name in names if own.get(name) != reference.get(name)]:
             log.warning(
-                "%s was trained on other data than %s (they differ in data.%s): its training texts may include the "
+                "%s was trained on other data than %s (they differ in %s): its training texts may include the "
                 "evaluated texts",
-                name,
-                cfg.ckpt_path[0],
-                ", data.".join(options),
+                member.name,
+                first.name,
+                ", ".join(options),
             )
 
 

@@ -1,7 +1,7 @@
 """The LightningModule of a classifier (training, evaluation, metrics)."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytorch_lightning as pl
@@ -12,9 +12,8 @@ from torchmetrics import Metric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy
 
 from src.checkpoint import Card
-from src.data.codec import Codec
 from src.data.padded_batches import Batch
-from src.explain.explanation import Explanation, explain
+from src.explain import Ensemble, Member
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.training_state import rebuild_paths, require_same_parameters
@@ -91,9 +90,9 @@ class LitClassifier(pl.LightningModule):
         """Return the logits of a batch for validation or test, N×num_logits."""
         return self.model(batch.tokens, batch.mask)
 
-    def explain(self, codec: Codec, texts: Sequence[str]) -> list[Explanation]:
-        """Classify texts; return each prediction with the attention weights of the tokens."""
-        return explain(self.model, self.loss, codec, texts)
+    def ensemble(self) -> Ensemble:
+        """Return the model with its tokenizer, which classifies texts and shows the attention weight of each word."""
+        return Ensemble([Member("", self.card, self.model, self.loss)])
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         logits = self.model(batch.tokens, batch.mask)

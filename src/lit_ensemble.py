@@ -8,10 +8,8 @@ from torch import Tensor, nn
 from torchmetrics import MetricCollection
 
 from src.checkpoint import Card
-from src.data.codec import Codec
 from src.data.padded_batches import Batch, BatchBuilder
-from src.explain.ensemble import Ensemble
-from src.explain.explanation import Explanation
+from src.explain import Ensemble
 from src.lit import LitClassifier
 from src.models.component import Embedding
 from src.models.loss import CrossEntropy
@@ -48,32 +46,29 @@ class LitEnsemble(LitClassifier):
             as the first model.
     """
 
-    def __init__(
-        self,
-        ensemble: Ensemble,
-        builders: Sequence[BatchBuilder | None],
-        cards: Sequence[Card],
-        metrics: MetricCollection,
-    ) -> None:
+    def __init__(self, ensemble: Ensemble, builders: Sequence[BatchBuilder | None], metrics: MetricCollection) -> None:
         joint: Any = JointModel(ensemble)
         untrained: Any = None
-        loss = CrossEntropy(cards[0].class_counts)
-        super().__init__(joint, loss, len(ensemble.class_names), metrics, untrained, untrained, _joint_card(cards))
-        self.ensemble = ensemble
-        self.builders = list(builders)
+        card = _joint_card([member.card for member in ensemble.members])
+        loss = CrossEntropy(card.class_counts)
+        super().__init__(joint, loss, len(ensemble.class_names), metrics, untrained, untrained, card)
+        self._ensemble = ensemble
+        self._builders = list(builders)
+
+    def ensemble(self) -> Ensemble:
+        return self._ensemble
 
     def logits(self, batch: Batch) -> Tensor:
         rows = batch.index.cpu().numpy()
         total = torch.zeros((), device=self.device)
-        for member, columns, builder in zip(self.ensemble.members, self.ensemble.columns, self.builders, strict=True):
+        for member, columns, builder in zip(
+            self._ensemble.members, self._ensemble.columns, self._builders, strict=True
+        ):
             own = batch if builder is None else builder(rows)
             logits = member.model(own.tokens.to(self.device), own.mask.to(self.device))
             total = total + member.loss.probabilities(logits)[:, columns]
-        mean = total / len(self.builders)
+        mean = total / len(self._builders)
         return mean.clamp_min(torch.finfo(mean.dtype).tiny).log()
-
-    def explain(self, codec: Codec, texts: Sequence[str]) -> list[Explanation]:
-        return self.ensemble.explain(texts)
 
 
 def _joint_card(cards: Sequence[Card]) -> Card:

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from src import build
+from src.api import restore_ensemble
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import MODEL_COMPONENTS
 from src.data.codec import Codec
@@ -116,7 +117,7 @@ def test_a_mistake_in_the_configuration_is_reported_with_the_file(
 ) -> None:
     path = str(change_card(checkpoint, f"config.model.encoder.{option}", value, tmp_path / "odd.ckpt"))
     with pytest.raises(UserError, match=rf"^{path}: {message}"):
-        build.restore_ensemble([str(checkpoint), path], small_config(tmp_path).extras)
+        restore_ensemble([str(checkpoint), path], small_config(tmp_path).extras)
 
 
 def test_a_mistake_in_the_data_options_is_reported_with_the_file(checkpoint: Path, tmp_path: Path) -> None:

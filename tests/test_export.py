@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from hydra import compose, initialize_config_dir
 
-from src.build import restore
+from src.api import restore_ensemble
 from src.errors import UserError
-from src.explain.explanation import explain
 from tests.forks import complete
 from tests.helpers import CONF, command
 
@@ -50,15 +49,14 @@ def test_the_script_predicts_like_the_checkpoint(exported: tuple[Path, Path]) ->
     process = subprocess.run(line, cwd=out, capture_output=True, text=True, check=True)
     with initialize_config_dir(CONF, version_base="1.3"):
         extras = compose("export", ["ckpt_path=a", "out=b"]).extras
-    card, (model, loss) = restore(str(checkpoint), extras)
-    explanations = explain(model, loss, card.codec, TEXTS)
-    for result, explanation in zip(json.loads(process.stdout), explanations, strict=True):
-        assert result["label"] == explanation.predicted
-        assert list(result["probabilities"]) == list(card.codec.class_names)
-        np.testing.assert_allclose(list(result["probabilities"].values()), explanation.probabilities, atol=1e-5)
-        assert [word for word, _ in result["weights"]] == explanation.words
-        np.testing.assert_allclose([weight for _, weight in result["weights"]], explanation.weights, atol=1e-5)
-    assert len(explanations[3].words) == 500  # truncated
+    examples = restore_ensemble(checkpoint, extras).explain(TEXTS)
+    for result, example in zip(json.loads(process.stdout), examples, strict=True):
+        assert result["label"] == example.predicted
+        assert list(result["probabilities"]) == list(example.probabilities)
+        assert result["probabilities"] == pytest.approx(example.probabilities, abs=1e-5)
+        assert [word for word, _ in result["weights"]] == example.words
+        np.testing.assert_allclose([weight for _, weight in result["weights"]], example.weights, atol=1e-5)
+    assert len(examples[3].words) == 500  # truncated
 
 
 def test_the_script_classifies_the_lines_of_a_pipe(exported: tuple[Path, Path]) -> None:

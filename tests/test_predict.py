@@ -13,8 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from src.data import tables
-from src.explain.ensemble import Ensemble
+from src.explain import Ensemble
 from src.predict import main
 from tests.forks import complete
 from tests.helpers import command, run, trained
@@ -197,7 +196,7 @@ def test_a_bad_row_is_reported_before_any_row_is_classified(
     predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("src.data.readers.CHUNK", 5)
-    monkeypatch.setattr("src.explain.ensemble.Ensemble.classify", None)
+    monkeypatch.setattr("src.explain.Ensemble.classify", None)
     (tmp_path / "in.csv").write_text("text,stars\n" + "good,1\n" * 17 + "bad,1,2\n" + "good,1\n" * 17)
     with pytest.raises(SystemExit, match=r"in\.csv: line 19 has 3 fields where the header has 2"):
         predict("file=in.csv", "text_column=text", "out=out.csv")
@@ -235,21 +234,6 @@ def test_a_signal_does_not_change_the_earlier_file(
     assert signal.getsignal(signum) == handler
     assert (tmp_path / f"out.{ending}").read_text() == "earlier"
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", f"out.{ending}"}
-
-
-def test_an_input_file_that_changes_is_reported(predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "in.csv"
-    path.write_text("text\ngood\nbad\n")
-    write_table = tables.write_table
-
-    def grow(*arguments: Any) -> Any:
-        path.write_text("text\ngood\nbad\nugly\n")
-        return write_table(*arguments)
-
-    monkeypatch.setattr(tables, "write_table", grow)
-    with pytest.raises(SystemExit, match=r"in\.csv: changed while it was being read; run again"):
-        predict("file=in.csv", "text_column=text", "out=out.csv")
-    assert {file.name for file in tmp_path.iterdir()} == {"in.csv"}
 
 
 def test_unknown_words_are_flagged(predict: Any) -> None:

@@ -1,8 +1,8 @@
 """A callback that records attention weights on the test split."""
 
-import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +13,8 @@ from pydantic import Field
 
 from src.callbacks.errors import Prediction, write_errors
 from src.data.datamodule import TextDataModule
-from src.files import write_arrays, write_text
+from src.files import write_arrays
+from src.records.examples import write_examples
 
 BINS = 50  # equal parts of a text, in which `by_position` sums the weights
 
@@ -70,16 +71,11 @@ class AttentionRecorder(pl.Callback):
         selection = self._select_rows()
         texts = data.texts("test", selection) if selection else []
         labels = [data.class_names[label] for label in data.tokenized("test").labels[selection]]
-        metadata: list[dict[str, Any]] = [
-            {"split": "test", "index": index, "label": label} for index, label in zip(selection, labels, strict=True)
-        ]
-        metadata += [{"split": "text", "index": number, "label": None} for number in range(len(self.texts))]
-        explanations = module.explain(data.codec, texts + self.texts)
-        examples = [
-            {**entry, **explanation.to_dict()} for entry, explanation in zip(metadata, explanations, strict=True)
-        ]
-        text = json.dumps(examples, separators=(",", ":"))
-        write_text(self.folder / "attention.json", text)
+        metadata = [("test", *row_and_label) for row_and_label in zip(selection, labels, strict=True)]
+        metadata += [("text", number, None) for number in range(len(self.texts))]
+        examples = zip(module.ensemble().explain(texts + self.texts), metadata, strict=True)
+        described = [replace(each, split=split, index=index, label=label) for each, (split, index, label) in examples]
+        write_examples(self.folder / "attention.json", described)
 
     def _select_rows(self) -> list[int]:
         """Return the rows of the test split whose texts are shown."""

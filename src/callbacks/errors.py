@@ -28,12 +28,12 @@ def write_errors(path: Path, predictions: Sequence[Prediction], count: int, data
     rows = [index for _, index in mistakes + uncertain]
     texts = data.texts("test", rows) if rows else []
     labels = data.tokenized("test").labels[rows].tolist() if rows else []
-    explanations = module.explain(data.codec, texts)
+    examples = module.ensemble().explain(texts)
     lines = [csv_line(COLUMNS)]
-    for kind, row, label, text, each in zip(kinds, rows, labels, texts, explanations, strict=True):
-        words = [[word, round(weight, 4)] for word, weight in zip(each.words, each.weights, strict=True)]
+    for kind, row, label, text, each in zip(kinds, rows, labels, texts, examples, strict=True):
+        words = [[word, round(weight, 4)] for word, weight in zip(each.words, each.weights.tolist(), strict=True)]
         label_cell, predicted, text_cell = map(disarm, (data.class_names[label], each.predicted, text))
-        probability = round(max(each.probabilities), 6)
+        probability = round(each.probabilities[each.predicted], 6)
         content = json.dumps(words, ensure_ascii=False)
         lines.append(csv_line([kind, row, label_cell, predicted, probability, text_cell, content]))
     write_text(path, "".join(lines))

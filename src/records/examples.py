@@ -1,5 +1,6 @@
-"""Read `attention.json`: texts with their predictions and the attention weight of each word."""
+"""A text with its prediction and the attention weight of each word, and `attention.json`, a file of such texts."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import NotRequired, TypedDict
 
-from src.files import read_json
+from src.files import read_json, write_text
 from src.records.files import read_existing
 
 
@@ -41,6 +42,7 @@ class Example:
     matrix: np.ndarray | None  # H×L×L; None if there is no word × word map
     cut: str = ""  # the part that was read, such as "first 500 of 20,000 tokens"; "" if the text is not cut
     layers: dict[str, np.ndarray] = field(default_factory=dict)  # encoder layer → its weights H×L×L
+    is_unknown: bool = False  # whether the model knows none of the words, so that the prediction ignores them
 
     @property
     def maps(self) -> dict[str, np.ndarray]:
@@ -59,6 +61,30 @@ class Example:
         classes = prediction if self.label is None else f"{self.label}, {prediction}"
         cut = f", {self.cut}" if self.cut else ""
         return f"{self.split} {self.index}: {classes}{cut}"
+
+
+def write_examples(path: Path, examples: Sequence[Example]) -> None:
+    """Write texts as JSON; weights are rounded to six decimal places, and matrices to four."""
+    entries = [
+        {
+            "split": each.split,
+            "index": each.index,
+            "label": each.label,
+            "predicted": each.predicted,
+            "probabilities": list(each.probabilities.values()),
+            "words": each.words,
+            "cut": each.cut,
+            "weights": each.weights.round(6).tolist(),
+            "matrix": None if each.matrix is None else _rounded(each.matrix),
+            "layers": {name: _rounded(matrix) for name, matrix in each.layers.items()},
+        }
+        for each in examples
+    ]
+    write_text(path, json.dumps(entries, separators=(",", ":")))
+
+
+def _rounded(matrix: np.ndarray) -> Any:
+    return matrix.astype(np.float64).round(4).tolist()
 
 
 def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console, RenderableType
 
+from src.records.examples import Example
 from src.report.predictions import prediction_table
 from src.report.scores import classes_section, scores_section
 from src.report.section import Section
@@ -62,7 +63,8 @@ def test_the_table_of_many_classes_has_the_classes_with_the_lowest_f1() -> None:
 def test_prediction_table_has_label_probabilities_and_words_without_markup() -> None:
     words = ["not", "[red]bad[/red]", ":smile:", *"abcdefghij"]
     weights = np.array([0.5, 0.2, 0.1, *[0.02] * 10])
-    text = print_table(prediction_table(["neg", "[b]pos", "mid"], np.array([0.1, 0.7, 0.2]), words, weights))
+    probabilities = {"neg": 0.1, "[b]pos": 0.7, "mid": 0.2}
+    text = print_table(prediction_table(Example("text", 0, None, "[b]pos", probabilities, words, weights, None), 10))
     assert text.splitlines()[0] == "[b]pos"
     assert row(text, "[b]pos") == "[b]pos"
     assert "0.700   ███████" in text
@@ -75,7 +77,8 @@ def test_prediction_table_has_label_probabilities_and_words_without_markup() -> 
 @pytest.mark.parametrize("classes", [2, 20])
 def test_prediction_of_an_empty_text_and_of_many_classes(classes: int) -> None:
     names = [f"name{c:02}" for c in range(classes)]
-    text = print_table(prediction_table(names, np.linspace(0, 1, classes), [], np.array([])))
+    probabilities = dict(zip(names, np.linspace(0, 1, classes), strict=True))
+    text = print_table(prediction_table(Example("text", 0, None, names[-1], probabilities, [], np.array([]), None), 10))
     assert text.splitlines()[0] == names[-1]
     assert sum(name in text for name in names) == min(10, classes)
 

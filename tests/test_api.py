@@ -11,8 +11,8 @@ import torch
 
 import src
 from src import load
+from src.api import Prediction
 from src.errors import UserError
-from src.inference import Prediction
 from tests.helpers import ROOT, change_card, run, trained
 
 
@@ -49,12 +49,7 @@ def test_several_checkpoints_are_an_ensemble(checkpoint: Path, tmp_path: Path) -
         load([])
 
 
-def test_a_single_text_is_refused(checkpoint: Path) -> None:
-    with pytest.raises(TypeError, match="a list of texts"):
-        load(checkpoint).predict("A film to remember")
-
-
-@pytest.mark.parametrize("texts", [None, 3, b"film", [b"film"], [None]])
+@pytest.mark.parametrize("texts", ["A film to remember", b"film", [b"film"], [None], [("a", "b")]])
 def test_values_that_are_not_texts_are_refused(texts: Any, checkpoint: Path) -> None:
     with pytest.raises(TypeError, match="texts must be a list of texts"):
         load(checkpoint).predict(texts)
@@ -66,27 +61,14 @@ def test_any_iterable_of_texts_is_accepted(checkpoint: Path) -> None:
         assert model.predict(iterable) == model.predict(texts)
 
 
-@pytest.mark.parametrize("batch_size", [0, -1, None, 1.5])
-def test_an_invalid_batch_size_is_reported(batch_size: Any, checkpoint: Path) -> None:
-    with pytest.raises(ValueError, match=f"batch_size={batch_size} must be a whole number of at least 1"):
-        load(checkpoint).predict(["film"], batch_size=batch_size)
+def test_an_invalid_batch_size_is_reported(checkpoint: Path) -> None:
+    with pytest.raises(ValueError, match="batch_size=0 must be at least 1"):
+        load(checkpoint).predict(["film"], batch_size=0)
 
 
 def test_half_of_a_surrogate_pair_is_reported(checkpoint: Path) -> None:
-    with pytest.raises(ValueError, match=r"texts\[1\]: character 2 is half of a surrogate pair"):
+    with pytest.raises(ValueError, match="surrogates not allowed"):
         load(checkpoint).predict(["film", "a \ud800"])
-
-
-@pytest.mark.parametrize("path", [None, 3, b"best.ckpt", [3], [b"best.ckpt"]])
-def test_values_that_are_not_paths_are_refused(path: Any) -> None:
-    with pytest.raises(TypeError, match="path must be the path of a checkpoint"):
-        load(path)
-
-
-@pytest.mark.parametrize("modules", ["mine", None, [3]])
-def test_trusted_modules_must_be_a_list_of_names(modules: Any, checkpoint: Path) -> None:
-    with pytest.raises(TypeError, match="trusted_modules must be a list of names"):
-        load(checkpoint, trusted_modules=modules)
 
 
 def test_a_tokenizer_whose_expression_is_too_slow_is_reported(checkpoint: Path, tmp_path: Path) -> None:
@@ -101,7 +83,7 @@ def test_a_tokenizer_whose_expression_is_too_slow_is_reported(checkpoint: Path, 
     with pytest.raises(UserError, match=message):
         model.predict(texts)
     with pytest.raises(UserError, match=message):
-        model._ensemble.classify(texts)
+        model.ensemble.classify(texts)
 
 
 def test_an_empty_list_and_an_empty_text_are_accepted(checkpoint: Path) -> None:

@@ -1,0 +1,112 @@
+"""Trained models in Python, for scripts, notebooks and the commands: `from src import load`."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from src import build
+from src.errors import UserError
+from src.explain import Ensemble, Member
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The prediction for a text. A notebook shows it as the tokens of the text, each coloured by its weight.
+
+    Args:
+        label: the most probable class.
+        probabilities: the probability of each class; the sum is 1.
+        tokens: each token that the model read, as spelled in the text, with its attention weight. The weights
+            sum to 1, unless the text has no tokens.
+    """
+
+    text: str
+    label: str
+    probabilities: dict[str, float]
+    tokens: list[tuple[str, float]]
+
+    def _repr_html_(self) -> str:
+        highest = max((weight for _, weight in self.tokens), default=0.0) or 1.0
+        words = " ".join(
+            f'<span style="background: rgba(255, 140, 0, {0.9 * weight / highest:.3f})" title="{weight:.4f}">'
+            f"{escape(word)}</span>"
+            for word, weight in self.tokens
+        )
+        return f"<p><b>{escape(self.label)}</b> {self.probabilities[self.label]:.3f}</p><p>{words}</p>"
+
+
+class Model:
+    """A trained classifier, or an ensemble of trained classifiers, with the tokenizer of each classifier."""
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        self.ensemble = ensemble
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The names of the C classes."""
+        return self.ensemble.class_names
+
+    def predict(self, texts: Iterable[str], batch_size: int = 32) -> list[Prediction]:
+        """Classify texts by the mean of the classifiers' probabilities.
+
+        The weight of a token is the mean of its weights in all classifiers if these read the same tokens. Otherwise, it
+        is the weight in the first classifier, and a warning is logged.
+
+        Args:
+            batch_size: number of texts in a batch; it does not change the results.
+
+        Raises:
+            TypeError: if `texts` is a single text, or contains anything but texts.
+            ValueError: if `batch_size` is less than 1, or a text contains half of a surrogate pair.
+        """
+        texts = texts if isinstance(texts, str) else list(texts)
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+            raise TypeError("texts must be a list of texts, such as ['A film to remember']")
+        if batch_size < 1:
+            raise ValueError(f"batch_size={batch_size} must be at least 1")
+        for text in texts:
+            text.encode()  # fails for half of a surrogate pair
+        predictions = []
+        for text, example in zip(texts, self.ensemble.explain(texts, batch_size, maps=False), strict=True):
+            tokens = list(zip(example.words, example.weights.tolist(), strict=True))
+            predictions.append(Prediction(text, example.predicted, example.probabilities, tokens))
+        return predictions
+
+
+def load(path: str | Path | Sequence[str | Path], trusted_modules: Sequence[str] = ()) -> Model:
+    """Load a checkpoint, or several as an ensemble, for inference on the CPU.
+
+    Args:
+        path: path of a checkpoint, such as `outputs/train/runs/<time>/checkpoints/best.ckpt`, or a list of paths of
+            checkpoints with the same classes, for example from runs with different seeds.
+        trusted_modules: names of your own packages whose classes the checkpoints may name.
+
+    Raises:
+        UserError: if a file is missing, damaged or not a checkpoint of Heed, or names a Python class that is not
+            trusted; if the list is empty or names a file twice; or if the models do not predict the same classes.
+    """
+    return Model(restore_ensemble(path, OmegaConf.create({"trusted_modules": list(trusted_modules)})))
+
+
+def restore_ensemble(paths: str | Path | Sequence[str | Path], extras: DictConfig) -> Ensemble:
+    """Restore one or more checkpoints.
+
+    Args:
+        extras: the command's node `extras`, which names the trusted modules.
+
+    Raises:
+        UserError: if there is no path, a path occurs twice, a checkpoint cannot be restored, or the classes differ.
+    """
+    names = [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    if not names:
+        raise UserError("ckpt_path=[]: names no checkpoint; write ckpt_path=… or ckpt_path=[…,…]")
+    if len(set(names)) < len(names):
+        raise UserError("ckpt_path: names a checkpoint twice, which would count twice in the mean; remove one")
+    members = []
+    for name in names:
+        card, (model, loss) = build.restore(name, extras)
+        members.append(Member(name, card, model, loss))
+    return Ensemble(members)

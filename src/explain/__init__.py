@@ -1,1 +1,0 @@
-"""Predictions of trained models for texts, with the attention weight of each word."""
