@@ -23,11 +23,9 @@ from src.extras import MissingExtra
 from src.kernels.malloc import is_size_error
 from src.models.classifier import Classifier
 from src.models.loss import Loss
-from src.models.shape_check import check_shapes
-from src.models.shapes import name_of
-from src.optim.parameter_groups import parameter_groups
+from src.models.shapes import check_shapes, name_of
+from src.optim.parameter_groups import parameter_groups, require_sparse_support
 from src.optim.schedulers import step_options
-from src.optim.sparse import has_sparse_gradients, require_sparse_support
 
 if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
     import pytorch_lightning as pl
@@ -296,8 +294,7 @@ def optimizer(cfg: DictConfig, model: Classifier) -> Optimizer:
     if cfg.optimizer.get("fused") and clips_gradients and "mixed" in str(cfg.trainer.get("precision")):
         unfused = {"fused": False}  # Lightning cannot clip gradients in mixed precision for a fused optimizer
     created: Optimizer = make(cfg, "optimizer", groups, **unfused)
-    if has_sparse_gradients(model):
-        require_sparse_support(created, clips_gradients)
+    require_sparse_support(model, created, clips_gradients)
     return created
 
 

@@ -265,7 +265,8 @@ def of_class(cls: type) -> Signature:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
             if not (is_optional and parameter.kind is parameter.POSITIONAL_ONLY):
-                hint = foreign.get(parameter.name) or _hint(parameter, constructor)
+                own = _hint(parameter, constructor)
+                hint = own if get_origin(own) is Annotated else foreign.get(parameter.name) or own
                 option = Option(
                     hint | None if parameter.default is None and hint is not Any else hint,
                     required=not is_optional,

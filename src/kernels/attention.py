@@ -22,13 +22,9 @@ Chunk = tuple[slice, slice]  # slices of texts and of heads
 def fused_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, drop_rate: float) -> Tensor:
     """Return dropout(softmax(q kᵀ)) v over the visible keys of each query: N×H×T×d, N×H×L×d, N×H×L×v → N×H×T×v.
 
-    A query without visible keys would give NaN on some backends. Such a query attends to all keys instead, and the
-    caller must set its result to zero.
-
-    Args:
-        queries: queries, already multiplied by the scale of the scores.
-        visible: bool, broadcastable to N×H×T×L; True if the query may attend to the key.
-        drop_rate: probability in [0, 1) of dropping a weight; the other weights are scaled by 1 / (1 - drop_rate).
+    The queries are already multiplied by the scale of the scores. The mask `visible` is broadcast to N×H×T×L. A query
+    without visible keys, which would give NaN on some backends, attends to all keys; the caller must set its result to
+    zero.
     """
     visible = visible | ~visible.any(-1, keepdim=True)
     if drop_rate and queries.device.type == "cpu" and not torch.compiler.is_compiling():
@@ -77,9 +73,9 @@ class _DroppedAttention(torch.autograd.Function):
 
 
 def _score_bias(visible: Tensor, queries: Tensor) -> Tensor | None:
-    """Return the bias that is added to the scores: 0 for visible keys, -inf for all other keys.
+    """Return a bias for the scores, 0 for visible keys and -inf for others, or None if all keys are visible.
 
-    None means that all keys are visible. Adding a bias is faster than `masked_fill`.
+    Adding a bias is faster than `masked_fill`.
     """
     if visible.all():
         return None
@@ -95,10 +91,7 @@ def _softmax(queries: Tensor, keys: Tensor, score_bias: Tensor | None, chunk: Ch
 
 
 def _chunks(shape: tuple[int, ...]) -> Iterator[Chunk]:
-    """Yield chunks of weights N×H×T×L; a chunk contains all heads of some texts, or some heads of one text.
-
-    A chunk has at most CHUNK weights, unless a single head has more.
-    """
+    """Yield chunks of at most CHUNK weights N×H×T×L: all heads of some texts, or at least one head of a text."""
     texts, heads, rows, keys = shape
     heads_per_chunk = max(1, CHUNK // max(1, rows * keys))
     if heads_per_chunk < heads:

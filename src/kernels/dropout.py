@@ -14,9 +14,6 @@ class DropoutMask:
     rounded up or down at random, so that the probability of dropping equals `rate` to within 1/65,536. Rates above
     255/256 are reduced to 255/256.
 
-    Args:
-        rate: probability in [0, 1) of dropping an element.
-
     Attributes:
         scale: factor for the elements that are not dropped, 1 / (1 - rate) with the rate rounded to 1/65,536.
     """
@@ -28,10 +25,7 @@ class DropoutMask:
         self._generator = np.random.SFC64(int(torch.randint(2**62, ())))  # takes half the time of torch's generator
 
     def draw(self, *shape: int) -> Tensor:
-        """Return a mask of bytes, 0 for dropped elements and 1 for all others.
-
-        Multiplication by a bool mask would take several times as long.
-        """
+        """Return a mask of bytes, 0 for dropped elements and 1 for others; a bool mask would multiply more slowly."""
         thresholds = self._random_bytes(*shape[:-1], 1).lt_(self._fraction).add_(self._threshold)
         return self._random_bytes(*shape).ge_(thresholds)
 
@@ -41,10 +35,7 @@ class DropoutMask:
 
 
 def dropout(values: Tensor, rate: float) -> Tensor:
-    """Set each element to zero with probability `rate` in [0, 1), and scale the others by 1 / (1 - rate).
-
-    `values` must have at least one dimension.
-    """
+    """Set each element to zero with probability `rate` in [0, 1), and scale the others by 1 / (1 - rate)."""
     if not rate:
         return values
     if values.device.type != "cpu" or torch.compiler.is_compiling():  # a compiler cannot follow numpy's generator
@@ -54,11 +45,7 @@ def dropout(values: Tensor, rate: float) -> Tensor:
 
 
 class Dropout(nn.Module):
-    """Applies the function `dropout` during training only.
-
-    Args:
-        rate: probability in [0, 1) of dropping an element.
-    """
+    """Applies the function `dropout` during training only."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()

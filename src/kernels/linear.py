@@ -32,10 +32,7 @@ def multiply(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def multiply_transposed(gradient: Tensor, inputs: Tensor) -> Tensor:
-    """Return gradientᵀ @ inputs: R×C, R×K → C×K.
-
-    This is the gradient of a linear layer's weight if `gradient` is the gradient of the layer's output.
-    """
+    """Return gradientᵀ @ inputs, the gradient of a linear layer's weight: R×C, R×K → C×K."""
     return multiply(inputs.t(), gradient).t()  # in oneDNN, this order is faster than gradient.t() @ inputs
 
 

@@ -14,11 +14,8 @@ def reuse_freed_memory() -> None:
     """Set malloc to reuse freed memory in later training steps instead of returning it to the system.
 
     The system allocates memory page by page and fills each page with zeros, which took a third of the time of a
-    BiLSTM's training step. Reuse requires that there are few padded lengths (`Truncation.padded_length`); otherwise the
-    memory blocks of one batch rarely fit the tensors of the next batch. Torch is also set to use huge pages if they
-    are available.
-
-    Call this function before torch allocates its first large tensor. On systems without glibc, malloc is unchanged. The
+    BiLSTM's training step. Reuse requires that there are few padded lengths (`Truncation.padded_length`). Torch is also
+    set to use huge pages if they are available. Call this function before torch allocates its first large tensor. The
     environment variables MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and THP_MEM_ALLOC_ENABLE take precedence.
     """
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # read by torch
@@ -31,10 +28,9 @@ def reuse_freed_memory() -> None:
 
 
 def limit_compiled_kernels() -> None:
-    """Limit the number of kernels that oneDNN caches, for programs whose batches have many different shapes.
+    """Limit the number of kernels that oneDNN caches, half a megabyte for each shape of an LSTM's batches.
 
-    The kernels of an LSTM take about half a megabyte for each shape. Call this function before the first batch. The
-    environment variable ONEDNN_PRIMITIVE_CACHE_CAPACITY takes precedence.
+    Call this function before the first batch. The environment variable takes precedence.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
 

@@ -18,6 +18,9 @@ def recurrent_states(rnn: nn.Module, inputs: Tensor) -> Tensor:
     """Return all states of a `batch_first` layer with zero initial state: N×L×D → N×L×H."""
     kernel = _KERNELS.get(type(rnn))
     is_used = rnn.training and torch.is_grad_enabled() and inputs.device.type == "cpu" and inputs.numel()
+    if isinstance(rnn, nn.LSTM) and inputs.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+        with torch.autocast("cpu", enabled=False):  # without AVX-512, oneDNN has no LSTM in bfloat16
+            return rnn(inputs.float())[0]
     if kernel is None or not is_used or not _is_simple(rnn) or torch.compiler.is_compiling():
         return rnn(inputs)[0]
     states: Tensor = kernel.apply(inputs.transpose(0, 1), *rnn.parameters())
@@ -144,7 +147,7 @@ def _project(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tens
 
 
 def _weight_gradient(gradient: Tensor, inputs: Tensor) -> Tensor:
-    """Return the gradient of the weight in inputs @ weightᵀ, given the gradient of this product: L×N×G, L×N×D → G×D."""
+    """Return the gradient of the weight in inputs @ weightᵀ, given that of the product: L×N×G, L×N×D → G×D."""
     return multiply_transposed(gradient.flatten(0, 1), inputs.flatten(0, 1))
 
 
@@ -152,13 +155,9 @@ _KERNELS: dict[type[nn.Module], type[torch.autograd.Function]] = {nn.RNN: _Rnn, 
 
 
 def exchange_rows(states: Tensor, order: Tensor) -> Tensor:
-    """Permute the N·T rows of `states`: N×T×D → N×T×D.
+    """Permute the N·T rows of `states` N×T×D by `order`, a permutation of N·T indices that is its own inverse.
 
-    On a CPU, torch computes the gradient of indexing with a scattered addition, which takes several times as long as a
-    permutation.
-
-    Args:
-        order: N·T row indices; they must form a permutation that is its own inverse.
+    On a CPU, torch computes the gradient of indexing with a scattered addition, which takes several times as long.
     """
     if torch.compiler.is_compiling():
         return states.flatten(0, 1)[order].view_as(states)

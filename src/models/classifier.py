@@ -30,11 +30,7 @@ class Classifier(nn.Module):
         self.head = head
 
     def load_pretrained(self) -> None:
-        """Load the weights of every pretrained component.
-
-        Raises:
-            UserError: if the weights cannot be read, or do not fit the component.
-        """
+        """Load the weights of every pretrained component."""
         for _, component in self.components():
             component.load_pretrained()
 
@@ -44,8 +40,7 @@ class Classifier(nn.Module):
 
     def description_options(self) -> dict[str, dict[str, Any]]:
         """Return the nonempty `description_options` of the components by component name, to store in a checkpoint."""
-        options = {name: dict(component.description_options) for name, component in self.components()}
-        return {name: values for name, values in options.items() if values}
+        return {name: dict(part.description_options) for name, part in self.components() if part.description_options}
 
     def drop_unknown(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Move the tokens that the embedding knows to the beginning of each text, and mask all others as padding.
@@ -97,8 +92,7 @@ class Classifier(nn.Module):
     def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """Return the weights N×H×L×L of each self-attention layer of the encoder, named "encoder 1", "encoder 2", ….
 
-        The tokens are in their original order; dropped tokens get 0. The result is empty for encoders without such
-        layers: identity, recurrent, elementwise and pretrained.
+        The tokens are in their original order; dropped tokens get 0.
         """
         tokens, mask, order = self.drop_unknown(tokens, mask)
         layers = self.encoder.layer_weights(self.position(self.embed(tokens, mask), mask), mask)
@@ -110,11 +104,9 @@ class Classifier(nn.Module):
 
 
 def _restore_order(weights: Tensor, order: Tensor | None, per_token: bool) -> Tensor:
-    """Return weights N×H×T×L with the tokens in their original order.
+    """Return weights N×H×T×L with the tokens at their original positions `order` N×L; None if they are there already.
 
-    Args:
-        order: original position N×L of each token; None if the tokens are already in the original order.
-        per_token: whether the rows belong to tokens too, and are reordered as well.
+    If `per_token`, the rows belong to tokens too, and are reordered as well.
     """
     if order is None:
         return weights

@@ -3,8 +3,9 @@
 Letters in shapes: N texts, L tokens, T states, H heads, D features, C classes. Every mask is boolean; True marks a
 real token or state, False marks padding.
 
-The constructor of a component is `Component(input_dim, **options)`; `Embedding` and `Head` describe the constructors of
-embeddings and heads. A rule that relates several options is an error `ValueError("name=value must …")`.
+The constructor of a component is `Component(input_dim, **options)`, where `input_dim` is D, the number of features of
+its input; `Embedding` and `Head` describe the constructors of embeddings and heads. The comments in conf/model describe
+the options. A rule that relates several options is an error `ValueError("name=value must …")`.
 """
 
 from abc import ABC, abstractmethod
@@ -37,7 +38,6 @@ class Component(nn.Module, ABC):
 
     Attributes:
         output_dim: number of features of the output, the next component's `input_dim`; a head has no `output_dim`.
-        is_pretrained: whether the constructor may read a pretrained model, which can take a long time.
         description_options: options that the constructor read from a pretrained model. A checkpoint stores these
             options, so that the component can be rebuilt without the pretrained model.
     """
@@ -45,13 +45,6 @@ class Component(nn.Module, ABC):
     output_dim: int
     is_pretrained: ClassVar[bool] = False
     description_options: Mapping[str, Any] = MappingProxyType({})
-
-    def require_files(self) -> None:
-        """Check that the files for `load_pretrained` exist and fit the options; by default, do nothing.
-
-        Raises:
-            UserError: if a file does not exist, or does not fit the options.
-        """
 
     def load_pretrained(self) -> None:
         """Load pretrained weights into a new component; by default, do nothing.
@@ -71,10 +64,7 @@ class Embedding(Component):
         return mask
 
     def tokens_with_vectors(self) -> Tensor | None:
-        """Return a mask over the vocabulary, True for tokens with a pretrained vector; by default, return None.
-
-        None means that no token has a pretrained vector, or that a pretrained model provides all vectors.
-        """
+        """Return a mask over the vocabulary, True for tokens with a pretrained vector; None if there are none."""
         return None
 
     @abstractmethod
@@ -117,13 +107,9 @@ class Encoder(Component):
 
 
 class Attention(Component):
-    """An attention mechanism, which mixes the states of a text by attention weights.
+    """An attention mechanism, which mixes the states of a text by attention weights."""
 
-    Attributes:
-        per_token: whether there is a row of weights for each token (T = L), and not a single row for the text (T = 1).
-    """
-
-    per_token: bool = False
+    per_token: bool = False  # whether there is a row of weights for each token (T = L), not one for the text (T = 1)
 
     @abstractmethod
     def weights(self, encoded: Encoded) -> Tensor:
@@ -147,16 +133,9 @@ class TokenAttention(Attention):
 
 
 class Pooling(Component):
-    """Combines states into one vector: N×T×D → N×`width`·D.
+    """Combines states into one vector: N×T×D → N×`width`·D."""
 
-    Args:
-        input_dim: D, number of features of a state.
-
-    Attributes:
-        width: number of vectors of D features that are concatenated.
-    """
-
-    width: ClassVar[int] = 1
+    width: ClassVar[int] = 1  # number of vectors of D features that are concatenated
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()
@@ -164,7 +143,7 @@ class Pooling(Component):
 
     @abstractmethod
     def forward(self, encoded: Encoded) -> Tensor:
-        """Return one vector for each text: N×T×D → N×`width`·D."""
+        """Return one vector for each text."""
 
 
 class Head(Component):

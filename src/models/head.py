@@ -17,11 +17,8 @@ class LinearHead(Head):
     """A linear layer W x + b after dropout.
 
     Args:
-        input_dim: D, number of features of a pooled text.
-        num_logits: number of logits that the loss requires.
         dropout: probability of dropping a feature.
-        init_std: standard deviation of the initial W, which is normally distributed; the initial b is zero. None means
-            torch's default initialization.
+        init_std: standard deviation of the initial W, which is normally distributed; the initial b is zero.
         freeze: do not train W and b, so that only the preceding components learn.
     """
 
@@ -49,14 +46,11 @@ class MlpHead(Head):
     """Hidden layers (each with dropout, linear layer and activation), then dropout and a linear layer for the logits.
 
     Args:
-        input_dim: D, number of features of a pooled text.
-        num_logits: number of logits that the loss requires.
         hidden_dims: number of features of each hidden layer.
         activation: activation function: relu, gelu or tanh.
         dropout: probability of dropping a feature before each linear layer.
         init: glorot_uniform draws the weights of each layer from U(-b, b) with b = √(6 / (inputs + outputs)) (Glorot &
-            Bengio 2010, eq. 16) and sets the biases to zero, as in Keras' Dense; None means torch's default
-            initialization.
+            Bengio 2010, eq. 16) and sets the biases to zero, as in Keras' Dense.
     """
 
     def __init__(

@@ -2,15 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from src.models.component import Rate
 
-MAX_WEIGHT = 1e15  # sums and ratios of such weights are finite in float32
+Weight = Annotated[float, Field(ge=0, le=1e15)]  # sums and ratios of such weights are finite in float32
 
 
 def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None) -> Tensor | None:
@@ -20,12 +21,10 @@ def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None)
         return sum(counts) / (len(counts) * torch.tensor(counts, dtype=torch.float32).clamp(min=1))
     if isinstance(weights, str) or len(weights) != len(counts):
         raise ValueError(f"class_weights={weights} must be balanced or one number for each of {len(counts)} classes")
-    if not any(weights) or not all(weight == 0 or 1 / MAX_WEIGHT <= weight <= MAX_WEIGHT for weight in weights):
-        raise ValueError(
-            f"class_weights={list(weights)} must each be 0 or between {1 / MAX_WEIGHT:g} and {MAX_WEIGHT:g}, but not "
-            "all 0"
-        )
-    return torch.tensor(weights, dtype=torch.float32)
+    tensor = torch.tensor(weights, dtype=torch.float32)
+    if not tensor.any():
+        raise ValueError(f"class_weights={list(weights)} must not all be 0")
+    return tensor
 
 
 class Loss(nn.Module, ABC):
@@ -39,24 +38,21 @@ class Loss(nn.Module, ABC):
         class_counts: number of training texts in each of the C classes.
         label_smoothing: fraction of the target probability that is divided equally among all classes
             (Szegedy et al. 2016, sect. 7).
-        class_weights: one weight per class, each 0 or between 1e-15 and 1e15, but not all 0; `balanced` makes the
-            weights inversely proportional to the class frequencies; None weights all classes equally.
-
-    Raises:
-        ValueError: if `class_weights` is neither balanced nor one weight for each class in this range.
+        class_weights: one weight per class, each between 0 and 1e15, but not all 0; `balanced` makes the weights
+            inversely proportional to the class frequencies; None weights all classes equally.
     """
 
     class_weights: Tensor | None
-    num_logits: int
 
     def __init__(
         self,
         class_counts: Sequence[int],
         *,
         label_smoothing: Rate = 0.0,
-        class_weights: Sequence[float] | Literal["balanced"] | None = None,
+        class_weights: Sequence[Weight] | Literal["balanced"] | None = None,
     ) -> None:
         super().__init__()
+        self.num_logits = len(class_counts)
         self.label_smoothing = label_smoothing
         self.register_buffer("class_weights", _class_weights(class_counts, class_weights), persistent=False)
 
@@ -75,10 +71,6 @@ class Loss(nn.Module, ABC):
 class CrossEntropy(Loss):
     """Cross-entropy with one logit for each class: p = softmax(logits)."""
 
-    def __init__(self, class_counts: Sequence[int], **options: Any) -> None:
-        super().__init__(class_counts, **options)
-        self.num_logits = len(class_counts)
-
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.cross_entropy(logits.float(), labels, weight=self.class_weights, label_smoothing=self.label_smoothing)
 
@@ -91,12 +83,7 @@ class BinaryCrossEntropy(Loss):
 
     It equals `CrossEntropy` of the logits (0, logit) with the same options. Without options, it also equals torch's
     `BCEWithLogitsLoss`.
-
-    Raises:
-        ValueError: if there are not exactly two classes, or if `class_weights` is invalid.
     """
-
-    num_logits = 1
 
     def __init__(self, class_counts: Sequence[int], **options: Any) -> None:
         if len(class_counts) != 2:
@@ -104,6 +91,7 @@ class BinaryCrossEntropy(Loss):
                 f"one logit separates 2 classes, but there are {len(class_counts)}: use loss=cross_entropy"
             )
         super().__init__(class_counts, **options)
+        self.num_logits = 1
 
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
         target = labels.float() * (1 - self.label_smoothing) + self.label_smoothing / 2  # N

@@ -14,12 +14,7 @@ from src.kernels.recurrence import exchange_rows
 def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
     """Return the softmax over the real entries along `dim`; padding gets exactly 0.
 
-    Args:
-        scores: floating-point tensor of any shape.
-        mask: bool, broadcastable to `scores`.
-
-    Returns:
-        Weights of the same shape as `scores`. They sum to 1 along `dim`, or are all 0 if no entry is real.
+    The mask is broadcast to the scores. The weights sum to 1 along `dim`, or are all 0 if no entry is real.
     """
     return torch.softmax(scores + _padding_bias(scores, mask), dim) * mask
 

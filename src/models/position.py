@@ -1,6 +1,6 @@
 """The positional encodings."""
 
-from typing import Annotated, Protocol, runtime_checkable
+from typing import Annotated, Any
 
 import torch
 from pydantic import Field
@@ -11,7 +11,7 @@ from src.models.component import Position, Size
 
 
 class NoPosition(Position):
-    """Returns the states unchanged: N×L×D → N×L×D."""
+    """Returns the states unchanged."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class NoPosition(Position):
 class Index(Position):
     """Appends the position 0, 1, …, L-1 as an unscaled feature, which can far exceed the other features.
 
-    N×L×D → N×L×(D+1), as in the from-scratch document. Padding gets position 0.
+    This follows the from-scratch document. Padding gets position 0.
     """
 
     def __init__(self, input_dim: int) -> None:
@@ -39,10 +39,9 @@ class Index(Position):
 class Learned(Position):
     """Adds the learned vector of position l to the state of token l (Gehring et al. 2017; Devlin et al. 2019).
 
-    N×L×D → N×L×D. Padding is unchanged.
+    Padding is unchanged.
 
     Args:
-        input_dim: D, number of features of an embedded token.
         max_length: number of position embeddings, which is the maximum padded length.
     """
 
@@ -53,11 +52,6 @@ class Learned(Position):
         self.vectors = nn.Parameter(torch.empty(max_length, input_dim).normal_(std=0.02))
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Add the position embeddings.
-
-        Raises:
-            UserError: if the padded length exceeds `max_length`.
-        """
         length = states.shape[1]
         if length > self.max_length:
             raise UserError(
@@ -70,7 +64,7 @@ class Learned(Position):
 class Sinusoidal(Position):
     """Adds sin(l / 10000^(2i/D)) to feature 2i of token l, and the cosine of this angle to feature 2i+1.
 
-    Vaswani et al. 2017, section 3.5. N×L×D → N×L×D; D may be odd. Padding is unchanged.
+    Vaswani et al. 2017, section 3.5; D may be odd. Padding is unchanged.
     """
 
     def __init__(self, input_dim: int) -> None:
@@ -90,21 +84,13 @@ def angles(length: int, dim: int, base: float, like: Tensor) -> Tensor:
     return torch.outer(torch.arange(length, dtype=dtype, device=like.device), base**-exponents)
 
 
-@runtime_checkable
-class SupportsRotary(Protocol):
-    """An attention layer whose queries and keys can be rotated."""
-
-    def use_rotary(self, rotary: "Rotary") -> None: ...
-
-
 class Rotary(NoPosition):
     """Rotates queries and keys, so that a score depends on the tokens' relative position (Su et al. 2021, "RoFormer").
 
     The rotation happens inside attention layers; `forward` returns the states unchanged. `attach` passes this object to
-    every attention layer in the model that has queries and keys (`SupportsRotary`).
+    every attention layer in the model that has a method `use_rotary`; it refuses unsuitable heads by a ValueError.
 
     Args:
-        input_dim: D, number of features of an embedded token.
         base: base of the angles: features 2i and 2i+1 of a head with d features rotate by 1 / base^(2i/d) radians per
             token.
     """
@@ -112,14 +98,6 @@ class Rotary(NoPosition):
     def __init__(self, input_dim: int, *, base: Annotated[float, Field(gt=1)] = 10000.0) -> None:
         super().__init__(input_dim)
         self.base = base
-
-    def require_even(self, dim: int) -> None:
-        """Raise a ValueError if `dim`, the number of features of a head, is odd."""
-        if dim % 2:
-            raise ValueError(
-                f"rotary position embeddings rotate pairs of features: a head must have an even number of features, "
-                f"not {dim}"
-            )
 
     def rotate(self, heads: Tensor) -> Tensor:
         """Rotate features 2i and 2i+1 of token l by l / base^(2i/d) radians (eq. 34): N×H×L×d → N×H×L×d."""
@@ -129,15 +107,8 @@ class Rotary(NoPosition):
         return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
 
     def attach(self, *components: nn.Module) -> None:
-        """Pass this object to every attention layer in `components` that supports rotation.
-
-        Raises:
-            ValueError: if no attention layer supports rotation, if a head has an odd number of features, or if the
-                scores are not dot products.
-        """
-        attentions = [
-            module for component in components for module in component.modules() if isinstance(module, SupportsRotary)
-        ]
+        modules: list[Any] = [module for component in components for module in component.modules()]
+        attentions = [module for module in modules if hasattr(module, "use_rotary")]
         if not attentions:
             raise ValueError(
                 "rotary position embeddings rotate queries and keys, but neither encoder nor attention computes "

@@ -27,12 +27,8 @@ CODE = ("auto_map", "implementation")
 def describe(name_or_path: str) -> dict[str, Any]:
     """Return a description of a pretrained model, from which `build_model` builds the model without its files.
 
-    Returns:
-        A dictionary of plain containers, which a checkpoint can store: the model's `config`, and the ids of the special
-        tokens that precede (`prefix`) and follow (`suffix`) a text.
-
-    Raises:
-        UserError: if the model does not exist, cannot be read, or is an encoder-decoder model.
+    It has plain containers, which a checkpoint can store: the model's `config`, and the ids of the special tokens that
+    precede (`prefix`) and follow (`suffix`) a text.
     """
     config = _read("AutoConfig", name_or_path)
     if config.is_encoder_decoder:
@@ -54,18 +50,12 @@ def build_model(description: dict[str, Any]) -> Any:
 
 
 def load_model(name_or_path: str, description: dict[str, Any]) -> Any:
-    """Load the pretrained model, with the same layers as the result of `build_model`.
-
-    Raises:
-        UserError: if the weights cannot be read or are incomplete.
-    """
+    """Load the pretrained model, with the same layers as the result of `build_model`."""
     model, report = _read("AutoModel", name_or_path, output_loading_info=True)
-    missing = set(report["missing_keys"])
     model = _strip(model, description)
-    if missing_weights := sorted(missing & set(model.state_dict())):
+    if missing := sorted(set(report["missing_keys"]) & set(model.state_dict())):
         raise UserError(
-            f"{name_or_path}: the weights lack {format_list(missing_weights, plain=True)}; "
-            "check that they belong to this model"
+            f"{name_or_path}: the weights lack {format_list(missing, plain=True)}; check that they belong to this model"
         )
     return model
 
@@ -97,10 +87,7 @@ def max_tokens(model: Any) -> int | None:
 
 
 def _strip(model: Any, description: dict[str, Any]) -> Any:
-    """Remove the unused pooler and the word vectors of all tokens but the special tokens.
-
-    `PretrainedEmbedding` contains these word vectors.
-    """
+    """Remove the unused pooler and all word vectors, which `PretrainedEmbedding` contains, except special tokens'."""
     special = description["prefix"] + description["suffix"]
     words = model.get_input_embeddings()
     special_vectors = nn.Embedding(len(special), words.embedding_dim)
@@ -119,11 +106,7 @@ def _vectors(words: nn.Module, ids: Any) -> Tensor:
 
 
 def _read(class_name: str, name_or_path: str, **options: Any) -> Any:
-    """Return the result of `transformers.<class_name>.from_pretrained`, without running code from the hub.
-
-    Raises:
-        UserError: if the model cannot be read.
-    """
+    """Return the result of `transformers.<class_name>.from_pretrained`, without running code from the hub."""
     model_class = getattr(_transformers(), class_name)
     path = local_path(name_or_path, "name_or_path")
     folder = path.parent if path is not None and path.is_file() else path  # the path of tokenizer.json is allowed

@@ -1,5 +1,6 @@
-"""Checks of the shapes of component outputs."""
+"""A check of the shapes that the components of a model return, which may be a user's own classes."""
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,7 +8,11 @@ import torch
 from torch import Tensor
 
 from src.errors import UserError
+from src.models.classifier import Classifier
 from src.models.component import Encoded
+
+log = logging.getLogger(__name__)
+TEXTS, TOKENS = 3, 7  # different primes, so that swapped dimensions are detected
 
 
 class ShapeError(UserError):
@@ -15,8 +20,7 @@ class ShapeError(UserError):
 
 
 def name_of(component: object) -> str:
-    cls = type(component)
-    return f"{cls.__module__}.{cls.__qualname__}"
+    return f"{type(component).__module__}.{type(component).__qualname__}"
 
 
 def require_shape(component: object, method: str, value: Any, letters: str, sizes: Sequence[int | None]) -> None:
@@ -26,38 +30,57 @@ def require_shape(component: object, method: str, value: Any, letters: str, size
         letters: the shape in letters (see `src.models.component`), such as N×T, for the message.
         sizes: required size of each dimension; None allows any size.
     """
-    shape = value.shape if isinstance(value, Tensor) else None
-    has_rank = shape is not None and len(shape) == len(sizes)
-    if has_rank and all(size is None or size == actual for actual, size in zip(value.shape, sizes, strict=True)):
+    shape = tuple(value.shape) if isinstance(value, Tensor) else None
+    if shape and len(shape) == len(sizes) and all(size in (None, own) for size, own in zip(sizes, shape, strict=True)):
         return
-    required = "×".join(
-        letter if size is None else str(size) for letter, size in zip(letters.split("×"), sizes, strict=True)
-    )
-    if shape is None:
-        result = f"{'an' if isinstance(value, Encoded) else 'a'} {type(value).__name__}, not a tensor"
-    else:
-        result = "a tensor of shape " + ("×".join(map(str, shape)) or "() (a single number)")
+    required = "×".join(str(size or letter) for size, letter in zip(sizes, letters.split("×"), strict=True))
+    result = f"a {type(value).__name__}, not a tensor" if shape is None else f"a tensor of shape {shape}"
     raise ShapeError(f"{name_of(component)}.{method} returned {result}; the shape must be {letters} = {required}")
 
 
-def require_encoded(component: Any, value: Any, texts: int) -> Encoded:
-    """Check the shapes and types in `value`, the output of an encoder or an attention mechanism, and return it.
+def check_shapes(model: Classifier, num_logits: int) -> None:
+    """Pass a small batch through the model, on the model's device, and check the output of each component.
+
+    Exceptions other than a ShapeError are only logged, because the error of the first training step says more.
 
     Raises:
-        ShapeError: if a type is wrong, or if a shape contradicts `texts`, `output_dim` or another shape.
+        ShapeError: if a shape is wrong; the message names the class, the returned shape and the required shape.
     """
+    try:
+        with torch.no_grad():
+            _check(model, num_logits)
+    except ShapeError:
+        raise
+    except Exception as error:
+        log.debug("The shapes cannot be checked: %s", error)
+
+
+def _check(model: Classifier, num_logits: int) -> None:
+    tokens = torch.ones(TEXTS, TOKENS, dtype=torch.int64, device=next(model.parameters()).device)
+    mask = tokens.bool()
+
+    vectors = model.embedding(tokens, mask)
+    require_shape(model.embedding, "forward", vectors, "N×L×D", (TEXTS, TOKENS, model.embedding.output_dim))
+    states = model.position(vectors, mask)
+    require_shape(model.position, "forward", states, "N×L×D", (TEXTS, TOKENS, model.position.output_dim))
+    encoded = _check_encoded(model.encoder, model.encoder(states, mask))
+    attended = _check_encoded(model.attention, model.attention(encoded))
+    weights = model.attention.weights(encoded)
+    require_shape(model.attention, "weights", weights, "N×H×T×L", (TEXTS, None, None, encoded.states.shape[1]))
+    pooled = model.pooling(attended)
+    require_shape(model.pooling, "forward", pooled, "N×D", (TEXTS, model.pooling.output_dim))
+    require_shape(model.head, "forward", model.head(pooled), "N×num_logits", (TEXTS, num_logits))
+
+
+def _check_encoded(component: Any, value: Any) -> Encoded:
     if not isinstance(value, Encoded):
         raise ShapeError(
             f"{name_of(component)}.forward returned a {type(value).__name__}; it must return "
             "src.models.component.Encoded(states N×T×D, mask N×T, summary N×D)"
         )
-    dim = component.output_dim
-    require_shape(component, "forward (states)", value.states, "N×T×D", (texts, None, dim))
-    require_shape(component, "forward (mask)", value.mask, "N×T", (texts, value.states.shape[1]))
-    require_shape(component, "forward (summary)", value.summary, "N×D", (texts, dim))
+    require_shape(component, "forward (states)", value.states, "N×T×D", (TEXTS, None, component.output_dim))
+    require_shape(component, "forward (mask)", value.mask, "N×T", value.states.shape[:2])
+    require_shape(component, "forward (summary)", value.summary, "N×D", (TEXTS, component.output_dim))
     if value.mask.dtype != torch.bool:
-        raise ShapeError(
-            f"{name_of(component)}.forward returned a mask of {value.mask.dtype}; a mask must be torch.bool, True for "
-            "a real token"
-        )
+        raise ShapeError(f"{name_of(component)}.forward returned a mask of {value.mask.dtype}; it must be torch.bool")
     return value

@@ -22,16 +22,8 @@ class Sublayer(nn.Module):
     both: LayerNorm(x + Dropout(f(LayerNorm(x)))). Without `residual`, x is not added.
 
     Args:
-        input_dim: D, number of features of x.
-        output_dim: D', number of features of f(x); None means D.
-        residual: add x to f(x).
-        norm: position of layer norm: before f (pre), after the residual connection (post), both or none.
+        output_dim: D', number of features of f(x); None means D, the number of features of x.
         norm_eps: constant added to the variance in layer norm.
-        dropout: probability of dropping a feature of f(x).
-        output_dropout: probability of dropping a feature of the final output.
-
-    Raises:
-        ValueError: if `residual` is set and D' differs from D.
     """
 
     def __init__(
@@ -47,7 +39,7 @@ class Sublayer(nn.Module):
         output_dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
-        result_dim = input_dim if output_dim is None else output_dim
+        result_dim = output_dim or input_dim
         if residual and result_dim != input_dim:
             raise ValueError(f"residual=True cannot add {input_dim} features to an output of {result_dim} features")
         self.residual = residual
@@ -68,11 +60,6 @@ class Sublayer(nn.Module):
 
 class AttentionSublayer(Sublayer, TokenAttention):
     """A sublayer around an attention mechanism; the summary of self-attention is the mean of the final states.
-
-    Args:
-        input_dim: D, number of features of a state.
-        attention: the attention mechanism f, which has one output state for each token.
-        options: options of `Sublayer`.
 
     Raises:
         ValueError: if the attention has a single output state for the whole text, or if `residual` is set and the

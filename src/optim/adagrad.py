@@ -1,11 +1,14 @@
 """Adagrad (Duchi, Hazan & Singer 2011) with efficient updates for row-sparse gradients."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import Field
 from torch import Tensor
 from torch.optim import Optimizer
+
+NotNegative = Annotated[float, Field(ge=0)]
 
 
 class Adagrad(Optimizer):
@@ -16,29 +19,23 @@ class Adagrad(Optimizer):
 
     Args:
         params: parameters, or parameter groups with their own options.
-        lr: learning rate (≥ 0).
-        eps: constant added to √s (> 0).
-        weight_decay: L2 penalty (≥ 0); ignored for sparse gradients.
-
-    Raises:
-        ValueError: if an option is outside its range.
+        lr: learning rate.
+        eps: constant added to √s.
+        weight_decay: L2 penalty; ignored for sparse gradients.
     """
 
-    def __init__(self, params: Iterable[Any], lr: float = 0.01, eps: float = 1e-10, weight_decay: float = 0.0) -> None:
-        if lr < 0:
-            raise ValueError(f"lr={lr} must not be negative")
-        if eps <= 0:
-            raise ValueError(f"eps={eps} must be above 0")
-        if weight_decay < 0:
-            raise ValueError(f"weight_decay={weight_decay} must not be negative")
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: NotNegative = 0.01,
+        eps: Annotated[float, Field(gt=0)] = 1e-10,
+        weight_decay: NotNegative = 0.0,
+    ) -> None:
         super().__init__(params, {"lr": lr, "eps": eps, "weight_decay": weight_decay})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Run one optimizer step.
-
-        If `closure` is given, it is called first to compute the gradients, and its result is returned.
-        """
+        """Run one optimizer step; the result is that of `closure`, which computes the gradients first."""
         value = None
         if closure is not None:
             with torch.enable_grad():

@@ -1,18 +1,22 @@
-"""The parameter groups of an optimizer."""
+"""The parameter groups of an optimizer, and a check that it supports the model's row-sparse gradients."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from torch.optim import SGD, Optimizer
+
+from src.errors import UserError
 from src.models.classifier import Classifier
+from src.optim.adagrad import Adagrad
 
 
 def parameter_groups(model: Classifier, param_groups: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Group the trained parameters by their optimizer options, because fewer groups need fewer kernel launches.
 
     Args:
-        param_groups: optimizer options by component name: embedding, position, encoder, attention, pooling or head. As
-            with a Keras kernel regularizer, a `weight_decay` in these options does not apply to parameters with fewer
-            than two dimensions, such as biases and the weights of layer norm.
+        param_groups: optimizer options by component name. As with a Keras kernel regularizer, a `weight_decay` in these
+            options does not apply to parameters with fewer than two dimensions, such as biases and the weights of
+            layer norm.
 
     Raises:
         ValueError: if `param_groups` names an unknown component.
@@ -29,3 +33,17 @@ def parameter_groups(model: Classifier, param_groups: Mapping[str, Mapping[str, 
                     options["weight_decay"] = 0.0
                 groups.setdefault(repr(sorted(options.items())), {"params": [], **options})["params"].append(parameter)
     return list(groups.values())
+
+
+def require_sparse_support(model: Classifier, optimizer: Optimizer, clips_gradients: bool) -> None:
+    """Raise a UserError if the model has row-sparse gradients, which the optimizer or the training does not support."""
+    if not any(getattr(module, "sparse", False) for module in model.modules()):
+        return
+    dense = "or set model.embedding.sparse=false"
+    if not isinstance(optimizer, (Adagrad, SGD)):
+        name = type(optimizer).__name__
+        raise UserError(f"optimizer: {name} does not support row-sparse gradients; choose optimizer=adagrad {dense}")
+    if any(group["weight_decay"] for group in optimizer.param_groups):
+        raise UserError(f"weight_decay: row-sparse gradients do not support it; set it to 0, {dense}")
+    if clips_gradients:
+        raise UserError(f"trainer.gradient_clip_val: row-sparse gradients cannot be clipped; set it to null, {dense}")

@@ -12,16 +12,7 @@ def advances_every_step(scheduler: type | None) -> bool:
 
 
 def step_options(scheduler: type | None, optimizer: Optimizer, steps: int) -> dict[str, Any]:
-    """Return the options of a scheduler class that depend on the optimizer and the length of the training.
-
-    Args:
-        scheduler: None if there is no scheduler.
-        optimizer: an optimizer whose learning rates are set.
-        steps: number of optimizer steps of the whole training.
-
-    Returns:
-        Options by name; empty if there is no scheduler, or if it steps after every epoch.
-    """
+    """Return the options of a scheduler class that depend on the learning rates and on the number of all steps."""
     if scheduler is None or not advances_every_step(scheduler):
         return {}
     if issubclass(scheduler, OneCycleLR):

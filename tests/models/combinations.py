@@ -61,21 +61,19 @@ def small_options(group: str, choice: str) -> dict[str, object]:
     return {key: SMALL.get(key, value) for key, value in load_yaml(group, choice).items()}
 
 
-def component(group: str, choice: str, *sizes: int, dropout: float | None = None) -> Any:
-    """A new component; `dropout` replaces its probability of dropout if it has one."""
-    options = small_options(group, choice)
-    if dropout is not None and "dropout" in options:
-        options["dropout"] = dropout
-    return build.make(OmegaConf.create({"model": {group: options}}), f"model.{group}", *sizes)
+def component(group: str, choice: str, *sizes: int) -> Any:
+    """A new component with the options of its YAML file and small sizes."""
+    cfg = OmegaConf.create({"model": {group: small_options(group, choice)}})
+    return build.make(cfg, f"model.{group}", *sizes)
 
 
-def compose(dropout: float | None = None, **choices: str) -> Classifier:
+def compose(dropout: float | None = None, logits: int = LOGITS, **choices: str) -> Classifier:
     """A new model of the components selected by group; `dropout` replaces their probabilities of dropout."""
     components = {group: small_options(group, choice) for group, choice in (BASIS | choices).items()}
     for options in components.values():
         if dropout is not None and "dropout" in options:
             options["dropout"] = dropout
-    return build.classifier(OmegaConf.create({"model": components}), VOCABULARY, LOGITS)
+    return build.classifier(OmegaConf.create({"model": components}), VOCABULARY, logits)
 
 
 def with_pooling(model: Classifier, pooling: Any, head: Any) -> Classifier:

@@ -1,48 +1,82 @@
-"""Training on a device other than the CPU, and in half precision."""
+"""Training on a device other than the CPU, and in half precision.
 
-import json
+Tensors on torch's device `meta` have a shape and a type, but no numbers. An operation that would wait for a number of
+an accelerator (`.item()`, `if tensor:`, `nonzero`) therefore raises an error, and so does an operation on two devices.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
-from src.models.loss import CrossEntropy
-from tests.forks import complete
-from tests.helpers import ROOT, command
-from tests.models.combinations import ATTENTIONS, ENCODERS, LENGTHS, LOGITS, compose, texts
+from src.models.attention.query import QueryAttention
+from src.models.classifier import Classifier
+from src.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
+from tests.models.combinations import ATTENTIONS, DIM, ENCODERS, LENGTHS, LOGITS, POOLINGS, choices, compose, texts
 
 STEPS = 3
 
 
-@pytest.fixture(scope="module")
-def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The errors that tests/models/fake_accelerator.py prints; its device is registered only in its process."""
-    backends = pytest.importorskip("torch.utils.backend_registration")
-    if not hasattr(backends, "_setup_privateuseone_for_python_backend"):
-        pytest.skip("this version of torch registers no device from Python")
-    (python, *_), options = command(tmp_path_factory.mktemp("accelerator"), "train")
-    arguments = [python, "-m", "tests.models.fake_accelerator"]
-    process = complete(arguments, {**options, "cwd": ROOT})
-    assert process.returncode == 0, process.stderr
-    return json.loads(process.stdout)
+def train_on_meta(model: Classifier, loss: Loss) -> None:
+    tokens = torch.ones(2, 3, dtype=torch.int64, device="meta")
+    value = loss.to("meta")(model(tokens, tokens.bool()), tokens[:, 0])
+    value.backward()
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    assert {tensor.device.type for tensor in (value, *gradients)} == {"meta"}
+    with torch.no_grad():
+        assert model.weights(tokens, tokens.bool()).device.type == "meta"
 
 
-def test_every_combination_trains_on_one_device_without_waiting(errors: dict[str, Any]) -> None:
-    assert errors["combinations"] == {"all": None}
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_every_combination_trains_on_one_device_without_waiting(encoder: str) -> None:
+    loss = CrossEntropy([1] * LOGITS, label_smoothing=0.1, class_weights=[2.0] * LOGITS)
+    combinations = [(name, "mean_max") for name in ATTENTIONS] + [("multi_head", name) for name in POOLINGS]
+    for attention, pooling in combinations:
+        with torch.device("meta"):  # only while building: in a step, a component must specify the device of new tensors
+            model = compose(encoder=encoder, attention=attention, pooling=pooling, dropout=0.3)
+        train_on_meta(model, loss)
 
 
-def test_every_other_component_trains_on_one_device_without_waiting(errors: dict[str, Any]) -> None:
-    assert {name.partition("=")[0] for name in errors["choices"]} == {"embedding", "position", "head"}
-    assert {name: error for name, error in errors["choices"].items() if error} == {}
+OTHERS = {"embedding": ["learned", "ngrams", "glove"], "position": choices("position"), "head": choices("head")}
 
 
-def test_a_training_step_of_lightning_does_not_wait(errors: dict[str, Any]) -> None:
-    assert errors["training_step"] == {"bilstm": None}
+@pytest.mark.parametrize(("group", "choice"), [(group, name) for group, names in OTHERS.items() for name in names])
+def test_every_other_component_trains_on_one_device_without_waiting(group: str, choice: str) -> None:
+    with torch.device("meta"):
+        model = compose(encoder="transformer", dropout=0.3, logits=1, **{group: choice})
+    train_on_meta(model, BinaryCrossEntropy([1, 1], label_smoothing=0.1, class_weights=[2.0, 3.0]))
 
 
-def test_waiting_for_the_device_and_using_two_devices_are_errors(errors: dict[str, Any]) -> None:
-    assert len(errors["mistakes"]) == 12
-    assert [name for name, error in errors["mistakes"].items() if error is None] == []
+class MistakenAttention(QueryAttention):
+    """An attention mechanism that waits for the device or uses another device."""
+
+    def __init__(self, mistake: Callable[[Tensor], Any]) -> None:
+        super().__init__(DIM)
+        self.mistake = mistake
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        self.mistake(keys)
+        return keys.sum(-1)
+
+
+MISTAKES: dict[str, Callable[[Tensor], Any]] = {
+    "item": lambda keys: keys.sum().item(),
+    "if": lambda keys: 0 if keys.sum() > 0 else 1,
+    "boolean index": lambda keys: keys[keys > 0],
+    "cpu": lambda keys: keys.cpu(),
+    "no device": lambda keys: keys * torch.arange(keys.shape[2]),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_waiting_for_the_device_and_using_two_devices_are_errors(mistake: str) -> None:
+    with torch.device("meta"):
+        model = compose(attention="uniform")
+        model.attention = MistakenAttention(MISTAKES[mistake])
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        train_on_meta(model, CrossEntropy([1] * LOGITS))
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)

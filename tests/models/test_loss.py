@@ -1,12 +1,16 @@
 """Losses against their definitions."""
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
 from torch import tensor
 
+from src.config.schema import validate_config
+from src.errors import UserError
 from src.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
+from tests.helpers import small_config
 
 LOGITS = tensor([[math.log(2.0), math.log(3.0), math.log(5.0)], [0.0, 0.0, math.log(8.0)]])
 LABELS = tensor([2, 0])
@@ -72,13 +76,13 @@ def test_binary_cross_entropy_of_more_than_two_classes_is_refused() -> None:
         BinaryCrossEntropy([1, 1, 1])
 
 
-@pytest.mark.parametrize(
-    "weights",
-    [
-        *("inverse", [1.0, 2.0], [1.0, -1.0, 1.0], [0, 0, 0], [0.0, 1.0, math.inf], [1.0, 1.0, math.nan]),
-        *([1e38, 1e38, 1e38], [1e-46, 1e-46, 1e-46], [1.0, 1.0, 1e-45], [10**400, 1, 1]),
-    ],
-)
+@pytest.mark.parametrize("weights", ["inverse", [1.0, 2.0], [0, 0, 0], [1e-46, 1e-46, 1e-46]])
 def test_impossible_class_weights_are_refused(weights: object) -> None:
     with pytest.raises(ValueError, match="class_weights="):
         CrossEntropy([1, 1, 1], class_weights=weights)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("weights", ["[1,-1]", "[1,1e16]", "[.nan,1]"])
+def test_class_weights_out_of_range_are_refused_with_the_configuration(weights: str) -> None:
+    with pytest.raises(UserError, match=r"loss\.class_weights"):
+        validate_config(small_config(Path("unused"), [f"loss.class_weights={weights}"]))

@@ -1,21 +1,31 @@
-"""Positions (none, index, sinusoidal and learned) against their formulas."""
+"""Positional encodings against their formulas."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 from torch import nn
 
 from src.errors import UserError
+from src.models.attention.elementwise import ElementwiseAttention
+from src.models.attention.keras import KerasConcatAttention
+from src.models.attention.none import NoAttention
+from src.models.attention.qkv import QkvAttention
+from src.models.attention.self_attention import MultiHeadAttention, SelfAttention, SimpleSelfAttention
+from src.models.encoder.hybrid import Hybrid
+from src.models.encoder.identity import Identity
+from src.models.encoder.transformer import Transformer
 from src.models.position import Index, Learned, NoPosition, Rotary, Sinusoidal
 from tests.models.reference import close, padded, ragged
 
 D, L = 5, 7
-
-
-def test_no_position_returns_the_states() -> None:
-    texts = ragged(D)
-    assert NoPosition(D)(texts.states, texts.mask) is texts.states
+H, W = 3, 4  # heads, features of a head
+ROTATED: dict[str, Callable[[], SelfAttention]] = {
+    "simple_self": lambda: SimpleSelfAttention(H * W),
+    "qkv": lambda: QkvAttention(H * W),
+    "multi_head": lambda: MultiHeadAttention(H * W, heads=H),
+}
 
 
 def test_index_appends_the_raw_position() -> None:
@@ -74,3 +84,56 @@ def test_padding_has_no_position_and_shifts_no_token(kind: type[nn.Module]) -> N
 def test_positions_preserve_the_dtype(kind: type[nn.Module]) -> None:
     states = torch.zeros(2, 3, D, dtype=torch.bfloat16)
     assert kind(D)(states, torch.ones(2, 3, dtype=torch.bool)).dtype == torch.bfloat16
+
+
+def test_the_rotation_follows_the_formula() -> None:
+    """Each pair of features is a complex number; pair k at position l is multiplied by exp(i l / base^(2k/d))."""
+    heads = torch.randn(2, H, L, W, dtype=torch.float64)
+    rotated = Rotary(H * W, base=100.0).rotate(heads)
+    for position in range(L):
+        for pair in range(W // 2):
+            angle = position / 100.0 ** (2 * pair / W)
+            number = torch.view_as_complex(heads[:, :, position, 2 * pair : 2 * pair + 2].contiguous())
+            expected = torch.view_as_real(number * complex(math.cos(angle), math.sin(angle)))
+            assert close(rotated[:, :, position, 2 * pair : 2 * pair + 2], expected, 1e-12)
+
+
+@pytest.mark.parametrize("kind", ROTATED)
+def test_scores_depend_on_the_distance_only(kind: str) -> None:
+    """In a text of one repeated token, all pairs of tokens at the same distance have the same score."""
+    torch.manual_seed(0)
+    attention = ROTATED[kind]().double()
+    states = torch.randn(1, 1, H * W, dtype=torch.float64).expand(1, L, H * W)
+    mask = torch.ones(1, L, dtype=torch.bool)
+    Rotary(H * W, base=10.0).attach(attention)
+    queries, keys, values = attention._project(states, mask)
+    scores = attention.score(queries, keys)
+    for distance in range(-L + 1, L):
+        diagonal = scores.diagonal(distance, -2, -1)
+        assert close(diagonal, diagonal[..., :1].expand_as(diagonal))
+    assert scores[0, 0, 0].std() > 1e-3
+    assert close(values[0, 0], values[0, 0, :1].expand(L, -1)), "values must not be rotated"
+
+
+@pytest.mark.parametrize("kind", [Transformer, Hybrid])
+def test_every_layer_of_an_encoder_is_rotated_and_depends_on_the_order(kind: type[nn.Module]) -> None:
+    torch.manual_seed(0)
+    encoder = kind(H * W, heads=H).double().eval()
+    states = ragged(H * W, (L,)).states
+    mask = torch.ones(1, L, dtype=torch.bool)
+    assert close(encoder(states.flip(1), mask).summary, encoder(states, mask).summary)
+    parameters = list(encoder.state_dict())
+    Rotary(H * W).attach(encoder, NoAttention(H * W))
+    attentions = [module for module in encoder.modules() if isinstance(module, SelfAttention)]
+    assert len(attentions) == 2 and all(attention.rotary is not None for attention in attentions)
+    assert list(encoder.state_dict()) == parameters
+    assert not torch.allclose(encoder(states.flip(1), mask).summary, encoder(states, mask).summary)
+
+
+def test_rotary_positions_without_suitable_attention_are_refused() -> None:
+    with pytest.raises(ValueError, match="neither encoder nor attention computes them"):
+        Rotary(H * W).attach(Identity(D), ElementwiseAttention(D))
+    with pytest.raises(ValueError, match="a head must have an even number of features, not 3"):
+        Rotary(H * W).attach(MultiHeadAttention(9, heads=3))
+    with pytest.raises(ValueError, match="concat attention adds queries to keys"):
+        Rotary(H * W).attach(KerasConcatAttention(D))

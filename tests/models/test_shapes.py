@@ -12,16 +12,15 @@ from src.errors import UserError
 from src.models.attention.none import NoAttention
 from src.models.attention.query import QueryAttention
 from src.models.attention.self_attention import SelfAttention
-from src.models.classifier import Classifier
-from src.models.component import Embedding, Encoded, Encoder, Pooling
+from src.models.component import Encoded, Encoder
+from src.models.embedding.learned import LearnedEmbedding
 from src.models.encoder.identity import Identity
 from src.models.head import LinearHead
 from src.models.pooling import Mean
 from src.models.position import NoPosition
-from src.models.shape_check import check_shapes
+from src.models.shapes import check_shapes
 from tests.helpers import small_config
-
-D = 11
+from tests.models.combinations import DIM, compose
 
 
 class ScorePerFeature(QueryAttention):
@@ -37,14 +36,6 @@ class ScoreWithoutReturn(QueryAttention):
 class ProjectWithoutHeads(SelfAttention):
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return states, states, states
-
-
-class ScorePerQuery(SelfAttention):
-    def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return states.unsqueeze(1), states.unsqueeze(1), states.unsqueeze(1)
-
-    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
-        return (queries * keys).sum(-1)  # N×H×L
 
 
 class WeightsWithoutHeads(NoAttention):
@@ -95,58 +86,44 @@ class PositionPooled(NoPosition):
         return states.sum(1)
 
 
-class EmbeddingOfFeaturesFirst(Embedding):
-    output_dim = D
-
+class EmbeddingOfFeaturesFirst(LearnedEmbedding):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        return torch.zeros(tokens.shape[0], D, tokens.shape[1])
-
-
-class Words(Embedding):
-    output_dim = D
-
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        return torch.zeros(*tokens.shape, D)
+        return super().forward(tokens, mask).transpose(1, 2)
 
 
 ENCODED = "it must return src.models.component.Encoded(states N×T×D, mask N×T, summary N×D)"
-WRONG = [  # component, class, returned value, required value
-    ("attention", ScorePerFeature, "score returned a tensor of shape 3×7×11", "N×T = 3×7"),
-    ("attention", ScoreWithoutReturn, "score returned a NoneType, not a tensor", "N×T = 3×7"),
-    ("attention", ProjectWithoutHeads, "project (queries) returned a tensor of shape 3×7×11", "N×H×L×d = 3×H×7×d"),
-    ("attention", ScorePerQuery, "score returned a tensor of shape 3×1×7", "N×H×L×L = 3×1×7×7"),
-    ("attention", WeightsWithoutHeads, "weights returned a tensor of shape 3×7", "N×H×T×L = 3×H×T×7"),
-    ("attention", AttentionOfTuples, "forward returned a tuple", ENCODED),
-    ("attention", AttentionWithANumericMask, "forward returned a mask of torch.float32", "True for a real token"),
-    ("attention", AttentionWithAnotherMask, "forward (mask) returned a tensor of shape 3×7", "N×T = 3×1"),
-    ("encoder", EncoderOfBothDirections, "forward (states) returned a tensor of shape 3×7×22", "N×T×D = 3×T×11"),
-    ("pooling", PoolingOfAll, "forward returned a tensor of shape 3×7×11", "N×D = 3×11"),
-    ("head", HeadOfAllTexts, "forward returned a tensor of shape () (a single number)", "N×num_logits = 3×5"),
-    ("position", PositionPooled, "forward returned a tensor of shape 3×11", "N×L×D = 3×7×11"),
-    ("embedding", EmbeddingOfFeaturesFirst, "forward returned a tensor of shape 3×11×7", "N×L×D = 3×7×11"),
+WRONG = [  # component, returned value, required value
+    ("attention", ScorePerFeature(DIM), "score returned a tensor of shape (3, 7, 12)", "N×T = 3×7"),
+    ("attention", ScoreWithoutReturn(DIM), "score returned a NoneType, not a tensor", "N×T = 3×7"),
+    ("attention", ProjectWithoutHeads(DIM), "project (queries) returned a tensor of shape (3, 7, 12)", "d = 3×H×7×d"),
+    ("attention", WeightsWithoutHeads(DIM), "weights returned a tensor of shape (3, 7)", "N×H×T×L = 3×H×T×7"),
+    ("attention", AttentionOfTuples(DIM), "forward returned a tuple", ENCODED),
+    ("attention", AttentionWithANumericMask(DIM), "forward returned a mask of torch.float32", "must be torch.bool"),
+    ("attention", AttentionWithAnotherMask(DIM), "forward (mask) returned a tensor of shape (3, 7)", "N×T = 3×1"),
+    ("encoder", EncoderOfBothDirections(DIM), "forward (states) returned a tensor of shape (3, 7, 24)", "3×T×12"),
+    ("pooling", PoolingOfAll(DIM), "forward returned a tensor of shape (3, 7, 12)", "N×D = 3×12"),
+    ("head", HeadOfAllTexts(DIM, 3), "forward returned a tensor of shape ()", "N×num_logits = 3×3"),
+    ("position", PositionPooled(DIM), "forward returned a tensor of shape (3, 12)", "N×L×D = 3×7×12"),
+    ("embedding", EmbeddingOfFeaturesFirst("ab", dim=12), "forward returned a tensor of shape (3, 12, 7)", "3×7×12"),
 ]
 
 
-def build_model() -> Classifier:
-    pooling: Pooling = Mean(D)
-    return Classifier(Words(), NoPosition(D), Identity(D), NoAttention(D), pooling, LinearHead(D, 5))
-
-
-@pytest.mark.parametrize(("group", "kind", "result", "required"), WRONG, ids=[row[1].__name__ for row in WRONG])
-def test_a_wrong_shape_is_reported(group: str, kind: Any, result: str, required: str) -> None:
-    model = build_model()
-    setattr(model, group, kind() if group == "embedding" else kind(D, 5) if group == "head" else kind(D))
+@pytest.mark.parametrize(
+    ("group", "component", "result", "required"), WRONG, ids=[type(row[1]).__name__ for row in WRONG]
+)
+def test_a_wrong_shape_is_reported(group: str, component: Any, result: str, required: str) -> None:
+    model = compose()
+    setattr(model, group, component)
     with pytest.raises(UserError) as error:
-        check_shapes(model, num_logits=5)
-    assert str(error.value).startswith(f"{__name__}.{kind.__name__}.{result}; ")
+        check_shapes(model, num_logits=3)
+    assert str(error.value).startswith(f"{__name__}.{type(component).__name__}.{result}; ")
     assert str(error.value).endswith(required)
 
 
-def test_correct_shapes_and_other_errors_are_not_reported() -> None:
-    model = build_model()
-    check_shapes(model, num_logits=5)
-    model.head = LinearHead(D + 2, 5)  # in training, its error is more specific
-    check_shapes(model, num_logits=5)
+def test_other_errors_are_not_reported() -> None:
+    model = compose()
+    model.head = LinearHead(DIM + 2, 3)  # in training, its error is more specific
+    check_shapes(model, num_logits=3)
 
 
 def test_a_component_without_output_dim_is_reported() -> None:

@@ -16,15 +16,12 @@ class LuongConcatAttention(QueryAttention):
     The score is computed as vᵀ tanh(W_h h + W_q q + b), which projects the query q once per text, not once per state h.
     The paper uses the attentional vector (eq. 5), and the twenty-model report the context vector: see `attentional`.
 
-    Args:
-        attention_dim: A, size of the hidden layer; None means D, the number of features of a state.
-        bias: add b inside the tanh, as in the twenty-model report's code for eq. 10, but not in the paper.
-        options: options of `QueryAttention`.
+    The code of the twenty-model report for eqs. 1 and 10 has a `bias` b inside the tanh, as here; the papers have none.
     """
 
     def __init__(self, input_dim: int, *, attention_dim: Size | None = None, bias: bool = True, **options: Any) -> None:
         super().__init__(input_dim, **options)
-        hidden = input_dim if attention_dim is None else attention_dim
+        hidden = attention_dim or input_dim
         self.keys = Linear(input_dim, hidden, bias=bias)
         self.query = nn.Linear(input_dim, hidden, bias=False)
         self.energy = nn.Linear(hidden, 1, bias=False)
@@ -35,15 +32,7 @@ class LuongConcatAttention(QueryAttention):
 
 
 class BahdanauAttention(LuongConcatAttention):
-    """score(q, h) = vᵀ tanh(W_a q + U_a h) (Bahdanau et al. 2015, appendix A.1.2); the text's summary is the query.
-
-    `QueryAttention` explains `scaled` and `dropout`.
-
-    Args:
-        attention_dim: A, size of the hidden layer, which the paper calls n'; None means D, the number of features of a
-            state.
-        bias: add a bias inside the tanh, as in the twenty-model report's code for eq. 1, but not in the paper.
-    """
+    """score(q, h) = vᵀ tanh(W_a q + U_a h) (Bahdanau et al. 2015, appendix A.1.2); the text's summary is the query."""
 
     def __init__(
         self,
@@ -53,5 +42,5 @@ class BahdanauAttention(LuongConcatAttention):
         bias: bool = True,
         scaled: bool = False,
         dropout: Rate = 0.0,
-    ) -> None:
+    ) -> None:  # without Luong's attentional vector
         super().__init__(input_dim, attention_dim=attention_dim, bias=bias, scaled=scaled, dropout=dropout)

@@ -17,13 +17,9 @@ class EdgeQueryAttention(LearnedQueryAttention):
     the other on its distance from the end. Distances are divided into intervals of 1, 2, 4, … tokens, and each interval
     has its own bias (similar to the relative position biases of Raffel et al. 2020).
 
-    Args:
-        edge_steps: number B of intervals for each end of the text; 0 omits the biases. The 2B biases are initialized
-            with zeros. The last interval contains all distances of at least 2^(B-1), and the token at an end has
-            distance 1.
-        reference_length: multiply the context vector of a text of T tokens by √(T / reference_length), so that long
-            texts, which contain more evidence, can get more extreme logits. None omits the factor.
-        options: options of `QueryAttention`; `scaled` does not divide the biases.
+    With B = `edge_steps`, the last interval contains all distances of at least 2^(B-1); the token at an end has
+    distance 1. The 2B biases are initialized with zeros, and `scaled` does not divide them. With `reference_length`,
+    long texts, which contain more evidence, can get more extreme logits.
     """
 
     def __init__(

@@ -14,22 +14,15 @@ from src.models.masking import masked_softmax, zero_padding
 
 VectorNorm = Literal["none", "layer", "batch"]
 Gate = Literal["tanh", "sigmoid", "linear"]
-GATES: dict[str, Callable[[Tensor], Tensor]] = {
-    "tanh": torch.tanh,
-    "sigmoid": torch.sigmoid,
-    "linear": lambda vector: vector,
-}
+GATES: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "sigmoid": torch.sigmoid, "linear": nn.Identity()}
 
 
 class GlobalVector(nn.Module):
     """E = norm(Σ_l softmax_l(W_a x_l) ∘ W_v x_l): every feature has its own softmax over the tokens.
 
     Args:
-        input_dim: D, number of features of a state.
         output_dim: De, number of features of E.
-        norm: normalization of E: layer, batch or none. Even while training, batch norm applies the running statistics
-            to a batch of one text.
-        dropout: probability of dropping a weight while training.
+        norm: normalization of E. Even while training, batch norm applies the running statistics to a batch of one text.
     """
 
     def __init__(self, input_dim: int, output_dim: int, *, norm: VectorNorm = "layer", dropout: float = 0.0) -> None:
@@ -65,13 +58,6 @@ class ElementwiseMixing(TokenAttention):
     """Replaces each state x by W_o (R ∘ gate(E)) with R = W_r x + b_r; the summary is E, the global vector of the text.
 
     There are no token × token weights: each feature of E counts as a head, and has a single row of weights.
-
-    Args:
-        input_dim: D, number of features of a state.
-        expanded_dim: De, number of features of E; None means D.
-        gate: function that is applied to E: tanh, sigmoid or linear (the identity).
-        vector_norm: normalization of E: layer, batch or none.
-        dropout: probability of dropping an attention weight while training.
     """
 
     def __init__(
@@ -85,7 +71,7 @@ class ElementwiseMixing(TokenAttention):
     ) -> None:
         super().__init__()
         self.output_dim = input_dim
-        vector_dim = input_dim if expanded_dim is None else expanded_dim
+        vector_dim = expanded_dim or input_dim
         self.gate = GATES[gate]
         self.vector = GlobalVector(input_dim, vector_dim, norm=vector_norm, dropout=dropout)
         self.retrieval = Linear(input_dim, vector_dim)
@@ -115,14 +101,11 @@ class ElementwiseMixing(TokenAttention):
 
 
 class ElementwiseAttention(ElementwiseMixing):
-    """Elementwise mixing as the attention of a model: the summary is E, projected to D features if it has another size.
-
-    The options are those of `ElementwiseMixing`.
-    """
+    """Elementwise mixing as a model's attention: the summary is E, projected to D features if it has another size."""
 
     def __init__(self, input_dim: int, *, expanded_dim: Size | None = None, **options: Any) -> None:
         super().__init__(input_dim, expanded_dim=expanded_dim, **options)
-        vector_dim = input_dim if expanded_dim is None else expanded_dim
+        vector_dim = expanded_dim or input_dim
         self.summary = nn.Identity() if vector_dim == input_dim else Linear(vector_dim, input_dim, bias=False)
 
     def _encoded(self, encoded: Encoded, vector: Tensor) -> Encoded:

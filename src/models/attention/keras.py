@@ -14,7 +14,6 @@ class KerasDotAttention(SelfAttention):
 
     Args:
         use_scale: learn the scale s, with initial value 1; False fixes s at 1.
-        options: options of `SelfAttention`.
     """
 
     def __init__(self, input_dim: int, *, use_scale: bool = False, **options: Any) -> None:

@@ -14,17 +14,13 @@ from src.models.component import Size
 class QkvAttention(SelfAttention):
     """softmax(q kᵀ / s) v with q = W_q x + b_q, k = W_k x + b_k, v = W_v x + b_v.
 
+    With A = `attention_units`, the divisor s is √A if scale=dim (Vaswani et al. 2017, eq. 1), √(A × number of real
+    tokens of the text) if scale=numel, which reproduces an error in the from-scratch document, and 1 if scale=none, as
+    in Keras' `Attention` layer. If `init_std` is set, the initial biases are zero.
+
     Args:
-        attention_units: A, number of features of queries, keys, values and the result; None means D, the number of
-            features of a state.
         bias: add the three biases. Without rotary position embeddings, b_k has no effect, because it adds the same
             number to all scores of a query.
-        scale: the divisor s. dim: √A (Vaswani et al. 2017, eq. 1); numel: √(A × number of real tokens of the text),
-            which reproduces an error in the from-scratch document; none: 1, as in Keras' `Attention` layer.
-        values_from_keys: initialize W_v and b_v as copies of W_k and b_k, as in the from-scratch document.
-        init_std: standard deviation of the initial weights; the initial biases are zero. None means torch's default
-            initialization.
-        options: options of `SelfAttention`.
     """
 
     def __init__(
@@ -38,7 +34,7 @@ class QkvAttention(SelfAttention):
         init_std: Annotated[float, Field(gt=0)] | None = None,
         **options: Any,
     ) -> None:
-        units = input_dim if attention_units is None else attention_units
+        units = attention_units or input_dim
         super().__init__(input_dim, units, **options)
         self.head_dim = units
         self.scale = scale

@@ -15,13 +15,10 @@ from src.models.shapes import require_shape
 class QueryAttention(Attention):
     """One context vector per text: c = Σ_i softmax(score(q, h_i)) h_i over the real states h_i.
 
-    The query q is the summary of the text.
-
-    A subclass implements `score`; to add a bias to the scores, it overrides `scaled_scores`. This class implements
-    masking, softmax, scaling, dropout and Luong's attentional vector.
+    The query q is the summary of the text. A subclass implements `score`; to add a bias to the scores, it overrides
+    `scaled_scores`.
 
     Args:
-        input_dim: D, number of features of a state and of the summary.
         scaled: divide the scores by √D (Vaswani et al. 2017, eq. 1).
         dropout: probability of dropping a weight while training.
         attentional: return tanh(W_c [c; q]) instead of c (Luong et al. 2015, eq. 5).

@@ -22,7 +22,6 @@ class SelfAttention(TokenAttention):
     `weights` computes them.
 
     Args:
-        input_dim: D, number of features of a state.
         output_dim: D', number of features of an output state; None means D.
         dropout: probability of dropping an attention weight while training.
 
@@ -34,7 +33,7 @@ class SelfAttention(TokenAttention):
 
     def __init__(self, input_dim: int, output_dim: int | None = None, /, *, dropout: Rate = 0.0) -> None:
         super().__init__()
-        self.output_dim = input_dim if output_dim is None else output_dim
+        self.output_dim = output_dim or input_dim
         self.head_dim = input_dim
         self.dropout = Dropout(dropout)
         self.rotary: Rotary | None = None
@@ -66,12 +65,12 @@ class SelfAttention(TokenAttention):
         return self.dropout.rate if self.training else 0.0
 
     def use_rotary(self, rotary: Rotary) -> None:
-        """Rotate queries and keys by `rotary` in all later calls.
-
-        Raises:
-            ValueError: if a head has an odd number of features.
-        """
-        rotary.require_even(self.head_dim)
+        """Rotate queries and keys by `rotary` in all later calls."""
+        if self.head_dim % 2:
+            raise ValueError(
+                "rotary position embeddings rotate pairs of features: a head must have an even number of features, "
+                f"not {self.head_dim}"
+            )
         self.rotary = rotary
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -103,7 +102,6 @@ class SelfAttention(TokenAttention):
         return self.rotary.rotate(queries), self.rotary.rotate(keys), values
 
     def _encoded(self, outputs: Tensor, mask: Tensor) -> Encoded:
-        require_shape(self, "transform", outputs, "N×L×D'", (*mask.shape, self.output_dim))
         states = zero_padding(outputs, mask)
         return Encoded(states, mask, masked_mean(states, mask))
 
@@ -120,12 +118,7 @@ class MultiHeadAttention(SelfAttention):
     """W_o [head_1 … head_H] with head_h = softmax(q_h k_hᵀ / √(D/H)) v_h (Vaswani et al. 2017, section 3.2.2).
 
     Args:
-        heads: H, number of heads; must divide D, the number of features of a state.
         bias: add a bias to each projection.
-        options: options of `SelfAttention`.
-
-    Raises:
-        ValueError: if `heads` does not divide D.
     """
 
     def __init__(self, input_dim: int, *, heads: Size = 4, bias: bool = True, **options: Any) -> None:

@@ -18,13 +18,6 @@ class WindowedAttention(MultiHeadAttention):
     `attend` divides the text into chunks of w tokens, and compares the queries of each chunk only with the keys of this
     chunk and the two neighbouring chunks. Its time and memory therefore grow as L·w instead of L². `weights` and ONNX
     models still take time and memory that grow as L².
-
-    Args:
-        window: w, number of visible tokens on each side.
-        options: options of `MultiHeadAttention`.
-
-    Raises:
-        ValueError: if `heads` does not divide D.
     """
 
     def __init__(self, input_dim: int, *, window: Size = 32, **options: Any) -> None:

@@ -6,24 +6,18 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from src.data.files import existing_file
 from src.data.glove import read_glove
 from src.errors import UserError
 from src.models.component import Rate, Size
 from src.models.embedding.learned import LearnedEmbedding
-
-BUNDLED_DIM = 50
 
 
 class GloveEmbedding(LearnedEmbedding):
     """Word vectors that are initialized with GloVe vectors.
 
     `load_pretrained`, not the constructor, reads the file of vectors. Loading a checkpoint does not need this file.
-    `LearnedEmbedding` explains the dropout options.
 
     Args:
-        path: a GloVe `.txt` file, or a `.zip` file that contains one; None means the bundled vectors of the 10,000 most
-            frequent words, with 50 features each.
         dim: D, number of features of a vector; must be the size of the vectors in the file.
         freeze: do not train the vectors.
         unknown: treatment of words without a GloVe vector: `keep` gives them random vectors with the standard deviation
@@ -46,31 +40,23 @@ class GloveEmbedding(LearnedEmbedding):
         super().__init__(vocabulary, dim=dim, dropout=dropout, word_dropout=word_dropout)
         self.vocabulary = list(vocabulary)
         self.path = path
-        self.source = path or "the bundled GloVe vectors"  # for messages
         self.drop_unknown = unknown == "drop"
         self.table.weight.requires_grad_(not freeze)
         self.register_buffer("has_vector", torch.zeros(len(self.vocabulary), dtype=torch.bool))
 
-    def require_files(self) -> None:
-        if self.path is None:
-            self._require_size(BUNDLED_DIM)
-        else:
-            existing_file(self.path, "model.embedding.path")
-
     def load_pretrained(self) -> None:
-        """Copy the GloVe vectors of the vocabulary into the embedding table, and set all other rows to random vectors.
-
-        Raises:
-            UserError: if the file cannot be read, contains no word of the vocabulary, or has vectors of another size.
-        """
+        """Copy the GloVe vectors of the vocabulary into the table, and set all other rows to random vectors."""
         words, vectors = read_glove(self.path, self.vocabulary)
+        source = self.path or "the bundled GloVe vectors"
         if not words:
             raise UserError(
-                f"{self.source}: no word of the vocabulary has a vector; check that the texts and the vectors agree "
-                "in language and letter case"
+                f"{source}: no word of the vocabulary has a vector; check that the texts and the vectors agree in "
+                "language and letter case"
             )
         pretrained_vectors = torch.from_numpy(vectors)  # words×D
-        self._require_size(pretrained_vectors.shape[1])
+        size = pretrained_vectors.shape[1]
+        if size != self.output_dim:
+            raise UserError(f"{source}: the vectors have {size} features; write model.embedding.dim={size}")
         row = {word: i for i, word in enumerate(self.vocabulary)}
         rows = torch.tensor([row[word] for word in words])
         self.has_vector[rows] = True
@@ -79,12 +65,7 @@ class GloveEmbedding(LearnedEmbedding):
             self.table.weight[rows] = pretrained_vectors
 
     def known(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return a mask N×L, True for the real tokens that the model uses."""
         return mask & self.has_vector[tokens] if self.drop_unknown else mask
 
     def tokens_with_vectors(self) -> Tensor | None:
         return self.has_vector if self.has_vector.any() else None
-
-    def _require_size(self, size: int) -> None:
-        if size != self.output_dim:
-            raise UserError(f"{self.source}: the vectors have {size} features; write model.embedding.dim={size}")

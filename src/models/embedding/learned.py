@@ -19,7 +19,6 @@ class LearnedEmbedding(Embedding):
     Args:
         vocabulary: tokens in the order of their ids.
         dim: D, number of features of a vector.
-        init: distribution of the initial vectors, normal or uniform, with mean 0.
         init_scale: standard deviation of the normal distribution, or bound b of the uniform distribution U(-b, b).
         dropout: probability of dropping a feature of a vector.
         word_dropout: probability of replacing a token by the unknown token while training (Iyyer et al.
@@ -52,7 +51,6 @@ class LearnedEmbedding(Embedding):
         return self.table(tokens)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the vector of each token, zero on padding: N×L token ids, N×L bool → N×L×D."""
         if self.training and self.word_dropout:
             dropped = torch.rand(tokens.shape, device=tokens.device) < self.word_dropout
             tokens = tokens.masked_fill(dropped, UNKNOWN_ID)

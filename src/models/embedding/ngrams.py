@@ -22,9 +22,6 @@ class NgramEmbedding(LearnedEmbedding):
     token.
 
     Args:
-        dim: D, number of features of a vector.
-        max_order: maximum n of the n-grams.
-        buckets: number of rows that the n-grams of at least two tokens share.
         init_std: standard deviation of the tokens' initial vectors, which are normally distributed.
         sparse: compute sparse gradients, which contain only the rows that the batch uses. The time of a training step
             then depends on the texts, not on `buckets`. Only the optimizers adagrad and sgd support sparse gradients.

@@ -15,12 +15,6 @@ class PretrainedEmbedding(LearnedEmbedding):
 
     `PretrainedEncoder` contains the rest of the model, but these vectors can be used with any encoder.
     `load_pretrained` reads the vectors; loading a checkpoint does not need the model's files.
-    `LearnedEmbedding` explains the dropout options.
-
-    Args:
-        name_or_path: the model's folder, or its name on the Hugging Face hub.
-        dim: D, number of features of a vector; None means the size of the model's word vectors.
-        freeze: do not train the vectors.
 
     Raises:
         ValueError: if `name_or_path` is None.
@@ -54,10 +48,6 @@ class PretrainedEmbedding(LearnedEmbedding):
         If Heed's token ids are the model's ids plus two (`Tokenizer.shift`), the table has two additional rows, for
         padding and the unknown token. Both rows are set to the mean vector; only word dropout uses the row of
         the unknown token.
-
-        Raises:
-            UserError: if the model cannot be read or has another vocabulary, or if it has too few vectors or vectors of
-                another size.
         """
         tokenizer = pretrained.load_tokenizer(self.name_or_path)
         if tokenizer.vocabulary != self.vocabulary:

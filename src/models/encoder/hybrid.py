@@ -14,16 +14,8 @@ class Hybrid(Stack):
     Time and memory grow as L·window instead of L². The summary is the mean of the states.
 
     Args:
-        window: number of visible tokens on each side.
         heads: number of heads of windowed attention; must divide D, the number of features of a state.
         global_vector: include the elementwise mixing.
-        gate: function that is applied to E: tanh, sigmoid or linear (the identity).
-        vector_norm: normalization of E: layer, batch or none.
-        dropout: probability of dropping an attention weight, a hidden feature, or a feature of a sublayer's output.
-        options: other options of `Stack`.
-
-    Raises:
-        ValueError: if `heads` does not divide D.
     """
 
     def __init__(

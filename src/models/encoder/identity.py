@@ -14,5 +14,4 @@ class Identity(Encoder):
         self.output_dim = input_dim
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
-        """Return the states with padding set to zero: N×L×D → N×L×D."""
         return Encoded(zero_padding(states, mask), mask, masked_mean(states, mask))

@@ -26,8 +26,6 @@ class PretrainedEncoder(Encoder):
     weights. Loading a checkpoint does not need the model's files.
 
     Args:
-        input_dim: number of features of an embedded token; must equal the size of the model's word vectors.
-        name_or_path: the model's folder, or its name on the Hugging Face hub.
         freeze: do not train the weights, and disable the model's dropout.
         max_length: maximum number of tokens of a text, without special tokens; None if unknown.
         description: the result of `src.models.pretrained.describe`; None reads it from the model.
@@ -56,13 +54,9 @@ class PretrainedEncoder(Encoder):
         self.description = pretrained.describe(name_or_path) if description is None else description
         self.description_options = {"description": self.description}
         self.prefix_length, self.suffix_length = len(self.description["prefix"]), len(self.description["suffix"])
-        self.model = pretrained.build_model(self.description)
+        self.model = pretrained.build_model(self.description).requires_grad_(not freeze)
         self.output_dim: int = self.model.config.hidden_size
-        self._check(input_dim, max_length)
         self.freeze = freeze
-        self.model.requires_grad_(not freeze)
-
-    def _check(self, input_dim: int, max_length: Size | None) -> None:
         word_dim = self.model.get_input_embeddings().embedding_dim
         if input_dim != word_dim:
             raise ValueError(
@@ -85,18 +79,12 @@ class PretrainedEncoder(Encoder):
             )
 
     def load_pretrained(self) -> None:
-        """Load the pretrained weights.
-
-        Raises:
-            UserError: if the weights cannot be read or are incomplete.
-        """
         self.model.load_state_dict(pretrained.load_model(self.name_or_path, self.description).state_dict())
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
-        """Encode texts: N×L×input_dim → N×L×D. Padding must be at the end of each row.
+        """Encode texts, whose padding must be at the end of each row: N×L×input_dim → N×L×D.
 
-        The summary is the state of the first special token, such as [CLS]; if no special token precedes the text, it is
-        the mean of the real states.
+        The summary is the state of the first special token, such as [CLS], or else the mean of the real states.
         """
         if self.freeze:
             # eval is not called in `train`, which Lightning does not call, nor in the constructor, because Lightning
@@ -104,10 +92,9 @@ class PretrainedEncoder(Encoder):
             self.model.eval()
         padded, real = self._add_special_tokens(states, mask)
         hidden = self.model(inputs_embeds=padded, attention_mask=real.long()).last_hidden_state  # N×(L+special)×D
-        text_states = hidden[:, self.prefix_length : self.prefix_length + mask.shape[1]].masked_fill(
-            ~mask.unsqueeze(-1), 0.0
-        )  # N×L×D
-        return Encoded(text_states, mask, hidden[:, 0] if self.prefix_length else masked_mean(text_states, mask))
+        texts = hidden[:, self.prefix_length : self.prefix_length + mask.shape[1]]  # N×L×D
+        texts = texts.masked_fill(~mask.unsqueeze(-1), 0.0)
+        return Encoded(texts, mask, hidden[:, 0] if self.prefix_length else masked_mean(texts, mask))
 
     def _add_special_tokens(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Add special tokens before and after each text: N×L×d, N×L → N×(L+special)×d, N×(L+special)."""

@@ -22,7 +22,6 @@ class Recurrent(Encoder):
     slower kernels both on CPU and on GPU.
 
     Args:
-        input_dim: D, number of features of an embedded token.
         cell: rnn (tanh), lstm or gru.
         hidden_dim: number of features of each direction; the states have twice as many features if `bidirectional`.
         layers: number of layers; each layer reads both directions of the previous layer.

@@ -19,17 +19,10 @@ BlockNorm = Literal["pre", "post"]
 class FeedForward(nn.Module):
     """Two linear layers: W_2 Dropout(act(W_1 x)), or W_2 Dropout(act(LayerNorm(W_1 x))) if `inner_norm`.
 
-    Args:
-        dim: D, number of features of a state.
-        hidden_dim: number of hidden features.
-        activation: activation function, relu or gelu.
-        dropout: probability of dropping a hidden feature.
-        inner_norm: add layer norm before the activation, as in the elementwise document.
+    The inner norm is that of the elementwise document.
     """
 
-    def __init__(
-        self, dim: int, hidden_dim: int, *, activation: Activation, dropout: float = 0.0, inner_norm: bool = False
-    ) -> None:
+    def __init__(self, dim: int, hidden_dim: int, activation: Activation, dropout: float, inner_norm: bool) -> None:
         super().__init__()
         self.layers = nn.Sequential(
             Linear(dim, hidden_dim),
@@ -44,19 +37,10 @@ class FeedForward(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention layers and a feed-forward network, each with a residual connection, layer norm and dropout.
-
-    The attention layers are applied in the given order, and the feed-forward network is applied last.
-    """
+    """Attention layers, then a feed-forward network, each with a residual connection, layer norm and dropout."""
 
     def __init__(
-        self,
-        dim: int,
-        attentions: Sequence[TokenAttention],
-        feed_forward: FeedForward,
-        *,
-        norm: BlockNorm,
-        dropout: float,
+        self, attentions: Sequence[TokenAttention], feed_forward: FeedForward, dim: int, norm: BlockNorm, dropout: float
     ) -> None:
         super().__init__()
         self.attentions = nn.ModuleList(
@@ -83,15 +67,9 @@ class Stack(Encoder):
     """A stack of blocks, followed by layer norm if norm=pre; inputs that do not have D features are projected first.
 
     Args:
-        input_dim: number of features of an embedded token.
         attentions: function that builds the attention layers of one block for states of D features.
-        dim: D, number of features of a state; None means `input_dim`.
         layers: number of blocks.
-        feed_forward_dim: number of hidden features of each feed-forward network; None means 4 D.
-        activation: activation function of the feed-forward networks: relu or gelu.
-        norm: position of layer norm: pre (before a sublayer, Xiong et al. 2020) or post (after the residual connection,
-            Vaswani et al. 2017).
-        dropout: probability of dropping a hidden feature, or a feature of a sublayer's output.
+        dropout: probability of dropping an attention weight, a hidden feature, or a feature of a sublayer's output.
     """
 
     inner_norm: ClassVar[bool] = False  # whether the feed-forward networks have layer norm before the activation
@@ -110,15 +88,15 @@ class Stack(Encoder):
         dropout: Rate = 0.1,
     ) -> None:
         super().__init__()
-        dim = input_dim if dim is None else dim
-        hidden_dim = 4 * dim if feed_forward_dim is None else feed_forward_dim
+        dim = dim or input_dim
+        hidden_dim = feed_forward_dim or 4 * dim
         self.output_dim = dim
         self.enter = nn.Identity() if dim == input_dim else Linear(input_dim, dim)
         self.blocks = nn.ModuleList()
         for _ in range(layers):
             mixing = attentions(dim)
-            network = FeedForward(dim, hidden_dim, activation=activation, dropout=dropout, inner_norm=self.inner_norm)
-            self.blocks.append(Block(dim, mixing, network, norm=norm, dropout=dropout))
+            network = FeedForward(dim, hidden_dim, activation, dropout, self.inner_norm)
+            self.blocks.append(Block(mixing, network, dim, norm, dropout))
         self.leave = nn.LayerNorm(dim) if norm == "pre" else nn.Identity()
 
     def summarize(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -146,11 +124,6 @@ class Transformer(Stack):
 
     Args:
         heads: number of attention heads; must divide D, the number of features of a state.
-        dropout: probability of dropping an attention weight, a hidden feature, or a feature of a sublayer's output.
-        options: other options of `Stack`.
-
-    Raises:
-        ValueError: if `heads` does not divide D.
     """
 
     def __init__(self, input_dim: int, *, heads: Size = 4, dropout: Rate = 0.1, **options: Any) -> None:

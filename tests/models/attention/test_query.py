@@ -9,7 +9,6 @@ from torch import Tensor
 
 from src.models.attention.additive import BahdanauAttention, LuongConcatAttention
 from src.models.attention.edge_query import EdgeQueryAttention
-from src.models.attention.none import NoAttention
 from src.models.attention.query import (
     LearnedQueryAttention,
     LuongDotAttention,
@@ -73,14 +72,6 @@ def test_additive_scores_follow_the_formula(kind: type[LuongConcatAttention], bi
     assert_follows_formula(attention, encoded, lambda q, h: additive_score(attention, q, h))
 
 
-def test_the_hidden_size_of_additive_attention_defaults_to_the_size_of_a_state() -> None:
-    assert BahdanauAttention(D).energy.in_features == D
-
-
-def test_dot_scores_follow_the_formula(encoded: Encoded) -> None:
-    assert_follows_formula(LuongDotAttention(D), encoded, lambda q, h: float(q @ h))
-
-
 def test_weights_of_dot_scores_by_hand() -> None:
     """Scores of ln 2 and ln 6 give weights of 1/4 and 3/4; the third state is padding."""
     states = torch.tensor([[[math.log(2.0), 1.0], [math.log(6.0), 3.0], [99.0, 99.0]]], dtype=torch.float64)
@@ -91,17 +82,12 @@ def test_weights_of_dot_scores_by_hand() -> None:
     assert attention(encoded).states[0, 0, 1].item() == pytest.approx(0.25 * 1 + 0.75 * 3, abs=1e-12)
 
 
-def test_general_scores_have_the_query_on_the_left(encoded: Encoded) -> None:
-    attention = LuongGeneralAttention(D).double()
-    assert_follows_formula(attention, encoded, lambda q, h: float(q @ attention.general.weight @ h))
-
-
-def test_scaled_dot_scores_are_divided_by_the_root_of_the_size(encoded: Encoded) -> None:
+def test_dot_general_and_uniform_scores_follow_the_formula(encoded: Encoded) -> None:
+    assert_follows_formula(LuongDotAttention(D), encoded, lambda q, h: float(q @ h))
     assert_follows_formula(LuongDotAttention(D, scaled=True), encoded, lambda q, h: float(q @ h) / math.sqrt(D))
-
-
-def test_uniform_attention_gives_every_real_token_the_same_weight(encoded: Encoded) -> None:
     assert_follows_formula(UniformAttention(D), encoded, lambda q, h: 0.0)
+    general = LuongGeneralAttention(D).double()
+    assert_follows_formula(general, encoded, lambda q, h: float(q @ general.general.weight @ h))
 
 
 def test_learned_query_attention_is_initially_uniform_and_follows_the_formula(encoded: Encoded) -> None:
@@ -163,14 +149,6 @@ def test_the_attentional_vector_follows_the_formula(encoded: Encoded) -> None:
         assert torch.allclose(attention(encoded).summary, expected, rtol=0, atol=1e-10)
 
 
-def test_no_attention_returns_its_input(encoded: Encoded) -> None:
-    attention = NoAttention(D)
-    assert attention(encoded) is encoded
-    weights = attention.weights(encoded)[:, 0]  # N×T×T
-    states = encoded.states.masked_fill(~encoded.mask.unsqueeze(-1), 0.0)
-    assert torch.equal(weights @ encoded.states, states)
-
-
 def test_dropout_applies_only_in_training_and_preserves_the_mean(encoded: Encoded) -> None:
     torch.manual_seed(0)
     attention = UniformAttention(D, dropout=0.5)
@@ -179,12 +157,3 @@ def test_dropout_applies_only_in_training_and_preserves_the_mean(encoded: Encode
     expected = attention(encoded).summary
     assert not torch.allclose(training_summaries[0], expected)
     assert torch.allclose(training_summaries.mean(0), expected, atol=0.1)
-
-
-@pytest.mark.parametrize("kind", [BahdanauAttention, LuongConcatAttention, LuongDotAttention, LuongGeneralAttention])
-def test_an_empty_text_gives_zeros(kind: type[QueryAttention], encoded: Encoded) -> None:
-    attention = kind(D).double()
-    empty = encoded._replace(mask=torch.zeros_like(encoded.mask))
-    assert torch.equal(attention(empty).states, torch.zeros(N, 1, D, dtype=torch.float64))
-    assert torch.equal(attention.weights(empty), torch.zeros(N, 1, 1, T, dtype=torch.float64))
-    assert not attention(empty).mask.any()

@@ -1,4 +1,3 @@
-import pytest
 import torch
 from torch import Tensor, nn
 
@@ -41,14 +40,3 @@ def test_states_and_summary_follow_the_document() -> None:
         scores = (x @ encoder.vector.scores.weight.T).masked_fill(~real, -torch.inf)
         vector = (scores.softmax(1) * (x @ encoder.vector.values.weight.T)).sum(1)
         assert close(output.summary, normalize(encoder.vector.norm, vector))
-
-
-@pytest.mark.parametrize("gate", ["tanh", "sigmoid", "linear"])
-@pytest.mark.parametrize("vector_norm", ["none", "layer", "batch"])
-def test_options_apply_to_every_block(gate: str, vector_norm: str) -> None:
-    encoder = Elementwise(D, gate=gate, vector_norm=vector_norm)  # type: ignore[arg-type]
-    attentions = [module for module in encoder.modules() if isinstance(module, ElementwiseMixing)]
-    kind = {"none": nn.Identity, "layer": nn.LayerNorm, "batch": nn.BatchNorm1d}[vector_norm]
-    expected_gate = ElementwiseMixing(D, gate=gate).gate  # type: ignore[arg-type]
-    assert len(attentions) == 2
-    assert all(attention.gate is expected_gate and isinstance(attention.vector.norm, kind) for attention in attentions)

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from src.models.encoder.recurrent import CELLS, Recurrent
@@ -44,21 +43,6 @@ def test_states_and_summary_equal_those_of_packed_sequences(cell: str, bidirecti
     assert encoder.output_dim == HIDDEN * (2 if bidirectional else 1)
     assert torch.allclose(encoded.states, expected_states, rtol=0, atol=1e-10)
     assert torch.allclose(encoded.summary, expected_summary, rtol=0, atol=1e-10)
-
-
-def test_no_sequence_is_packed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*args: object, **kwargs: object) -> None:
-        raise AssertionError("packed")
-
-    monkeypatch.setattr(nn.utils.rnn, "pack_padded_sequence", refuse)
-    monkeypatch.setattr(nn.utils.rnn, "pack_sequence", refuse)
-    input_types: list[type] = []
-    encoder = Recurrent(D, bidirectional=True)
-    for module in encoder.modules():
-        if isinstance(module, nn.RNNBase):
-            module.register_forward_pre_hook(lambda _, inputs: input_types.append(type(inputs[0])))
-    encoder(torch.randn(N, L, D), torch.arange(L) < LENGTHS.unsqueeze(1))
-    assert input_types == [torch.Tensor, torch.Tensor]
 
 
 def test_dropout_applies_to_a_single_layer() -> None:

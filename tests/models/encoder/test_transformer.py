@@ -4,11 +4,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from src.models.encoder.elementwise import Elementwise
-from src.models.encoder.hybrid import Hybrid
-from src.models.encoder.transformer import Stack, Transformer
+from src.models.encoder.transformer import Transformer
 from src.models.masking import masked_mean
-from tests.models.reference import close, padded, ragged
+from tests.models.reference import close, ragged
 
 H, W, F, LAYERS = 3, 5, 11, 2  # W: features of a head, F: of the hidden layer
 D = H * W
@@ -71,16 +69,3 @@ def test_states_of_another_size_are_projected() -> None:
     assert encoder(texts.states, texts.mask).states.shape == (3, 7, D)
     assert isinstance(Transformer(D, heads=H).enter, nn.Identity)
     assert isinstance(Transformer(D, dim=D, heads=H).enter, nn.Identity)
-
-
-@pytest.mark.parametrize("kind", [Transformer, Hybrid, Elementwise])
-def test_padding_changes_no_output_and_gets_zeros_as_an_empty_text_does(kind: type[Stack]) -> None:
-    texts, encoder = ragged(7, (7, 0, 4)), kind(7, dim=D, **({} if kind is Elementwise else {"heads": H})).double()
-    padded_texts = padded(texts, 4)
-    encoder.eval()
-    output, padded_output = encoder(texts.states, texts.mask), encoder(padded_texts.states, padded_texts.mask)
-    assert close(padded_output.states[:, :7], output.states)
-    assert close(padded_output.summary, output.summary)
-    assert not padded_output.states[~padded_texts.mask].any() and not output.summary[1].any()
-    output.states.pow(3).sum().backward()
-    assert all(parameter.grad.isfinite().all() for parameter in encoder.parameters() if parameter.grad is not None)
