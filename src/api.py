@@ -8,7 +8,10 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from src import build
-from src.errors import UserError
+from src.checkpoint import Card
+from src.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
+from src.config.schema import validate_config
+from src.errors import UserError, name_file
 from src.explain import Ensemble, Member
 
 
@@ -89,6 +92,35 @@ def load(path: str | Path | Sequence[str | Path], trusted_modules: Sequence[str]
             trusted; if the list is empty or names a file twice; or if the models do not predict the same classes.
     """
     return Model(restore_ensemble(path, OmegaConf.create({"trusted_modules": list(trusted_modules)})))
+
+
+def with_data(cfg: DictConfig, card: Card) -> DictConfig:
+    """Return a configuration whose node `data` selects the data to evaluate.
+
+    This node is `cfg.data` if `cfg.data` names a data set. Otherwise, it is the checkpoint's node without `cache_dir`,
+    overridden by the options in `cfg.data`.
+
+    Args:
+        cfg: the configuration of a command with the options `ckpt_path` and `extras`.
+
+    Raises:
+        UserError: if an option of the data is invalid, or a class is not trusted.
+    """
+    overrides = cfg.get("data") or {}
+    others = {"extras": cfg.extras, "seed": cfg.get("seed", 0)}
+    if "_target_" in overrides:  # another data set
+        selected = OmegaConf.create({"data": overrides, **others})
+        validate_config(selected, "eval", TRUSTED)
+        return selected
+    own = {**card.cfg.data, "cache_dir": None}  # a checkpoint must not choose a folder to write to
+    merged = OmegaConf.create({"data": OmegaConf.merge(own, overrides), **others})
+    try:
+        validate_config(merged, "eval", TRUSTED_IN_CHECKPOINTS)
+    except UserError:
+        with name_file(cfg.ckpt_path if isinstance(cfg.ckpt_path, str) else cfg.ckpt_path[0]):
+            validate_config(OmegaConf.create({"data": own, **others}), "eval", TRUSTED_IN_CHECKPOINTS)
+        raise  # the mistake is in the overrides
+    return merged
 
 
 def restore_ensemble(paths: str | Path | Sequence[str | Path], extras: DictConfig) -> Ensemble:

@@ -8,29 +8,24 @@ from src.config.entry import entry
 @entry("export")
 def main(cfg: DictConfig) -> None:
     """Write a folder with the model in ONNX format, its tokenizer, a model card and a script that classifies texts."""
-    from pathlib import Path
-
     from src import build
+    from src.api import with_data
     from src.extras import require_extra
     from src.portable.folder import new_folder, write_model, write_model_card
-    from src.portable.onnx_model import PortableModel, convert
-    from src.portable.quantization import compare_accuracy, quantize
-    from src.run_result import RunResult
+    from src.portable.onnx_model import PortableModel, compare_accuracy, convert, quantize
 
     require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by="python -m src.export", extra="export")
     card, (model, loss) = build.restore(cfg.ckpt_path, cfg.extras)
     portable = PortableModel(model, loss, len(card.codec.tokenizer.vocabulary), card.codec.truncation.max_length).eval()
-    int8 = None
+    int8 = ""
     with new_folder(cfg.out) as folder:
         difference = convert(portable, folder / "model.onnx")
         write_model(folder, card, portable)
         if cfg.int8:
             quantize(folder / "model.onnx", folder / "model.int8.onnx")
-            texts = build.datamodule(card.cfg, card.codec).val_dataloader()
+            texts = build.datamodule(with_data(cfg, card), card.codec).val_dataloader()
             int8 = compare_accuracy(folder / "model.onnx", folder / "model.int8.onnx", texts)
-        result = RunResult.load(Path(cfg.ckpt_path).resolve().parent.parent)
-        parameters = sum(parameter.numel() for parameter in portable.parameters())
-        write_model_card(folder, card, result, parameters, difference, int8)
+        write_model_card(folder, card, cfg.ckpt_path, portable, difference, int8)
         files = ", ".join(sorted(path.name for path in folder.iterdir()))
     print(f"Written to {cfg.out}: {files}")
     print(f"Largest difference between the outputs of the ONNX model and of the trained model: {difference:.1e}")

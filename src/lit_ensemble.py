@@ -1,18 +1,25 @@
 """Evaluate several trained models together, by the mean of their probabilities."""
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 import torch
+from omegaconf import DictConfig
 from torch import Tensor, nn
 from torchmetrics import MetricCollection
 
+from src import build
+from src.api import with_data
 from src.checkpoint import Card
+from src.config.keys import UNRELATED_TO_SPLITS
 from src.data.padded_batches import Batch, BatchBuilder
 from src.explain import Ensemble
 from src.lit import LitClassifier
 from src.models.component import Embedding
 from src.models.loss import CrossEntropy
+
+log = logging.getLogger(__name__)
 
 
 class JointModel(nn.Module):
@@ -69,6 +76,34 @@ class LitEnsemble(LitClassifier):
             total = total + member.loss.probabilities(logits)[:, columns]
         mean = total / len(self._builders)
         return mean.clamp_min(torch.finfo(mean.dtype).tiny).log()
+
+
+def own_batches(cfg: DictConfig, ensemble: Ensemble) -> list[BatchBuilder | None]:
+    """Return the `builders` of a `LitEnsemble` for the split `cfg.split` of the data that `cfg` selects.
+
+    Models whose options select other data or splits than those of the first model cause a warning: they may have been
+    trained on texts that are now evaluated.
+    """
+    first, *others = ensemble.members
+    builders: list[BatchBuilder | None] = [None]
+    for member in others:
+        own, reference = member.card.config["data"], first.card.config["data"]
+        names = sorted({*own, *reference} - UNRELATED_TO_SPLITS)
+        if options := [f"data.{name}" for name in names if own.get(name) != reference.get(name)]:
+            log.warning(
+                "%s was trained on other data than %s (they differ in %s): its training texts may include the "
+                "evaluated texts",
+                member.name,
+                first.name,
+                ", ".join(options),
+            )
+        if member.codec.reads_as(first.codec):
+            builders.append(None)
+        else:
+            data = build.datamodule(with_data(cfg, first.card), member.codec)
+            split = data.tokenized(cfg.split)
+            builders.append(BatchBuilder(split.tokens, split.offsets, split.labels, data.truncation))
+    return builders
 
 
 def _joint_card(cards: Sequence[Card]) -> Card:

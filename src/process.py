@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import TextIO
 from src.errors import UserError
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory")  # in torch's errors of GPUs and CPUs
 HIDDEN = ("scipy", "transformers")  # packages that only text and audio metrics of torchmetrics need
 
 _pid = 0
@@ -77,7 +79,9 @@ def exit_with_message(path: str) -> Iterator[None]:
     except BrokenPipeError:  # the reader, such as `head`, has exited
         drop_if_broken(sys.stdout)
         raise SystemExit(1) from None
-    except MemoryError:
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(str(error)):
+            raise
         advice = "close other programs, or choose a smaller model or batch size"
         raise SystemExit(f"Error: not enough memory; {advice}") from None
     except OSError as error:

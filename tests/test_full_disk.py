@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from src import export
 from src.train import main
 
 WRITERS = {
@@ -20,11 +21,12 @@ WRITERS = {
 }
 
 
+def raise_disk_full(*args: Any, **kwargs: Any) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 @pytest.mark.parametrize("writer", WRITERS)
 def test_a_full_disk_is_reported_with_the_folder(writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def raise_disk_full(*args: Any, **kwargs: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     monkeypatch.setattr(WRITERS[writer], raise_disk_full)
     monkeypatch.chdir(tmp_path)
     options = ["model.encoder.hidden_dim=6", "trainer.max_epochs=1", "logger=csv", "data.cache_dir=cache"]
@@ -35,3 +37,14 @@ def test_a_full_disk_is_reported_with_the_folder(writer: str, tmp_path: Path, mo
     message = str(exit_info.value)
     assert message.startswith(f"Error: the disk is full, so {tmp_path / 'run'}")
     assert message.endswith(" could not be written; free some space and run again")
+
+
+def test_a_full_disk_names_the_folder_of_an_export(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["export.py", f"ckpt_path='{checkpoint}'", "out=model"])
+    monkeypatch.setattr(Path, "write_bytes", raise_disk_full)
+    with pytest.raises(SystemExit, match=f"the disk is full, so {tmp_path / 'model'} could not be written"):
+        export.main()
+    assert not list(tmp_path.iterdir())

@@ -89,6 +89,10 @@ def test_a_closed_pipe_ends_the_command_without_a_message(name: str, tmp_path: P
         (OSError(errno.ENOSPC, "x", "a.ckpt"), "the disk is full, so a.ckpt could not be written; free some space and"),
         (PermissionError(errno.EACCES, "Permission denied", "a.ckpt"), "a.ckpt: Permission denied; correct this, or"),
         (MemoryError(), "not enough memory; close other programs, or choose a smaller model or batch size"),
+        (
+            RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to"),
+            "not enough memory",
+        ),
     ],
 )
 def test_an_error_of_the_system_is_reported_with_its_path(error: Exception, message: str) -> None:

@@ -12,8 +12,10 @@ import torch
 from omegaconf import OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from src import eval, load
+from src import export, load
+from src.api import with_data
 from src.checkpoint import read_checkpoint
+from src.config.compose import without_hydra
 from src.config.entry import parse_flags
 from src.config.resume import restore_run_overrides
 from src.errors import UserError
@@ -22,7 +24,7 @@ from src.output_folder import write_report
 from src.run_folder import require_no_links
 from src.run_result import RunResult
 from src.training_state import rebuild_paths, require_same_parameters
-from tests.helpers import change_card, change_checkpoint, evaluate, small_config, train
+from tests.helpers import change_card, change_checkpoint, evaluate, repository, small_config, train
 
 MARKER = "marker"  # the file that the attacks try to write
 
@@ -283,4 +285,20 @@ def test_a_release_is_complete_or_absent(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_card_selects_no_cache(model: Path, tmp_path: Path) -> None:
     card, _ = read_checkpoint(change_card(model, "config.data.cache_dir", str(tmp_path / MARKER)))
     cfg = OmegaConf.create({"data": {}, "extras": small_config(tmp_path).extras, "seed": 0, "ckpt_path": str(model)})
-    assert eval.with_data(cfg, card).data.cache_dir is None
+    assert with_data(cfg, card).data.cache_dir is None
+
+
+def test_an_export_uses_the_data_of_a_card_like_an_evaluation(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The accuracy of the int8 model is measured on the data that the card names."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    change_card(model, "config.data.cache_dir", str(tmp_path / MARKER))
+    cfg = without_hydra(repository("export").compose([f"ckpt_path='{model}'", f"out='{tmp_path}/a'", "int8=true"]))
+    export.main.__wrapped__(cfg)  # type: ignore[attr-defined]
+    assert not (tmp_path / MARKER).exists()
+    change_card(model, "config.data", command(tmp_path / MARKER))
+    change_card(model, "config.extras.trusted_modules", ["subprocess"])
+    with pytest.raises(UserError, match="_target_"):
+        export.main.__wrapped__(OmegaConf.merge(cfg, {"out": f"{tmp_path}/b"}))  # type: ignore[attr-defined]
+    assert not (tmp_path / MARKER).exists() and not (tmp_path / "b").exists()

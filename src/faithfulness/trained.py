@@ -9,11 +9,11 @@ import torch
 from omegaconf import OmegaConf
 
 from src import build
+from src.api import with_data
 from src.checkpoint import Card
 from src.data.padded_batches import BatchBuilder
 from src.data.splits import sample
 from src.errors import UserError
-from src.eval import with_data
 from src.faithfulness.plausibility import mark_tokens
 from src.faithfulness.probe import Probe
 from src.models.classifier import Classifier

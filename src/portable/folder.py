@@ -1,8 +1,8 @@
 """The files of an exported model other than the ONNX files."""
 
 import json
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from src.checkpoint import Card
 from src.config.keys import MODEL_COMPONENTS
 from src.errors import UserError
+from src.files import write_text
 from src.portable.onnx_model import PortableModel
 from src.run_result import RunResult
 
@@ -22,31 +23,33 @@ MARKUP = "\\`*_{}[]<>#|"  # characters with a meaning in Markdown or HTML
 
 
 @contextmanager
-def new_folder(path: str) -> Iterator[Path]:
-    """Yield a temporary folder; rename it to `path` if the block raises no exception, and delete it otherwise.
+def new_folder(out: str) -> Iterator[Path]:
+    """Yield a new folder next to `out`; it becomes `out` if the block raises no exception, and is deleted otherwise.
 
     Raises:
-        UserError: if `path` exists and is not an empty folder, or if it cannot be created.
+        UserError: if `out` exists and is not an empty folder, or if it cannot be created.
     """
-    target = Path(path)
+    target = Path(out).absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UserError(f"out={path}: exists and is not an empty folder: choose another name")
+        raise UserError(f"out={out}: exists and is not an empty folder: choose another name")
+    folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=".export_", dir=target.parent))
+        folder.mkdir(parents=True)
     except OSError as error:
-        raise UserError(f"out={path}: cannot be created ({error.strerror})") from error
+        raise UserError(f"out={out}: cannot be created ({error.strerror})") from error
     try:
         yield folder
-        folder.chmod(0o755)  # mkdtemp creates a folder that only its owner can read
         folder.replace(target)
+    except OSError as error:
+        error.filename = str(target)  # the error for a full disk has no file name
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
     """Write the tokenizer, the configuration, the weights, and the script that classifies texts."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     codec = card.codec
     config = {
@@ -57,26 +60,25 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
         "id_shift": codec.tokenizer.shift,
         "training": {name: card.config[name] for name in ("model", "loss")},
     }
-    (folder / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False), encoding="utf-8")
-    (folder / "tokenizer.json").write_text(codec.tokenizer.to_json(), encoding="utf-8")
+    write_text(folder / "config.json", json.dumps(config, indent=2, ensure_ascii=False))
+    write_text(folder / "tokenizer.json", codec.tokenizer.to_json())
     weights = {name: weight.detach().clone().contiguous() for name, weight in portable.state_dict().items()}
-    save_file(weights, folder / "model.safetensors")
-    (folder / "model.safetensors").chmod(0o644)  # safetensors creates a file that only its owner can read
+    (folder / "model.safetensors").write_bytes(save(weights))
     shutil.copyfile(FILES / "predict.py", folder / "predict.py")
 
 
 def write_model_card(
-    folder: Path, card: Card, result: RunResult, parameters: int, difference: float, int8: str | None
+    folder: Path, card: Card, checkpoint: str, portable: PortableModel, difference: float, int8: str
 ) -> None:
     """Write README.md, with the scores on the test split, or on the validation split if the run was not tested.
 
     Args:
-        result: record of the training run; without a value if the checkpoint is not in the folder of its run.
-        parameters: number of parameters.
+        checkpoint: path of the checkpoint, whose scores are known if it is in the folder of its run.
         difference: largest absolute difference between the outputs of torch and of the ONNX model.
-        int8: description of the int8 model's accuracy; None if there is no int8 model.
+        int8: description of the int8 model's accuracy; empty if there is no int8 model.
     """
-    data, choices = card.config["data"], card.config.get("choices", {})
+    result = RunResult.load(Path(checkpoint).resolve().parent.parent)
+    data, choices = card.config["data"], card.choices
     source = data.get("path") or data.get("name") or str(data.get("_target_", "")).rpartition(".")[2]
     split = "test" if any(name.startswith("test/") for name in result.metrics) else "val"
     scores = {
@@ -90,7 +92,7 @@ def write_model_card(
     text = environment.get_template("README.md.j2").render(
         codec=card.codec,
         components=[f"{part} {choices[part]}" for part in MODEL_COMPONENTS if part in choices],
-        parameters=parameters,
+        parameters=sum(parameter.numel() for parameter in portable.parameters()),
         data=Path(str(source)).name,
         sizes=[f"{size:,} {split}" for split, size in result.data.sizes.items()],
         result=result,
@@ -99,7 +101,7 @@ def write_model_card(
         difference=difference,
         int8=int8,
     )
-    (folder / "README.md").write_text(text, encoding="utf-8")
+    write_text(folder / "README.md", text)
 
 
 def _escape(value: Any) -> Any:

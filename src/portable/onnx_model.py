@@ -1,22 +1,23 @@
-"""Conversion of a trained model to ONNX, with a check that both models give the same outputs."""
+"""Conversion of a trained model to ONNX, with a check that both models give the same outputs, and to int8."""
 
-import logging
+import errno
 import os
 import sys
-import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from src.data.padded_batches import Batch
 from src.errors import UserError
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
+from src.terms.intervals import mean_of_terms
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -53,7 +54,7 @@ def convert(portable: PortableModel, path: Path) -> float:
 
     Torch has two exporters, and neither converts every component. The tracing exporter is tried first, although torch
     has deprecated it: only with it do recurrent layers process texts of any length. The second exporter is based on
-    torch.export. The first ONNX model whose outputs differ from torch's by at most TOLERANCE is written.
+    torch.export. The first ONNX model whose outputs differ from torch's by at most TOLERANCE remains.
 
     Args:
         portable: a trained model on the CPU, in evaluation mode.
@@ -65,21 +66,31 @@ def convert(portable: PortableModel, path: Path) -> float:
     Raises:
         UserError: if no exporter writes a model with the same outputs as torch.
     """
+    dynamic = {name: {0: "texts", 1: "tokens"} for name in (*INPUTS, "weights")} | {"probabilities": {0: "texts"}}
+    any_size = dict.fromkeys((0, 1), torch.export.Dim.DYNAMIC)
+    exporters: dict[str, dict[str, Any]] = {
+        "tracing": {"dynamo": False, "dynamic_axes": dynamic, "opset_version": OPSET},
+        "torch.export": {"dynamo": True, "dynamic_shapes": (any_size, any_size), "external_data": False},
+    }
     reasons = []
-    for name, export in (("tracing", _export_by_tracing), ("torch.export", _export_by_graph)):
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            candidate = Path(folder) / "model.onnx"
-            try:
-                with quiet(), torch.no_grad():
-                    export(portable, candidate)
-                difference = largest_difference(portable, candidate)
-            except Exception as error:  # the exporters and onnxruntime raise exceptions of many types
-                reasons.append(f"{name}: {type(error).__name__}: {_first_line(error)}")
-                continue
-            if difference <= TOLERANCE:
-                candidate.replace(path)
-                return difference
-            reasons.append(f"{name}: the outputs differ from torch's by {difference:.1e}")
+    for name, options in exporters.items():
+        try:
+            with _quiet(), torch.no_grad():
+                batch = _ragged_batch(portable, *TRACED, seed=0)
+                torch.onnx.export(
+                    portable, batch, path, input_names=INPUTS, output_names=OUTPUTS, verbose=False, **options
+                )
+            difference = largest_difference(portable, path)
+        except Exception as error:  # the exporters and onnxruntime raise exceptions of many types
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise
+            reason = next(iter(str(error).strip().splitlines()), "")[:200]
+            reasons.append(f"{name}: {type(error).__name__}: {reason}")
+            continue
+        if difference <= TOLERANCE:
+            return difference
+        reasons.append(f"{name}: the outputs differ from torch's by {difference:.1e}")
+    path.unlink(missing_ok=True)
     raise UserError(f"this model cannot be exported to ONNX ({'; '.join(reasons)})")
 
 
@@ -98,7 +109,35 @@ def largest_difference(portable: PortableModel, path: Path) -> float:
             if ours.shape != theirs.shape:
                 return float("inf")
             differences.append(float(np.abs(ours - theirs).max()))
-    return max(differences, key=lambda value: np.inf if np.isnan(value) else value)
+    return float(np.max(differences))
+
+
+def quantize(source: Path, target: Path) -> None:
+    """Write a copy of an ONNX model with int8 weights in matrix products; activations are quantized at run time."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    with _quiet():  # hides the advice of onnxruntime to preprocess the model
+        quantize_dynamic(source, target, weight_type=QuantType.QInt8)
+
+
+def compare_accuracy(original: Path, quantized: Path, batches: Iterable[Batch]) -> str:
+    """Describe the accuracies of two ONNX files on the same labelled texts, and the 95 % interval of the difference.
+
+    Args:
+        batches: the texts, at least one in total.
+    """
+    sessions = load_session(original), load_session(quantized)
+    hits: list[np.ndarray] = []  # 2×N for each batch, 1.0 where the predicted class is the label
+    for batch in batches:
+        inputs, labels = feed(batch.tokens.numpy(), batch.mask.numpy()), batch.labels.numpy()
+        hits.append(np.stack([session.run(None, inputs)[0].argmax(1) == labels for session in sessions]) * 1.0)
+    before, after = np.concatenate(hits, axis=1)
+    difference, low, high = mean_of_terms(100 * (after - before))
+    interval = "" if low is None or high is None else f" ({low:+.2f} to {high:+.2f})"
+    return (
+        f"accuracy {after.mean():.2%} instead of {before.mean():.2%} on {len(before):,} validation texts: "
+        f"{difference:+.2f} points{interval}"
+    )
 
 
 def load_session(path: Path) -> "InferenceSession":
@@ -127,55 +166,19 @@ def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -
     return torch.randint(1, portable.vocab_size, (texts, length), generator=generator) * mask, mask
 
 
-def _export_by_tracing(portable: PortableModel, path: Path) -> None:
-    dynamic = {name: {0: "texts", 1: "tokens"} for name in (*INPUTS, "weights")} | {"probabilities": {0: "texts"}}
-    torch.onnx.export(
-        portable,
-        _ragged_batch(portable, *TRACED, seed=0),
-        path,
-        dynamo=False,
-        input_names=INPUTS,
-        output_names=OUTPUTS,
-        dynamic_axes=dynamic,
-        opset_version=OPSET,
-    )
-
-
-def _export_by_graph(portable: PortableModel, path: Path) -> None:
-    any_size = torch.export.Dim.DYNAMIC
-    program = torch.onnx.export(
-        portable,
-        _ragged_batch(portable, *TRACED, seed=0),
-        dynamo=True,
-        verbose=False,
-        input_names=INPUTS,
-        output_names=OUTPUTS,
-        dynamic_shapes=({0: any_size, 1: any_size},) * 2,
-    )
-    assert program is not None
-    program.save(path)
-
-
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Hide the output of the exporters, including the output of C++ code; exceptions are not affected."""
-    level = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
+def _quiet() -> Iterator[None]:
+    """Hide the warnings of the exporters and all output, including that of C++ code; exceptions are not affected."""
     sys.stdout.flush()
-    streams = [(stream, os.dup(stream)) for stream in (1, 2)]
+    copies = [os.dup(1), os.dup(2)]
     try:
         with warnings.catch_warnings(), open(os.devnull, "w", encoding="utf-8") as null:
             warnings.simplefilter("ignore")
-            for stream, _ in streams:
-                os.dup2(null.fileno(), stream)
+            os.dup2(null.fileno(), 1)
+            os.dup2(null.fileno(), 2)
             yield
             sys.stdout.flush()
     finally:
-        for stream, copy in streams:
+        for stream, copy in enumerate(copies, start=1):
             os.dup2(copy, stream)
             os.close(copy)
-        logging.disable(level)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [""])[0][:200]

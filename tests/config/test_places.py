@@ -16,7 +16,8 @@ from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.profilers import Profiler
 from pytorch_lightning.strategies import Strategy
 
-from src import build, eval
+from src import build
+from src.api import with_data
 from src.checkpoint import read_checkpoint
 from src.config import places
 from src.config.compose import ConfigFiles
@@ -233,7 +234,7 @@ def test_a_node_at_any_leaf_of_a_card_is_never_created(
         monkeypatch.setattr("src.build.read_checkpoint", lambda _, card=hostile: (card, content))
         with pytest.raises(UserError, match="_target_"):
             if path.startswith("data."):
-                eval.with_data(cfg, hostile)
+                with_data(cfg, hostile)
             else:
                 build.restore("hostile.ckpt", extras)
     assert not marker.exists()
