@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from src.kernels.dropout import Dropout, DropoutMask, dropout
+from src.kernels.dropout import Dropout, dropout
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.1, 0.3, 0.5, 0.9])
@@ -25,10 +25,6 @@ def test_elements_are_dropped_independently() -> None:
     for first, second in ((mask[1:], mask[:-1]), (mask[:, 1:], mask[:, :-1])):  # vertical and horizontal neighbours
         both_fraction = (first & second).double().mean()
         assert abs(both_fraction - 0.49) < 5 * (0.49 * 0.51 / first.numel()) ** 0.5
-
-
-def test_the_scale_is_at_most_256() -> None:
-    assert DropoutMask(0.9999).scale == 256
 
 
 def test_gradients_are_zero_for_dropped_elements_and_scaled_for_others() -> None:

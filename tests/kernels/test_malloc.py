@@ -70,8 +70,3 @@ def test_environment_variables_take_precedence(name: str | None, monkeypatch: py
     malloc.reuse_freed_memory()
     assert bool(options) == (name is None)
     assert os.environ["THP_MEM_ALLOC_ENABLE"] == "0"
-
-
-def test_a_c_library_without_mallopt_is_supported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
-    malloc.reuse_freed_memory()

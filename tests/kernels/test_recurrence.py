@@ -40,14 +40,6 @@ def test_the_gradients_are_numerically_correct(rnn: nn.RNNBase) -> None:
     assert torch.autograd.gradcheck(lambda inputs, *_: recurrent_states(rnn, inputs), (inputs, *rnn.parameters()))
 
 
-def test_a_graph_may_be_used_twice(rnn: nn.RNNBase) -> None:
-    inputs = torch.randn(3, 11, 5, requires_grad=True)
-    total = recurrent_states(rnn, inputs).square().sum()
-    first = torch.autograd.grad(total, list(rnn.parameters()), retain_graph=True)
-    for gradient, second_gradient in zip(first, torch.autograd.grad(total, list(rnn.parameters())), strict=True):
-        assert torch.equal(gradient, second_gradient)
-
-
 def test_in_bf16_the_kernel_computes_in_float32(rnn: nn.RNNBase) -> None:
     inputs = torch.randn(3, 11, 5)
     expected = recurrent_states(rnn, inputs)

@@ -4,17 +4,12 @@ Tensors on torch's device `meta` have a shape and a type, but no numbers. An ope
 an accelerator (`.item()`, `if tensor:`, `nonzero`) therefore raises an error, and so does an operation on two devices.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 import torch
-from torch import Tensor
 
-from src.models.attention.query import QueryAttention
 from src.models.classifier import Classifier
 from src.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
-from tests.models.combinations import ATTENTIONS, DIM, ENCODERS, LENGTHS, LOGITS, POOLINGS, choices, compose, texts
+from tests.models.combinations import ATTENTIONS, ENCODERS, LENGTHS, LOGITS, POOLINGS, choices, compose, texts
 
 STEPS = 3
 
@@ -47,36 +42,6 @@ def test_every_other_component_trains_on_one_device_without_waiting(group: str, 
     with torch.device("meta"):
         model = compose(encoder="transformer", dropout=0.3, logits=1, **{group: choice})
     train_on_meta(model, BinaryCrossEntropy([1, 1], label_smoothing=0.1, class_weights=[2.0, 3.0]))
-
-
-class MistakenAttention(QueryAttention):
-    """An attention mechanism that waits for the device or uses another device."""
-
-    def __init__(self, mistake: Callable[[Tensor], Any]) -> None:
-        super().__init__(DIM)
-        self.mistake = mistake
-
-    def score(self, query: Tensor, keys: Tensor) -> Tensor:
-        self.mistake(keys)
-        return keys.sum(-1)
-
-
-MISTAKES: dict[str, Callable[[Tensor], Any]] = {
-    "item": lambda keys: keys.sum().item(),
-    "if": lambda keys: 0 if keys.sum() > 0 else 1,
-    "boolean index": lambda keys: keys[keys > 0],
-    "cpu": lambda keys: keys.cpu(),
-    "no device": lambda keys: keys * torch.arange(keys.shape[2]),
-}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_waiting_for_the_device_and_using_two_devices_are_errors(mistake: str) -> None:
-    with torch.device("meta"):
-        model = compose(attention="uniform")
-        model.attention = MistakenAttention(MISTAKES[mistake])
-    with pytest.raises((RuntimeError, NotImplementedError)):
-        train_on_meta(model, CrossEntropy([1] * LOGITS))
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)

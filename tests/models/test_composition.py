@@ -21,12 +21,15 @@ from tests.models.combinations import (
     with_pooling,
 )
 
+RESIDUAL = ("simple_self", "keras", "multi_head", "windowed", "elementwise")
+
 
 @cache
 def build_model(encoder: str, attention: str) -> Classifier:
-    """A model with mean pooling, cached because building takes longer than a test."""
+    """A model with mean pooling, cached because building takes longer than a test; some have a residual connection."""
     torch.manual_seed(0)
-    return compose(encoder=encoder, attention=attention).double()
+    sublayer = {"sublayer": "residual"} if encoder in ("identity", "bigru") and attention in RESIDUAL else {}
+    return compose(encoder=encoder, attention=attention, **sublayer).double()
 
 
 @cache

@@ -29,12 +29,6 @@ def test_the_mlp_follows_the_formula() -> None:
     assert torch.allclose(head(features), hidden @ weights[2].weight.T + weights[2].bias, atol=1e-6)
 
 
-def test_the_mlp_has_dropout_before_every_linear_layer() -> None:
-    head = MlpHead(D, LOGITS, hidden_dims=[11], dropout=0.4)
-    kinds = [type(m).__name__ for m in head.layers]
-    assert kinds == ["Dropout", "Linear", "ReLU", "Dropout", "Linear"]
-
-
 def test_the_mlp_is_initialized_by_torch_or_with_glorot_uniform() -> None:
     """The bound of the weights is 1/√inputs, or √(6 / (inputs + outputs)) with biases of zero."""
     torch.manual_seed(0)

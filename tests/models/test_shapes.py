@@ -13,11 +13,9 @@ from src.models.attention.none import NoAttention
 from src.models.attention.query import QueryAttention
 from src.models.attention.self_attention import SelfAttention
 from src.models.component import Encoded, Encoder
-from src.models.embedding.learned import LearnedEmbedding
 from src.models.encoder.identity import Identity
 from src.models.head import LinearHead
 from src.models.pooling import Mean
-from src.models.position import NoPosition
 from src.models.shapes import check_shapes
 from tests.helpers import small_config
 from tests.models.combinations import DIM, compose
@@ -53,11 +51,6 @@ class AttentionWithANumericMask(NoAttention):
         return encoded._replace(mask=encoded.mask.float())
 
 
-class AttentionWithAnotherMask(NoAttention):
-    def forward(self, encoded: Encoded) -> Encoded:
-        return encoded._replace(states=encoded.states[:, :1])
-
-
 class EncoderOfBothDirections(Identity):
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
         states = torch.cat([states, states.flip(1)], -1)
@@ -81,16 +74,6 @@ class HeadOfAllTexts(LinearHead):
         return super().forward(features).mean()
 
 
-class PositionPooled(NoPosition):
-    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        return states.sum(1)
-
-
-class EmbeddingOfFeaturesFirst(LearnedEmbedding):
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        return super().forward(tokens, mask).transpose(1, 2)
-
-
 ENCODED = "it must return src.models.component.Encoded(states N×T×D, mask N×T, summary N×D)"
 WRONG = [  # component, returned value, required value
     ("attention", ScorePerFeature(DIM), "score returned a tensor of shape (3, 7, 12)", "N×T = 3×7"),
@@ -99,12 +82,9 @@ WRONG = [  # component, returned value, required value
     ("attention", WeightsWithoutHeads(DIM), "weights returned a tensor of shape (3, 7)", "N×H×T×L = 3×H×T×7"),
     ("attention", AttentionOfTuples(DIM), "forward returned a tuple", ENCODED),
     ("attention", AttentionWithANumericMask(DIM), "forward returned a mask of torch.float32", "must be torch.bool"),
-    ("attention", AttentionWithAnotherMask(DIM), "forward (mask) returned a tensor of shape (3, 7)", "N×T = 3×1"),
     ("encoder", EncoderOfBothDirections(DIM), "forward (states) returned a tensor of shape (3, 7, 24)", "3×T×12"),
     ("pooling", PoolingOfAll(DIM), "forward returned a tensor of shape (3, 7, 12)", "N×D = 3×12"),
     ("head", HeadOfAllTexts(DIM, 3), "forward returned a tensor of shape ()", "N×num_logits = 3×3"),
-    ("position", PositionPooled(DIM), "forward returned a tensor of shape (3, 12)", "N×L×D = 3×7×12"),
-    ("embedding", EmbeddingOfFeaturesFirst("ab", dim=12), "forward returned a tensor of shape (3, 12, 7)", "3×7×12"),
 ]
 
 

@@ -73,12 +73,3 @@ def test_batch_norm_ignores_padding_and_is_not_updated_by_a_single_text() -> Non
     output = attention(single_text)
     assert torch.equal(norm.running_mean, before)
     assert close(output.summary, attention.eval()(single_text).summary)
-
-
-def test_reversed_tokens_have_reversed_states_and_the_same_summary() -> None:
-    texts = ragged(D, (7, 7))
-    attention = ElementwiseAttention(D).double()
-    reversed_texts = texts._replace(states=texts.states.flip(1))
-    with torch.no_grad():
-        assert close(attention(reversed_texts).states, attention(texts).states.flip(1))
-        assert close(attention(reversed_texts).summary, attention(texts).summary)

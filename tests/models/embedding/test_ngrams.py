@@ -65,12 +65,6 @@ def test_rows_of_longer_ngrams_are_initially_zero() -> None:
     assert torch.equal(embedding(TOKENS, MASK)[0], embedding.table.weight[TOKENS[0]])
 
 
-def test_a_maximum_order_of_one_gives_only_vectors_of_words() -> None:
-    embedding = build_embedding(max_order=1)
-    assert embedding.table.weight.shape == (len(VOCABULARY), 7)
-    assert torch.equal(embedding(TOKENS, MASK)[0], embedding.table.weight[TOKENS[0]])
-
-
 def test_sparse_gradients_equal_dense_gradients() -> None:
     gradients = []
     for sparse in (False, True):
@@ -100,14 +94,3 @@ def test_binary_counts_an_ngram_at_its_first_occurrence_only() -> None:
             previous.update(ngrams_at_position)
             expected = plain.table.weight[rows[n, position, new_orders]].sum(0) * MASK[n, position]
             assert torch.allclose(out[n, position], expected, rtol=0, atol=1e-12)
-    assert torch.equal(out[0, :3], plain(TOKENS, MASK)[0, :3])  # no n-gram is repeated
-    assert not torch.equal(out[0, 3:], plain(TOKENS, MASK)[0, 3:])  # words 3 and 4 and the bigram 3 4 are repeated
-
-
-def test_binary_gradients_come_from_first_occurrences_only() -> None:
-    embedding = build_embedding(binary=True, sparse=True)
-    embedding(TOKENS[:1], MASK[:1]).sum().backward()
-    assert embedding.table.weight.grad is not None
-    gradient = embedding.table.weight.grad.to_dense()
-    assert torch.equal(gradient[[2, 3, 4]], torch.ones(3, 7, dtype=torch.float64))  # words 3 and 4 occur twice
-    assert gradient.sum() == 7 * 12  # of 15 n-grams, words 3 and 4 and the bigram 3 4 are repeated

@@ -46,18 +46,3 @@ def test_a_block_is_windowed_attention_then_global_vector_then_feed_forward() ->
         output = encoder(texts.states, texts.mask)
     assert close(output.states, expected)
     assert close(output.summary, masked_mean(expected, texts.mask))
-
-
-def used_tokens(encoder: Hybrid) -> set[int]:
-    """The tokens on which the state of the first token depends."""
-    states = ragged(D, (L,)).states.requires_grad_()
-    encoder(states, torch.ones(1, L, dtype=torch.bool)).states[0, 0].pow(3).sum().backward()
-    assert states.grad is not None
-    return set(states.grad[0].abs().sum(-1).nonzero().flatten().tolist())
-
-
-def test_a_state_depends_on_its_windows_or_on_all_tokens_through_the_global_vector() -> None:
-    local = {"heads": H, "window": 2, "global_vector": False}
-    assert used_tokens(Hybrid(D, layers=1, **local).double()) == {0, 1, 2}  # type: ignore[arg-type]
-    assert used_tokens(Hybrid(D, layers=2, **local).double()) == {0, 1, 2, 3, 4}  # type: ignore[arg-type]
-    assert used_tokens(Hybrid(D, heads=H, window=2, layers=1).double()) == set(range(L))
