@@ -16,6 +16,7 @@ PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
 UNKNOWN_ID = 1
 MAX_IDS = 1 << 24  # maximum number of ids in a vocabulary, including unused ids
 PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # for testing a loaded tokenizer
+LONGEST = 1_000_000  # characters at each end of a text that are read
 BLOCK = 1000  # number of texts encoded at a time, and between two updates of the progress bar
 
 
@@ -138,8 +139,21 @@ class Tokenizer:
 
 
 def text_blocks(texts: Sequence[str], description: str = "", progress: bool = False) -> Iterator[list[str]]:
-    """Yield lists of up to `BLOCK` texts; if `progress` is set and stderr is a terminal, show a progress bar."""
+    """Yield lists of up to `BLOCK` texts; if `progress` is set and stderr is a terminal, show a progress bar.
+
+    Encoding takes 0.1 GB per million characters. Therefore only the first and the last `LONGEST` characters of a longer
+    text are read, far more than the first or last tokens that a model uses, and a list of long texts is shorter.
+    """
     console = Console(stderr=True)
     is_hidden = not (progress and console.is_terminal)
     for start in track(range(0, len(texts), BLOCK), description, console=console, transient=True, disable=is_hidden):
-        yield list(texts[start : start + BLOCK])
+        block: list[str] = []
+        size = 0
+        for text in texts[start : start + BLOCK]:
+            read = text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]} {text[-LONGEST:]}"
+            if block and size + len(read) > 4 * LONGEST:
+                yield block
+                block, size = [], 0
+            block.append(read)
+            size += len(read)
+        yield block
