@@ -57,11 +57,9 @@ class TextDataModule(pl.LightningDataModule, ABC):
         progress: bool = True,
     ) -> None:
         super().__init__()
-        if folds is None and fold is not None:
-            raise ValueError(f"fold={fold}: requires the number of folds: set data.folds=5, or data.fold=null")
-        if folds is not None and fold is None:
-            numbers = ",".join(map(str, range(folds)))
-            raise ValueError(f"folds={folds}: set data.fold, or sweep over all folds with -m data.fold={numbers}")
+        if (folds is None) != (fold is None):
+            sweep = f"-m data.folds={folds or 5} data.fold={','.join(map(str, range(folds or 5)))}"
+            raise ValueError(f"folds={folds} and fold={fold}: set both, or sweep over all folds with {sweep}")
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.truncation = Truncation(max_length, keep)
@@ -148,24 +146,24 @@ class TextDataModule(pl.LightningDataModule, ABC):
         Raises:
             UserError: if the texts are no longer in the cache, and the source has changed since `setup()`.
         """
-        rows = self.tokenized(split).rows
-        texts = self._origin(split).texts
-        return [texts[rows[i]] for i in index]
+        origin, rows = self._origin(split, index)
+        return [origin.texts[row] for row in rows]
 
     def rationales(self, split: str, index: Iterable[int]) -> list[list[tuple[int, int]]] | None:
-        """Return, for each text at the positions `index`, the (start, end) spans of characters marked as evidence.
+        """Return the (start, end) spans of characters that people marked as evidence, for texts as in `texts`.
 
-        Human annotators marked the spans. The result is None if the source has no such spans.
+        The result is None if the source has no such spans.
         """
-        rows = self.tokenized(split).rows
-        spans = self._origin(split).rationales
-        return None if spans is None else [[(start, end) for start, end in spans[int(rows[i])].as_py()] for i in index]
+        origin, rows = self._origin(split, index)
+        spans = origin.rationales
+        return None if spans is None else [[(start, end) for start, end in spans[row].as_py()] for row in rows]
 
-    def _origin(self, split: str) -> Split:
-        """Return the split of the source that contains the texts of a split."""
+    def _origin(self, split: str, index: Iterable[int]) -> tuple[Split, list[int]]:
+        """Return the split of the source that contains the texts of a split, and the rows of texts in it."""
         if self._corpus is None:
             self._corpus = self.read()
-        return getattr(self._corpus, self.tokenized(split).origin)
+        data = self.tokenized(split)
+        return getattr(self._corpus, data.origin), [int(data.rows[i]) for i in index]
 
     def train_dataloader(self) -> ShuffledBatches | Batches:
         builder = self._builder("train")

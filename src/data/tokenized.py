@@ -15,8 +15,7 @@ from src.data.store import write_header
 from src.data.tokenizer import TokenizerBuilder
 from src.data.trained_tokenizer import Tokenizer, text_blocks
 from src.errors import UserError
-from src.formatting import format_list, format_repr
-from src.misspellings import suggestion
+from src.formatting import format_list
 
 log = logging.getLogger(__name__)
 SPLITS = ("train", "val", "test")
@@ -127,13 +126,9 @@ def renumber_classes(data: TokenizedCorpus, class_names: Sequence[str]) -> Token
     Raises:
         UserError: if a class of the data is not in `class_names`.
     """
-    number = {name: i for i, name in enumerate(class_names)}
-    for name in data.class_names:
-        if name not in number:
-            raise UserError(
-                f"data: class {format_repr(name)} is not among the classes of the model, "
-                f"{format_list(class_names, plain=True)}{suggestion(name, class_names)}"
-            )
-    numbers = np.array([number[name] for name in data.class_names])
+    if unknown := [name for name in data.class_names if name not in class_names]:
+        own = format_list(class_names, plain=True)
+        raise UserError(f"data: the model has no class {format_list(unknown)}, only {own}")
+    numbers = np.array([class_names.index(name) for name in data.class_names])
     splits = {name: replace(split, labels=numbers[split.labels]) for name, split in data.splits.items()}
     return TokenizedCorpus(splits, data.tokenizer, tuple(class_names))
