@@ -5,13 +5,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import yaml
 
 from src.config.help import file_comments
 from src.config.places import TRUSTED, find_class
-from src.config.schema import COMMANDS, RECORDS, describe_type, of_class, plain_hint
+from src.config.schema import COMMANDS, RECORDS, Object, of_class, plain_hint
+from src.formatting import format_names, format_value
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
@@ -24,14 +26,7 @@ GROUPS = (
     *("model/pooling", "model/head", "loss", "optimizer", "scheduler", "metrics", "trainer", "callbacks", "logger"),
     *("extras", "paths", "hparams_search", "hydra/launcher", "hydra/sweeper", *PRESETS),
 )
-SHORTER = {  # text in messages → text in the table
-    "a list in [ ], each item": "list of",
-    "a list in [ ]": "list",
-    "true or false": "boolean",
-    "a whole number": "integer",
-    "a number": "number",
-    "a mapping": "mapping",
-}
+WORDS = {bool: "boolean", int: "integer", float: "number", str: "text", dict: "mapping", None: "null", NoneType: "null"}
 INTRODUCTION = """\
 # Options
 
@@ -187,7 +182,7 @@ def _documented(package: str, command: str, target: str | None) -> dict[str, tup
     """Return the annotation and meaning of each option of the class `target`, or of the record at `package` if None."""
     if target is None:
         record = RECORDS.get(package) if package else COMMANDS.get(command)
-        return {name: (hint, "") for name, hint in (get_type_hints(record) if record else {}).items()}
+        return {name: (hint, "") for name, hint in (record or {}).items()}
     if package.startswith("hydra"):  # its plugins may not be installed
         return {}
     cls = find_class(target, TRUSTED)
@@ -209,13 +204,30 @@ def _describe(hint: Any, value: Any) -> str:
     """Return the type of an option: its annotation, or else the type of its default value."""
     if hint is None or plain_hint(hint) is Any:
         hint = object if value is None or (isinstance(value, str) and "${" in value) else type(value)
-    words = describe_type(plain_hint(hint)).replace("another type", "any")
-    for long, short in SHORTER.items():
-        words = words.replace(long, short)
-    members = set(words.split(" or "))  # in no fixed order: Python's typing ignores the order when it caches unions
+    members = set(_words(plain_hint(hint)).split(" or "))  # Python's typing ignores the order when it caches unions
     if "number" in members:
         members.discard("integer")
     return " or ".join(sorted(members, key=lambda member: (member == "null", member)))
+
+
+def _words(hint: Any) -> str:
+    """Describe the result of `plain_hint` in plain words: `int | None` is "integer or null"."""
+    origin, arguments = get_origin(hint) or hint, get_args(hint)
+    if origin is Annotated:
+        return _words(arguments[0])
+    if origin in (Union, UnionType, Literal):
+        members = [hint] if origin is Literal else arguments
+        literals = [member for member in members if get_origin(member) is Literal]
+        choices = dict.fromkeys(format_value(choice) for literal in literals for choice in get_args(literal))
+        words = [_words(member) for member in members if member != Object and member not in literals]
+        if choices:
+            words.insert(0, f"one of {format_names(choices)}" if len(choices) > 1 else format_names(choices))
+        return " or ".join(dict.fromkeys(words))
+    if origin is tuple:
+        return f"list of length {len(arguments)}: {', '.join(map(_words, arguments))}"
+    if origin is list:
+        return "list" if arguments[0] is Any else f"list of {_words(arguments[0])}"
+    return WORDS.get(origin, "any")
 
 
 if __name__ == "__main__":

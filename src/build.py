@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from src.checkpoint import Card, read_checkpoint
+from src.config.keys import plain_value
 from src.config.metrics import metric_nodes
 from src.config.places import TRUSTED_IN_CHECKPOINTS, accepted_classes, find_class, object_class
-from src.config.plain import plain_value, plain_values
 from src.config.schema import of_class, trusted_modules, validate_config
 from src.data.codec import Codec
 from src.errors import UserError, name_file
@@ -211,7 +211,7 @@ def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
     """
     from torchmetrics import MetricCollection
 
-    nodes = metric_nodes(plain_values(cfg))
+    nodes = metric_nodes({"metrics": plain_value(cfg, "metrics")} if "metrics" in cfg else {})
     cfg = OmegaConf.merge(cfg, {"metrics": nodes})  # type: ignore[assignment]
     created = {name: metric(cfg, name, num_classes) for name in nodes}
     shared = [[name for name in group if name in created] for group in SHARED]

@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from src.config.quoting import escape_all_references
+from src.config.quoting import escape_references
 from src.data.codec import Codec
 from src.errors import UserError
 from src.files import first_mistake, require_checksums
@@ -75,7 +75,7 @@ class Card(BaseModel):
     @property
     def cfg(self) -> DictConfig:
         """The configuration; references such as `${seed}` in it are escaped, and are therefore never resolved."""
-        return OmegaConf.create(escape_all_references(self.config))
+        return OmegaConf.create(escape_references(self.config))
 
 
 def read_checkpoint(path: str | Path, mmap: bool = True) -> tuple[Card, dict[str, Any]]:

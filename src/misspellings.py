@@ -1,7 +1,7 @@
 """Messages about misspelt names, with the valid names that are most similar."""
 
 from collections.abc import Iterable
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 
 from src.formatting import format_names
 
@@ -31,30 +31,22 @@ SYNONYMS = {  # last words of an option's path in Heed → the names of this opt
 ENDINGS = {name: ending for ending, names in SYNONYMS.items() for name in names}
 
 
-def nearest(name: str, names: Iterable[str], at_least: float = 0.5) -> list[str]:
+def nearest(name: str, names: Iterable[str], at_least: float = 0.6) -> list[str]:
     """Return those of `names` that resemble `name`; an empty list if none does.
 
     If dotted names end in `name` or in its synonym, at most three of them are returned: `hidden_dim` means
     `model.encoder.hidden_dim`, and `learning_rate` means `optimizer.lr`. Otherwise, the name with the most similar
     spelling is returned if its similarity, between 0 and 1, is at least `at_least`.
     """
-    names = list(names)
-    last = name.rpartition(".")[2]
-    for ending in (name, ENDINGS.get(last.lower(), "")):
+    names = [other for other in names if len(other) <= LONGEST_NAME >= len(name)]
+    for ending in (name, ENDINGS.get(name.rpartition(".")[2].lower(), "")):
         matches = [other for other in names if ending and (other.endswith(f".{ending}") or other == ending != name)]
         if matches:
             parts = set(name.split("."))
             return sorted(matches, key=lambda other: -len(parts.intersection(other.split("."))))[:3]
-
-    def similarity(other: str) -> float:
-        whole = SequenceMatcher(None, name.lower(), other.lower(), autojunk=False).ratio()
-        if "." in name:
-            return whole
-        end = SequenceMatcher(None, name.lower(), other.lower().rpartition(".")[2], autojunk=False).ratio()
-        return max(whole, end - 0.1)  # so that the similarity of the whole names counts more
-
-    best = max(names, key=similarity, default="")
-    return [best] if best and similarity(best) >= at_least else []
+    spellings = {} if "." in name else {other.lower().rpartition(".")[2]: other for other in names}
+    spellings |= {other.lower(): other for other in names}
+    return [spellings[match] for match in get_close_matches(name.lower(), spellings, 1, at_least)]
 
 
 def did_you_mean(names: list[str]) -> str:
@@ -72,7 +64,5 @@ def no_such_choice(name: object, choices: list[str]) -> str:
 
 def suggestion(name: str, names: Iterable[str]) -> str:
     """Return " (did you mean 'x'?)" for the most similar x of `names`; an empty string if none is similar."""
-    if len(name) > LONGEST_NAME:
-        return ""
-    matches = nearest(name, [other for other in names if len(other) <= LONGEST_NAME], at_least=0.6)
+    matches = nearest(name, names)
     return f" (did you mean {matches[0]!r}?)" if matches else ""

@@ -108,7 +108,7 @@ def test_an_untrusted_class_is_not_instantiated(checkpoint: Path, tmp_path: Path
     ("option", "value", "message"),
     [
         ("wrong", 1, r"1 mistake in the configuration.*\n  model\.encoder\.wrong=1 +no such option"),
-        ("hidden_dim", "x", r"1 mistake in the configuration.*\n  model\.encoder\.hidden_dim=x +expects"),
+        ("hidden_dim", "x", r"1 mistake in the configuration.*\n  model\.encoder\.hidden_dim=x +must be"),
         ("dropout", 2, r"1 mistake in the configuration.*\n  model\.encoder\.dropout=2 +must be less than 1"),
     ],
 )

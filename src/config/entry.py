@@ -18,18 +18,18 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, InstantiationException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf.errors import OmegaConfBaseException
 
 from src.config.compose import CONF, VERSION_BASE, ConfigFiles, explain, read_options, without_hydra
 from src.config.help import help_page
 from src.config.keys import key_of
 from src.config.mistakes import Mistake, format_mistakes
-from src.config.quoting import quote_values
+from src.config.paths import unwritable_reason
+from src.config.quoting import quote
 from src.errors import UserError
 from src.formatting import format_value
 from src.kernels.malloc import reuse_freed_memory
 from src.process import exit_with_message, import_torchmetrics
-
-DEFAULT_TAGS = ["dev"]  # the tags in conf/train.yaml and conf/eval.yaml
 
 Task = Callable[[DictConfig], Any]
 
@@ -57,26 +57,34 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
             from src.sweep.jobs import restore_arguments
 
             arguments = restore_arguments(arguments)
-        flags = parse_flags(quote_values(arguments, free_text))
-        if flags.hydra_help or flags.shell_completion:
+        texts = {key: value for key, equals, value in (line.partition("=") for line in arguments) if equals}
+        for key in texts.keys() & set(free_text):
+            arguments = [f"{key}={quote(texts[key])}" if line.startswith(f"{key}=") else line for line in arguments]
+        flags = parse_flags(arguments)
+        if flags.hydra_help:
             return _call_hydra_main(CONF, command, task, flags)
+        _require_distinct_keys(flags.overrides)
         if command == "train" and "ckpt_path" in map(key_of, flags.overrides):
             from src.config.resume import restore_run_overrides
 
             restore_run_overrides(flags)
         files = config_files(command, flags)
-        cfg = files.compose(flags.overrides, flags.multirun)
+        try:
+            cfg = files.compose(flags.overrides, flags.multirun)
+            sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
+            prints = flags.help or flags.cfg or flags.info
+            mistakes = [] if prints else find_mistakes(files, cfg, flags.overrides, sweeps)
+        except RecursionError:
+            raise UserError("the configuration is nested too deeply: write it in fewer levels") from None
+        if mistakes:
+            raise UserError(format_mistakes(mistakes))
         if flags.help:
             about = sys.modules[task.__module__].__doc__ or ""
             print(help_page(files, flags.overrides, about, shutil.get_terminal_size().columns))
-        elif flags.cfg or flags.info:
+        elif prints:
             _call_hydra_main(files.folder, files.name, task, flags)
         else:
-            sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
-            if mistakes := find_mistakes(files, cfg, flags.overrides, sweeps):
-                raise UserError(format_mistakes(mistakes))
-            job = wraps(task)(partial(run_task, command, task))  # Hydra calls it for each run
-            _run(files, flags.overrides, job, sweeps)
+            _run(files, flags.overrides, wraps(task)(partial(run_task, command, task)), sweeps)
 
 
 def parse_flags(arguments: Sequence[str]) -> Namespace:
@@ -89,7 +97,7 @@ def parse_flags(arguments: Sequence[str]) -> Namespace:
     parser = ArgumentParser(f"python -m src.{Path(sys.argv[0]).stem}", "%(prog)s [flags] [key=value …]", add_help=False)
     parser.add_argument("overrides", nargs="*")
     parser.add_argument("--version", action="version", version=f"Hydra {hydra.__version__}")
-    for name in ("--help -h", "--hydra-help", "--resolve", "--run -r", "--multirun -m", "--shell-completion -sc"):
+    for name in ("--help -h", "--hydra-help", "--resolve", "--run -r", "--multirun -m"):
         parser.add_argument(*name.split(), action="store_true")
     for name in ("--package -p", "--config-path -cp", "--config-name -cn", "--config-dir -cd"):
         parser.add_argument(*name.split())
@@ -120,21 +128,25 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
 
     The jobs of a sweep are validated later.
     """
-    from src.config.paths import hydra_output_mistakes
     from src.config.schema import config_mistakes
 
-    mistakes = [*_untrusted(files, cfg, lines), *hydra_output_mistakes(cfg.hydra, sweeps=sweeps)]
+    mistakes, key, folder = list(_untrusted(files, cfg, lines)), "sweep.dir" if sweeps else "run.dir", "."
+    try:
+        folder = str(OmegaConf.select(cfg.hydra, key))
+        if reason := unwritable_reason(folder):
+            message = f"cannot be written to ({reason}): choose another folder"
+            mistakes.append(Mistake(f"hydra.{key}={folder}", message))
+    except OmegaConfBaseException as error:
+        mistakes.append(Mistake(f"hydra.{key}", f"cannot be resolved: {str(error).splitlines()[0]}"))
     resumes = cfg.get("train") and cfg.get("ckpt_path")
     if files.command in ("train", "eval") and not (sweeps or mistakes or resumes):
         from src.run_folder import require_new
 
-        require_new(Path(cfg.hydra.run.dir))
-    typed = set(map(key_of, lines))
-    needs_tags = OmegaConf.select(cfg, "extras.enforce_tags") is True and "tags" in cfg
-    if needs_tags and (not cfg.tags or (cfg.tags == DEFAULT_TAGS and "tags" not in typed)):
-        mistakes.append(Mistake("extras.enforce_tags=true", "requires tags: write tags=[…], such as tags=[imdb]"))
+        require_new(Path(folder))
     if not sweeps:
-        with _values_of_a_run(cfg, "." if mistakes else str(cfg.hydra.run.dir)):
+        if OmegaConf.select(cfg, "sweep.dry_run") is True:
+            mistakes.append(Mistake("sweep.dry_run=true", "applies only to sweeps: add -m"))
+        with _values_of_a_run(cfg, "." if mistakes else folder):
             if files.command in ("train", "eval"):  # prediction and export need no metrics
                 import_torchmetrics()
             mistakes += config_mistakes(without_hydra(cfg), files.command)
@@ -150,8 +162,6 @@ def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
     with exit_with_message(str(folder)):
         if HydraConfig.get().mode != RunMode.RUN:  # the command line of a single run is already validated
             validate_config(cfg, command)
-        if OmegaConf.select(cfg, "sweep.dry_run"):
-            raise UserError("sweep.dry_run=true applies only to sweeps: add -m")
         log_config(cfg)
         reuse_freed_memory()
         try:
@@ -186,6 +196,18 @@ def _call_hydra_main(folder: Path, name: str, task: Task, flags: Namespace) -> N
         sys.argv = arguments
 
 
+def _require_distinct_keys(lines: Sequence[str]) -> None:
+    """Check that no option is set twice, except by Lightning, which adds options to the commands of its processes."""
+    first: dict[str, str] = {}
+    mistakes = [
+        Mistake(line, f"sets the same option as {first[key_of(line)]}: remove one of them")
+        for line in lines
+        if first.setdefault(key_of(line), line) is not line and not line.startswith("~")
+    ]
+    if mistakes and "LOCAL_RANK" not in os.environ:
+        raise UserError(format_mistakes(mistakes))
+
+
 def _untrusted(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str]) -> Iterator[Mistake]:
     """Find trusted modules that neither the command line nor conf/extras names, and files outside conf/ that set
     options of Hydra, which could run any program.
@@ -199,15 +221,9 @@ def _untrusted(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str]) -> Ite
         if not is_typed and (untrusted := sorted(requested - set(file.get("trusted_modules") or ()))):
             entry = f"extras.trusted_modules={format_value(untrusted)}"
             yield Mistake(entry, "is allowed only on the command line or in conf/extras")
-    if not files.search:
-        return
-    with files.initialized() as state:
-        loader, all_lines = state.config_loader(), [*files.searchpath, *lines]
-        selected = loader.compute_defaults_list(files.name, all_lines, RunMode.MULTIRUN).defaults
-    for file in selected:
-        path = files.path(str(file.config_path))
-        sets_hydra = file.package.startswith("hydra") if file.package else "hydra" in read_options(path)
-        if sets_hydra and path and not path.is_relative_to(files.folder):
+    for path, package in files.selected(lines) if files.search else ():
+        sets_hydra = package.startswith("hydra") if package else "hydra" in read_options(path)
+        if sets_hydra and not path.is_relative_to(files.folder):
             yield Mistake(str(path), "sets options of Hydra, which only conf/ and the command line may set")
 
 

@@ -7,7 +7,6 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -34,53 +33,32 @@ def help_page(files: ConfigFiles, overrides: list[str], about: str, width: int) 
         width: columns of the terminal.
     """
     cfg = files.compose(overrides)
-    defaults = read_options(files.path(files.name)).get("defaults") or []
-    chosen = dict(item for entry in defaults if isinstance(entry, dict) for item in entry.items())  # also [csv,wandb]
-    chosen |= {str(group): names for group, names in cfg.hydra.runtime.choices.items()}
-    lines = [about.strip(), "", "Groups, set by group=choice; * marks the selected choices:", ""]
+    selected = list(files.selected(overrides))
+    groups: list[str] = []
     for group, choices in files.groups.items():
-        if choices and group.split("/")[0] != "hydra":
-            names = _names(chosen.get(group))
-            hidden = _shared_bases(files, group)
-            text = " ".join(f"{choice}*" if choice in names else choice for choice in choices if choice not in hidden)
-            lines += textwrap.wrap(text, width, initial_indent=f"  {group:<18}", subsequent_indent=" " * 20)
+        several = [path.stem for path, _ in selected if str(path.parent).endswith(f"/{group}")]  # logger=[csv,wandb]
+        chosen = cfg.hydra.runtime.choices.get(group, several)
+        if chosen == [] or (chosen is not None and len(choices) == 1) or group.split("/")[0] == "hydra":
+            continue  # not a group of this command, or without another choice
+        names, hidden = re.findall(r"[\w./-]+", str(chosen)), _shared_bases(files, group)
+        text = " ".join(f"{choice}*" if choice in names else choice for choice in choices if choice not in hidden)
+        groups += textwrap.wrap(text, width, initial_indent=f"  {group:<18}", subsequent_indent=" " * 20)
+    if groups:
+        groups = ["Groups, set by group=choice; * marks the selected choices:", "", *groups, ""]
     comments: dict[str, str] = {}
-    for path, package in _chosen_files(files, chosen):
-        text = path.read_text(encoding="utf-8")
-        comments |= file_comments(text, "" if text.startswith("# @package _global_") else package)
+    for path, package in selected:
+        comments |= file_comments(path.read_text(encoding="utf-8"), package)
     options = "\n".join(_with_comments(OmegaConf.to_yaml(without_hydra(cfg)), comments))
-    lines += ["", "Options, set by path.of.option=value, with current values:", "", textwrap.indent(options, "  "), ""]
-    return "\n".join([*lines, "Flags:", "", FLAGS])
-
-
-def _chosen_files(files: ConfigFiles, choices: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the path and the node of each chosen config file, after the files that it includes from its folder."""
-
-    def with_included(name: str) -> Iterator[tuple[Path, str]]:
-        group = name.rpartition("/")[0]
-        if path := files.path(name):
-            defaults = read_options(path).get("defaults")
-            for other in defaults if isinstance(defaults, list) else ():
-                if isinstance(other, str) and other != "_self_":
-                    yield from with_included(f"{group}/{other}")
-            yield path, group.replace("/", ".")
-
-    yield from with_included(files.name)
-    for group, chosen in choices.items():
-        for name in _names(chosen):
-            yield from with_included(f"{group}/{name}")
-
-
-def _names(chosen: object) -> list[str]:
-    """Return the names of the chosen files of a group: one name or, as in `logger=[csv,wandb]`, several."""
-    return re.findall(r"[\w./-]+", str(chosen))
+    lines = ["Options, set by path.of.option=value, with current values:", "", textwrap.indent(options, "  "), ""]
+    return "\n".join([about.strip(), "", *groups, *lines, "Flags:", "", FLAGS])
 
 
 def _shared_bases(files: ConfigFiles, group: str) -> set[str]:
     """Return the choices that more than half of a group's files include, such as data/base; the page omits them."""
     counts: Counter[str] = Counter()
     for choice in files.groups[group]:
-        defaults = read_options(files.path(f"{group}/{choice}")).get("defaults")
+        path = next(path for folder in files.folders if (path := folder / group / f"{choice}.yaml").is_file())
+        defaults = read_options(path).get("defaults")
         counts.update(map(str, defaults if isinstance(defaults, list) else ()))
     return {choice for choice, count in counts.items() if 2 * count > len(files.groups[group])} - {"_self_"}
 
@@ -110,7 +88,7 @@ def _with_comments(text: str, comments: Mapping[str, str]) -> Iterator[str]:
 
 def _positions(text: str, package: str) -> Iterator[tuple[str, int, int]]:
     """Yield each option's dotted path in a YAML text, and the line and column (from 0) where a comment may follow."""
-    pending = [(package, yaml.compose(text, YAML_LOADER))]
+    pending: list[tuple[str, Any]] = [(package, yaml.compose(text, YAML_LOADER))]
     while pending:
         parent, node = pending.pop()
         for key, value in node.value if isinstance(node, yaml.MappingNode) else ():

@@ -14,17 +14,11 @@ FRACTION = re.compile(r"(?<![\w.])[0-9]+\.[0-9]{5,}(e-?[0-9]+)?(?![\w.])", re.AS
 
 
 def job_folder(number: int, overrides: Iterable[str]) -> str:
-    """Return the name of a job's folder, which consists of the job's number and overrides.
-
-    `3`, `["model/attention=bahdanau", "seed=1"]` → `3_attention-bahdanau_seed-1`.
+    """Return the name of a job's folder: `3`, `["model/attention=none", "seed=1"]` → `3_attention-none_seed-1`.
 
     A number with five or more decimal places, such as a value that a search sampled, is rounded to four significant
-    digits. If several options have the same last word, the name also contains the word before it:
-    `3_encoder.dropout-0.1_head.dropout-0.3`.
-
-    The name consists of at most 100 ASCII letters, digits, dots, hyphens and underscores. It therefore contains no
-    slash, and needs no quotes in an override such as `ckpt_path=<folder>/checkpoints/best.ckpt`. The number makes the
-    name unique.
+    digits. If several options have the same last word, the name also contains the word before it. The name consists of
+    at most 100 ASCII letters, digits, dots, hyphens and underscores, so an override needs no quotes around it.
 
     Args:
         overrides: the overrides that vary between the jobs of the sweep.
@@ -35,36 +29,25 @@ def job_folder(number: int, overrides: Iterable[str]) -> str:
     words = [str(number)]
     for key, (_, value) in zip(keys, pairs, strict=True):
         name = ".".join(key[-2:] if counts[key[-1]] > 1 else key[-1:])
-        words.append(re.sub("[^A-Za-z0-9._]+", "-", f"{name}={FRACTION.sub(_rounded, value)}"))
+        value = FRACTION.sub(lambda digits: f"{float(digits[0]):.4g}", value)
+        words.append(re.sub("[^A-Za-z0-9._]+", "-", f"{name}={value}"))
     return "_".join(words)[:MAX_NAME_LENGTH].strip("-_.")
 
 
-def _rounded(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.4g}"
-
-
 def job_name(kind: str) -> str | None:
-    """Return the name of the current Hydra job's command, folder or sweep; None if there is no job.
-
-    With `--cfg`, which only prints the configuration, the result is also None for the folder and the sweep.
+    """Return the name of the current Hydra job; None if there is no job, or `--cfg` only prints its configuration.
 
     Args:
         kind: `command` for the name of the command, such as train; `name` for the name of the job's folder;
             `sweep` for the name of the sweep's folder, which is None in a single run.
-
-    Raises:
-        ValueError: if `kind` has another value.
     """
-    if kind not in ("command", "name", "sweep"):
-        raise ValueError(f"${{job:{kind}}}: {kind} must be command, name or sweep")
     if not HydraConfig.initialized():
         return None
     hydra = HydraConfig.get()
     if kind == "command":
         return str(hydra.job.name)
-    if OmegaConf.is_missing(hydra.runtime, "output_dir"):  # with --cfg, which only prints the configuration
+    if OmegaConf.is_missing(hydra.runtime, "output_dir"):
         return None
     folder = Path(hydra.runtime.output_dir)
-    if kind == "name":
-        return folder.name
-    return folder.parent.name if hydra.mode == RunMode.MULTIRUN else None
+    names = {"name": folder.name, "sweep": folder.parent.name if hydra.mode == RunMode.MULTIRUN else None}
+    return names[kind]

@@ -1,21 +1,19 @@
-"""The keys of a configuration: components, the options that affect a result or a duration."""
+"""The keys of a configuration: components, options that affect a result or may change on resume, and values by path."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
 MODEL_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling", "head")  # in the order of the data flow
 MODEL = tuple(f"model.{name}" for name in MODEL_COMPONENTS)
-COMPONENTS = ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "trainer")  # required for training
-COLLECTIONS = ("callbacks", "logger")  # groups of components
-GROUPS_OF_OBJECTS = (*COLLECTIONS, "metrics")
 
-# An option affects a build unless UNRELATED_TO_BUILD lists its key, and it affects a result unless UNRELATED_TO_RESULT
-# lists its key.
-# Build: which components a run has, and whether they work together.
-UNRELATED_TO_BUILD = ("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras")
-# Result: the weights that a training run produces. Seeds and the fingerprint of the data are compared separately.
+# An option affects a result, the weights that a training run produces, unless its key is listed here. Seeds and the
+# fingerprint of the data are compared separately.
 UNRELATED_TO_RESULT = (
-    *(*UNRELATED_TO_BUILD, "ckpt_path", "sweep", "metrics"),
+    *("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras"),
+    *("ckpt_path", "sweep", "metrics"),
     *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.cache_dir"),
     *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
     *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),
@@ -25,7 +23,7 @@ UNRELATED_TO_RESULT = (
 UNRELATED_TO_SPLITS = {
     *("tokenizer", "batch_size", "max_length", "keep", "length_buckets", "on_device", "cache_dir", "seed", "progress")
 }
-# Options that a checkpoint must not set for a resumed run: destinations of files and uploads, and trusted code.
+# Destinations of files and uploads, and trusted code: they differ between the machines on which a run is repeated.
 LOCAL = ("paths", "logger", "extras", "data.cache_dir", "ckpt_path", "sweep")
 # Keys that may be overridden when a run resumes.
 KEEPS_TRAINING = (
@@ -35,13 +33,43 @@ KEEPS_TRAINING = (
 )
 
 
+def key_of(override: str) -> str:
+    """Return the key of an override as typed, without its prefix and its value: `+model.dim=3` → model.dim."""
+    return override.lstrip("+~").partition("=")[0]
+
+
+def join_path(path: str, key: object) -> str:
+    """Return the dotted path of a key or a list index below `path`."""
+    return f"{path}.{key}" if path else str(key)
+
+
+def is_within(path: str, keys: Collection[str]) -> bool:
+    """Return whether a dotted path equals one of `keys` or is below one of them."""
+    return any(path == key or path.startswith(f"{key}.") for key in keys)
+
+
 def paths_in(node: Any, path: str = "") -> dict[str, Any]:
     """Return all values in a nested dict or list by their dotted paths, including the inner dicts and lists."""
     paths = {path: node} if path else {}
-    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for key, value in items:
-        paths |= paths_in(value, f"{path}.{key}" if path else str(key))
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        paths |= paths_in(value, join_path(path, key))
     return paths
+
+
+def value_at(values: Any, path: str) -> Any:
+    """Return the value at a dotted path in plain values; None if the path does not exist."""
+    for name in path.split("."):
+        values = values.get(name) if isinstance(values, dict) else None
+    return values
+
+
+def plain_value(cfg: DictConfig, path: str) -> Any:
+    """Return the plain value at a dotted path; None if there is no value, or a reference in it cannot be resolved."""
+    try:
+        value = OmegaConf.select(cfg, path)
+        return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+    except OmegaConfBaseException:
+        return None
 
 
 def options_in(config: dict[str, Any], unrelated: Collection[str]) -> dict[str, Any]:
@@ -56,19 +84,9 @@ def changed_options(before: dict[str, Any], after: dict[str, Any], unrelated: Co
     return [f"{path}: was {old.get(path)}, but is now {new.get(path)}" for path in paths]
 
 
-def is_within(path: str, keys: Collection[str]) -> bool:
-    """Return whether a dotted path equals one of `keys` or is below one of them."""
-    return any(path == key or path.startswith(f"{key}.") for key in keys)
-
-
 def _leaves(node: Any, path: str) -> Iterator[tuple[str, Any]]:
     if not isinstance(node, dict) or not node:
         yield path, node
         return
     for key, value in node.items():
-        yield from _leaves(value, f"{path}.{key}" if path else str(key))
-
-
-def key_of(override: str) -> str:
-    """Return the key of an override as typed, without its prefix and its value: `+model.dim=3` → model.dim."""
-    return override.lstrip("+~").partition("=")[0]
+        yield from _leaves(value, join_path(path, key))

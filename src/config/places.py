@@ -5,11 +5,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
-from types import ModuleType, UnionType
+from types import UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, is_typeddict
 
-from src.errors import UserError
 from src.formatting import format_names
 from src.misspellings import did_you_mean, nearest
 
@@ -117,37 +115,36 @@ def find_class(target: object, trusted: Collection[str]) -> type:
     Raises:
         ValueError: if `target` is not a trusted class; the message suggests the nearest valid name.
     """
-    if not isinstance(target, str) or "" in (names := target.split(".")):
+    module, _, name = str(target).rpartition(".")
+    if not module or not all(part.isidentifier() for part in str(target).split(".")):
         raise ValueError("must be the dotted path of a class, such as torch.optim.Adam")
-    _require_trust(target, trusted)
-    resolved = _import(names)
-    if not isinstance(resolved, type):
+    _require_trust(str(target), trusted)
+    try:
+        found = getattr(import_module(module), name)
+    except ModuleNotFoundError as error:  # the module, a module that it imports, or an extra of Heed
+        raise ValueError(f"cannot be imported: {error}") from error
+    except AttributeError:
+        classes = [other for other, value in vars(import_module(module)).items() if isinstance(value, type)]
+        similar = [f"{module}.{other}" for other in nearest(name, classes)]
+        raise ValueError(f"{module} has no {name}{did_you_mean(similar)}") from None
+    if not isinstance(found, type):
         raise ValueError("is not a class: write the dotted path of a class")
-    _require_trust(f"{resolved.__module__}.{resolved.__qualname__}", trusted)
-    return resolved
+    _require_trust(f"{found.__module__}.{found.__qualname__}", trusted)
+    return found
 
 
 def object_class(target: object, path: str, trusted: Collection[str], bases: Collection[type]) -> type:
-    """Import the class of the object at a dotted path.
+    """Import the class of the object at a dotted path, as `find_class` does.
 
     Args:
         bases: the classes that the option accepts, if `path` is none of the places.
 
     Raises:
-        ValueError: as for `find_subclass`.
+        ValueError: as for `find_class`; also if no object may be at `path`, or if the class is abstract or of another
+            kind than those that may.
     """
-    place = place_at(path)
-    if place is None:
-        return find_subclass(target, trusted, bases)
-    return find_subclass(target, place.allowed(trusted), [place.base_class])
-
-
-def find_subclass(target: object, trusted: Collection[str], bases: Collection[type]) -> type:
-    """Import a class as `find_class` does, and require a subclass of one of `bases`.
-
-    Raises:
-        ValueError: as for `find_class`; also if `bases` is empty, or if the class is abstract or not such a subclass.
-    """
+    if place := place_at(path):
+        trusted, bases = place.allowed(trusted), [place.base_class]
     if not bases:
         raise ValueError("cannot be an object: write a plain value")
     cls = find_class(target, trusted)
@@ -169,37 +166,3 @@ def _require_trust(path: str, trusted: Collection[str]) -> None:
     suggestion = did_you_mean(nearest(top, trusted, at_least=0.7))
     remedy = f"; if you trust it, write extras.trusted_modules=[{top}]"
     raise ValueError(f"{top} is not a trusted module{suggestion or remedy}")
-
-
-def _import(names: list[str]) -> Any:
-    resolved: Any = _module(names[0])
-    if resolved is None:
-        raise ValueError(f"no such module: {names[0]}")
-    for i, name in enumerate(names[1:], start=1):
-        path = ".".join(names[:i])
-        if hasattr(resolved, name):
-            resolved = getattr(resolved, name)
-            continue
-        inner = _module(f"{path}.{name}") if isinstance(resolved, ModuleType) else None
-        if inner is None:
-            suggestions = [f"{path}.{other}" for other in nearest(name, _within(resolved))]
-            raise ValueError(f"{path} has no {name}{did_you_mean(suggestions)}")
-        resolved = inner
-    return resolved
-
-
-def _module(path: str) -> ModuleType | None:
-    try:
-        return import_module(path)
-    except ModuleNotFoundError as error:
-        if error.name == path or error.name == path.rpartition(".")[0]:
-            return None
-        if isinstance(error, UserError):  # the message of a UserError names the extra to install
-            raise ValueError(str(error)) from error
-        raise ValueError(f"{path} needs the module {error.name}, which is not installed") from error
-
-
-def _within(owner: Any) -> list[str]:
-    """Return the names of the classes and modules in a module, for suggestions."""
-    names = [name for name, value in vars(owner).items() if isinstance(value, (type, ModuleType))]
-    return names + [module.name for module in iter_modules(getattr(owner, "__path__", []))]

@@ -13,7 +13,7 @@ import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
-from src.config.keys import COLLECTIONS, KEEPS_TRAINING, is_within, key_of
+from src.config.keys import KEEPS_TRAINING, is_within, key_of
 from src.config.mistakes import Mistake, format_mistakes
 from src.config.quoting import quote
 from src.errors import UserError
@@ -30,8 +30,13 @@ def restore_run_overrides(flags: Namespace) -> None:
     Raises:
         UserError: if the checkpoint is not in the folder of a run, or a typed override would change the training.
     """
-    checkpoint = None if flags.multirun or flags.help else _checkpoint(flags.overrides)
-    if checkpoint is None:
+    try:
+        parsed = OverridesParser.create().parse_overrides(flags.overrides)
+        values = {override.key_or_group: override.value() for override in parsed}
+    except HydraException:
+        return  # reported later
+    checkpoint = values.get("ckpt_path")
+    if not isinstance(checkpoint, str) or values.get("train") is False or flags.multirun or flags.help:
         return
     folder = run_folder_of(checkpoint)
     if not Path(checkpoint).is_file() or not (folder / ".hydra" / "overrides.yaml").is_file():
@@ -56,19 +61,11 @@ def restore_run_overrides(flags: Namespace) -> None:
     flags.config_dir = flags.config_dir or next(iter(sources), None)
     flags.config_name = flags.config_name or hydra["job"]["config_name"]
     searchpath = [line for line in hydra["overrides"]["hydra"] if line.startswith("hydra.searchpath=")]
+    keys = {key_of(line) for line in may_change}
+    replaced = keys & {"callbacks", "logger"}  # a new choice of callbacks or loggers also replaces their options
+    kept = [line for line in recorded if key_of(line) not in keys and not is_within(key_of(line), replaced)]
     own = [f"hydra.run.dir={quote(str(folder))}", "hydra.output_subdir=null", "hydra.mode=RUN"]
-    flags.overrides = [*searchpath, *_merge(recorded, may_change), *own]
-
-
-def _checkpoint(overrides: list[str]) -> str | None:
-    """Return the checkpoint from which a command resumes; None if it does not resume."""
-    try:
-        parsed = OverridesParser.create().parse_overrides(overrides)
-    except HydraException:
-        return None  # reported later
-    values: dict[str, Any] = {override.key_or_group: override.value() for override in parsed}
-    checkpoint = values.get("ckpt_path")
-    return checkpoint if isinstance(checkpoint, str) and values.get("train") is not False else None
+    flags.overrides = [*searchpath, *kept, *may_change, *own]
 
 
 def _read(folder: Path, name: str) -> Any:
@@ -77,11 +74,3 @@ def _read(folder: Path, name: str) -> Any:
 
 def _dotted(override: str) -> str:
     return key_of(override).replace("/", ".")
-
-
-def _merge(recorded: list[str], typed: list[str]) -> list[str]:
-    """Return the recorded overrides, except those that a typed override replaces, followed by the typed overrides."""
-    keys = {key_of(line) for line in typed}
-    replaced = keys & set(COLLECTIONS)  # a new choice of callbacks or loggers also replaces their options
-    remaining = [line for line in recorded if key_of(line) not in keys and not is_within(key_of(line), replaced)]
-    return [*remaining, *typed]

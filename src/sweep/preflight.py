@@ -20,7 +20,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src.config.compose import explain, without_hydra
 from src.config.mistakes import Mistake
-from src.config.paths import path_mistakes, require_relative_path
+from src.config.paths import require_relative_path
 from src.errors import UserError
 from src.formatting import format_count
 from src.sweep.jobs import Job, varying_overrides
@@ -70,7 +70,11 @@ def compose_job(
     except (HydraException, OmegaConfBaseException) as error:
         reason = explain(error) if isinstance(error, HydraException) else str(error).splitlines()[0]
         return Composed(Job(number=number, overrides=list(overrides), folder=""), DictConfig({}), [Mistake("", reason)])
-    mistakes = list(path_mistakes("hydra.sweep.subdir", folder, require_relative_path))
+    mistakes = []
+    try:
+        require_relative_path(folder)
+    except ValueError as error:
+        mistakes.append(Mistake(f"hydra.sweep.subdir={folder}", str(error)))
     return Composed(Job(number=number, overrides=list(overrides), folder=folder), cfg, mistakes)
 
 

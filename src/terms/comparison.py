@@ -10,7 +10,7 @@ import numpy as np
 from omegaconf import OmegaConf
 
 from src.config.metrics import default_metrics, metric_nodes
-from src.config.quoting import escape_all_references
+from src.config.quoting import escape_references
 from src.errors import UserError
 from src.misspellings import nearest, no_such
 from src.records.folds import with_complete_folds
@@ -161,5 +161,5 @@ def added_metric(runs: Sequence[FinishedRun], name: str) -> "AddedMetric":
     nodes = [node for run in runs if (node := metric_nodes(run.config).get(name)) is not None]
     if any(node != nodes[0] for node in nodes):
         raise UserError(f"--metric {name}: the runs define it differently; compare runs that use the same definition")
-    cfg = OmegaConf.create({"metrics": {name: escape_all_references(nodes[0])}})
+    cfg = OmegaConf.create({"metrics": {name: escape_references(nodes[0])}})
     return AddedMetric(build.metric(cfg, name, len(runs[0].predictions().class_names)))

@@ -1,6 +1,7 @@
 """The configuration that a command line composes, and the message about each wrong name in it."""
 
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -68,42 +69,50 @@ MESSAGES = [
     ("model/attention=plan", None, "no such choice; did you mean plain? (none, plain)"),
     ("model/attention=zzz", None, "no such choice (none, plain)"),
     ("logger=[csv,othr]", "logger=othr", "no such choice; did you mean other? (csv, none, other)"),
-    ("model/attention=null", None, "no such choice; did you mean none? (none, plain)"),
-    ("~model", None, "is a folder of groups; its groups are model/attention, model/encoder"),
-    ("model=wide", None, "is a folder of groups; its groups are model/attention, model/encoder"),
+    ("model/attention=null", None, "no such choice (none, plain)"),
+    ("~model", None, "cannot be removed"),
+    ("model=wide", None, "must be a mapping"),
     ("model/attention=3", None, "no such choice (none, plain)"),
-    ("+model/encoder=narrow", None, "Multiple values for model/encoder."),
-    ("model/encoder@model=narrow", None, "Could not override 'model/encoder@model'."),
     ("hydra/sweeper=nowhere", None, "no such choice (basic); is its plugin installed?"),
     ("model/atention=none", None, "no such group; did you mean model/attention?"),
     ("attention=none", None, "no such option; did you mean model/attention?"),
-    ("model.attention=none", None, "is a group and needs a slash: write model/attention=none"),
-    ("model.attention=nine", None, "is a group and needs a slash: write model/attention=…; nine: no such choice; did"),
-    ("+model.attention=none", None, "is a group and needs a slash: write +model/attention=none"),
-    ("model/encoder.hidden_dim=3", None, "is an option and needs dots: write model.encoder.hidden_dim=3"),
+    ("model.attention=none", None, "is a group: write model/attention=none, with one of none, plain"),
+    (
+        "model/encoder.hidden_dim=3",
+        None,
+        "cannot be parsed: write option.of.node=value or group/of/files=choice",
+    ),
+    ("model/encoder/hidden_dim=3", None, "is an option and needs dots: write model.encoder.hidden_dim=3"),
     ("model.encoder.hiden_dim=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
     ("hidden=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
     ("optimizer.learning_rate=0.1", None, "no such option; did you mean optimizer.lr?"),
     ("+learning_rate=0.1", "learning_rate=0.1", "no such option; did you mean optimizer.lr?"),
-    ("model.encoder.bias=false", None, "is not in the configuration: write +model.encoder.bias=false"),
-    ("param_groups.encoder.lr=1", None, "is not in the configuration: write +param_groups.encoder.lr=1"),
+    (
+        "model.encoder.bias=false",
+        None,
+        "no such option; to add an option that Encoder accepts, write +model.encoder.bias=",
+    ),
+    (
+        "param_groups.encoder.lr=1",
+        None,
+        "no such option; to add an option that param_groups accepts, write +param_group",
+    ),
     ("hydra.sweep.dri=x", None, "no such option; did you mean hydra.sweep.dir?"),
     ("+seed=1", None, "already exists: write seed=1"),
     ("~seed", None, "cannot be removed"),
     ("~model.encoder.hiden_dim", None, "no such option; did you mean model.encoder.hidden_dim?"),
     ("seed", None, "has no value: write seed=…"),
-    ("tags=[a", None, """cannot be parsed; if it is text, quote it: 'tags="[a"'"""),
-    ("task_name=twice(3)", None, "cannot be parsed ('twice(3)': Unknown function 'twice'); if it is text, quote it: "),
+    ("tags=[a", None, """cannot be parsed; if the value is text, quote it: 'tags="[a"'"""),
+    ("task_name=twice(3)", None, "cannot be parsed ('twice(3)': Unknown function 'twice'); if the value is text, "),
     ("task_name=a, b", None, """has several values: add -m to run each value, or write task_name=[a, b] or 'task_n"""),
     ("seed=range(5,1)", None, "has no values: a range needs a stop beyond its start"),
     ("seed=range(1,2,0)", None, "cannot be parsed"),
-    ("experiment=bad_choice", None, "model/attention=nome: no such choice; did you mean none? (none, plain)"),
     ("hydra.job.num=x", None, "Value 'x' of type 'str' could not be converted to Integer"),
     ("data={path: x}", None, "Key 'path' is not in struct"),
-    ("optimizer.lr=fast", None, "expects a number, got 'fast'"),
+    ("optimizer.lr=fast", None, "must be a valid number"),
     ("data=csv", "data.path", "is required: write data.path=…"),
     ("tags=${tags}", None, "cannot be resolved: Recursive interpolation"),
-    ("hydra.run.dir=${nowhere}", None, "cannot be resolved (Interpolation key 'nowhere' not found): write a path"),
+    ("hydra.run.dir=${nowhere}", "hydra.run.dir", "cannot be resolved: Interpolation key 'nowhere' not found"),
 ]
 
 
@@ -151,13 +160,26 @@ def test_only_a_search_samples_an_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("line", "message"),
     [
-        (b"# @package _global_\nseed: [1\n", r"mine\.yaml, line 3: expected ',' or '\]'"),
-        (b"seed: 1 # \xfcber\n", r"mine\.yaml: is not UTF-8 text: save it as UTF-8$"),
+        ("experiment=bad_choice", "model/attention=nome: no such choice; did you mean none? (none, plain)"),
+        ("+model/encoder=narrow", "Multiple values for model/encoder."),
+        ("model/encoder@model=narrow", "Could not override 'model/encoder@model'."),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named(content: bytes, message: str, tmp_path: Path) -> None:
+def test_choices_that_do_not_fit_together_are_described_by_hydra(line: str, message: str) -> None:
+    with pytest.raises(UserError, match=f"{re.escape(line)}   {re.escape(message)}"):
+        repository().compose([line])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"# @package _global_\nseed: [1\n", r"(?s)a config file cannot be read: .*expected ',' or '\]'.*mine\.yaml"),
+        (b"seed: 1 # \xfcber\n", "a config file cannot be read: 'utf-8' codec can't decode byte 0xfc"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_described(content: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").write_bytes(content)
     with pytest.raises(UserError, match=message):
@@ -181,13 +203,6 @@ def test_only_the_command_line_and_conf_extras_trust_modules(find_mistakes: Find
     assert list(find_mistakes("experiment=trusts_itself", "extras.trusted_modules=[subprocess,tests]")) == [
         "logger.evil._target_=subprocess.Popen"  # not a logger
     ]
-
-
-@pytest.mark.parametrize("tags", [[], ["tags=[]"]])
-def test_tags_can_be_required(tags: list[str], find_mistakes: FindMistakes) -> None:
-    assert list(find_mistakes("+extras.enforce_tags=true", *tags)) == ["extras.enforce_tags=true"]
-    assert find_mistakes(*tags) == {}
-    assert find_mistakes("+extras.enforce_tags=true", "tags=[dev]") == {}
 
 
 def test_hydras_private_packages_are_not_imported() -> None:

@@ -46,11 +46,11 @@ def test_every_experiment_is_valid(file: str) -> None:
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_the_schema_contains_the_keys_of_the_configs(command: str) -> None:
     task: Any = OmegaConf.to_container(without_hydra(repository(command).compose([])), resolve=False)
-    assert set(task) <= set(COMMANDS[command].__annotations__)
+    assert set(task) <= set(COMMANDS[command])
     for name in set(RECORDS) & set(task):
-        assert set(task[name]) <= set(RECORDS[name].__annotations__)
+        assert set(task[name]) <= set(RECORDS[name])
     for name in {"paths", "extras"} & set(task):
-        assert set(task[name]) == set(RECORDS[name].__annotations__)
+        assert set(task[name]) == set(RECORDS[name])
 
 
 def test_every_command_has_a_config() -> None:

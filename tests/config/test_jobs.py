@@ -67,8 +67,3 @@ def test_a_job_without_a_folder_has_no_name(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_without_hydra_there_is_no_name() -> None:
     assert job_name("name") is None
-
-
-def test_another_kind_of_name_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"\$\{job:group\}: group must be command, name or sweep"):
-        job_name("group")

@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from src.config.quoting import quote, quote_if_needed, quote_values
+from src.config.quoting import quote, quote_if_needed
 
 
 @given(st.text(st.characters(codec="utf-8")) | st.text(alphabet="\\$\"'{}[]=,: ?\n"))
@@ -20,23 +20,6 @@ def test_hydra_parses_quoted_text_to_the_original(text: str) -> None:
     OmegaConf.update(cfg, "text", OverridesParser.create().parse_override(f"text={quote(text)}").value())
     assert cfg.text == text
     assert OmegaConf.to_container(cfg, resolve=True) == {"text": text}
-
-
-@pytest.mark.parametrize(
-    ("argument", "quoted"),
-    [
-        ("text=a, b", 'text="a, b"'),
-        ("text=", 'text=""'),
-        ("text==", 'text="="'),
-        ("texts=a, b", "texts=a, b"),
-        ("model.text=a, b", "model.text=a, b"),
-        ("text", "text"),
-        ("-m", "-m"),
-        ("seed=1", "seed=1"),
-    ],
-)
-def test_only_the_values_of_free_keys_are_quoted(argument: str, quoted: str) -> None:
-    assert quote_values([argument], ("text",)) == [quoted]
 
 
 @pytest.mark.parametrize("text", ["runs/a-1/last_2.ckpt", "~/a b", "a,b", "", "???", "${x}", "é/ß.ckpt"])

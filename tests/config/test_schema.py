@@ -1,9 +1,7 @@
 """The validation of a whole configuration: names, types, ranges, missing values and references."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,12 +10,9 @@ from omegaconf import OmegaConf
 from pydantic import Field
 
 from src.config.schema import (
-    Option,
-    Validator,
     config_mistakes,
-    describe_type,
     of_class,
-    plain_hint,
+    option_mistakes,
     validate_config,
 )
 from src.errors import UserError
@@ -43,48 +38,43 @@ LONG = "x" * 300
         ("+metrics.mine={_target_: torchmetrics.F1Score}", "is outside the modules that are allowed here"),
         ("seed=-1", "must be at least 0"),
         ("seed=4294967296", "must be less than 4294967296"),
-        ("seed=1.5", "expects a whole number or null, got 1.5"),
-        ("seed=true", "expects a whole number or null, got true"),
-        ("tags=a", "expects a list in [ ], each item text, got 'a'"),
-        ("tags=[a,3]", "expects a list in [ ], each item text, got [a, 3]"),
+        ("seed=1.5", "must be a valid integer"),
+        ("seed=true", "must be a valid integer"),
+        ("tags=a", "must be a list in [ ]"),
+        ("tags=[a,3]", "must be a valid string"),
         ("tags=[a,'']", "must be one line of 1 to 64 characters"),
         ("task_name=a/b", "must be a folder name without slashes or control characters"),
         ("task_name=..", "must be a folder name without slashes or control characters"),
         (f"task_name={LONG}", "contains a name longer than 200 bytes: shorten it"),
         ("task_name=${nowhere}", "cannot be resolved: Interpolation key 'nowhere' not found"),
-        ("data.batch_size=${task_name}", "expects a whole number, got 'train'"),
+        ("data.batch_size=${task_name}", "must be a valid integer"),
         ("data.limit=1000000000000000000000", "must be less than 9223372036854775808"),
-        ("optimizer.lr=fast", "expects a number, got 'fast'"),
-        ("optimizer.lr={a: 1}", "expects a number, got {a: 1}"),
+        ("optimizer.lr=fast", "must be a valid number"),
+        ("optimizer.lr={a: 1}", "must be a valid number"),
         ("optimizer.lr=-1", "must be at least 0"),
         ("optimizer.lr=nan", "must be a finite number"),
-        ("optimizer.betas=[0.9]", "expects a list in [ ] of length 2: a number, a number, got [0.9]"),
+        ("optimizer.betas=[0.9]", "must have more items"),
         ("optimizer.betas=[0.9,1.0]", "must be less than 1"),
         ("+param_groups.hed={lr: 0.1}", "no such option; did you mean param_groups.head?"),
         ("+param_groups.head.lrr=0.1", "no such option; did you mean param_groups.head.lr?"),
-        ("+param_groups.head.lr=abc", "expects a number, got 'abc'"),
+        ("+param_groups.head.lr=abc", "must be a valid number"),
         ("+param_groups.head.lr=-1", "must be at least 0"),
-        ("model.encoder.cell=gro", "expects one of rnn, lstm, gru, got 'gro'"),
-        ("model.encoder.bidirectional=1", "expects true or false, got 1"),
+        ("model.encoder.cell=gro", "must be 'rnn', 'lstm' or 'gru'"),
+        ("model.encoder.bidirectional=1", "must be a valid boolean"),
         ("trainer.max_epochs=0", "must be at least 1"),
         ("+trainer.max_steps=0", "must be at least 1"),
-        ("+trainer.limit_train_batches=1.5", "must be a whole number of at least 1, or a fraction in (0.0, 1.0]"),
-        ("+trainer.limit_train_batches=0.0", "must be a whole number of at least 1, or a fraction in (0.0, 1.0]"),
-        ("+trainer.limit_val_batches=-1", "must be a whole number of at least 0, or a fraction in [0.0, 1.0]"),
         ("trainer.gradient_clip_val=-0.5", "must be at least 0"),
-        ("trainer.precision=17", "expects one of 64, 32, 16, transformer-engine"),
+        ("trainer.precision=17", "must be 64, 32 or 16 or 'transformer-engine'"),
         ("trainer.devices=0", "must be a number of processes from 1 to"),
         ("trainer.devices=[0]", "must be a number of processes from 1 to"),
         ("trainer.devices=1000000", "must be a number of processes from 1 to"),
         ("+trainer.num_nodes=2", "needs 2 connected machines: start the command with Slurm or torchrun"),
         ("callbacks.early_stopping.patience=-1", "must be at least 0"),
-        ("callbacks.early_stopping.mode=up", "expects one of min, max, got 'up'"),
         ("callbacks.last_checkpoint.filename=../../x", "must be a relative path without .. or control characters"),
-        ("+callbacks.last_checkpoint.save_top_k=-3", "must be at least -1"),
         ("callbacks.finite_loss.every_n_steps=0", "must be at least 1"),
-        ("~model.encoder._target_", "is required: choose one with model/encoder=…"),
-        ("+callbacks.mine={a: 1}", "is required: write callbacks.mine=null to remove it"),
-        ("+metrics.x=1", "expects a mapping or null, got 1"),
+        ("~model.encoder._target_", "is required: choose model/encoder=…"),
+        ("+callbacks.mine={a: 1}", "is required: choose callbacks/mine=…, or remove it: callbacks.mine=null"),
+        ("+metrics.x=1", "must be a mapping"),
         ("data=csv", "is required: write data.path=…"),
     ],
 )
@@ -139,7 +129,7 @@ def test_the_message_lists_every_mistake_with_its_path_in_one_column() -> None:
         "  sede=3                       no such option; did you mean seed?",
         "  model.encoder.hiden_dim=64   no such option; did you mean model.encoder.hidden_dim?",
         "  data.batch_size              is required: write +data.batch_size=…",
-        "  optimizer.lr=fast            expects a number, got 'fast'",
+        "  optimizer.lr=fast            must be a valid number",
     ]
     assert error_message(seed="x").startswith("1 mistake in the configuration; nothing was started.")
 
@@ -151,7 +141,7 @@ def test_a_reference_to_an_invalid_value_is_not_a_second_mistake() -> None:
 
 def test_a_wrong_class_and_an_unresolved_item_of_a_list_are_reported_once() -> None:
     text = error_message(tags=["a", "${sede}"], loss={"_target_": "os.system", "x": 1})
-    assert [line.split()[0] for line in text.splitlines()[1:]] == ["tags[1]=${sede}", "loss._target_=os.system"]
+    assert [line.split()[0] for line in text.splitlines()[1:]] == ["tags.1=${sede}", "loss._target_=os.system"]
 
 
 def test_each_command_has_its_options() -> None:
@@ -161,50 +151,44 @@ def test_each_command_has_its_options() -> None:
         validate_config(cfg, "eval")
 
 
-class Colour(Enum):
-    RED = "r"
-    BLUE = 2
-
-
 class Tensor: ...
 
 
 @pytest.mark.parametrize(
-    ("hint", "valid", "invalid", "description"),
+    ("hint", "valid", "invalid"),
     [
-        (int, [0, -3], [1.0, True, "1", None, [1], 2**63], "a whole number"),
-        (float, [0, -3, 0.5], [True, "1", None, float("inf")], "a number"),
-        (bool, [True, False], [0, 1, "true", None], "true or false"),
-        (str, ["", "a"], [1, True, None, ["a"]], "text"),
-        (Path, ["a/b"], [3, None], "text"),
-        (os.PathLike[str], ["a/b"], [3], "text"),
-        (None, [None], [0, "null"], "null"),
-        (int | None, [3, None], ["a", 1.5], "a whole number or null"),
-        (int | str, [3, "a"], [1.5, None, True], "a whole number or text"),
-        (Literal["a", 3], ["a", 3], ["b", None], "one of a, 3"),
-        (Literal["a"] | None | Literal["b"], ["a", "b", None], ["c"], "one of a, b or null"),
-        (Sequence[float] | Literal["x"] | None, [[1, 2.5], "x", None], ["y", [None], 3], "x or a list in [ ], each"),
-        (Colour, ["RED", "r", 2], ["red", 3], "one of RED, BLUE, r, 2"),
-        (list, [[], [1, "a"]], ["a", {}, None], "a list in [ ]"),
-        (Iterable[int], [[], [1, 2]], [[1, "a"], [True], "1"], "a list in [ ], each item a whole number"),
-        (tuple[float, int], [[0.5, 3]], [[0.5], [0.5, 0.5], [1, 2, 3]], "a list in [ ] of length 2: a number, a whole"),
-        (tuple[int, ...], [[], [1, 2]], [["a"]], "a list in [ ], each item a whole number"),
-        (dict, [{}, {"a": 1}], [[], "a", None], "a mapping"),
-        (Mapping[str, int], [{"a": 1}], [{"a": "b"}], "a mapping"),
-        (Annotated[int, Field(gt=2)] | None, [3, None], [2, "a"], "a whole number or null"),
-        (float | Tensor, [0.5, {"of": "something"}], ["fast", None], "a number"),
-        (Any, [None, ["a"]], [], "another type"),
-        (Tensor, [None, ["a"]], [], "another type"),
-        (timedelta | None, [None, ["a"]], [], "another type"),
-        (list[Tensor], [["a"]], ["a"], "a list in [ ]"),
+        (int, [0, -3], [1.0, True, "1", None, [1], 2**63]),
+        (float, [0, -3, 0.5], [True, "1", None, float("inf")]),
+        (bool, [True, False], [0, 1, "true", None]),
+        (str, ["", "a"], [1, True, None, ["a"]]),
+        (None, [None], [0, "null"]),
+        (int | None, [3, None], ["a", 1.5]),
+        (int | str, [3, "a"], [1.5, None, True]),
+        (Literal["a", 3], ["a", 3], ["b", None]),
+        (Literal["a"] | None | Literal["b"], ["a", "b", None], ["c"]),
+        (Sequence[float] | Literal["x"] | None, [[1, 2.5], "x", None], ["y", [None], 3]),
+        (list, [[], [1, "a"]], ["a", {}, None]),
+        (Iterable[int], [[], [1, 2]], [[1, "a"], [True], "1"]),
+        (tuple[float, int], [[0.5, 3]], [[0.5], [0.5, 0.5], [1, 2, 3]]),
+        (tuple[int, ...], [[], [1, 2]], [["a"]]),
+        (dict, [{}, {"a": 1}], [[], "a", None]),
+        (Mapping[str, int], [{"a": 1}], [{"a": "b"}]),
+        (Annotated[int, Field(gt=2)] | None, [3, None], [2, "a"]),
+        (float | Tensor, [0.5, {"of": "something"}], ["fast", None]),
+        (Any, [None, ["a"]], []),
+        (Tensor, [None, ["a"]], []),
+        (timedelta | None, [None, ["a"]], []),
+        (list[Tensor], [["a"]], ["a"]),
     ],
     ids=str,
 )
-def test_annotations_accept_plain_values(hint: Any, valid: list[Any], invalid: list[Any], description: str) -> None:
-    validator = Validator({"x": Option(hint, required=False, positional=False)})
-    assert [value for value in valid if list(validator.mistakes({"x": value}, ""))] == []
-    assert [value for value in invalid if not list(validator.mistakes({"x": value}, ""))] == []
-    assert describe_type(plain_hint(hint)).startswith(description)
+def test_annotations_accept_plain_values(hint: Any, valid: list[Any], invalid: list[Any]) -> None:
+    def initialize(self: Any, x: Any = ...) -> None: ...
+
+    initialize.__annotations__["x"] = hint
+    cls = type("Toy", (), {"__init__": initialize, "__module__": "src.toy"})
+    assert [value for value in valid if list(option_mistakes(cls, {"x": value}, "", set()))] == []
+    assert [value for value in invalid if not list(option_mistakes(cls, {"x": value}, "", set()))] == []
 
 
 class Closed:

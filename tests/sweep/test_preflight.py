@@ -73,7 +73,7 @@ def test_all_mistakes_are_listed_with_their_jobs() -> None:
         "  trainer.log_every_n_steps=-1   must be at least 0",
         "      job 0: trainer.log_every_n_steps=-1 optimizer.lr=0.1",
         "      job 1: trainer.log_every_n_steps=-1 optimizer.lr=fast",
-        "  optimizer.lr=fast   expects a number, got 'fast'",
+        "  optimizer.lr=fast   must be a valid number",
         "      job 1: trainer.log_every_n_steps=-1 optimizer.lr=fast",
         "      job 3: trainer.log_every_n_steps=7 optimizer.lr=fast",
     ]
