@@ -20,12 +20,9 @@ from src.errors import UserError
 if TYPE_CHECKING:
     import numpy as np
 
-QUOTED = re.compile(r'[",\r\n]')  # characters for which a field of a CSV file is quoted
-LOCK_TIMEOUT = 1.0  # seconds; a process that only reads the status of a run holds the lock for a shorter time
-Record = TypeVar("Record")
 YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every build of PyYAML has the faster C loader
-
-
+QUOTED = re.compile(r'[",\r\n]')  # characters for which a field of a CSV file is quoted
+Record = TypeVar("Record")
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)  # creating one takes longer than reading a file
 
 
@@ -84,15 +81,7 @@ def csv_line(values: Iterable[Any]) -> str:
 
 def write_json(path: Path, record: Any) -> None:
     """Write a dataclass or pydantic model as a JSON file, atomically."""
-    content = _adapter(type(record)).dump_json(record, indent=2)
-    with replace_atomically(path) as part:
-        part.write_bytes(content)
-
-
-def plain_values(record: Any) -> dict[str, Any]:
-    """Convert a dataclass or pydantic model to the plain values of its JSON file, except values that are None."""
-    values: dict[str, Any] = _adapter(type(record)).dump_python(record, mode="json", exclude_none=True)
-    return values
+    write_text(path, _adapter(type(record)).dump_json(record, indent=2).decode())
 
 
 def read_json(path: Path, kind: type[Record]) -> Record:
@@ -102,21 +91,18 @@ def read_json(path: Path, kind: type[Record]) -> Record:
         OSError: if the file cannot be read.
         ValueError: if the file is not JSON, or a value has the wrong type; the message names the first such value.
     """
-    try:
-        record: Record = _adapter(kind).validate_json(path.read_bytes(), strict=True)
-    except ValidationError as error:
-        raise ValueError(first_mistake(error)) from error
-    return record
+    return validate(path.read_bytes(), kind)
 
 
 def validate(value: Any, kind: type[Record]) -> Record:
-    """Return a plain value as a value of a type that pydantic knows; unknown keys are ignored.
+    """Return JSON as bytes, or another plain value, as a value of a type that pydantic knows; unknown keys are ignored.
 
     Raises:
         ValueError: if a value has the wrong type; the message names the first such value.
     """
+    check = _adapter(kind).validate_json if isinstance(value, bytes) else _adapter(kind).validate_python
     try:
-        record: Record = _adapter(kind).validate_python(value, strict=True)
+        record: Record = check(value, strict=True)
     except ValidationError as error:
         raise ValueError(first_mistake(error)) from error
     return record

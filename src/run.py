@@ -31,7 +31,7 @@ from src.console import OutputConsole
 from src.data.data_summary import summarize_data
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
-from src.files import LOCK_TIMEOUT, lock_folder, write_text
+from src.files import lock_folder, write_text
 from src.formatting import format_now
 from src.lit import LitClassifier
 from src.loggers.tracker import Tracker
@@ -44,6 +44,8 @@ from src.run_log import write_end, write_start
 from src.run_result import Best, Parameters, RunResult, Seconds
 from src.summary import evaluate_splits, print_summary, warn_of_single_class
 from src.training_state import TrainingState, read_training_state, require_same_data, require_same_options
+
+LOCK_TIMEOUT = 1.0  # seconds; a process that only reads the status of a run holds the lock for a shorter time
 
 log = logging.getLogger(__name__)
 

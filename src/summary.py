@@ -49,8 +49,7 @@ def warn_of_single_class(folder: Path) -> None:
 
     Without a test, the validation split is checked; without predictions, nothing is checked.
     """
-    predictions = read_predictions(folder)
-    if predictions is None:
+    if (predictions := read_predictions(folder)) is None:
         return
     split, probabilities, labels, names, _ = predictions
     predicted = np.unique(probabilities.argmax(1))
@@ -67,8 +66,10 @@ def warn_of_single_class(folder: Path) -> None:
 
 def print_summary(result: RunResult, folder: Path) -> None:
     """Print the metrics, the class scores of the test split or else of the validation split, and the written files."""
-    console = OutputConsole()
-    sections = [scores_section(result.metrics, _describe_best(result) or "Scores")]
+    console, best, title = OutputConsole(), result.best, "Scores"
+    if best.epoch is not None and best.value is not None:
+        title = f"Best epoch: {best.epoch + 1} ({best.monitor} {best.value:.4f})"
+    sections = [scores_section(result.metrics, title)]
     split = "test" if "test" in result.classes else "val"
     if split in result.classes:
         sections.append(classes_section(result.classes[split], split))
@@ -77,11 +78,3 @@ def print_summary(result: RunResult, folder: Path) -> None:
     console.print(files_table(folder, written))
     for offline in sorted((folder / "wandb").glob("offline-run-*")):
         console.print(f"Offline W&B run; upload it with: wandb sync {offline}", soft_wrap=True)
-
-
-def _describe_best(result: RunResult) -> str:
-    """Return a text such as "Best epoch: 3 (val/loss 0.4312)"; an empty text if no checkpoint was selected."""
-    best = result.best
-    if best.epoch is None or best.monitor is None or best.value is None:
-        return ""
-    return f"Best epoch: {best.epoch + 1} ({best.monitor} {best.value:.4f})"

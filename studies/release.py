@@ -27,19 +27,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
+from pydantic import TypeAdapter
 from scipy.special import softmax
 
 from src.config.keys import LOCAL, is_within
 from src.errors import UserError
-from src.files import csv_line, plain_values, replace_atomically, write_arrays, write_text
+from src.files import csv_line, replace_atomically, write_arrays, write_text
 from src.records.files import read_statistics
 from src.records.runs import FinishedRun, find_runs
-from src.run_result import RESULT_FILE
+from src.run_result import RESULT_FILE, RunResult
 
 LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # options with paths that a run reads or writes
 LIMIT = 40.0  # bound on the absolute log-odds, in nats
 DIGITS = 6  # significant digits of gradient norms and curves
 DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # much faster, but not available on every machine
+RECORD = TypeAdapter(RunResult)
 FLOATS, INTEGERS = pa.list_(pa.float32()), pa.list_(pa.int32())
 SCHEMA = pa.schema(
     [
@@ -124,9 +126,10 @@ def _record(run: FinishedRun) -> dict[str, Any]:
     predictions, statistics = run.predictions(), read_statistics(run.folder)
     if predictions.split != "test":
         raise UserError(f"{run.folder} has no predictions for the test split")
+    result = replace(run.result, command=None, overrides=())
     record = {
         "run": run.folder.name,
-        "result": _json(plain_values(replace(run.result, command=None, overrides=())), run.folder),
+        "result": _json(RECORD.dump_python(result, mode="json", exclude_none=True), run.folder),
         "config": _json(_without_folders(run.config), run.folder),
         "log_odds": pack_probabilities(predictions.probabilities).ravel(),
         "labels": predictions.labels,

@@ -31,11 +31,11 @@ from src.config.mistakes import Mistake, format_mistakes
 from src.config.quoting import quote
 from src.errors import UserError
 from src.extras import plugin_install_hint
+from src.files import YAML_LOADER
 from src.misspellings import nearest, no_such, no_such_choice
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 VERSION_BASE: dict[str, Any] = {"version_base": "1.3"} if hydra.__version__ < "1.4" else {}  # deprecated in 1.4
-YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every PyYAML has the faster C loader
 MAX_JOBS = 10_000
 KEY = re.compile(r"[a-zA-Z_][\w-]*((\.[\w-]+)*|(/[\w-]+)*(@[\w.:-]+)?)", re.ASCII)
 

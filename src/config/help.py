@@ -12,7 +12,8 @@ from typing import Any
 import yaml
 from omegaconf import OmegaConf
 
-from src.config.compose import YAML_LOADER, ConfigFiles, read_options, without_hydra
+from src.config.compose import ConfigFiles, read_options, without_hydra
+from src.files import YAML_LOADER
 
 FLAGS = """\
   -m          one run for each combination of values: -m model/attention=none,bahdanau seed=1,2,3
