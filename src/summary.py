@@ -37,7 +37,7 @@ def evaluate_splits(
         arrays, split = read_arrays(path), path.stem
         probabilities, labels = arrays["probabilities"], arrays["labels"]
         names = [str(name) for name in arrays["class_names"]]
-        scores = evaluate(probabilities, labels, names, majority=majority)
+        scores = evaluate(probabilities, labels, majority=majority)
         scores |= {name: metric.with_interval(probabilities, labels) for name, metric in added.items()}
         results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
         classes[split] = class_scores(probabilities, labels, names)

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from src.formatting import format_p_value
 from src.records.runs import FinishedRun
 from src.records.variants import Variant
-from src.report.formatting import format_p_value
-from src.terms.intervals import Interval, estimate, mean_over_seeds
+from src.terms.comparison import difference_verdict
+from src.terms.intervals import Interval, estimate, holm, mean_of_terms
 from src.terms.measurements import measure
-from src.terms.scores import terms
-from src.terms.significance import difference_verdict, holm
+from src.terms.scores import SCORES
 
 NOT_MEASURED = "not measured"
 
@@ -18,7 +18,7 @@ def preset_cells(runs: Sequence[FinishedRun]) -> list[str]:
     accuracies = [score_of(run) for run in runs]
     first = runs[0].result
     score, epochs, best = first.metrics["test/acc"], len(first.seconds.per_epoch), first.best.epoch
-    interval = mean_over_seeds(accuracies) if len(runs) > 1 else Interval(accuracies[0], score.low, score.high)
+    interval = mean_of_terms(accuracies) if len(runs) > 1 else Interval(accuracies[0], score.low, score.high)
     trained = f"{epochs}, {'not known' if best is None else best + 1}"
     return [format_interval(interval, unit=" %"), f"{score.n:,}", trained, f"{first.parameters.trainable:,}"]
 
@@ -43,7 +43,7 @@ def format_mean(variant: Variant | None, metric: str = "acc") -> str:
     """Format the mean of a metric over seeds ± the half-width of its 95 % interval, in %."""
     if variant is None:
         return NOT_MEASURED
-    mean, low, _ = mean_over_seeds([score_of(run, metric) for run in variant.runs])
+    mean, low, _ = mean_of_terms([score_of(run, metric) for run in variant.runs])
     return f"{100 * mean:.1f}" + ("" if low is None else f" ± {100 * (mean - low):.1f}")
 
 
@@ -56,6 +56,6 @@ def format_interval(interval: Interval, sign: str = "", unit: str = "") -> str:
 
 def score_of(run: FinishedRun, metric: str = "acc") -> float:
     predictions = run.predictions()
-    by_text = terms(metric, predictions.probabilities, predictions.labels)
+    by_text = SCORES[metric].terms(predictions.probabilities, predictions.labels)
     assert by_text is not None, f"{metric} is not defined on the released test texts"
     return float(by_text.mean())

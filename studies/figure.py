@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from src.report.figures.style import COLOURS, GREY, INK, name_axes, new_figure
-from src.terms.intervals import mean_over_seeds
+from src.terms.intervals import mean_of_terms
 
 Accuracies = Mapping[tuple[str, str], Sequence[float]]  # encoder and attention → accuracy of each seed, in %
 DETAIL = 5  # approximate distance from the left end of the second panel to the best mean, in points
@@ -41,7 +41,7 @@ def _draw_rows(axes: Axes, accuracies: Accuracies, encoders: Sequence[str], atte
             labels[row] = f"{encoder} · {attention}"
             if values := accuracies.get((encoder, attention)):
                 colour = GREY if number == 0 else COLOURS[(number - 1) % len(COLOURS)]
-                centre, low, high = mean_over_seeds(values)
+                centre, low, high = mean_of_terms(values)
                 axes.plot(values, [row] * len(values), "o", ms=3.5, mfc="none", mec=colour, alpha=0.5)
                 if low is not None and high is not None:
                     axes.plot([low, high], [row, row], color=colour, linewidth=2)

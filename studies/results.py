@@ -8,11 +8,11 @@ from math import nan
 from pathlib import Path
 from statistics import median
 
-from src.compare.formatting import claim_lines
+from src.compare.sections import claim_lines
 from src.records.runs import FinishedRun, find_runs
 from src.records.variants import Variant, group_runs
 from src.terms.comparison import Comparison, compare
-from src.terms.intervals import mean_over_seeds
+from src.terms.intervals import mean_of_terms
 from studies.cells import NOT_MEASURED, difference_cells, format_interval, format_mean, preset_cells, score_of
 from studies.plan import Plan
 
@@ -73,7 +73,7 @@ class StudyResults:
     def mean(self, encoder: str, attention: str, metric: str = "acc") -> float:
         """Return the mean score of a variant over seeds, in %; nan if the variant is not released."""
         variant = (self._twenty | self._others).get((encoder, attention))
-        return 100 * mean_over_seeds([score_of(run, metric) for run in variant.runs]).value if variant else nan
+        return 100 * mean_of_terms([score_of(run, metric) for run in variant.runs]).value if variant else nan
 
     def accuracy_by_variant(self) -> dict[tuple[str, str], list[float]]:
         """Map each encoder and attention in the main table to the accuracies of its seeds, in %."""
@@ -145,13 +145,13 @@ class StudyResults:
                 seconds = [run.result.seconds.fit or 0.0 for run in runs]
                 each = ", ".join(f"{100 * value:.2f}" for value in accuracies)
                 duration = f"{min(seconds):.0f} to {max(seconds):.0f}"
-                cells = [format_interval(mean_over_seeds(accuracies), unit=" %"), each, duration]
+                cells = [format_interval(mean_of_terms(accuracies), unit=" %"), each, duration]
             yield [f"`{name}`", *cells]
 
     def claim_rows(self) -> Iterator[list[str]]:
         """Yield a row for each claim: its text, its verdict, and the difference or the reason for the verdict."""
         for claim in self.comparison.claims:
-            yield [claim.definition.claim, f"**{claim.verdict}**", claim_lines(claim)[0]]
+            yield [claim.definition.claim, f"**{claim.verdict}**", claim_lines(claim, percent=True)[0]]
 
     def has_equal_predictions(self) -> bool:
         """Return whether `luong_concat` and `bahdanau` with a BiLSTM gave the same probabilities, digit for digit."""

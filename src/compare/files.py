@@ -1,9 +1,8 @@
 """The files of a comparison: page, Markdown, LaTeX, and a CSV table with all numbers in full precision."""
 
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from src.compare.formatting import label
 from src.compare.sections import factors, sections
 from src.files import csv_line
 from src.formatting import format_count
@@ -11,7 +10,7 @@ from src.report.html import render_html
 from src.report.markdown import render_latex, render_markdown
 from src.report.section import Section
 from src.terms.comparison import Comparison, Row
-from src.terms.intervals import Interval
+from src.terms.measurements import label
 
 Number = TypeVar("Number", int, str)
 
@@ -61,7 +60,7 @@ def _csv_cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]
     yield "peak_memory_mb", row.peak_memory_mb
     yield "baseline", comparison.baseline.variant.name
     yield from _with_bounds(f"{comparison.metric}_difference", row.difference)
-    yield "p", row.p_value
+    yield "p", row.difference and row.difference.p_value
     yield "p_holm", row.p_adjusted
     yield "mcnemar_found", row.mcnemar and row.mcnemar[0]
     yield "mcnemar_of", row.mcnemar and row.mcnemar[1]
@@ -70,8 +69,8 @@ def _csv_cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]
         yield from _with_bounds(name, interval)
 
 
-def _with_bounds(name: str, interval: Interval | None) -> Iterator[tuple[str, float | None]]:
-    yield from zip((name, f"{name}_low", f"{name}_high"), interval or (None, None, None), strict=True)
+def _with_bounds(name: str, interval: tuple[Any, ...] | None) -> Iterator[tuple[str, float | None]]:
+    yield from zip((name, f"{name}_low", f"{name}_high"), (interval or (None, None, None))[:3], strict=True)
 
 
 def _facts(comparison: Comparison) -> dict[str, str]:

@@ -6,22 +6,21 @@ from functools import partial
 
 import numpy as np
 
-from src.compare.formatting import claim_lines, heading, label
+from src.formatting import UNKNOWN, format_known, format_p_value, format_with_bounds, format_with_margin
 from src.records.examples import Example, read_examples
 from src.records.files import read_history, read_or_warn
 from src.records.runs import FinishedRun
 from src.records.variants import Variant
 from src.report.figures.comparison import Bar, Mark, draw_costs, draw_intervals, draw_variant_curves
 from src.report.figures.style import COLOURS, GREY
-from src.report.formatting import UNKNOWN, format_p_value, format_score, format_with_margin
 from src.report.run import STRIP_NOTE
 from src.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
 from src.report.words import clean_text, coloured_words
-from src.terms.comparison import Comparison
+from src.terms.claims import Claim
+from src.terms.comparison import METRICS, Comparison, Row
 from src.terms.evaluation import confusion_matrix
-from src.terms.measurements import FAITHFULNESS
-from src.terms.rows import METRICS, Row
-from src.terms.significance import MIN_SEEDS
+from src.terms.intervals import MIN_SEEDS, Difference
+from src.terms.measurements import FAITHFULNESS, label
 
 SCORES = (
     "Mean over seeds on these {texts:,} test texts ± the half-width of the 95 % interval for the mean over all "
@@ -46,9 +45,9 @@ COST = (
 RULES = (
     "Supported: the effect is significant (p below 5 % after Holm's adjustment for all claims), and no single pair of "
     "variants shows a significant opposite effect. Real but negligible: supported, except that the interval ends below "
-    "the study's negligible size (half a point of accuracy in the twenty-model study). Not supported: the opposite "
-    "effect is significant, or the effect is not significant and its interval ends below that size. Inconclusive: all "
-    "other cases. The intervals of claims are simultaneous 95 % intervals; those of single pairs are unadjusted."
+    "the study's negligible size (half a point of accuracy in the twenty-model study). Contradicted: the opposite "
+    "effect is significant. Not supported: the effect is not significant, and its interval ends below that size. "
+    "Inconclusive: all other cases. The intervals of claims are simultaneous 95 % intervals; those of single pairs are unadjusted."
 )
 FAITHFULNESS_NOTE = (
     "From the records of `python -m src.faithfulness`, mean over seeds ± the half-width of the 95 % interval "
@@ -91,6 +90,11 @@ def factors(comparison: Comparison) -> dict[str, list[str]]:
     return {name: levels for name, levels in values.items() if len(levels) > 1}
 
 
+def _heading(metric: str) -> str:
+    name = label(metric)
+    return name[0].upper() + name[1:]
+
+
 def _value(variant: Variant, factor: str) -> str:
     return variant.differs.get(factor, UNKNOWN)
 
@@ -103,12 +107,12 @@ def _scores(comparison: Comparison) -> Section:
         is_baseline = row.verdict == "baseline"
         name = f"{row.variant.name} (baseline)" if is_baseline else row.variant.name
         scores = [format_with_margin(row.metrics.get(name)) for name in names]
-        rows.append([name, str(row.seeds), *scores, format_score(row.ensemble)])
+        rows.append([name, str(row.seeds), *scores, format_known(row.ensemble)])
         bars.append(Bar(name, row.metrics[metric], GREY if is_baseline else COLOURS[0]))
     content: list[Content] = [Table(["variant", "seeds", *map(label, names), "ensemble"], rows)]
     if len(bars) > 1:
-        figure = draw_intervals(bars, f"{heading(metric)}, mean over seeds with its interval", label(metric))
-        content.insert(0, Chart("ranking", figure, f"{heading(metric)} of each variant with its interval"))
+        figure = draw_intervals(bars, f"{_heading(metric)}, mean over seeds with its interval", label(metric))
+        content.insert(0, Chart("ranking", figure, f"{_heading(metric)} of each variant with its interval"))
     note = SCORES.format(texts=comparison.texts, metric=label(metric))
     return Section(
         "Scores", content, f"{note} {FOLDS.format(folds=comparison.folds)}" if comparison.folds > 1 else note
@@ -124,18 +128,22 @@ def _differences(comparison: Comparison) -> Section:
         [
             row.variant.name,
             format_with_margin(difference, 4, "+"),
-            format_p_value(row.p_value),
+            format_p_value(difference.p_value),
             format_p_value(row.p_adjusted),
             UNKNOWN if row.mcnemar is None else f"{row.mcnemar[0]} of {row.mcnemar[1]}",
             row.verdict,
         ]
         for row, difference in others
     ]
-    bars = [Bar(row.variant.name, difference, VERDICT_COLOURS.get(row.verdict, GREY)) for row, difference in others]
+    bars = [
+        Bar(row.variant.name, difference.interval, VERDICT_COLOURS.get(row.verdict, GREY)) for row, difference in others
+    ]
     figure = draw_intervals(bars, title, f"difference in {label(comparison.metric)}", zero=True)
     chart = Chart("differences", figure, f"{title}, with intervals")
     table = Table(["variant", "difference", "p", "p, Holm", "McNemar", "verdict"], rows)
-    note = DIFFERENCES.format(num_tests=comparison.num_tests, min_seeds=MIN_SEEDS)
+    note = DIFFERENCES.format(
+        num_tests=sum(difference.p_value is not None for _, difference in others), min_seeds=MIN_SEEDS
+    )
     return Section(title, [chart, table], note)
 
 
@@ -148,6 +156,31 @@ def _claims(comparison: Comparison) -> Section:
     content: list[Content] = [Table(["claim", "verdict", "numbers", "source"], rows)]
     content += [Lines(notes)] if notes else []
     return Section("Claims", [*content, Group("Evidence", evidence, is_open=False)], RULES)
+
+
+def claim_lines(claim: Claim, percent: bool = False) -> list[str]:
+    """Return all that is known about a claim, one line each; the first line is the most important.
+
+    Args:
+        percent: whether differences of accuracies are in percentage points.
+    """
+    lines = []
+    if claim.difference is not None:
+        adjusted = "" if claim.p_value is None else f"; p {format_p_value(claim.p_value)} after Holm"
+        lines.append(_in_metric(claim, claim.difference, percent) + adjusted)
+    pairs = [f"{pair}: {_in_metric(claim, pair.difference, percent)}" for pair in claim.pairs]
+    return [line for line in (*lines, claim.reason, *pairs, *claim.notes) if line]
+
+
+def _in_metric(claim: Claim, difference: Difference, percent: bool) -> str:
+    """Format a difference; it is negative if the claim is true and says that the metric is lower."""
+    value, low, high, _ = difference
+    metric = claim.definition.metric
+    if claim.definition.direction == "lower":
+        value, low, high = 0 - value, high and 0 - high, low and 0 - low
+    if percent and metric == "acc":
+        return f"{format_with_bounds((value, low, high), 2, 100)} points of accuracy"
+    return f"{format_with_bounds((value, low, high))} in {label(metric)}"
 
 
 def _grid(comparison: Comparison) -> Section:
@@ -164,7 +197,7 @@ def _grid(comparison: Comparison) -> Section:
     if len(comparison.rows) < MIN_FILLED * len(varying[first]) * len(varying[second]) * len(by_others):
         return Section("Grid", [])
     scores = [row.metrics[metric].value for row in comparison.rows]
-    worst, best = (max(scores), min(scores)) if metric in comparison.lower_is_better else (min(scores), max(scores))
+    worst, best = (max(scores), min(scores)) if comparison.lower_is_better else (min(scores), max(scores))
 
     def cell(row: Row | None) -> str | Heat:
         if row is None:
@@ -180,7 +213,7 @@ def _grid(comparison: Comparison) -> Section:
         )
         for title, rows in by_others.items()
     ]
-    return Section(f"{heading(metric)} by {first} and {second}", tables, "A deeper colour marks a better score.")
+    return Section(f"{_heading(metric)} by {first} and {second}", tables, "A deeper colour marks a better score.")
 
 
 def _cost(comparison: Comparison) -> Section:
@@ -209,7 +242,7 @@ def _cost(comparison: Comparison) -> Section:
             for row in comparison.rows
         ]
         figure = draw_costs(marks, ["seconds per epoch", "parameters"], label(comparison.metric))
-        content.append(Chart("cost", figure, f"{heading(comparison.metric)} against cost"))
+        content.append(Chart("cost", figure, f"{_heading(comparison.metric)} against cost"))
     return Section("Cost", content, COST)
 
 

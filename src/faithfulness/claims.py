@@ -8,11 +8,9 @@ import numpy as np
 
 from src.faithfulness import seeds
 from src.faithfulness.summary import VariantSummary, stack
-from src.formatting import format_names
+from src.formatting import format_names, format_p_value
 from src.records.faithfulness_names import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM, WITHOUT_ATTENTION
-from src.report.formatting import format_p_value
-from src.terms.intervals import LEVEL, Difference, Sample, estimate
-from src.terms.significance import MIN_SEEDS, holm
+from src.terms.intervals import LEVEL, MIN_SEEDS, Difference, Sample, estimate, holm
 
 NORMALIZED = "normalized_comprehensiveness"
 FAITHFUL, ABOVE_CHANCE = "normalized comprehensiveness", "agreement above chance"

@@ -11,7 +11,7 @@ from src.faithfulness.claims import judge_claims
 from src.faithfulness.rankings import TOLERANCE, is_inexact
 from src.faithfulness.summary import Estimate, VariantSummary
 from src.files import csv_line
-from src.formatting import format_count
+from src.formatting import UNKNOWN, format_count, format_with_margin
 from src.records.faithfulness import SHARES, Record
 from src.records.faithfulness_names import (
     ACCURACY,
@@ -26,13 +26,11 @@ from src.records.faithfulness_names import (
 from src.records.runs import ExcludedRun
 from src.report.figures.comparison import Bar, draw_intervals
 from src.report.figures.style import COLOURS, GREY, name_axes, new_figure
-from src.report.formatting import UNKNOWN, format_with_margin
 from src.report.html import render_html
 from src.report.markdown import render_markdown
 from src.report.section import Chart, Content, Group, Section, Strip, Table
 from src.report.words import Word
-from src.terms.intervals import Interval
-from src.terms.significance import MIN_SEEDS
+from src.terms.intervals import MIN_SEEDS, Interval
 
 NOTE = (
     "Means over seeds and texts ± the half-width of their 95 % interval, which accounts for the variation of seeds and "

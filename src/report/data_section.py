@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from src.report.formatting import UNKNOWN, format_known
+from src.formatting import UNKNOWN, format_known
 from src.report.section import Lines, Section, Table
 from src.report.words import clean_text
 from src.run_result import Data, SplitSummary

@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import median
 
 from src.files import write_text
-from src.formatting import format_count
+from src.formatting import format_compact, format_count
 from src.records.errors import read_errors
 from src.records.examples import Example, read_examples
 from src.records.files import read_gradients, read_history, read_lexicon_weights, read_predictions, read_statistics
@@ -14,13 +14,11 @@ from src.report.figures.attention import draw_entropy, draw_lexicon, draw_positi
 from src.report.figures.evaluation import draw_confusion, draw_reliability
 from src.report.figures.style import save_figure
 from src.report.figures.training import draw_curves, draw_gradients
-from src.report.formatting import format_compact, format_time
 from src.report.html import render_html
 from src.report.scores import classes_table, scores_section
 from src.report.section import Chart, Content, Group, Maps, Section, Strip, Table, charts
 from src.report.words import coloured_words, top_words
 from src.run_result import RunResult
-from src.terms.calibration import calibration_bins
 from src.terms.evaluation import class_scores, confusion_matrix
 
 STRIP_NOTE = (
@@ -100,7 +98,7 @@ def _classes(run: Path) -> Iterator[Content]:
     yield classes_table(class_scores(probabilities, labels, names))
     figure = draw_confusion(confusion_matrix(probabilities, labels), names, split)
     yield Chart("confusion", figure, "Number of texts by true class and predicted class")
-    figure = draw_reliability(calibration_bins(probabilities, labels), split)
+    figure = draw_reliability(probabilities, labels, split)
     yield Chart("reliability", figure, "Accuracy by confidence")
 
 
@@ -144,7 +142,7 @@ def _facts(result: RunResult) -> dict[str, str]:
         else f"epoch {best.epoch + 1}, {best.monitor} {best.value:.4f}",
         "Training": f"{format_count(len(epochs), 'epoch')} of {format_compact(median(epochs))} s" if epochs else "",
         "Machine": "" if result.device is None else f"{result.device}, {result.precision or ''}",
-        "Started": "" if result.started is None else format_time(result.started),
+        "Started": (result.started or "")[:16].replace("T", " "),
         "Commit": (result.git_commit or "")[:10],
     }
     return {name: fact for name, fact in facts.items() if fact}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from src.report.formatting import UNKNOWN, format_known
+from src.formatting import UNKNOWN, format_known
 from src.report.section import Section, Table
 from src.report.words import clean_text
 from src.run_result import ClassScore, Score

@@ -1,4 +1,4 @@
-"""Metrics added by the user: scores with 95 % intervals, and their terms, one for each group of texts."""
+"""Metrics added by the user: scores with 95 % intervals, and values of groups of texts whose mean is the score."""
 
 from copy import deepcopy
 
@@ -21,10 +21,9 @@ class AddedMetric:
 
     def __init__(self, metric: Metric) -> None:
         self._metric = deepcopy(metric).cpu()
-        metrics = [module for module in self._metric.modules() if isinstance(module, Metric)]
+        *_, innermost = metrics = [module for module in self._metric.modules() if isinstance(module, Metric)]
         for nested in metrics:
             nested.distributed_available_fn = lambda: False
-        innermost = metrics[-1]
         self.is_lower_better = innermost.higher_is_better is False
         self.upper_bound = innermost.plot_upper_bound
 

@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from src.records.twins import Twins, describe_twins, twin_names
-from src.records.variants import Variant
-from src.terms.intervals import LEVEL, Difference, Sample, estimate
-from src.terms.measurements import RUN_STATISTICS, sample_runs
-from src.terms.significance import MIN_SEEDS, ClaimVerdict, claim_verdict, holm
+from src.terms.intervals import LEVEL, MIN_SEEDS, Difference, Sample, estimate, holm
+from src.terms.measurements import RUN_STATISTICS, Measurement, sample_runs
+from src.terms.scores import SCORES
 from src.terms.study import ClaimDefinition, describe, match_pairs
 
-Pair = tuple[Variant, Variant]  # the variant that the claim favours, and its counterpart
-Samples = Mapping[str, Mapping[str, Sample]]  # by metric, then by variant name
+Pair = tuple[Measurement, Measurement]  # the variant that the claim favours, and its counterpart
+ClaimVerdict = Literal["supported", "real but negligible", "contradicted", "not supported", "inconclusive"]
 
 
 class PairDifference(NamedTuple):
@@ -53,12 +51,10 @@ class _Evidence(NamedTuple):
 
     claim: Claim
     weighted: list[tuple[float, Sample]]
-    seeds: int  # the smallest number of seeds of any variant in the pairs
+    seeds: int = 0  # the smallest number of seeds of any variant in the pairs
 
 
-def judge_claims(
-    definitions: Sequence[ClaimDefinition], variants: Sequence[Variant], samples: Samples, twins: Twins
-) -> tuple[Claim, ...]:
+def judge_claims(definitions: Sequence[ClaimDefinition], measurements: Sequence[Measurement]) -> tuple[Claim, ...]:
     """Judge each claim by the mean difference over pairs of variants that differ only in the components of the claim.
 
     Pairs that differ only by twins (variants with identical predictions) count once. Pairs with fewer than 5 seeds are
@@ -66,33 +62,26 @@ def judge_claims(
     the m claims that can be tested. Holm's test decides whether the mean differs from zero (p below 5 % after the
     adjustment). Bonferroni's simultaneous intervals, which have a confidence level of 1 - 5 %/m each, estimate the
     mean. Holm's test is more powerful: if it rejects zero but the interval contains zero, the interval is truncated at
-    zero.
-    The verdict is the first in this list that applies:
-
-    - inconclusive: the claim has no evidence, or a variant in a pair that is not excluded has fewer than 5 seeds.
-    - not supported: the mean is significantly below zero.
-    - inconclusive: the mean is significantly above zero, but a single pair is significantly below zero by Holm's
-      test over the claim's pairs.
-    - real but negligible: the mean is significantly above zero, and its interval ends below the negligible size.
-    - supported: the mean is significantly above zero.
-    - not supported: the interval ends below the negligible size.
-    - inconclusive: all other cases.
-
-    Args:
-        samples: samples of each metric that is defined on the test texts.
-        twins: result of `find_twins`.
+    zero. docs/comparing.md states the rules of the verdicts.
     """
-    evidence = [
-        _gather(definition, match_pairs(variants, definition.variants, definition.against), samples, twins)
-        for definition in definitions
-    ]
+    evidence = [_gather(definition, measurements) for definition in definitions]
     p_values = [estimate(item.weighted).p_value if item.weighted else None for item in evidence]
-    adjusted = iter(holm([p_value for p_value in p_values if p_value is not None]))
-    level = LEVEL / max(1, sum(p_value is not None for p_value in p_values))
+    tested = [p_value for p_value in p_values if p_value is not None]
+    adjusted, level = iter(holm(tested)), LEVEL / max(1, len(tested))
     return tuple(
         _judge(item, None if p_value is None else next(adjusted), level) if item.weighted else item.claim
         for item, p_value in zip(evidence, p_values, strict=True)
     )
+
+
+def claim_verdict(difference: Difference, significant: bool, negligible: float | None) -> ClaimVerdict:
+    """Return the verdict on a claim for which all variants have enough seeds and no pair contradicts the mean."""
+    if significant and difference.value < 0:
+        return "contradicted"
+    is_negligible = negligible is not None and difference.high is not None and difference.high < negligible
+    if significant:
+        return "real but negligible" if is_negligible else "supported"
+    return "not supported" if is_negligible else "inconclusive"
 
 
 def _judge(evidence: _Evidence, p_value: float | None, level: float) -> Claim:
@@ -102,71 +91,89 @@ def _judge(evidence: _Evidence, p_value: float | None, level: float) -> Claim:
         p_value: p-value after Holm's adjustment; None if the claim cannot be tested.
         level: 1 minus the coverage of the interval.
     """
-    claim, difference = evidence.claim, estimate(evidence.weighted, level)
+    difference = estimate(evidence.weighted, level)
     significant = p_value is not None and p_value < LEVEL
     value, low, high, _ = difference
     if significant and low is not None and high is not None:
         # Holm's test rejects zero, but Bonferroni's wider interval may contain zero
         bounds = (max(low, 0.0), high) if value > 0 else (low, min(high, 0.0))
         difference = Difference(value, *bounds, p_value)
-    claim = replace(claim, difference=difference, p_value=p_value)
+    claim = replace(evidence.claim, difference=difference, p_value=p_value)
     if evidence.seeds < MIN_SEEDS:
         seeds = f"{evidence.seeds} seed{'s' * (evidence.seeds > 1)}"
         return replace(claim, reason=f"at least one variant has only {seeds}: a verdict needs {MIN_SEEDS}")
-    if significant and value > 0 and (opposite := _significantly_negative(claim.pairs)):
-        return replace(claim, reason=f"true on average, but not for {', '.join(map(str, opposite))}")
+    if significant and value > 0:
+        adjusted = holm([1.0 if pair.difference.p_value is None else pair.difference.p_value for pair in claim.pairs])
+        opposite = [
+            str(pair) for pair, p in zip(claim.pairs, adjusted, strict=True) if p < LEVEL and pair.difference.value < 0
+        ]
+        if opposite:
+            return replace(claim, reason=f"true on average, but not for {', '.join(opposite)}")
     return replace(claim, verdict=claim_verdict(difference, significant, claim.definition.negligible))
 
 
-def _significantly_negative(pairs: Sequence[PairDifference]) -> list[PairDifference]:
-    """Return the pairs for which the opposite of the claim is significant by Holm's test over the pairs."""
-    adjusted = holm([1.0 if (p_value := pair.difference.p_value) is None else p_value for pair in pairs])
-    return [pair for pair, p in zip(pairs, adjusted, strict=True) if p < LEVEL and pair.difference.value < 0]
-
-
-def _gather(definition: ClaimDefinition, pairs: Sequence[Pair], samples: Samples, twins: Twins) -> _Evidence:
+def _gather(definition: ClaimDefinition, measurements: Sequence[Measurement]) -> _Evidence:
     """Return the evidence about a claim."""
-
-    def without_evidence(reason: str) -> _Evidence:
-        return _Evidence(Claim(definition, reason=reason), [], 0)
-
+    by_name = {item.variant.name: item for item in measurements}
+    matches = match_pairs([item.variant for item in measurements], definition.variants, definition.against)
+    pairs = [(by_name[first.name], by_name[second.name]) for first, second in matches]
+    samples, missing = _samples(definition.metric, pairs)
     if not pairs:
         favoured, against = describe(definition.variants), describe(definition.against)
-        return without_evidence(f"no variant with {favoured} has a counterpart with {against}")
-    of_metric = samples.get(definition.metric)
-    if definition.metric in RUN_STATISTICS:
-        of_metric = sample_runs({v.name: v for pair in pairs for v in pair}.values(), definition.metric)
-        pairs = [pair for pair in pairs if all(variant.name in of_metric for variant in pair)]
-        if not pairs:
-            return without_evidence(f"too few runs have enough data in {RUN_STATISTICS[definition.metric].file}")
-    if of_metric is None:
-        return without_evidence(f"{definition.metric} is not defined on these test texts")
-    included = [pair for pair in pairs if _seeds(pair) >= MIN_SEEDS] or list(pairs)
+        missing = f"no variant with {favoured} has a counterpart with {against}"
+    pairs = [pair for pair in pairs if all(item.variant.name in samples for item in pair)]
+    if not pairs:
+        return _Evidence(Claim(definition, reason=missing), [])
+    included = [pair for pair in pairs if _seeds(pair) >= MIN_SEEDS] or pairs
+    notes = [
+        f"{first.variant.name} against {second.variant.name}: excluded because it has fewer than {MIN_SEEDS} seeds"
+        for first, second in pairs
+        if (first, second) not in included
+    ]
     by_predictions: dict[tuple[str, ...], list[Pair]] = {}
     for pair in included:
-        by_predictions.setdefault(twin_names(pair, twins), []).append(pair)
+        by_predictions.setdefault(tuple(_first_twin(item, measurements) for item in pair), []).append(pair)
+    for same in by_predictions.values():
+        for side in zip(*same, strict=True):
+            *names, last = dict.fromkeys(item.variant.name for item in side)
+            if names:
+                notes.append(f"{', '.join(names)} and {last} have identical predictions: they count once")
     distinct = [max(same, key=_seeds) for same in by_predictions.values()]
     sign = 1 if definition.direction == "higher" else -1
     differences, weights = [], dict[str, float]()  # by variant, because a variant may be in several pairs
     for first, second in distinct:
-        weighted = ((sign, first.name), (-sign, second.name))
-        difference = estimate([(weight, of_metric[name]) for weight, name in weighted])
-        differences.append(PairDifference(first.name, second.name, difference))
-        for weight, name in weighted:
+        weighted = {first.variant.name: sign, second.variant.name: -sign}
+        difference = estimate([(weight, samples[name]) for name, weight in weighted.items()])
+        differences.append(PairDifference(first.variant.name, second.variant.name, difference))
+        for name, weight in weighted.items():
             weights[name] = weights.get(name, 0.0) + weight / len(distinct)
-    excluded = [
-        f"{first.name} against {second.name}: excluded because it has fewer than {MIN_SEEDS} seeds"
-        for first, second in pairs
-        if (first, second) not in included
-    ]
-    sides = [side for same in by_predictions.values() for side in zip(*same, strict=True)]
-    merged = dict.fromkeys(line for variants in sides if (line := describe_twins(variants)))
     return _Evidence(
-        Claim(definition, pairs=tuple(differences), notes=(*excluded, *merged)),
-        [(weight, of_metric[name]) for name, weight in weights.items()],
+        Claim(definition, pairs=tuple(differences), notes=tuple(dict.fromkeys(notes))),
+        [(weight, samples[name]) for name, weight in weights.items()],
         min(map(_seeds, distinct)),
     )
 
 
+def _samples(metric: str, pairs: Sequence[Pair]) -> tuple[Mapping[str, Sample], str]:
+    """Return the samples of a metric by variant name, and the reason why a variant may lack them."""
+    measurements = [item for pair in pairs for item in pair]
+    if metric in SCORES:
+        samples = {item.variant.name: item.samples[metric] for item in measurements if metric in item.samples}
+        return samples, f"{metric} is not defined on these test texts"
+    variants = {item.variant.name: item.variant for item in measurements}
+    reason = f"too few runs have enough data in {RUN_STATISTICS[metric].file}"
+    return sample_runs(variants.values(), metric), reason
+
+
+def _first_twin(item: Measurement, measurements: Sequence[Measurement]) -> str:
+    """Return the name of the first variant with the same predictions under all common seeds, possibly the variant's."""
+
+    def is_twin(other: Measurement) -> bool:
+        shared = item.digests.keys() & other.digests.keys()
+        return bool(shared) and all(item.digests[seed] == other.digests[seed] for seed in shared)
+
+    return next((other.variant.name for other in measurements if is_twin(other)), item.variant.name)
+
+
 def _seeds(pair: Pair) -> int:
-    return min(len(variant.seeds) for variant in pair)
+    return min(len(item.variant.seeds) for item in pair)

@@ -4,10 +4,11 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import numpy as np
 from omegaconf import OmegaConf
+from scipy.special import bdtr
 
 from src.config.metrics import default_metrics, metric_nodes
 from src.config.quoting import escape_references
@@ -15,18 +16,56 @@ from src.errors import UserError
 from src.misspellings import nearest, no_such
 from src.records.folds import with_complete_folds
 from src.records.runs import ExcludedRun, FinishedRun, find_runs
-from src.records.twins import find_twins
 from src.records.variants import Variant, group_runs
 from src.terms.claims import Claim, judge_claims
-from src.terms.measurements import measure, require_same_data
-from src.terms.rows import METRICS, Row, rank_variants
-from src.terms.scores import LOWER_IS_BETTER, SCORES
+from src.terms.intervals import LEVEL, MIN_SEEDS, Difference, Interval, estimate, holm, mean_of_terms
+from src.terms.measurements import FAITHFULNESS, Measurement, measure, require_same_data, sample_runs
+from src.terms.scores import SCORES, ScoreType
 from src.terms.study import DEFAULT_STUDY, load_study, match_pairs
 
-if TYPE_CHECKING:
-    from src.terms.added_metrics import AddedMetric
-
+METRICS = ("acc", "f1_macro", "auroc", "ece")  # the scores in every table of scores
 REPEATED = "a later run has the same configuration and seed, and is compared instead"
+Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """The results of one variant on the test split."""
+
+    variant: Variant
+    metrics: dict[str, Interval]  # mean over seeds of each score that was computed and is defined
+    ensemble: float | None  # compared metric of the mean probabilities over seeds; None for one seed or if undefined
+    difference: Difference | None  # from the baseline in the compared metric; None for the baseline
+    p_adjusted: float | None  # p-value after Holm's adjustment; None if the difference was not tested
+    # (k, n): for k of the n seeds that the variant shares with the baseline, McNemar's test is significant, with the
+    # same sign as the mean difference; None for the baseline, and if no seed is shared
+    mcnemar: tuple[int, int] | None
+    verdict: Verdict
+    faithfulness: dict[str, Interval]  # mean over seeds of each statistic in FAITHFULNESS that was measured
+
+    @property
+    def seeds(self) -> int:
+        return len(self.variant.seeds)
+
+    @property
+    def parameters(self) -> int:
+        return self.variant.runs[0].parameters
+
+    @property
+    def seconds_per_epoch(self) -> Interval | None:
+        """The median over epochs, because the first includes warm-up, and its mean over folds and then over seeds."""
+        medians = [
+            [float(np.median(run.result.seconds.per_epoch)) for run in runs if run.result.seconds.per_epoch]
+            for runs in self.variant.runs_by_seed.values()
+        ]
+        seconds = [float(np.mean(values)) for values in medians if values]
+        return mean_of_terms(seconds) if seconds else None
+
+    @property
+    def peak_memory_mb(self) -> float | None:
+        """The maximum over the variant's runs; None if unknown."""
+        memory = [run.result.peak_memory_mb for run in self.variant.runs]
+        return max((peak for of_run in memory if (peak := of_run.cuda or of_run.process)), default=None)
 
 
 @dataclass(frozen=True)
@@ -36,20 +75,22 @@ class Comparison:
     rows: tuple[Row, ...]  # best first
     baseline: Row  # an element of rows
     metric: str  # the compared metric, such as "acc"
+    lower_is_better: bool  # whether lower values of the compared metric are better
     claims: tuple[Claim, ...]
     excluded: tuple[ExcludedRun, ...]  # runs that are not compared
-    is_single_run: bool  # whether there is one variant with one seed, so that nothing can be compared
-    folds: int  # number of folds; 1 without cross-validation
     texts: int  # number of test texts, in all folds together
     class_names: tuple[str, ...]
-    lower_is_better: frozenset[str]  # names of the scores for which lower values are better
-    num_tests: int  # number of differences that are tested together
     command: str  # the command line that compares these folders
 
     @property
     def variants(self) -> tuple[Variant, ...]:
         """The variants, in the order of the rows."""
         return tuple(row.variant for row in self.rows)
+
+    @property
+    def folds(self) -> int:
+        """The number of folds; 1 without cross-validation."""
+        return self.variants[0].runs[0].folds
 
 
 def compare(
@@ -68,16 +109,11 @@ def compare(
             the metric does not exist or is not defined on the texts, or the study file is invalid.
     """
     runs, excluded = find_runs(folders)
-    scores = [*SCORES, *added_names(runs)]
-    if metric not in scores:
-        raise UserError(f"--metric {metric}: {no_such('score', nearest(metric, scores))} ({', '.join(scores)})")
+    known = [*SCORES, *dict.fromkeys(name for run in runs for name in metric_nodes(run.config) if _is_added(name))]
+    if metric not in known:
+        raise UserError(f"--metric {metric}: {no_such('score', nearest(metric, known))} ({', '.join(known)})")
     require_same_data(runs)
-    added, lower_is_better = {}, set(LOWER_IS_BETTER)
-    if metric not in SCORES:
-        score = added_metric(runs, metric)
-        added[metric] = score.by_group
-        if score.is_lower_better:
-            lower_is_better.add(metric)
+    score = SCORES.get(metric) or _added_score(runs, metric)
     variants, incomplete = with_complete_folds(group_runs(runs))
     base = _baseline(variants, baseline)
     definitions = [
@@ -85,32 +121,97 @@ def compare(
         for claim in load_study(study or DEFAULT_STUDY, variants).claims
         if study or match_pairs(variants, claim.variants, claim.against)
     ]
-    claim_scores = [claim.metric for claim in definitions if claim.metric in SCORES]
-    measurements = measure(variants, metric, (*METRICS, *claim_scores), added)
-    samples = {
-        name: {measurement.variant.name: measurement.samples[name] for measurement in measurements}
-        for name in claim_scores
-        if all(name in measurement.samples for measurement in measurements)
-    }
-    twins = find_twins({measurement.variant.name: measurement.digests for measurement in measurements})
-    rows = rank_variants(measurements, base, metric, metric in lower_is_better)
+    claimed = [claim.metric for claim in definitions if claim.metric in SCORES]
+    measurements = measure(variants, metric, (*METRICS, *claimed), score)
     listed = {run.folder for variant in variants for run in variant.runs} | {run.folder for run in incomplete}
     repeated = [ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in listed]
     is_single_run = sum(len(variant.seeds) for variant in variants) == 1
+    rows = _rank(measurements, base, metric, score.lower_is_better)
     return Comparison(
         rows=tuple(rows),
         baseline=next(row for row in rows if row.variant is base),
         metric=metric,
-        claims=() if is_single_run else judge_claims(definitions, variants, samples, twins),
+        lower_is_better=score.lower_is_better,
+        claims=() if is_single_run else judge_claims(definitions, measurements),
         excluded=(*excluded, *incomplete, *repeated),
-        is_single_run=is_single_run,
-        folds=variants[0].runs[0].folds,
-        texts=measurements[0].correct.shape[1],
+        texts=measurements[0].samples["acc"].scores.shape[1],
         class_names=tuple(variants[0].runs[0].predictions().class_names),
-        lower_is_better=frozenset(lower_is_better),
-        num_tests=sum(row.p_value is not None for row in rows),
         command=_command(folders, baseline, metric, study),
     )
+
+
+def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Verdict:
+    """Return the verdict on a difference.
+
+    Args:
+        gain: the difference, positive if the variant is better.
+        p_adjusted: p-value after Holm's adjustment; None if there was no test.
+        seeds: number of seeds of the variant or of the baseline, whichever has fewer.
+    """
+    if seeds < MIN_SEEDS:
+        return "exploratory"
+    if p_adjusted is None or p_adjusted >= LEVEL:
+        return "not significant"
+    return "better" if gain > 0 else "worse"
+
+
+def mcnemar(correct: np.ndarray, other_correct: np.ndarray) -> float:
+    """Return the p-value of McNemar's exact test of the hypothesis that two runs have equal accuracy.
+
+    Under this hypothesis, each text that only one run classifies correctly is equally likely to be classified correctly
+    by the first or by the second run (McNemar 1947, Psychometrika 12(2)).
+
+    Args:
+        correct, other_correct: n, 1 for the texts that the first and the second run classify correctly, 0 for others.
+    """
+    first, second = int((correct > other_correct).sum()), int((other_correct > correct).sum())
+    return min(1.0, 2 * float(bdtr(min(first, second), first + second, 0.5)))
+
+
+def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, lower_is_better: bool) -> list[Row]:
+    """Return a row for each variant, best first."""
+    base = next(item for item in measurements if item.variant is baseline)
+    sign = -1 if lower_is_better else 1
+    differences = {
+        item.variant.name: estimate([(1, item.samples[metric]), (-1, base.samples[metric])])
+        for item in measurements
+        if item is not base
+    }
+    p_values = {name: result.p_value for name, result in differences.items() if result.p_value is not None}
+    adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+    rows = []
+    for item in measurements:
+        variant, difference = item.variant, differences.get(item.variant.name)
+        verdict: Verdict = "baseline"
+        if difference is not None:
+            fewer_seeds = min(len(variant.seeds), len(baseline.seeds))
+            verdict = difference_verdict(sign * difference.value, adjusted.get(variant.name), fewer_seeds)
+        statistics = {name: sample for name in FAITHFULNESS for sample in sample_runs([variant], name).values()}
+        rows.append(
+            Row(
+                variant,
+                {name: mean_of_terms(sample.by_seed) for name, sample in item.samples.items()},
+                item.ensemble,
+                difference,
+                adjusted.get(variant.name),
+                None if difference is None else _mcnemar(item, base),
+                verdict,
+                {name: mean_of_terms(sample.by_seed) for name, sample in statistics.items()},
+            )
+        )
+    return sorted(rows, key=lambda row: -sign * row.metrics[metric].value)
+
+
+def _mcnemar(measurement: Measurement, baseline: Measurement) -> tuple[int, int] | None:
+    """Return `Row.mcnemar` of a variant other than the baseline."""
+    correct, base_correct = (
+        dict(zip(side.variant.seeds, side.samples["acc"].scores, strict=True)) for side in (measurement, baseline)
+    )
+    pairs = [(correct[seed], base_correct[seed]) for seed in correct if seed in base_correct]
+    margins = [float(a.sum() - b.sum()) for a, b in pairs]
+    same_sign = [margin * sum(margins) > 0 for margin in margins]
+    found = sum(agrees and mcnemar(a, b) < LEVEL for agrees, (a, b) in zip(same_sign, pairs, strict=True))
+    return (found, len(pairs)) if pairs else None
 
 
 def _command(folders: Sequence[Path], baseline: str | None, metric: str, study: Path | None) -> str:
@@ -121,21 +222,16 @@ def _command(folders: Sequence[Path], baseline: str | None, metric: str, study: 
 
 
 def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:
-    if name is not None:
-        for variant in variants:
-            if _normalized(variant.name) == _normalized(name):
-                return variant
-        names = [variant.name for variant in variants]
-        similar = [f'"{match}"' for match in nearest(name, names)]
-        message = f"--baseline {name}: {no_such('variant', similar)}\nThe variants are:"
-        raise UserError("\n  ".join([message, *names]))
-    without_attention = [variant for variant in variants if variant.choices.get("attention") == "none"]
-    return max(without_attention, key=_validation_accuracy) if without_attention else variants[0]
-
-
-def _normalized(name: str) -> str:
-    """Return a name in lower case without "·", so that "lstm none" means "lstm · none"."""
-    return " ".join(name.replace("·", " ").split()).lower()
+    if name is None:
+        without_attention = [variant for variant in variants if variant.choices.get("attention") == "none"]
+        return max(without_attention, key=_validation_accuracy) if without_attention else variants[0]
+    # "lstm none" means "lstm · none"
+    by_words = {tuple(variant.name.lower().replace("·", " ").split()): variant for variant in reversed(variants)}
+    if variant := by_words.get(tuple(name.lower().replace("·", " ").split())):
+        return variant
+    names = [variant.name for variant in variants]
+    similar = [f'"{match}"' for match in nearest(name, names)]
+    raise UserError("\n  ".join([f"--baseline {name}: {no_such('variant', similar)}\nThe variants are:", *names]))
 
 
 def _validation_accuracy(variant: Variant) -> float:
@@ -143,13 +239,11 @@ def _validation_accuracy(variant: Variant) -> float:
     return float(np.mean([score for score in scores if score is not None] or [0.0]))
 
 
-def added_names(runs: Sequence[FinishedRun]) -> list[str]:
-    """Return the names of the metrics that the runs' config group `metrics` adds to the default metrics."""
-    names = dict.fromkeys(name for run in runs for name in metric_nodes(run.config))
-    return [name for name in names if name not in default_metrics()]
+def _is_added(name: str) -> bool:
+    return name not in default_metrics()
 
 
-def added_metric(runs: Sequence[FinishedRun], name: str) -> "AddedMetric":
+def _added_score(runs: Sequence[FinishedRun], name: str) -> ScoreType:
     """Create a metric, a class of `torchmetrics.classification`, from its definition in the runs' configurations.
 
     Raises:
@@ -162,4 +256,5 @@ def added_metric(runs: Sequence[FinishedRun], name: str) -> "AddedMetric":
     if any(node != nodes[0] for node in nodes):
         raise UserError(f"--metric {name}: the runs define it differently; compare runs that use the same definition")
     cfg = OmegaConf.create({"metrics": {name: escape_references(nodes[0])}})
-    return AddedMetric(build.metric(cfg, name, len(runs[0].predictions().class_names)))
+    metric = AddedMetric(build.metric(cfg, name, len(runs[0].predictions().class_names)))
+    return ScoreType(metric.by_group, name, lower_is_better=metric.is_lower_better)

@@ -8,18 +8,14 @@ import numpy as np
 from scipy.special import ndtr
 
 from src.run_result import ClassScore, Score
-from src.terms.calibration import assign_bins
 from src.terms.intervals import mean_of_terms
-from src.terms.scores import SCORES, terms
+from src.terms.scores import SCORES, confidence_bins
 
-RANGES = {"mcc": (-1.0, 1.0), "brier": (0.0, 2.0), "nll": (0.0, math.inf)}  # the other scores are in [0, 1]
 QUANTILE = NormalDist().inv_cdf(0.975)
 
 
-def evaluate(
-    probabilities: np.ndarray, labels: np.ndarray, class_names: Sequence[str], *, majority: int | None = None
-) -> dict[str, Score]:
-    """Compute `src.terms.scores.SCORES` and majority_acc, the accuracy of predicting the class `majority` everywhere.
+def evaluate(probabilities: np.ndarray, labels: np.ndarray, *, majority: int | None = None) -> dict[str, Score]:
+    """Compute SCORES and majority_acc, the accuracy of predicting the class `majority` everywhere.
 
     acc and majority_acc have Wilson intervals, ece that of `calibration_interval`, and auroc that of `area_interval`.
     The other intervals are Student's t intervals of the mean of the terms, and end at the score's lowest and highest
@@ -31,10 +27,11 @@ def evaluate(
         majority: index of the most frequent class of the training texts; if it is None, majority_acc is omitted.
 
     Raises:
-        ValueError: if there are no rows, the shapes do not match, or a label or a probability is out of range.
+        ValueError: if a probability is not finite.
     """
-    probabilities, labels = _validate(probabilities, labels, len(class_names))
-    n = len(labels)
+    if not np.isfinite(probabilities).all():
+        raise ValueError("the model returned probabilities that are not finite")
+    labels, n = labels.astype(np.int64), len(labels)
     scores = {name: _score(name, probabilities, labels) for name in SCORES}
     if majority is not None:
         count = int((labels == majority).sum())
@@ -43,20 +40,19 @@ def evaluate(
 
 
 def _score(name: str, probabilities: np.ndarray, labels: np.ndarray) -> Score:
-    n, by_text = len(labels), terms(name, probabilities, labels)
-    if by_text is None:
+    score, n = SCORES[name], len(labels)
+    if (terms := score.terms(probabilities, labels)) is None:
         return Score(None, None, None, n)
     if name == "acc":
-        return Score(float(by_text.mean()), *wilson_interval(int(by_text.sum()), n), n)
-    value, low, high = mean_of_terms(by_text)
+        return Score(float(terms.mean()), *wilson_interval(int(terms.sum()), n), n)
+    value, low, high = mean_of_terms(terms)
     if low is None or high is None:
         return Score(value, None, None, n)
     if name == "ece":
-        low, high = calibration_interval(probabilities, labels)
+        low, high = calibration_interval(probabilities.astype(np.float64).clip(0, 1), labels)
     elif name == "auroc":
-        low, high = area_interval(value, float(by_text.std()) / math.sqrt(n))
-    lowest, highest = RANGES.get(name, (0.0, 1.0))
-    return Score(value, max(lowest, low), min(highest, high), n)
+        low, high = area_interval(value, float(terms.std()) / math.sqrt(n))
+    return Score(value, max(score.low, low), min(score.high, high), n)
 
 
 def wilson_interval(count: int, n: int) -> tuple[float, float]:
@@ -93,7 +89,7 @@ def calibration_interval(probabilities: np.ndarray, labels: np.ndarray) -> tuple
     """
     confidence = probabilities.max(1)
     gaps = confidence - (probabilities.argmax(1) == labels)
-    n, bins = len(labels), assign_bins(confidence)
+    n, bins = len(labels), confidence_bins(confidence)
     size = np.maximum(np.bincount(bins), 1)
     gap = np.bincount(bins, gaps) / n
     spread = np.sqrt(np.maximum(np.bincount(bins, gaps**2) - np.bincount(bins, gaps) ** 2 / size, 0)) / n
@@ -133,19 +129,3 @@ def confusion_matrix(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarra
     classes = probabilities.shape[1]
     cells = labels * classes + probabilities.argmax(1)
     return np.bincount(cells, minlength=classes**2).reshape(classes, classes)
-
-
-def _validate(probabilities: np.ndarray, labels: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    p = np.asarray(probabilities, dtype=np.float64)
-    y = np.asarray(labels, dtype=np.int64)
-    if p.ndim != 2 or y.shape != p.shape[:1] or p.shape[1] != classes or len(y) == 0:
-        raise ValueError(
-            f"probabilities {p.shape}, labels {y.shape} and {classes} class names do not match: "
-            "pass probabilities n×C, labels n and C class names, with n > 0"
-        )
-    if y.min() < 0 or y.max() >= classes:
-        raise ValueError(f"labels range from {y.min()} to {y.max()}: they must be from 0 to {classes - 1}")
-    invalid = np.flatnonzero(~((p > -1e-3) & (p < 1 + 1e-3)).all(1))  # NaN is also invalid
-    if invalid.size:
-        raise ValueError(f"row {invalid[0]} has the probabilities {p[invalid[0]]}: each must be in [0, 1]")
-    return p.clip(0, 1), y

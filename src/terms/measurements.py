@@ -1,7 +1,7 @@
 """Measurements of the variants: scores by seed and text, and statistics from the files of the runs."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -9,17 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from src.errors import UserError
+from src.formatting import format_names
 from src.records.faithfulness import RECORD_FILE, Record
 from src.records.faithfulness_names import ATTENTION
-from src.records.files import Predictions, read_gradients, read_or_warn, read_statistics
+from src.records.files import read_gradients, read_or_warn, read_statistics
 from src.records.folds import pool_folds
 from src.records.runs import FinishedRun
 from src.records.variants import Variant
 from src.terms.intervals import Sample
-from src.terms.scores import SCORES, Terms
+from src.terms.scores import SCORES, ScoreType
 
-MAX_FOLDERS = 3  # maximum number of folders of each group of runs in a message
-MIN_MEASUREMENTS = 10  # minimum number of gradient norms that `gradient_variation` requires
+MIN_NORMS = 10  # minimum number of gradient norms that `gradient_variation` requires
 
 
 @dataclass(frozen=True)
@@ -28,70 +28,51 @@ class Measurement:
 
     variant: Variant
     samples: dict[str, Sample]  # defined score → its terms
-    correct: np.ndarray  # S×n bool, whether each prediction is correct
     ensemble: float | None  # compared score of the mean probabilities over seeds; None for one seed or if undefined
     digests: dict[int, str]  # seed → digest of the predicted probabilities
 
 
 def measure(
-    variants: Sequence[Variant], metric: str, others: Sequence[str] = (), added: Mapping[str, Terms] | None = None
+    variants: Sequence[Variant], metric: str, others: Sequence[str] = (), added: ScoreType | None = None
 ) -> list[Measurement]:
     """Compute scores of the variants' predictions, by seed and by text.
 
     Args:
         metric: the compared score.
         others: further scores to compute.
-        added: functions that compute the terms of scores that `src.terms.scores.SCORES` lacks, by name of the score.
+        added: how to compute the compared score, if it is not one of SCORES.
 
     Raises:
         UserError: if runs were tested on different texts, or the metric is not defined on these texts.
     """
-    functions = {**SCORES, **(added or {})}
-    names = list(dict.fromkeys((*others, metric)))
+    scores = {name: SCORES[name] for name in others} | {metric: added or SCORES[metric]}
     first_runs = next(iter(variants[0].runs_by_seed.values()))
     first, folds = pool_folds(first_runs)
-
-    def scores(probabilities: np.ndarray) -> dict[str, np.ndarray]:
-        p = probabilities.astype(np.float64).clip(0, 1)
-        by_name = {name: functions[name](p, first.labels) for name in names}
-        return {name: by_text for name, by_text in by_name.items() if by_text is not None}
-
     measurements = []
     for variant in variants:
-        predictions = [pool_folds(runs)[0] for runs in variant.runs_by_seed.values()]
-        for runs, of_seed in zip(variant.runs_by_seed.values(), predictions, strict=True):
-            _require_same_texts(of_seed, first, runs[0], first_runs[0])
-        by_seed = [scores(of_seed.probabilities) for of_seed in predictions]
-        if any(metric not in of_seed for of_seed in by_seed):
+        probabilities = []  # of each seed, n×C
+        for runs in variant.runs_by_seed.values():
+            of_seed, _ = pool_folds(runs)
+            if not (np.array_equal(of_seed.index, first.index) and np.array_equal(of_seed.labels, first.labels)):
+                raise UserError(
+                    f"{runs[0].folder} ({len(of_seed.labels):,} texts) and {first_runs[0].folder} "
+                    f"({len(first.labels):,} texts) were tested on different texts: compare runs with the same texts"
+                )
+            probabilities.append(of_seed.probabilities)
+        samples = {}
+        for name, score in scores.items():
+            by_seed = [terms for p in probabilities if (terms := score.terms(p, first.labels)) is not None]
+            if len(by_seed) == len(probabilities):
+                # an added metric has one value for each group of texts, so the folds do not apply
+                by_fold = folds if by_seed[0].shape == first.labels.shape else None
+                samples[name] = Sample(np.stack(by_seed), variant.seeds, by_fold)
+        if metric not in samples:
             raise UserError(f"--metric {metric} is not defined on these test texts; perhaps a class has no text")
-        of_ensemble = scores(np.mean([of_seed.probabilities for of_seed in predictions], axis=0)).get(metric)
-        measurements.append(
-            Measurement(
-                variant,
-                {
-                    # an added metric has one value for each group of texts, so the folds do not apply
-                    name: Sample(stacked, variant.seeds, folds if stacked.shape[1] == len(first.labels) else None)
-                    for name in by_seed[0]
-                    for stacked in [np.stack([of_seed[name] for of_seed in by_seed])]
-                },
-                np.stack([of_seed.probabilities.argmax(1) == first.labels for of_seed in predictions]),
-                None if of_ensemble is None or len(by_seed) == 1 else float(of_ensemble.mean()),
-                {
-                    seed: hashlib.sha256(of_seed.probabilities.tobytes()).hexdigest()
-                    for seed, of_seed in zip(variant.seeds, predictions, strict=True)
-                },
-            )
-        )
+        of_ensemble = scores[metric].terms(np.mean(probabilities, axis=0), first.labels)
+        ensemble = None if of_ensemble is None or len(probabilities) == 1 else float(of_ensemble.mean())
+        digests = [hashlib.sha256(p.tobytes()).hexdigest() for p in probabilities]
+        measurements.append(Measurement(variant, samples, ensemble, dict(zip(variant.seeds, digests, strict=True))))
     return measurements
-
-
-def _require_same_texts(predictions: Predictions, first: Predictions, run: FinishedRun, first_run: FinishedRun) -> None:
-    same_index = np.array_equal(predictions.index, first.index)
-    if not (same_index and np.array_equal(predictions.labels, first.labels)):
-        raise UserError(
-            f"{run.folder} ({len(predictions.labels):,} texts) and {first_run.folder} "
-            f"({len(first.labels):,} texts) were tested on different texts: compare runs with the same texts"
-        )
 
 
 def require_same_data(runs: Sequence[FinishedRun]) -> None:
@@ -102,27 +83,25 @@ def require_same_data(runs: Sequence[FinishedRun]) -> None:
     """
     groups: dict[tuple[str, tuple[str, ...]], list[FinishedRun]] = {}
     for run in runs:
-        data = run.result.data
-        groups.setdefault((str(data.fingerprint), data.class_names), []).append(run)
-    if len(groups) < 2:
-        return
-    lines = []
-    for group in groups.values():
-        data, more = group[0].result.data, len(group) - MAX_FOLDERS
-        names = ", ".join(str(run.folder) for run in group[:MAX_FOLDERS]) + (f" and {more} more" if more > 0 else "")
-        source = group[0].choices.get("data", "data")
-        lines.append(f"  {source}, {data.train} training and {data.test} test texts: {names}")
-    raise UserError(
-        "the runs differ in their data (in the source, its splits, or data.limit), so their scores cannot be "
-        "compared; name the folders of one of these groups:\n" + "\n".join(lines)
-    )
+        groups.setdefault((str(run.result.data.fingerprint), run.result.data.class_names), []).append(run)
+    if len(groups) > 1:
+        lines = [
+            f"  {group[0].choices.get('data', 'data')}, {group[0].result.data.train} training and "
+            f"{group[0].result.data.test} test texts: {format_names(str(run.folder) for run in group)}"
+            for group in groups.values()
+        ]
+        raise UserError(
+            "the runs differ in their data (in the source, its splits, or data.limit), so their scores cannot be "
+            "compared; name the folders of one of these groups:\n" + "\n".join(lines)
+        )
 
 
 class RunStatistic(NamedTuple):
-    """A statistic of a run, and the file from which it is computed."""
+    """A statistic of a run, the file from which it is computed, and its name in sentences."""
 
     file: str
     compute: Callable[[Path], float | None]  # folder of the run → statistic; None if data are missing
+    label: str
 
 
 def attended_share(run: Path) -> float | None:
@@ -140,7 +119,7 @@ def gradient_variation(run: Path) -> float | None:
     The result is None if there are fewer than 10 norms, or if a norm is zero or not finite.
     """
     norms = (read_or_warn(read_gradients, run) or {}).get("encoder")
-    if norms is None or len(norms) < MIN_MEASUREMENTS or not (np.isfinite(norms).all() and (norms[:, 1] > 0).all()):
+    if norms is None or len(norms) < MIN_NORMS or not (np.isfinite(norms).all() and (norms[:, 1] > 0).all()):
         return None
     return float(np.sqrt(np.mean(np.diff(np.log(norms[:, 1])) ** 2)))
 
@@ -163,10 +142,12 @@ def _mean_of_defined(values: np.ndarray | None) -> float | None:
 
 FAITHFULNESS = ("attention_faithfulness", "gradient_agreement")
 RUN_STATISTICS = {
-    "attention_faithfulness": RunStatistic(RECORD_FILE, attention_faithfulness),
-    "gradient_agreement": RunStatistic(RECORD_FILE, gradient_agreement),
-    "attended_share": RunStatistic("attention_stats.npz", attended_share),
-    "gradient_variation": RunStatistic("gradients.csv", gradient_variation),
+    "attention_faithfulness": RunStatistic(
+        RECORD_FILE, attention_faithfulness, "normalized comprehensiveness of attention"
+    ),
+    "gradient_agreement": RunStatistic(RECORD_FILE, gradient_agreement, "τ of attention and gradient"),
+    "attended_share": RunStatistic("attention_stats.npz", attended_share, "the attended share of the words"),
+    "gradient_variation": RunStatistic("gradients.csv", gradient_variation, "gradient variation, the RMS of ln(b / a)"),
 }
 
 
@@ -180,3 +161,9 @@ def sample_runs(variants: Iterable[Variant], statistic: str) -> dict[str, Sample
             means = np.array(by_seed, dtype=np.float64).mean(1, keepdims=True)
             samples[variant.name] = Sample(means, variant.seeds)
     return samples
+
+
+def label(metric: str) -> str:
+    """Return the name of a score or statistic for use within a sentence."""
+    known = SCORES.get(metric) or RUN_STATISTICS.get(metric)
+    return known.label if known else metric

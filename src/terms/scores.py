@@ -1,4 +1,4 @@
-"""The terms of each score: one number per text, whose mean over the texts is the score.
+"""The scores, each with its terms: one number per text, whose mean over the texts is the score.
 
 The variance of the terms, divided by the number of texts, estimates the variance of the score. The terms of acc, nll
 and brier are exact. Those of the other scores are linearized (the infinitesimal jackknife, Efron 1982): they state how
@@ -6,26 +6,31 @@ the score changes with the share of each text. For AUROC, this variance is that 
 has the divisors m and k instead of m - 1 and k - 1 for m texts of the class and k other texts.
 """
 
+import math
 from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from src.terms.calibration import assign_bins
-
-LOWER_IS_BETTER = frozenset(("ece", "nll", "brier"))
+BINS = 15  # bins of the calibration error
 # lower bound of a probability in nll: smaller values are rounding errors of float32
 SMALLEST = float(np.finfo(np.float32).eps)
+Terms = Callable[[np.ndarray, np.ndarray], np.ndarray | None]  # probabilities n×C, labels n → terms n
 
 
-def terms(name: str, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
-    """Return the n terms of a score; None if the score is not defined on these texts.
+class ScoreType(NamedTuple):
+    """How a score is computed and named, and its lowest and highest possible value."""
 
-    Args:
-        name: key of SCORES.
-        probabilities: n×C.
-        labels: n integers from 0 to C-1.
-    """
-    return SCORES[name](probabilities.astype(np.float64).clip(0, 1), labels)
+    compute: Terms  # None if the score is not defined on these texts
+    label: str
+    low: float = 0.0
+    high: float = 1.0
+    lower_is_better: bool = False
+
+    def terms(self, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
+        """Return the n terms for probabilities n×C and labels n; None if the score is not defined on these texts."""
+        return self.compute(probabilities.astype(np.float64).clip(0, 1), labels)
 
 
 def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -33,43 +38,21 @@ def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return (probabilities.argmax(1) == labels).astype(np.float64)
 
 
-def balanced_accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The mean recall of the classes that have texts."""
-    return _mean_of_ratios(probabilities, labels, lambda hit, predicted, true: (hit, true), with_predicted=False)
-
-
-def precision_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The mean precision of the classes that are the true or the predicted class of a text."""
-    return _mean_of_ratios(probabilities, labels, lambda hit, predicted, true: (hit, predicted))
-
-
-def recall_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The mean recall of the classes that are the true or the predicted class of a text."""
-    return _mean_of_ratios(probabilities, labels, lambda hit, predicted, true: (hit, true))
-
-
-def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The mean F1 of the classes that are the true or the predicted class of a text."""
-    return _mean_of_ratios(probabilities, labels, lambda hit, predicted, true: (2 * hit, predicted + true))
-
-
-Ratio = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
-def _mean_of_ratios(
-    probabilities: np.ndarray, labels: np.ndarray, ratio: Ratio, with_predicted: bool = True
+def macro(
+    probabilities: np.ndarray, labels: np.ndarray, predicted: int, true: int, with_predicted: bool = True
 ) -> np.ndarray:
-    """Return the terms of the mean over classes of Σ part / Σ whole; the ratio of a class with Σ whole = 0 is 0.
+    """The mean over classes of the hits as a share of the texts that are predicted as, or belong to, the class.
 
     Args:
-        ratio: part and whole of each text, n each, from indicators of a hit, of the predicted and of the true class.
+        predicted, true: weights of the two numbers of texts: 1 and 0 for precision, 0 and 1 for recall, 1 and 1 for F1.
         with_predicted: whether the mean includes classes that are predicted but have no text.
     """
-    predicted, by_class = probabilities.argmax(1), []
-    for c in np.union1d(labels, predicted) if with_predicted else np.unique(labels):
-        of_prediction, of_label = (predicted == c).astype(np.float64), (labels == c).astype(np.float64)
-        part, whole = ratio(of_prediction * of_label, of_prediction, of_label)
-        value = part.sum() / max(whole.sum(), 1.0)
+    predictions, by_class = probabilities.argmax(1), []
+    for c in np.union1d(labels, predictions) if with_predicted else np.unique(labels):
+        of_prediction, of_label = (predictions == c).astype(np.float64), (labels == c).astype(np.float64)
+        part = (predicted + true) * (of_prediction * of_label)
+        whole = predicted * of_prediction + true * of_label
+        value = part.sum() / max(whole.sum(), 1.0)  # 0 if there is no such text
         by_class.append(value + (part - value * whole) / (whole.mean() or 1.0))
     return np.mean(by_class, axis=0)
 
@@ -109,11 +92,16 @@ def _area(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
     return area + (correct - area) / np.where(positive, prevalence, 1 - prevalence)
 
 
+def confidence_bins(confidence: np.ndarray) -> np.ndarray:
+    """Return the index m of the bin [m/15, (m+1)/15) of each confidence, n → n; the last bin includes 1."""
+    return (np.searchsorted(np.linspace(0, 1, BINS + 1), confidence, side="right") - 1).clip(0, BINS - 1)
+
+
 def ece(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The calibration error of the predicted class over 15 bins of equal width (Guo et al. 2017, equation 3)."""
     confidence = probabilities.max(1)
     gaps = confidence - accuracy(probabilities, labels)
-    bins = assign_bins(confidence)
+    bins = confidence_bins(confidence)
     return np.sign(np.bincount(bins, gaps))[bins] * gaps
 
 
@@ -129,16 +117,15 @@ def brier(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return (error**2).sum(1)
 
 
-Terms = Callable[[np.ndarray, np.ndarray], np.ndarray | None]  # probabilities n×C, labels n → terms n
-SCORES: dict[str, Terms] = {
-    "acc": accuracy,
-    "balanced_acc": balanced_accuracy,
-    "precision_macro": precision_macro,
-    "recall_macro": recall_macro,
-    "f1_macro": f1_macro,
-    "mcc": mcc,
-    "auroc": auroc,
-    "ece": ece,
-    "brier": brier,
-    "nll": nll,
+SCORES = {
+    "acc": ScoreType(accuracy, "accuracy"),
+    "balanced_acc": ScoreType(partial(macro, predicted=0, true=1, with_predicted=False), "balanced accuracy"),
+    "precision_macro": ScoreType(partial(macro, predicted=1, true=0), "macro precision"),
+    "recall_macro": ScoreType(partial(macro, predicted=0, true=1), "macro recall"),
+    "f1_macro": ScoreType(partial(macro, predicted=1, true=1), "macro F1"),
+    "mcc": ScoreType(mcc, "Matthews correlation", low=-1.0),
+    "auroc": ScoreType(auroc, "AUROC"),
+    "ece": ScoreType(ece, "calibration error", lower_is_better=True),
+    "brier": ScoreType(brier, "Brier score", high=2.0, lower_is_better=True),
+    "nll": ScoreType(nll, "negative log-likelihood", high=math.inf, lower_is_better=True),
 }

@@ -5,16 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictFloat,
-    ValidationError,
-    ValidationInfo,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
 from src.errors import UserError
 from src.formatting import format_names, format_value
@@ -25,8 +16,6 @@ from src.terms.scores import SCORES
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"
-MAX_MISTAKES = 20  # maximum number of mistakes in a message
-METRICS = (*SCORES, *RUN_STATISTICS)
 
 
 class _Record(BaseModel):
@@ -53,7 +42,7 @@ def _parse_choices(value: Any) -> Any:
     names = value if isinstance(value, list) else [value]
     if not names or any(name is None or isinstance(name, dict | list) for name in names):
         raise ValueError("expects a choice, a list of choices, or {not: [choice, …]}")
-    return Choices(names=tuple(_check_line(format_value(name)) for name in names), is_negated=is_negated)
+    return Choices(names=tuple(map(format_value, names)), is_negated=is_negated)
 
 
 def _check_selector(selector: dict[str, Choices], info: ValidationInfo) -> dict[str, Choices]:
@@ -67,7 +56,7 @@ def _check_selector(selector: dict[str, Choices], info: ValidationInfo) -> dict[
 
 
 def _check_metric(name: str) -> str:
-    _require_name("metric", name, METRICS)
+    _require_name("metric", name, (*SCORES, *RUN_STATISTICS))
     return name
 
 
@@ -77,21 +66,14 @@ def _require_name(kind: str, name: str, names: Iterable[str]) -> None:
 
 
 def _check_filled(claims: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not claims:
+    if not claims:  # `min_length` would also count the claims that are invalid
         raise ValueError("is empty")
     return claims
-
-
-def _check_line(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("contains a line break or a control character")
-    return text
 
 
 Selector = Annotated[
     dict[str, Annotated[Choices, BeforeValidator(_parse_choices)]], Field(min_length=1), AfterValidator(_check_selector)
 ]
-Text = Annotated[str, Field(min_length=1), AfterValidator(_check_line)]
 
 
 class ClaimDefinition(_Record):
@@ -103,13 +85,13 @@ class ClaimDefinition(_Record):
         negligible: upper bound on negligible differences, in units of the metric.
     """
 
-    claim: Text
-    source: Text
+    claim: Annotated[str, Field(min_length=1)]
+    source: Annotated[str, Field(min_length=1)]
     metric: Annotated[str, AfterValidator(_check_metric)]
     direction: Literal["higher", "lower"]
     variants: Selector
     against: Selector
-    negligible: Annotated[StrictFloat, Field(gt=0)] | None = None
+    negligible: Annotated[float, Field(gt=0, strict=True)] | None = None
 
 
 class Study(_Record):
@@ -132,20 +114,17 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
     if not path.is_file():
         similar = nearest(str(path), map(str, path.parent.glob("*.yaml")))
         raise UserError(f"--study {path}: {no_such('file', similar)}")
+    known: dict[str, Collection[str]] = {name: () for variant in variants for name in variant.differs}
+    for group, key in GROUPS.items():
+        files = sorted(file.stem for file in (ROOT / "conf" / key.replace(".", "/")).glob("*.yaml"))
+        used = (str(variant.choices[group]) for variant in variants if group in variant.choices)
+        known[group] = tuple(dict.fromkeys((*(name for name in files if name != "base"), *used)))
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return Study.model_validate(content, context=_names(variants))
+        return Study.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")), context=known)
     except ValidationError as errors:
-        mistakes = [_message(error) for error in errors.errors()]
+        raise UserError("\n  ".join([f"{path} is not a valid study:", *map(_message, errors.errors())])) from None
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"{path} cannot be read as YAML ({str(error) or type(error).__name__})") from None
-    more = [f"and {len(mistakes) - MAX_MISTAKES} more"] if len(mistakes) > MAX_MISTAKES else []
-    raise UserError("\n  ".join([f"{path} is not a valid study:", *mistakes[:MAX_MISTAKES], *more]))
-
-
-def choice_of(variant: Variant, name: str) -> str | None:
-    """Return the variant's choice of a component, or its value of a varying option; None if it has neither."""
-    return variant.differs.get(name, variant.choices.get(name))
 
 
 def describe(selector: Mapping[str, Choices]) -> str:
@@ -162,7 +141,8 @@ def match_pairs(
     """
 
     def matches(variant: Variant, selector: Mapping[str, Choices]) -> bool:
-        return all(choice_of(variant, name) in choices for name, choices in selector.items())
+        values = {**variant.choices, **variant.differs}
+        return all(values.get(name) in choices for name, choices in selector.items())
 
     def agree(first: Variant, second: Variant) -> bool:
         shared = first.differs.keys() & second.differs.keys() - against.keys()
@@ -174,16 +154,6 @@ def match_pairs(
         for first in variants
         if first is not second and matches(first, favoured) and matches(second, against) and agree(first, second)
     ]
-
-
-def _names(variants: Sequence[Variant]) -> dict[str, Collection[str]]:
-    """Return the choices of each component in `conf/` and in the variants; () for options, which may have any value."""
-    names: dict[str, Collection[str]] = {name: () for variant in variants for name in variant.differs}
-    for group, key in GROUPS.items():
-        files = sorted(path.stem for path in (ROOT / "conf" / key.replace(".", "/")).glob("*.yaml"))
-        used = (str(variant.choices[group]) for variant in variants if group in variant.choices)
-        names[group] = tuple(dict.fromkeys((*(name for name in files if name != "base"), *used)))
-    return names
 
 
 def _message(error: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from src.compare.files import comparison_files, render_csv, render_page
-from src.compare.formatting import claim_numbers
+from src.compare.sections import claim_lines
 from src.records.faithfulness import FORMAT, RECORD_FILE, Record
 from src.terms.comparison import compare
 from tests.compare.runs import write_sweep
@@ -61,10 +61,10 @@ def test_columns_from_the_records(sweep: Path) -> None:
 
 def test_a_claim_about_the_records(sweep: Path) -> None:
     comparison = compare([sweep], None, "acc", ROOT / "studies" / "faithfulness.yaml")
-    verdicts = {claim.definition.claim: (claim.verdict, claim_numbers(claim)) for claim in comparison.claims}
+    verdicts = {claim.definition.claim: (claim.verdict, claim_lines(claim)[0]) for claim in comparison.claims}
     verdict, numbers = verdicts["Additive attention agrees with gradients more than dot-product attention"]
     assert verdict == "supported"
-    assert numbers.startswith("+0.400 (+0.380 to +0.420) in τ of attention and gradient; p < 0.001")
+    assert numbers.startswith("+0.4000 (+0.3804 to +0.4196) in τ of attention and gradient; p < 0.001")
 
 
 def test_without_records_there_are_no_columns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -10,13 +10,12 @@ from rich.console import Console
 
 from src.compare.files import comparison_files, render_csv
 from src.compare.sections import sections
+from src.formatting import format_known, format_p_value, format_with_margin
 from src.records.runs import ExcludedRun
-from src.report.formatting import format_p_value, format_score, format_with_margin
 from src.report.terminal import render_terminal
 from src.terms.claims import Claim
-from src.terms.comparison import Comparison, compare
+from src.terms.comparison import Comparison, Row, compare
 from src.terms.intervals import Interval
-from src.terms.rows import Row
 from src.terms.study import ClaimDefinition
 from tests.compare.runs import write_sweep
 
@@ -45,7 +44,7 @@ def test_formats_of_numbers() -> None:
     assert format_with_margin(Interval(0.0123, 0.0043, 0.0203), 4, "+") == "+0.0123 ± 0.0080"
     assert format_with_margin(Interval(0.88, None, None)) == "0.880"
     assert format_with_margin(None) == "–"
-    assert (format_score(0.8816), format_score(None)) == ("0.882", "–")
+    assert (format_known(0.8816), format_known(None)) == ("0.882", "–")
     assert [format_p_value(p) for p in (None, 0.0004, 0.0456, 1.0)] == ["–", "< 0.001", "0.046", "1.000"]
 
 

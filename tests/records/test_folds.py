@@ -44,7 +44,7 @@ def test_the_folds_of_a_seed_are_one_score_over_all_texts(tmp_path: Path) -> Non
     assert last.metrics["acc"].value == pytest.approx(3 / 7)
     assert last.difference is not None and last.difference.value == pytest.approx(-1 / 7)
     assert best.seconds_per_epoch is not None and best.seconds_per_epoch.value == 2
-    assert (comparison.texts, comparison.folds, comparison.is_single_run) == (7, 3, False)
+    assert (comparison.texts, comparison.folds) == (7, 3)
 
 
 def test_a_verdict_requires_enough_seeds_for_any_number_of_folds(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_seed_without_all_folds_is_listed_and_not_compared(tmp_path: Path) -> 
     write_folds(tmp_path, {1: FIVE_CORRECT, 2: THREE_CORRECT})
     (tmp_path / "none_2_1" / "result.json").unlink()
     comparison = compare([tmp_path])
-    assert comparison.rows[0].seeds == 1 and comparison.is_single_run
+    assert comparison.rows[0].seeds == 1
     incomplete = {run.folder.name: run.error for run in comparison.excluded if run.status == "incomplete"}
     assert incomplete.keys() == {"none_2_0", "none_2_2"}
     assert incomplete["none_2_0"].startswith("seed 2 lacks data.fold=1 (3 folds)")

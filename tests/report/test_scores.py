@@ -29,7 +29,7 @@ def row(text: str, name: str) -> str:
 
 
 def test_metric_table_fits_80_columns_without_colour() -> None:
-    scores = evaluate(*predictions(8, 2), ["no", "yes"])
+    scores = evaluate(*predictions(8, 2))
     metrics = {f"{split}/{name}": score for name, score in scores.items() for split in ("val", "test")}
     text = print_table(scores_section({**metrics, "val/acc": Score(0.75, 0.5, 0.9, 1234)}, "Best epoch: 3"))
     assert "\x1b" not in text and max(map(len, text.splitlines())) <= 80

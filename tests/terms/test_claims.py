@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from src.compare.formatting import claim_lines, claim_numbers
+from src.compare.sections import claim_lines
 from src.records.runs import FinishedRun
 from src.records.variants import Variant
 from src.run_result import RunResult
-from src.terms.claims import Claim, judge_claims
-from src.terms.intervals import Sample
+from src.terms.claims import Claim, claim_verdict, judge_claims
+from src.terms.intervals import Difference, Sample
+from src.terms.measurements import Measurement
 from src.terms.study import Choices, ClaimDefinition
 from tests.compare.runs import make_probabilities, write_run
 
@@ -42,14 +43,21 @@ def variant(encoder: str, attention: str, seeds: int = 5, folder: Path = Path())
     return Variant(f"{encoder} · {attention}", choices, tuple(runs))
 
 
-def judge(scores: dict[str, np.ndarray | float], *claims: ClaimDefinition, seeds: int = 5) -> tuple[Claim, ...]:
-    """Judge claims on scores of five seeds by attention, without uncertainty from texts."""
-    variants = [variant("lstm", name, len(values) if np.ndim(values) else seeds) for name, values in scores.items()]
-    samples = {
-        item.name: Sample((values + np.zeros(len(item.runs)))[:, None], item.seeds)
-        for item, values in zip(variants, scores.values(), strict=True)
-    }
-    return judge_claims(claims, variants, {"acc": samples}, {})
+def measured(
+    item: Variant, values: np.ndarray | float | None = None, metric: str = "acc", twin: str = ""
+) -> Measurement:
+    """Return scores of the seeds without uncertainty from texts, and predictions equal to those of `twin`."""
+    digests = {seed: f"{twin or item.name} {seed}" for seed in item.seeds}
+    if values is None:
+        return Measurement(item, {}, None, digests)
+    return Measurement(item, {metric: Sample((values + np.zeros(len(item.runs)))[:, None], item.seeds)}, None, digests)
+
+
+def judge(scores: dict[str, np.ndarray | float], *claims: ClaimDefinition, metric: str = "acc") -> tuple[Claim, ...]:
+    """Judge claims on scores by attention, by default of five seeds."""
+    variants = [variant("lstm", name, len(values) if np.ndim(values) else 5) for name, values in scores.items()]
+    pairs = zip(variants, scores.values(), strict=True)
+    return judge_claims(claims, [measured(item, values, metric) for item, values in pairs])
 
 
 @pytest.mark.parametrize(
@@ -60,7 +68,7 @@ def judge(scores: dict[str, np.ndarray | float], *claims: ClaimDefinition, seeds
         (0.45, 0.1, "supported"),
         (0.45, 0.5, "inconclusive"),
         (2.0, 0.1, "supported"),
-        (-0.2, 0.1, "not supported"),
+        (-0.2, 0.1, "contradicted"),
         (-0.2, 0.6, "not supported"),
         (-0.2, 0.9, "inconclusive"),
     ],
@@ -69,19 +77,17 @@ def test_a_gain_is_judged_by_its_interval(mean: float, margin: float, verdict: s
     """The interval, in points of accuracy, is compared with zero and with half a point."""
     (claim,) = judge({"none": 0.8, "bahdanau": 0.8 + (mean + margin / T * NOISE) / 100}, NONE)
     assert claim.verdict == verdict
-    assert claim_numbers(claim).startswith(f"{mean:+.2f} (")
+    assert claim_lines(claim)[0].startswith(f"{mean / 100:+.4f} (")
     assert claim.difference is not None
     assert claim.difference.high == pytest.approx((mean + margin) / 100, abs=1e-4)
 
 
 def test_a_lower_value_may_be_better() -> None:
     lower = definition("bahdanau", "none", metric="ece", direction="lower")
-    variants = [variant("lstm", name) for name in ("bahdanau", "none")]
-    samples = {v.name: Sample((c + NOISE / 999)[:, None]) for v, c in zip(variants, (0.1, 0.3), strict=True)}
-    (claim,) = judge_claims([lower], variants, {"ece": samples}, {})
+    (claim,) = judge({"bahdanau": 0.1 + NOISE / 999, "none": 0.3}, lower, metric="ece")
     assert claim.verdict == "supported" and claim.difference is not None
     assert claim.difference.value == pytest.approx(0.2)
-    assert claim_numbers(claim).startswith("-20.00 (")
+    assert claim_lines(claim)[0].startswith("-0.2000 (")
 
 
 def test_the_mean_over_pairs_decides_and_each_pair_is_listed() -> None:
@@ -115,7 +121,7 @@ def test_intervals_are_simultaneous_and_agree_with_holms_test() -> None:
 def test_only_variants_that_agree_in_other_components_are_compared() -> None:
     """An LSTM with attention is not compared with an RNN without attention."""
     variants = [variant("rnn", "none"), variant("lstm", "bahdanau")]
-    (claim,) = judge_claims([NONE], variants, {"acc": {}}, {})
+    (claim,) = judge_claims([NONE], list(map(measured, variants)))
     assert (claim.verdict, claim.difference) == ("inconclusive", None)
     assert claim.reason == "no variant with attention=not none or uniform has a counterpart with attention=none"
 
@@ -134,16 +140,12 @@ def test_pairs_of_few_seeds_are_excluded_if_others_have_enough() -> None:
 
 def test_twins_count_once() -> None:
     """`luong_concat` and `bahdanau` have identical predictions."""
-    names = ("none", "bahdanau", "luong_concat", "luong_dot")
-    variants = [variant("lstm", name) for name in names]
     scores = {"none": 0.5 + NOISE / 999, "bahdanau": 0.8, "luong_concat": 0.8, "luong_dot": 0.6}
-    samples = {v.name: Sample((scores[v.choices["attention"]] + np.zeros(5))[:, None], v.seeds) for v in variants}
-    twins = {v.name: v.name for v in variants} | {"lstm · luong_concat": "lstm · bahdanau"}
-    (claim,) = judge_claims([NONE], variants, {"acc": samples}, twins)
+    twins = {"luong_concat": "lstm · bahdanau"}
+    items = [measured(variant("lstm", name), values, twin=twins.get(name, "")) for name, values in scores.items()]
+    (claim,) = judge_claims([NONE], items)
     assert claim.difference is not None and claim.difference.value == pytest.approx((0.3 + 0.1) / 2)
-    assert claim.notes == (
-        "lstm · bahdanau and lstm · luong_concat have identical predictions under every seed: they count once",
-    )
+    assert claim.notes == ("lstm · bahdanau and lstm · luong_concat have identical predictions: they count once",)
 
 
 def jitter(name: str, seed: int) -> int:
@@ -174,34 +176,48 @@ def variants_with_files(folder: Path, *names: tuple[str, str]) -> list[Variant]:
     return variants
 
 
-@pytest.mark.parametrize(("dot", "verdict"), [(0.7, "supported"), (0.2, "not supported")])
+@pytest.mark.parametrize(("dot", "verdict"), [(0.7, "supported"), (0.2, "contradicted")])
 def test_a_claim_about_the_attended_share(tmp_path: Path, dot: float, verdict: str) -> None:
     claim = definition("luong_dot", "bahdanau", metric="attended_share", negligible=None)
     variants = variants_with_files(tmp_path, ("lstm", "luong_dot"), ("lstm", "bahdanau"))
-    (missing,) = judge_claims([claim], variants, {}, {})
+    (missing,) = judge_claims([claim], list(map(measured, variants)))
     assert missing.reason == "too few runs have enough data in attention_stats.npz"
     for item, share in zip(variants, (dot, 0.4), strict=True):
         for run in item.runs:
             write_spread(run.folder, share + 0.01 * jitter(item.name, run.seed))
-    (judged,) = judge_claims([claim], variants, {}, {})
+    (judged,) = judge_claims([claim], list(map(measured, variants)))
     assert judged.verdict == verdict
-    assert claim_numbers(judged).startswith("+30.0 (" if dot > 0.4 else "-20.0 (")
+    assert claim_lines(judged)[0].startswith("+0.3000 (" if dot > 0.4 else "-0.2000 (")
     (variants[0].runs[0].folder / "attention_stats.npz").write_bytes(b"PK")
-    assert judge_claims([claim], variants, {}, {}) == (missing,)
+    assert judge_claims([claim], list(map(measured, variants))) == (missing,)
 
 
-@pytest.mark.parametrize(("lstm", "count", "verdict"), [(1.2, 31, "supported"), (6.0, 31, "not supported"), (2, 9, "")])
+@pytest.mark.parametrize(("lstm", "count", "verdict"), [(1.2, 31, "supported"), (6.0, 31, "contradicted"), (2, 9, "")])
 def test_a_claim_about_gradients(tmp_path: Path, lstm: float, count: int, verdict: str) -> None:
     claim = definition("lstm", "rnn", "encoder", metric="gradient_variation", direction="lower", negligible=None)
     variants = variants_with_files(tmp_path, ("rnn", "none"), ("lstm", "none"))
     for item, factor in zip(variants, (3.0, lstm), strict=True):
         for run in item.runs:
             write_norms(run.folder, factor * (1 + 0.01 * jitter(item.name, run.seed)), count)
-    (judged,) = judge_claims([claim], variants, {}, {})
+    (judged,) = judge_claims([claim], list(map(measured, variants)))
     if not verdict:
         assert judged.reason == "too few runs have enough data in gradients.csv"
     else:
         assert judged.verdict == verdict
         first, pair = claim_lines(judged)
-        assert f"varies {3 / lstm:.2f} (" in first and "with encoder=rnn as with encoder=lstm" in first
-        assert pair.startswith("lstm · none against rnn · none: the gradient norm varies")
+        assert float(first.split()[0]) == pytest.approx(np.log(lstm / 3), abs=0.01) and "in gradient variation" in first
+        assert pair.startswith("lstm · none against rnn · none: ")
+
+
+@pytest.mark.parametrize(
+    ("value", "high", "significant", "verdict"),
+    [
+        (-0.02, -0.01, True, "contradicted"),
+        (0.002, 0.004, True, "real but negligible"),
+        (0.02, 0.03, True, "supported"),
+        (0.001, 0.004, False, "not supported"),
+        (0.02, 0.05, False, "inconclusive"),
+    ],
+)
+def test_verdicts_on_claims(value: float, high: float, significant: bool, verdict: str) -> None:
+    assert claim_verdict(Difference(value, value - 0.01, high, 0.5), significant, negligible=0.005) == verdict

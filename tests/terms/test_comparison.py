@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from scipy.stats import binomtest
 
 from src.compare.files import render_page
 from src.errors import UserError
-from src.terms.comparison import compare
+from src.terms.comparison import compare, difference_verdict, mcnemar
 from tests.compare.runs import make_probabilities, write_run, write_sweep
 
 ACCURACIES = {("lstm", "none"): 0.7, ("lstm", "uniform"): 0.702, ("lstm", "bahdanau"): 0.85, ("lstm", "keras"): 0.6}
@@ -24,13 +25,12 @@ def test_variants_are_ranked_and_have_verdicts(sweep: Path) -> None:
     assert [row.variant.name for row in result.rows] == ["bahdanau", "uniform", "none", "keras"]
     assert [row.verdict for row in result.rows] == ["better", "not significant", "baseline", "worse"]
     assert result.baseline is result.rows[2]
-    assert result.num_tests == 3
-    assert (result.texts, result.class_names, result.is_single_run) == (401, ("class 0", "class 1"), False)
+    assert (result.texts, result.class_names) == (401, ("class 0", "class 1"))
     best = result.rows[0]
     assert best.seeds == 5
     assert best.metrics["acc"].value == pytest.approx(0.85, abs=0.01)
     assert best.difference.low < 0.15 < best.difference.high
-    assert best.p_adjusted >= best.p_value
+    assert best.p_adjusted >= best.difference.p_value
     assert best.mcnemar == (5, 5)
     assert result.rows[1].mcnemar[0] < 3
     assert best.parameters == 1009
@@ -81,9 +81,8 @@ def test_few_seeds_are_exploratory(tmp_path: Path) -> None:
 
 def test_a_single_run(tmp_path: Path) -> None:
     result = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=1)])
-    assert result.is_single_run
+    assert result.claims == ()
     assert result.baseline is result.rows[0]
-    assert result.num_tests == 0
     assert result.rows[0].metrics["acc"].low is None
 
 
@@ -174,3 +173,31 @@ def test_an_added_metric_of_the_runs_is_compared(tmp_path: Path) -> None:
     )
     with pytest.raises(UserError, match="the runs define it differently"):
         compare([sweep], metric="kappa")
+
+
+def test_mcnemar_by_hand() -> None:
+    """1 text is correct only in the first run and 9 only in the second: 2 × (1 + 10) / 2¹⁰."""
+    first = np.array([True] * 5 + [True] * 1 + [False] * 9 + [False] * 2)
+    second = np.array([True] * 5 + [False] * 1 + [True] * 9 + [False] * 2)
+    assert mcnemar(first, second) == pytest.approx(22 / 1024)
+    assert mcnemar(first, first) == 1.0
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 3), (7, 7), (40, 61), (11, 10)])
+def test_mcnemar_equals_scipys_binomial_test(first: int, second: int) -> None:
+    correct = np.array([True] * first + [False] * second)
+    assert mcnemar(correct, ~correct) == pytest.approx(binomtest(first, first + second).pvalue)
+
+
+@pytest.mark.parametrize(
+    ("gain", "p", "seeds", "verdict"),
+    [
+        (0.1, 0.049, 5, "better"),
+        (-0.1, 0.049, 5, "worse"),
+        (0.1, 0.05, 5, "not significant"),
+        (0.1, None, 5, "not significant"),
+        (0.1, 0.001, 4, "exploratory"),
+    ],
+)
+def test_verdicts_on_differences(gain: float, p: float | None, seeds: int, verdict: str) -> None:
+    assert difference_verdict(gain, p, seeds) == verdict

@@ -26,7 +26,7 @@ def names(classes: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def by_hand() -> dict[str, Score]:
-    return evaluate(np.stack([1 - POSITIVE, POSITIVE], 1), LABELS, names(2), majority=1)
+    return evaluate(np.stack([1 - POSITIVE, POSITIVE], 1), LABELS, majority=1)
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_scores_equal_simple_references(classes: int) -> None:
         "ece": sum(abs((predicted_classes[in_bin] == y[in_bin]).sum() - p.max(1)[in_bin].sum()) for in_bin in bins)
         / 307,
     }
-    metrics = evaluate(probabilities, labels, names(classes))
+    metrics = evaluate(probabilities, labels)
     assert {name: metrics[name].value for name in expected} == pytest.approx(expected, abs=1e-6)
 
 
 def test_wilson_interval_of_eight_correct_out_of_eight_by_hand() -> None:
-    metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8), names(2))
+    metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8))
     z = 1.959964
     assert metrics["acc"] == Score(1.0, pytest.approx(8 / (8 + z**2), abs=1e-6), 1.0, 8)
 
@@ -107,7 +107,7 @@ def test_wilson_interval_of_eight_correct_out_of_eight_by_hand() -> None:
 def test_intervals_contain_the_value_and_are_narrower_for_more_texts() -> None:
     widths = {}
     for n in (8, 80, 800):
-        metrics = evaluate(*predictions(n, 3), names(3))
+        metrics = evaluate(*predictions(n, 3))
         scores_with_intervals = {name: m for name, m in metrics.items() if m.low is not None}
         assert all(m.low <= m.value <= m.high for m in scores_with_intervals.values())  # type: ignore[operator]
         widths[n] = {name: m.high - m.low for name, m in scores_with_intervals.items()}  # type: ignore[operator]
@@ -118,12 +118,12 @@ def test_intervals_contain_the_value_and_are_narrower_for_more_texts() -> None:
 @pytest.mark.parametrize(("label", "ece"), [(1, 0.0), (0, 1.0)])
 def test_confidence_of_one_is_in_the_last_bin(label: int, ece: float) -> None:
     probabilities = np.tile([0.0, 1.0], (7, 1))
-    assert evaluate(probabilities, np.full(7, label), names(2))["ece"].value == pytest.approx(ece, abs=1e-6)
+    assert evaluate(probabilities, np.full(7, label))["ece"].value == pytest.approx(ece, abs=1e-6)
 
 
 def test_the_correlation_of_a_constant_prediction_is_zero() -> None:
     """Nine texts of class 0 and one of class 1, all predicted as class 0."""
-    metrics = evaluate(np.tile([0.8, 0.2], (10, 1)), np.array([1] + [0] * 9), names(2), majority=0)
+    metrics = evaluate(np.tile([0.8, 0.2], (10, 1)), np.array([1] + [0] * 9), majority=0)
     assert metrics["acc"] == metrics["majority_acc"] and metrics["acc"].value == 0.9
     assert (metrics["mcc"].value, metrics["balanced_acc"].value) == (0, 0.5)
 
@@ -131,7 +131,7 @@ def test_the_correlation_of_a_constant_prediction_is_zero() -> None:
 def test_balanced_accuracy_omits_classes_without_texts() -> None:
     """Class 2 is predicted once and has no text: macro recall counts it as 0."""
     probabilities = np.eye(3)[[0, 0, 1, 2]]
-    metrics = evaluate(probabilities, np.array([0, 1, 1, 1]), names(3))
+    metrics = evaluate(probabilities, np.array([0, 1, 1, 1]))
     assert metrics["balanced_acc"].value == pytest.approx((1 + 1 / 3) / 2)
     assert metrics["recall_macro"].value == pytest.approx((1 + 1 / 3) / 3)
 
@@ -150,7 +150,7 @@ def test_class_scores_by_hand() -> None:
 def test_class_scores_average_to_the_macro_scores(classes: int) -> None:
     probabilities, labels = predictions(101, classes)
     scores = class_scores(probabilities, labels, names(classes))
-    metrics = evaluate(probabilities, labels, names(classes))
+    metrics = evaluate(probabilities, labels)
     for name in ("precision", "recall", "f1"):
         mean = np.mean([getattr(entry, name) for entry in scores.values()])
         assert mean == pytest.approx(metrics[f"{name}_macro"].value, abs=1e-6)
@@ -158,35 +158,24 @@ def test_class_scores_average_to_the_macro_scores(classes: int) -> None:
 
 
 def test_nll_of_a_confident_error_is_finite() -> None:
-    metrics = evaluate(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1, 0]), names(2))
+    metrics = evaluate(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1, 0]))
     assert metrics["nll"].value == pytest.approx((-math.log(2**-23) + math.log(2)) / 2)
 
 
 def test_absent_class_has_no_auroc_and_constant_score_no_interval() -> None:
-    metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8), names(2))
+    metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8))
     assert metrics["auroc"] == Score(None, None, None, 8)
     assert metrics["f1_macro"] == Score(1.0, None, None, 8)  # class 0 is neither true nor predicted
 
 
 def test_the_accuracy_of_a_single_text_has_an_interval() -> None:
-    metrics = evaluate(np.array([[0.3, 0.7]]), np.array([0]), names(2))
+    metrics = evaluate(np.array([[0.3, 0.7]]), np.array([0]))
     assert metrics["acc"].value == 0 and metrics["acc"].high == pytest.approx(0.793, abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("probabilities", "labels", "message"),
-    [
-        (np.empty((0, 2)), np.empty(0), "n > 0"),
-        (np.full((3, 2), 0.5), np.zeros(2), "do not match"),
-        (np.full((3, 5), 0.2), np.zeros(3), "do not match"),
-        (np.full((3, 2), 0.5), np.array([0, 1, 2]), "0 to 1"),
-        (np.array([[0.5, 0.5], [np.nan, 0.5]]), np.zeros(2), "row 1"),
-        (np.array([[2.0, -1.0]]), np.zeros(1), "row 0"),
-    ],
-)
-def test_invalid_predictions_are_refused(probabilities: np.ndarray, labels: np.ndarray, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        evaluate(probabilities, labels, names(2))
+def test_probabilities_that_are_not_finite_are_refused() -> None:
+    with pytest.raises(ValueError, match="not finite"):
+        evaluate(np.array([[0.5, 0.5], [np.nan, 0.5]]), np.zeros(2))
 
 
 @pytest.mark.parametrize("count, n", [(0, 1), (1, 1), (0, 7), (3, 7), (7, 7), (2501, 25_000), (24_999, 25_000)])
@@ -198,7 +187,7 @@ def test_wilson_interval_equals_scipy(count: int, n: int) -> None:
 def test_area_interval_by_hand() -> None:
     """DeLong's variance of the area, with the divisors m and k, on the logit scale."""
     probabilities, labels = predictions(101, 2)
-    metric = evaluate(probabilities, labels, names(2))["auroc"]
+    metric = evaluate(probabilities, labels)["auroc"]
     above = probabilities[labels == 1, 1][:, None] > probabilities[labels == 0, 1]
     area = above.mean()
     variance = above.mean(1).var() / above.shape[0] + above.mean(0).var() / above.shape[1]
@@ -226,7 +215,7 @@ def test_calibration_interval_agrees_with_the_bootstrap() -> None:
     probabilities, labels = calibrated(rng, 2003, 0.1)
 
     def error(rows: np.ndarray) -> float:
-        return evaluate(probabilities[rows], labels[rows], names(2))["ece"].value  # type: ignore[return-value]
+        return evaluate(probabilities[rows], labels[rows])["ece"].value  # type: ignore[return-value]
 
     value = error(np.arange(2003))
     resampled = [error(rng.integers(0, 2003, 2003)) for _ in range(300)]

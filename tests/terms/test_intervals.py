@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, t, ttest_1samp, ttest_ind, ttest_rel
 
-from src.terms.intervals import Difference, Sample, estimate, mean_of_terms, mean_over_seeds
+from src.terms.intervals import Difference, Sample, estimate, holm, mean_of_terms
 
 TRIALS = 400
 
@@ -148,8 +148,8 @@ def test_variants_in_two_groups_of_common_seeds() -> None:
 
 def test_interval_over_seeds_by_hand() -> None:
     # mean 2.5, standard deviation 1.29099, t(3) = 3.18245: half = 3.18245 × 1.29099 / 2
-    assert mean_over_seeds([1.0, 2.0, 3.0, 4.0]) == pytest.approx((2.5, 2.5 - 2.05426, 2.5 + 2.05426), abs=1e-5)
-    assert mean_over_seeds([0.8]) == (0.8, None, None)
+    assert mean_of_terms([1.0, 2.0, 3.0, 4.0]) == pytest.approx((2.5, 2.5 - 2.05426, 2.5 + 2.05426), abs=1e-5)
+    assert mean_of_terms([0.8]) == (0.8, None, None)
 
 
 def test_interval_of_terms_equals_scipy() -> None:
@@ -163,5 +163,11 @@ def test_interval_of_terms_equals_scipy() -> None:
 def test_interval_over_seeds_covers_the_mean_of_other_seeds_less_often(seeds: int, rate: float) -> None:
     rng = np.random.default_rng(4)
     runs = rng.normal(size=(3 * TRIALS, 2, seeds))
-    hits = [low <= others.mean() <= high for sample, others in runs for _, low, high in [mean_over_seeds(sample)]]  # type: ignore[operator]
+    hits = [low <= others.mean() <= high for sample, others in runs for _, low, high in [mean_of_terms(sample)]]  # type: ignore[operator]
     assert np.mean(hits) == pytest.approx(rate, abs=3 * np.sqrt(rate * (1 - rate) / len(hits)))
+
+
+def test_holm_by_hand() -> None:
+    # smallest first: .005 × 4, .01 × 3, .03 × 2, and .04 × 1, which may not be smaller than its predecessor
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []

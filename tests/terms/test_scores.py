@@ -6,7 +6,7 @@ import torch
 from torchmetrics.functional import classification as tm
 
 from src.terms.evaluation import evaluate
-from src.terms.scores import SCORES, terms
+from src.terms.scores import SCORES, confidence_bins
 from tests.report.runs import predictions
 
 
@@ -25,9 +25,10 @@ def test_means_equal_torchmetrics(classes: int) -> None:
         "f1_macro": tm.multiclass_f1_score(predicted, y, classes, "macro"),
         "mcc": tm.multiclass_matthews_corrcoef(predicted, y, classes),
         "auroc": area,
+        "ece": tm.multiclass_calibration_error(p, y, classes, n_bins=15),
     }
     for name, value in expected.items():
-        by_text = terms(name, probabilities, labels)
+        by_text = SCORES[name].terms(probabilities, labels)
         assert by_text is not None and by_text.mean() == pytest.approx(value.item(), abs=1e-6), name
 
 
@@ -38,9 +39,13 @@ def test_terms_vary_as_scores_of_resampled_texts(classes: int) -> None:
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 499, (400, 499))
     for name in ("balanced_acc", "precision_macro", "recall_macro", "f1_macro", "mcc", "auroc", "nll", "brier"):
-        resampled = [np.mean(terms(name, probabilities[row], labels[row])) for row in rows]  # type: ignore[arg-type]
-        values = terms(name, probabilities, labels)
+        resampled = [np.mean(SCORES[name].terms(probabilities[row], labels[row])) for row in rows]  # type: ignore[arg-type]
+        values = SCORES[name].terms(probabilities, labels)
         assert values is not None and values.std() / np.sqrt(499) == pytest.approx(np.std(resampled), rel=0.12), name
+
+
+def test_bins_include_their_lower_edge_and_the_last_includes_one() -> None:
+    assert confidence_bins(np.array([0.0, 0.06, 2 / 30, 0.6, 0.99, 1.0])).tolist() == [0, 0, 1, 9, 14, 14]
 
 
 def test_auroc_by_hand() -> None:
@@ -49,7 +54,7 @@ def test_auroc_by_hand() -> None:
     DeLong's components are 1/4 of the pairs' orders: 1, 3/4 for the positive texts, and 1, 3/4 for the negative ones.
     """
     scores = np.array([0.1, 0.4, 0.4, 0.9])
-    values = terms("auroc", np.stack([1 - scores, scores], 1), np.array([0, 0, 1, 1]))
+    values = SCORES["auroc"].terms(np.stack([1 - scores, scores], 1), np.array([0, 0, 1, 1]))
     assert values is not None and values.mean() == pytest.approx(3.5 / 4)
     components = np.array([1, 3 / 4])
     assert values.var() / 4 == pytest.approx(2 * components.var() / 2)
@@ -58,10 +63,10 @@ def test_auroc_by_hand() -> None:
 def test_a_missing_class_has_no_auroc() -> None:
     probabilities, labels = predictions(31, 3)
     labels = np.where(labels == 2, 0, labels)
-    assert terms("auroc", probabilities, labels) is None
-    assert terms("f1_macro", probabilities, labels) is not None
+    assert SCORES["auroc"].terms(probabilities, labels) is None
+    assert SCORES["f1_macro"].terms(probabilities, labels) is not None
 
 
 def test_every_score_is_evaluated() -> None:
     probabilities, labels = predictions(31, 2)
-    assert evaluate(probabilities, labels, ["a", "b"]).keys() == SCORES.keys()
+    assert evaluate(probabilities, labels).keys() == SCORES.keys()

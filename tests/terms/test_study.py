@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from src.compare.formatting import claim_lines, claim_numbers
+from src.compare.sections import claim_lines
 from src.errors import UserError
 from src.records.runs import find_runs
 from src.records.variants import Variant, group_runs
@@ -55,22 +55,22 @@ def test_without_a_study_claims_about_missing_variants_are_omitted(sweep: Path) 
     assert by_claim["BiLSTM beats RNN"].reason == expected
 
 
-@pytest.mark.parametrize(("direction", "verdict"), [("higher", "supported"), ("lower", "not supported")])
+@pytest.mark.parametrize(("direction", "verdict"), [("higher", "supported"), ("lower", "contradicted")])
 def test_the_direction_of_a_claim_determines_its_verdict(
     sweep: Path, tmp_path: Path, direction: str, verdict: str
 ) -> None:
     (claim,) = compare([sweep], study=write_study(tmp_path, CLAIM | {"direction": direction})).claims
     assert (claim.verdict, claim.definition.source) == (verdict, "a test")
-    assert claim_numbers(claim).startswith("+16.76 (+")
+    assert claim_lines(claim)[0].startswith("+0.1676 (+")
 
 
 def test_a_claim_about_calibration_error(sweep: Path, tmp_path: Path) -> None:
     """All predictions have a confidence of 80 %: the calibration errors are 2 and 15 points."""
     lower = CLAIM | {"metric": "ece", "direction": "lower"}
     (claim,) = compare([sweep], study=write_study(tmp_path, lower)).claims
-    assert claim.verdict == "not supported"
-    assert claim_numbers(claim).startswith("+12.87 (+8.55")
-    assert "points of calibration error" in claim_numbers(claim)
+    assert claim.verdict == "contradicted"
+    assert claim_lines(claim)[0].startswith("+0.1287 (+0.0855")
+    assert "in calibration error" in claim_lines(claim)[0]
 
 
 def test_an_undefined_metric_is_inconclusive(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_varying_options_select_variants(tmp_path: Path) -> None:
     selectors = {"variants": {"hidden_dim": 64}, "against": {"hidden_dim": 8}}
     (claim,) = compare([tmp_path], study=write_study(tmp_path, CLAIM | selectors)).claims
     assert claim.verdict == "supported"
-    assert claim_lines(claim)[1].startswith("hidden_dim=64 against hidden_dim=8: +50.50 (")
+    assert claim_lines(claim)[1].startswith("hidden_dim=64 against hidden_dim=8: +0.5050 (")
 
 
 def test_the_example_of_the_documentation_is_valid(tmp_path: Path) -> None:
@@ -131,7 +131,6 @@ def variants_with(**selector: Any) -> dict[str, Any]:
         ({"directon": "lower"}, "claims[0].directon: no such key; did you mean direction?"),
         ({"direction": "up"}, "claims[0].direction: Input should be 'higher' or 'lower'"),
         ({"source": 7}, "claims[0].source: Input should be a valid string"),
-        ({"claim": "a\nb"}, "claims[0].claim: contains a line break or a control character"),
         ({"negligible": -1.0}, "claims[0].negligible: Input should be greater than 0"),
         ({"negligible": float("nan")}, "claims[0].negligible: Input should be a finite number"),
         (variants_with(), "claims[0].variants: Dictionary should have at least 1 item"),
@@ -168,12 +167,6 @@ def test_all_mistakes_are_reported_together(variants: list[Variant], tmp_path: P
         UserError,
         match=r"(?s)claims\[0\].metric(.*)claims\[1\].sauce(.*)claims\[3\]",
     ):
-        load_study(path, variants)
-
-
-def test_a_long_list_of_mistakes_is_shortened(variants: list[Variant], tmp_path: Path) -> None:
-    path = write_study(tmp_path, *[CLAIM | {"metric": f"auc{number}"} for number in range(99)])
-    with pytest.raises(UserError, match=r"(?s)claims\[19\](.*)\n  and 79 more$"):
         load_study(path, variants)
 
 

@@ -8,8 +8,8 @@ from matplotlib.ticker import MaxNLocator
 
 from src.report.figures.style import COLOURS, GREY, INK, WEIGHTS, name_axes, new_figure, user_text
 from src.report.words import clean_text
-from src.terms.calibration import Bins, calibration_error
 from src.terms.evaluation import wilson_interval
+from src.terms.scores import BINS, accuracy, confidence_bins, ece
 
 MAX_NUMBERED = 25  # with more classes, the cells are too small for numbers
 
@@ -44,25 +44,26 @@ def draw_confusion(table: np.ndarray, class_names: Sequence[str], split: str) ->
     return figure
 
 
-def draw_reliability(bins: Bins, split: str) -> Figure:
+def draw_reliability(probabilities: np.ndarray, labels: np.ndarray, split: str) -> Figure:
     """Draw the accuracy of each confidence bin with its 95 % Wilson interval and, below it, the number of its texts."""
     figure = new_figure(6, 6)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-    m = len(bins.count)
-    centres, filled = (np.arange(m) + 0.5) / m, bins.count > 0
-    accuracy = bins.correct[filled] / bins.count[filled]
-    counts = zip(bins.correct[filled], bins.count[filled], strict=True)
-    errors = np.abs(np.array([wilson_interval(int(k), int(n)) for k, n in counts]).T - accuracy)
-    upper.bar(centres[filled], accuracy, 0.92 / m, color=COLOURS[5], label="accuracy of the bin")
+    confidence, correct = probabilities.max(1), accuracy(probabilities, labels)
+    bins = confidence_bins(confidence)
+    count, hits, total = (np.bincount(bins, weights, BINS) for weights in (None, correct, confidence))
+    centres, filled = (np.arange(BINS) + 0.5) / BINS, count > 0
+    shares = hits[filled] / count[filled]
+    intervals = [wilson_interval(int(k), int(n)) for k, n in zip(hits[filled], count[filled], strict=True)]
+    upper.bar(centres[filled], shares, 0.92 / BINS, color=COLOURS[5], label="accuracy of the bin")
     style = {"fmt": "D", "color": COLOURS[1], "markersize": 4, "ecolor": INK, "elinewidth": 1, "capsize": 2}
-    interval_label = "accuracy at mean confidence, 95% interval"
-    upper.errorbar(bins.confidence[filled], accuracy, errors, label=interval_label, clip_on=False, **style)
+    interval_label, errors = "accuracy at mean confidence, 95% interval", np.abs(np.array(intervals).T - shares)
+    upper.errorbar(total[filled] / count[filled], shares, errors, label=interval_label, clip_on=False, **style)
     upper.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect calibration")
-    total = bins.count.sum()
-    name_axes(upper, f"Reliability, {split} split: ECE {calibration_error(bins):.3f}, n = {total:,}", "", "accuracy")
+    error = float(ece(probabilities, labels).mean())
+    name_axes(upper, f"Reliability, {split} split: ECE {error:.3f}, n = {len(labels):,}", "", "accuracy")
     upper.set(xlim=(0, 1), ylim=(0, 1.02))
     upper.legend(fontsize=8, frameon=False, loc="upper left")
-    lower.bar(centres, bins.count, 0.92 / m, color=GREY)
+    lower.bar(centres, count, 0.92 / BINS, color=GREY)
     lower.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4, min_n_ticks=1))
     name_axes(lower, "", "confidence (probability of the predicted class)", "texts")
     return figure

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from src.report.figures.evaluation import draw_confusion, draw_reliability
-from src.terms.calibration import Bins
 
 
 def test_cells_contain_counts_and_fractions_of_the_true_class() -> None:
@@ -36,19 +35,21 @@ def test_names_are_not_parsed_as_formulas() -> None:
 
 
 def test_bins_with_texts_have_intervals_and_counts() -> None:
-    bins = Bins(np.array([0, 4, 0, 16]), np.array([0, 1, 0, 12]), np.array([np.nan, 0.3, np.nan, 0.9]))
-    upper, lower = draw_reliability(bins, "test").axes
+    """Four texts with a confidence of 0.62, of which one is correct, and sixteen with 0.9, of which twelve are."""
+    confidence = np.array([0.62] * 4 + [0.9] * 16)
+    labels = np.array([0] + [1] * 3 + [0] * 12 + [1] * 4)
+    upper, lower = draw_reliability(np.stack([confidence, 1 - confidence], 1), labels, "test").axes
     assert [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in upper.patches] == [
-        (pytest.approx(0.375), 0.25),
-        (pytest.approx(0.875), 0.75),
+        (pytest.approx(9.5 / 15), 0.25),
+        (pytest.approx(13.5 / 15), 0.75),
     ]
-    assert [bar.get_height() for bar in lower.patches] == [0, 4, 0, 16]
-    assert upper.get_title(loc="left") == "Reliability, test split: ECE 0.130, n = 20"  # (4·0.05 + 16·0.15) / 20
+    assert [bar.get_height() for bar in lower.patches] == [0] * 9 + [4, 0, 0, 0, 16, 0]
+    assert upper.get_title(loc="left") == "Reliability, test split: ECE 0.194, n = 20"  # (4·0.37 + 16·0.15) / 20
     (ends,) = (bar.get_segments() for bar in upper.collections)
-    assert ends[0][:, 0].tolist() == [0.3, 0.3]
+    assert ends[0][:, 0] == pytest.approx([0.62, 0.62])
     assert ends[0][:, 1] == pytest.approx([0.0456, 0.6994], abs=1e-4)  # Wilson interval of 1 of 4
 
 
 def test_the_bins_of_a_single_text() -> None:
-    upper, _ = draw_reliability(Bins(np.array([0, 1]), np.array([0, 1]), np.array([np.nan, 0.8])), "val").axes
+    upper, _ = draw_reliability(np.array([[0.2, 0.8]]), np.array([1]), "val").axes
     assert [bar.get_height() for bar in upper.patches] == [1]

@@ -25,7 +25,7 @@ def test_a_failed_save_keeps_the_previous_file(tmp_path: Path, monkeypatch: pyte
 
     def write_half(destination: Path, **options: object) -> None:
         Path(destination).write_bytes(b"half")
-        raise OSError("No space left on device")
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(figure, "savefig", write_half)
     with pytest.raises(OSError, match="No space"):
