@@ -107,7 +107,7 @@ def test_layer_weights_equal_those_of_its_attention(member: Member, transformer:
         states = transformer.eval().position(transformer.embedding(batch.tokens, batch.mask), batch.mask)
         encoder: Any = transformer.encoder
         first = encoder.blocks[0].attentions[0]
-        encoded = Encoded(first.prepare(encoder.enter(states)), batch.mask, states[:, 0])
+        encoded = Encoded(first.before(encoder.enter(states)), batch.mask, states[:, 0])
         weights = transformer.layer_weights(batch.tokens, batch.mask)["encoder 1"]
         expected = first.attention.weights(encoded)
     assert torch.allclose(weights, expected, atol=1e-6)

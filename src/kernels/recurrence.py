@@ -1,8 +1,7 @@
 """Fast training of RNNs and GRUs on a CPU, where torch has a fast kernel only for LSTMs.
 
-Torch records about ten operations per token, and updates the gradients of the weights at every token. Here, a token of
-an RNN takes two operations in each pass; a token of a GRU takes seven in the forward pass and three in the backward
-pass. The gradient of each weight is a single matrix product over all tokens.
+Torch records about ten operations per token, and updates the gradients of the weights at every token. Here, a token
+takes two to seven operations in each pass, and the gradient of each weight is a single product over all tokens.
 """
 
 from typing import Any

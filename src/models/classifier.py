@@ -1,12 +1,11 @@
 """The model: embedding → position → encoder → attention → pooling → head."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from src.models.component import Attention, Component, Embedding, Encoded, Encoder, Head, Pooling, Position
+from src.models.component import Attention, Embedding, Encoded, Encoder, Head, Pooling, Position
 
 
 class Classifier(nn.Module):
@@ -31,16 +30,14 @@ class Classifier(nn.Module):
 
     def load_pretrained(self) -> None:
         """Load the weights of every pretrained component."""
-        for _, component in self.components():
+        component: Any
+        for component in self.children():
             component.load_pretrained()
-
-    def components(self) -> Iterator[tuple[str, Component]]:
-        """Yield each component with its name, in the order of the data flow."""
-        yield from self.named_children()  # type: ignore[misc]
 
     def description_options(self) -> dict[str, dict[str, Any]]:
         """Return the nonempty `description_options` of the components by component name, to store in a checkpoint."""
-        return {name: dict(part.description_options) for name, part in self.components() if part.description_options}
+        parts: dict[str, Any] = dict(self.named_children())
+        return {name: dict(part.description_options) for name, part in parts.items() if part.description_options}
 
     def drop_unknown(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Move the tokens that the embedding knows to the beginning of each text, and mask all others as padding.

@@ -49,10 +49,8 @@ class Component(nn.Module, ABC):
     def load_pretrained(self) -> None:
         """Load pretrained weights into a new component; by default, do nothing.
 
-        This method is not called when a checkpoint is loaded, because the checkpoint contains all weights.
-
-        Raises:
-            UserError: if the weights cannot be read, or do not fit the component.
+        This method is not called when a checkpoint is loaded, because the checkpoint contains all weights. It raises a
+        UserError if the weights cannot be read, or do not fit the component.
         """
 
 
@@ -76,11 +74,7 @@ class Position(Component):
     """A positional encoding, which gives the model information about the position of each token."""
 
     def attach(self, encoder: "Encoder", attention: "Attention", /) -> None:
-        """Connect the positional encoding to the encoder and the attention; by default, do nothing.
-
-        Raises:
-            ValueError: if these components do not support the positional encoding.
-        """
+        """Connect the encoding to encoder and attention, or raise a ValueError if they do not support it."""
 
     @abstractmethod
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -91,11 +85,7 @@ class Encoder(Component):
     """Computes a contextual state for each token."""
 
     def bind(self, embedding: Embedding) -> None:
-        """Connect the encoder to the embedding; by default, do nothing.
-
-        Raises:
-            ValueError: if the encoder is incompatible with the embedding.
-        """
+        """Connect the encoder to the embedding, or raise a ValueError if they are incompatible."""
 
     def layer_weights(self, states: Tensor, mask: Tensor) -> list[Tensor]:
         """Return the weights N×H×L×L of each self-attention layer for the inputs of `forward`; by default, none."""

@@ -58,10 +58,7 @@ class Loss(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Return the weighted mean loss of the texts: N×num_logits, N → scalar.
-
-        The result is NaN or infinite if the class weights of all N labels are 0.
-        """
+        """Return the weighted mean loss of the texts, not finite if all weights are 0: N×num_logits, N → scalar."""
 
     @abstractmethod
     def probabilities(self, logits: Tensor) -> Tensor:
@@ -87,9 +84,7 @@ class BinaryCrossEntropy(Loss):
 
     def __init__(self, class_counts: Sequence[int], **options: Any) -> None:
         if len(class_counts) != 2:
-            raise ValueError(
-                f"one logit separates 2 classes, but there are {len(class_counts)}: use loss=cross_entropy"
-            )
+            raise ValueError(f"one logit separates 2 classes, not {len(class_counts)}: use loss=cross_entropy")
         super().__init__(class_counts, **options)
         self.num_logits = 1
 

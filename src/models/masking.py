@@ -20,10 +20,7 @@ def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
 
 
 def _padding_bias(values: Tensor, mask: Tensor) -> Tensor:
-    """Return a bias, with the shape of `mask`, that removes the effect of padding on a softmax or maximum.
-
-    The bias is 0 on real entries and half the lowest finite value on padding: -inf would give NaN if no entry is real.
-    """
+    """Return 0 on real entries and half the lowest finite value on padding; -inf would give NaN if no entry is real."""
     return values.new_zeros(mask.shape).masked_fill_(~mask, torch.finfo(values.dtype).min / 2)
 
 
@@ -51,10 +48,7 @@ def masked_max(states: Tensor, mask: Tensor) -> Tensor:
 
 
 def state_at(states: Tensor, mask: Tensor, last: bool) -> Tensor:
-    """Return the last real state of each row, or the first if `last` is false: N×T×D, N×T → N×D.
-
-    Padding may be at any position.
-    """
+    """Return the last or first real state of each row, whose padding may be anywhere: N×T×D, N×T → N×D."""
     steps = torch.arange(mask.shape[1], device=mask.device)
     positions = (steps * mask).amax(1) if last else mask.int().argmax(1)  # N
     selected = states[torch.arange(states.shape[0], device=mask.device), positions]

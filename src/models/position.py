@@ -87,8 +87,8 @@ def angles(length: int, dim: int, base: float, like: Tensor) -> Tensor:
 class Rotary(NoPosition):
     """Rotates queries and keys, so that a score depends on the tokens' relative position (Su et al. 2021, "RoFormer").
 
-    The rotation happens inside attention layers; `forward` returns the states unchanged. `attach` passes this object to
-    every attention layer in the model that has a method `use_rotary`; it refuses unsuitable heads by a ValueError.
+    The rotation happens inside attention layers. `attach` passes this object to every attention layer in the model that
+    has a method `use_rotary`, which refuses unsuitable heads by a ValueError.
 
     Args:
         base: base of the angles: features 2i and 2i+1 of a head with d features rotate by 1 / base^(2i/d) radians per

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from src.data.files import local_path
 from src.data.hub import connection
 from src.data.tokenizer import Pretrained
-from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
 from src.extras import require_extra
 from src.formatting import format_list
@@ -34,7 +33,7 @@ def describe(name_or_path: str) -> dict[str, Any]:
     if config.is_encoder_decoder:
         raise UserError(f"{name_or_path}: the model has a decoder ({config.model_type}); use an encoder such as BERT")
     plain = json.loads(config.to_json_string(use_diff=False))
-    prefix, suffix = load_tokenizer(name_or_path).special_ids()
+    prefix, suffix = Pretrained(name_or_path).train([]).special_ids()
     return {"config": {k: v for k, v in plain.items() if k != "_name_or_path"}, "prefix": prefix, "suffix": suffix}
 
 
@@ -58,10 +57,6 @@ def load_model(name_or_path: str, description: dict[str, Any]) -> Any:
             f"{name_or_path}: the weights lack {format_list(missing, plain=True)}; check that they belong to this model"
         )
     return model
-
-
-def load_tokenizer(name_or_path: str) -> Tokenizer:
-    return Pretrained(name_or_path).train([])
 
 
 def word_dim(name_or_path: str) -> int:

@@ -39,12 +39,9 @@ def require_shape(component: object, method: str, value: Any, letters: str, size
 
 
 def check_shapes(model: Classifier, num_logits: int) -> None:
-    """Pass a small batch through the model, on the model's device, and check the output of each component.
+    """Pass a small batch through the model, and raise a ShapeError if the output of a component has a wrong shape.
 
-    Exceptions other than a ShapeError are only logged, because the error of the first training step says more.
-
-    Raises:
-        ShapeError: if a shape is wrong; the message names the class, the returned shape and the required shape.
+    Other exceptions are only logged, because the error of the first training step says more.
     """
     try:
         with torch.no_grad():

@@ -48,10 +48,6 @@ class Sublayer(nn.Module):
         self.dropout = Dropout(dropout)
         self.output_dropout = Dropout(output_dropout)
 
-    def prepare(self, states: Tensor) -> Tensor:
-        """Return the input of f, which is x or LayerNorm(x): N×L×D → N×L×D."""
-        return self.before(states)
-
     def combine(self, states: Tensor, output: Tensor) -> Tensor:
         """Return the output of the sublayer for x = `states` and f(x) = `output`: N×L×D, N×L×D' → N×L×D'."""
         output = self.dropout(output)
@@ -75,7 +71,7 @@ class AttentionSublayer(Sublayer, TokenAttention):
         self.per_token = attention.per_token
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
-        return self.combine(states, self.attention.transform(self.prepare(states), mask))
+        return self.combine(states, self.attention.transform(self.before(states), mask))
 
     def weights(self, encoded: Encoded) -> Tensor:
         return self.attention.weights(self._prepared(encoded))
@@ -87,7 +83,7 @@ class AttentionSublayer(Sublayer, TokenAttention):
         return self._finish(encoded, self.attention(self._prepared(encoded)))
 
     def _prepared(self, encoded: Encoded) -> Encoded:
-        return encoded._replace(states=self.prepare(encoded.states))
+        return encoded._replace(states=self.before(encoded.states))
 
     def _finish(self, encoded: Encoded, attended: Encoded) -> Encoded:
         states = zero_padding(self.combine(encoded.states, attended.states), encoded.mask)

@@ -72,7 +72,7 @@ def test_binary_cross_entropy_far_from_the_label_is_finite_and_has_gradients() -
 
 
 def test_binary_cross_entropy_of_more_than_two_classes_is_refused() -> None:
-    with pytest.raises(ValueError, match="one logit separates 2 classes, but there are 3: use loss=cross_entropy"):
+    with pytest.raises(ValueError, match="one logit separates 2 classes, not 3: use loss=cross_entropy"):
         BinaryCrossEntropy([1, 1, 1])
 
 

@@ -2,9 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-import torch
 from pydantic import Field
-from torch import Tensor
+from torch import Tensor, nn
 
 from src.kernels.linear import Linear
 from src.models.attention.self_attention import SelfAttention
@@ -41,14 +40,13 @@ class QkvAttention(SelfAttention):
         self.queries = Linear(input_dim, units, bias)
         self.keys = Linear(input_dim, units, bias)
         self.values = Linear(input_dim, units, bias)
-        with torch.no_grad():
-            if init_std is not None:
-                for linear in (self.queries, self.keys, self.values):
-                    linear.weight.normal_(std=init_std)
-                    if bias:
-                        linear.bias.zero_()
-            if values_from_keys:
-                self.values.load_state_dict(self.keys.state_dict())
+        if init_std is not None:
+            for linear in (self.queries, self.keys, self.values):
+                nn.init.normal_(linear.weight, std=init_std)
+                if bias:
+                    nn.init.zeros_(linear.bias)
+        if values_from_keys:
+            self.values.load_state_dict(self.keys.state_dict())
 
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         queries, keys, values = self.queries(states), self.keys(states), self.values(states)  # N×L×A

@@ -42,15 +42,14 @@ class QueryAttention(Attention):
         return self.scale * scores
 
     def weights(self, encoded: Encoded) -> Tensor:
-        """Return the attention weights N×1×1×T, which sum to 1 over the real states; padding gets 0."""
+        """Return the weights N×1×1×T."""
         return masked_softmax(self.scaled_scores(encoded), encoded.mask)[:, None, None, :]
 
     def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
         """Return the context vector of each text as a sequence of one state: N×T×D, N×1×1×T → N×1×D."""
         context = torch.einsum("nt,ntd->nd", weights[:, 0, 0], encoded.states)
         if self.combine is not None:
-            joined = torch.cat([context, encoded.summary], -1)  # N×2D
-            context = torch.tanh(self.combine(joined))
+            context = torch.tanh(self.combine(torch.cat([context, encoded.summary], -1)))
         real = encoded.mask.any(1, keepdim=True)  # N×1
         context = context.masked_fill(~real, 0.0)
         return Encoded(context.unsqueeze(1), real, context)

@@ -16,8 +16,8 @@ class WindowedAttention(MultiHeadAttention):
     """Multi-head attention in which token i attends only to tokens j with |i - j| ≤ w.
 
     `attend` divides the text into chunks of w tokens, and compares the queries of each chunk only with the keys of this
-    chunk and the two neighbouring chunks. Its time and memory therefore grow as L·w instead of L². `weights` and ONNX
-    models still take time and memory that grow as L².
+    chunk and the two neighbouring chunks. Its time and memory therefore grow as L·w; those of `weights` and of ONNX
+    models still grow as L².
     """
 
     def __init__(self, input_dim: int, *, window: Size = 32, **options: Any) -> None:

@@ -53,16 +53,15 @@ class GloveEmbedding(LearnedEmbedding):
                 f"{source}: no word of the vocabulary has a vector; check that the texts and the vectors agree in "
                 "language and letter case"
             )
-        pretrained_vectors = torch.from_numpy(vectors)  # words×D
-        size = pretrained_vectors.shape[1]
+        size = vectors.shape[1]
         if size != self.output_dim:
             raise UserError(f"{source}: the vectors have {size} features; write model.embedding.dim={size}")
         row = {word: i for i, word in enumerate(self.vocabulary)}
-        rows = torch.tensor([row[word] for word in words])
+        rows, known = torch.tensor([row[word] for word in words]), torch.from_numpy(vectors)  # words, words×D
         self.has_vector[rows] = True
         with torch.no_grad():
-            self.table.weight.normal_(0.0, pretrained_vectors.std().item())
-            self.table.weight[rows] = pretrained_vectors
+            self.table.weight.normal_(0.0, known.std().item())
+            self.table.weight[rows] = known
 
     def known(self, tokens: Tensor, mask: Tensor) -> Tensor:
         return mask & self.has_vector[tokens] if self.drop_unknown else mask

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
+from src.data.tokenizer import Pretrained
 from src.errors import UserError
 from src.models import pretrained
 from src.models.component import Rate, Size
@@ -15,10 +16,6 @@ class PretrainedEmbedding(LearnedEmbedding):
 
     `PretrainedEncoder` contains the rest of the model, but these vectors can be used with any encoder.
     `load_pretrained` reads the vectors; loading a checkpoint does not need the model's files.
-
-    Raises:
-        ValueError: if `name_or_path` is None.
-        UserError: if the model does not exist or cannot be read.
     """
 
     is_pretrained = True
@@ -49,7 +46,7 @@ class PretrainedEmbedding(LearnedEmbedding):
         padding and the unknown token. Both rows are set to the mean vector; only word dropout uses the row of
         the unknown token.
         """
-        tokenizer = pretrained.load_tokenizer(self.name_or_path)
+        tokenizer = Pretrained(self.name_or_path).train([])
         if tokenizer.vocabulary != self.vocabulary:
             raise UserError(
                 f"the data does not use the tokenizer of {self.name_or_path}: write data/tokenizer=pretrained "

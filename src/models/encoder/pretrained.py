@@ -22,18 +22,11 @@ class PretrainedEncoder(Encoder):
     This encoder adds the special tokens of the model, such as [CLS] and [SEP], and removes their states from the
     output, which has one state for each token of the text.
 
-    The constructor reads the description of the model, which checkpoints store, and `load_pretrained` reads the
-    weights. Loading a checkpoint does not need the model's files.
+    The constructor reads the description of the model, which checkpoints store (`src.models.pretrained.describe`), and
+    `load_pretrained` reads the weights. Loading a checkpoint does not need the model's files.
 
     Args:
-        freeze: do not train the weights, and disable the model's dropout.
         max_length: maximum number of tokens of a text, without special tokens; None if unknown.
-        description: the result of `src.models.pretrained.describe`; None reads it from the model.
-
-    Raises:
-        ValueError: if `name_or_path` is None, if `input_dim` is not the size of the word vectors, or if a text of
-            `max_length` tokens exceeds the limit of the model together with the special tokens.
-        UserError: if the model does not exist, cannot be read, or is an encoder-decoder model.
     """
 
     is_pretrained = True

@@ -49,10 +49,10 @@ class Recurrent(Encoder):
         self.dropout = Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
-        """Encode texts: N×L×D → N×L×output_dim. Padding must be at the end of each row.
+        """Encode texts: N×L×D → N×L×output_dim.
 
-        The summary is the forward state of the last token in the top layer. If bidirectional, it is concatenated with
-        the backward state of the first token, which the backward layer computes last.
+        The summary consists of the last state that each direction of the top layer computes: the forward state of the
+        last token and the backward state of the first token.
         """
         for layer, forward_rnn in enumerate(self.forwards):
             output = recurrent_states(forward_rnn, states)

@@ -50,17 +50,16 @@ class Block(nn.Module):
         self.feed_forward = feed_forward
 
     def forward(self, states: Tensor, mask: Tensor, weights: list[Tensor] | None = None) -> Tensor:
-        """Apply the block to the states: N×L×D → N×L×D. Padding may get any finite values.
+        """Apply the block to the states N×L×D; padding may get any finite values.
 
-        Args:
-            weights: list to which the weights N×H×L×L of each self-attention layer are appended; None omits them.
+        The weights N×H×L×L of each self-attention layer are appended to the list `weights`, if there is one.
         """
         attention: Any
         for attention in self.attentions:
             if weights is not None and attention.per_token:
                 weights.append(attention.weights(Encoded(states, mask, states[:, 0])))
             states = attention.transform(states, mask)
-        return self.around.combine(states, self.feed_forward(self.around.prepare(states)))
+        return self.around.combine(states, self.feed_forward(self.around.before(states)))
 
 
 class Stack(Encoder):
