@@ -33,7 +33,12 @@ def softmax(scores: list[float]) -> list[float]:
 
 
 def attend(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, score: Callable[[Tensor, Tensor], float]
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor,
+    score: Callable[[Tensor, Tensor], float],
+    window: int = 1000,
 ) -> tuple[Tensor, Tensor]:
     """Weights N×L×L and outputs N×L×d of one head, computed token by token; they are zero for padding."""
     texts, length = mask.shape
@@ -42,8 +47,9 @@ def attend(
     for n in range(texts):
         real = [t for t in range(length) if mask[n, t]]
         for i in real:
-            row = softmax([score(queries[n, i], keys[n, j]) for j in real])
-            for j, weight in zip(real, row, strict=True):
+            near = [j for j in real if abs(i - j) <= window]
+            row = softmax([score(queries[n, i], keys[n, j]) for j in near])
+            for j, weight in zip(near, row, strict=True):
                 weights[n, i, j] = weight
                 outputs[n, i] += weight * values[n, j]
     return weights, outputs

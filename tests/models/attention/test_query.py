@@ -18,29 +18,21 @@ from src.models.attention.query import (
 )
 from src.models.component import Encoded
 from src.models.masking import zero_padding
+from tests.models.reference import attend, ragged
 
 N, T, D, A = 3, 5, 7, 11
 
 
 @pytest.fixture
 def encoded() -> Encoded:
-    generator = torch.Generator().manual_seed(0)
-    states = torch.randn(N, T, D, dtype=torch.float64, generator=generator)
-    mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0]], dtype=torch.bool)
-    summary = torch.randn(N, D, dtype=torch.float64, generator=generator)
-    return Encoded(states, mask, summary)
+    return ragged(D, (5, 2, 3))
 
 
 def compute_by_loops(encoded: Encoded, score: Callable[[Tensor, Tensor], float]) -> tuple[Tensor, Tensor]:
-    """Weights N×T and contexts N×D for a score of one query and one state, computed token by token."""
-    weights, contexts = torch.zeros(N, T, dtype=torch.float64), torch.zeros(N, D, dtype=torch.float64)
-    for n in range(N):
-        real = [t for t in range(T) if encoded.mask[n, t]]
-        scores = [math.exp(score(encoded.summary[n], encoded.states[n, t])) for t in real]
-        for t, e in zip(real, scores, strict=True):
-            weights[n, t] = e / sum(scores)
-            contexts[n] += weights[n, t] * encoded.states[n, t]
-    return weights, contexts
+    """Weights N×T and contexts N×D for a score of one query and one state; every text has a first token."""
+    queries = encoded.summary.unsqueeze(1).expand_as(encoded.states)
+    weights, contexts = attend(queries, encoded.states, encoded.states, encoded.mask, score)
+    return weights[:, 0], contexts[:, 0]
 
 
 def assert_follows_formula(

@@ -5,7 +5,6 @@ Keras' torch backend multiplies matrices in float32 even if all inputs are float
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,43 +21,17 @@ from src.models.component import Encoded, TokenAttention
 from src.models.masking import masked_mean
 from src.models.sublayer import AttentionSublayer
 from tests.keras_reference import keras
-from tests.models.reference import attend, close, ragged, softmax
+from tests.models.reference import attend, close, ragged
 
 N, L, H, W, A = 3, 11, 2, 5, 7  # texts, tokens, heads, features of a head, units of qkv
 D = H * W
 LENGTHS = (L, 1, 6)
 FLOAT32 = 1e-6
 
-KINDS: dict[str, Callable[..., TokenAttention]] = {
-    "simple_self": SimpleSelfAttention,
-    "qkv": QkvAttention,
-    "qkv numel": lambda dim, **options: QkvAttention(dim, scale="numel", bias=False, **options),
-    "keras dot": lambda dim, **options: KerasDotAttention(dim, use_scale=True, **options),
-    "keras concat": lambda dim, **options: KerasConcatAttention(dim, use_scale=True, **options),
-    "multi_head": lambda dim, **options: MultiHeadAttention(dim, heads=H, **options),
-    "windowed": lambda dim, **options: WindowedAttention(dim, heads=H, window=2, **options),
-    "elementwise": lambda dim, **options: ElementwiseAttention(dim, expanded_dim=13, **options),
-}
-
-
-def build(kind: str, dropout: float = 0.0) -> TokenAttention:
-    torch.manual_seed(0)
-    return KINDS[kind](D, dropout=dropout).double()
-
-
-def wrapped(kind: str, **options: Any) -> AttentionSublayer:
-    return AttentionSublayer(D, build(kind), **options).double()
-
 
 @pytest.fixture
 def texts() -> Encoded:
     return ragged(D, LENGTHS)
-
-
-def heads_of(attention: MultiHeadAttention, states: Tensor) -> list[tuple[Tensor, ...]]:
-    """Queries, keys and values of each head; the projection has all queries first, then all keys and all values."""
-    projected = attention.projections(states)  # N×L×3D
-    return [tuple(projected[..., k * D + h * W : k * D + (h + 1) * W] for k in range(3)) for h in range(H)]
 
 
 def test_simple_self_attention_follows_the_formula(texts: Encoded) -> None:
@@ -159,15 +132,13 @@ def test_windowed_attention_follows_the_formula(window: int, texts: Encoded) -> 
     torch.manual_seed(0)
     attention = WindowedAttention(D, heads=H, window=window).double()
     with torch.no_grad():
-        weights, context = torch.zeros(N, H, L, L, dtype=torch.float64), torch.zeros_like(texts.states)
-        for h, (queries, keys, values) in enumerate(heads_of(attention, texts.states)):
-            for n, i in texts.mask.nonzero().tolist():
-                near = [j for j in range(LENGTHS[n]) if abs(i - j) <= window]
-                row = softmax([float(queries[n, i] @ keys[n, j]) / math.sqrt(W) for j in near])
-                weights[n, h, i, near] = torch.tensor(row, dtype=torch.float64)
-                context[n, i, h * W : (h + 1) * W] = weights[n, h, i] @ values[n]
-        assert close(attention.weights(texts), weights)
-        assert close(attention(texts).states, attention.output(context) * texts.mask.unsqueeze(-1))
+        projected = attention.projections(texts.states).chunk(3, -1)  # queries, keys and values of all heads
+        heads = zip(*(part.split(W, -1) for part in projected), strict=True)
+        results = [attend(*head, texts.mask, lambda q, k: float(q @ k) / math.sqrt(W), window) for head in heads]
+        weights, contexts = zip(*results, strict=True)
+        assert close(attention.weights(texts), torch.stack(weights, 1))
+        expected = attention.output(torch.cat(contexts, -1)) * texts.mask.unsqueeze(-1)
+        assert close(attention(texts).states, expected)
 
 
 def test_a_long_text_needs_no_tensor_of_all_pairs_of_tokens() -> None:
@@ -181,32 +152,26 @@ def test_a_long_text_needs_no_tensor_of_all_pairs_of_tokens() -> None:
 
 @pytest.mark.parametrize("residual", [False, True])
 @pytest.mark.parametrize("norm", ["none", "pre", "post", "both"])
-@pytest.mark.parametrize("kind", ["multi_head", "elementwise"])
-def test_norms_and_residual(kind: str, residual: bool, norm: str, texts: Encoded) -> None:
-    sublayer = wrapped(kind, residual=residual, norm=norm)
-    for layer in (sublayer.before, sublayer.after):
-        if isinstance(layer, nn.LayerNorm):
-            nn.init.normal_(layer.weight)
-            nn.init.normal_(layer.bias)
-
-    def normalize(states: Tensor, layer: nn.Module) -> Tensor:
-        assert isinstance(layer, nn.LayerNorm)
-        centred = states - states.mean(-1, keepdim=True)
-        scaled = centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
-        return scaled * layer.weight + layer.bias
-
+@pytest.mark.parametrize("kind", [SimpleSelfAttention, ElementwiseAttention])
+def test_norms_and_residual(kind: type[TokenAttention], residual: bool, norm: str, texts: Encoded) -> None:
+    torch.manual_seed(0)
+    sublayer = AttentionSublayer(D, kind(D), residual=residual, norm=norm).double()
+    norms = {name: nn.LayerNorm(D).double() for name in ("before", "after")}
+    for name, layer in norms.items():
+        nn.init.normal_(layer.weight)
+        nn.init.normal_(layer.bias)
+        if isinstance(getattr(sublayer, name), nn.LayerNorm):
+            getattr(sublayer, name).load_state_dict(layer.state_dict())
     with torch.no_grad():
-        inputs = normalize(texts.states, sublayer.before) if norm in ("pre", "both") else texts.states
-        attended = sublayer.attention(texts._replace(states=inputs))
+        inputs = texts._replace(states=norms["before"](texts.states) if norm in ("pre", "both") else texts.states)
+        attended = sublayer.attention(inputs)
         expected = attended.states + (texts.states if residual else 0.0)
-        if norm in ("post", "both"):
-            expected = normalize(expected, sublayer.after)
+        expected = norms["after"](expected) if norm in ("post", "both") else expected
         expected = expected * texts.mask.unsqueeze(-1)
-        output = sublayer(texts)
+        output, weights = sublayer(texts), sublayer.attention.weights(inputs)
         assert close(output.states, expected)
-        summary = attended.summary if kind == "elementwise" else masked_mean(expected, texts.mask)
+        summary = attended.summary if kind is ElementwiseAttention else masked_mean(expected, texts.mask)
         assert close(output.summary, summary)
-        weights = sublayer.attention.weights(texts._replace(states=inputs))
         assert close(sublayer.weights(texts), weights)
         assert close(sublayer.mix(texts, weights).states, expected)
         assert close(sublayer.transform(texts.states, texts.mask)[texts.mask], expected[texts.mask])
@@ -219,24 +184,25 @@ def test_a_sublayer_needs_an_output_state_of_each_token() -> None:
         AttentionSublayer(D, QkvAttention(D, attention_units=A))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_dropout_changes_only_the_states_and_only_in_training(kind: str, texts: Encoded) -> None:
-    expected = build(kind)(texts).states
-    for attention in (
-        build(kind, dropout=0.5),
-        wrapped(kind, residual=False, norm="none", dropout=0.5),
-        wrapped(kind, residual=False, norm="none", output_dropout=0.5),
-    ):
+@pytest.mark.parametrize("kind", [QkvAttention, WindowedAttention, KerasConcatAttention, ElementwiseAttention])
+def test_dropout_changes_only_the_states_and_only_in_training(kind: type[TokenAttention], texts: Encoded) -> None:
+    def build(rate: float, **options: float) -> AttentionSublayer:
         torch.manual_seed(0)
+        heads = {"heads": H} if kind is WindowedAttention else {}
+        attention = kind(D, dropout=rate, **heads)
+        return AttentionSublayer(D, attention, residual=False, norm="none", **options).double()
+
+    expected = build(0.0)(texts).states
+    for attention in (build(0.5), build(0.0, dropout=0.5), build(0.0, output_dropout=0.5)):
         assert not torch.allclose(attention(texts).states, expected)
-        assert close(attention.weights(texts), build(kind).weights(texts))
+        assert close(attention.weights(texts), build(0.0).weights(texts))
         assert close(attention.eval()(texts).states, expected)
 
 
 def test_output_dropout_is_the_last_step(texts: Encoded) -> None:
     """A dropped feature is 0 in the output, even with residual and post-norm; the others are doubled."""
     torch.manual_seed(0)
-    attention = wrapped("simple_self", norm="post", output_dropout=0.5)
+    attention = AttentionSublayer(D, SimpleSelfAttention(D), norm="post", output_dropout=0.5).double()
     dropped = attention(texts).states[texts.mask]
     remaining = dropped != 0
     assert 0.2 < remaining.double().mean() < 0.8
