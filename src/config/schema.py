@@ -366,6 +366,9 @@ def _wrong_options(adapter: TypeAdapter[Any], names: Collection[str], values: No
     except ValidationError as error:
         errors: dict[str, list[Any]] = {}
         for detail in error.errors(include_url=False):
+            if not detail["loc"]:
+                yield Mistake(path, "contains half of a surrogate pair, which is not a character: remove it")
+                return
             errors.setdefault(str(detail["loc"][0]), []).append(detail)
         for details in errors.values():
             yield _describe(details, names, values, path)

@@ -144,6 +144,11 @@ def test_a_wrong_class_and_an_unresolved_item_of_a_list_are_reported_once() -> N
     assert [line.split()[0] for line in text.splitlines()[1:]] == ["tags.1=${sede}", "loss._target_=os.system"]
 
 
+def test_half_of_a_surrogate_pair_is_reported() -> None:
+    text = error_message(data={"_target_": f"{PARTS}.Toy", "batch_size": 2, "seed": 1, "name": "a \ud800"})
+    assert text.splitlines()[1:] == ["  data   contains half of a surrogate pair, which is not a character: remove it"]
+
+
 def test_each_command_has_its_options() -> None:
     cfg = OmegaConf.create({"ckpt_path": "a.ckpt", "text": "x"})
     validate_config(cfg, "predict")
