@@ -7,6 +7,7 @@ annotate nor check when they are created, are declared here.
 
 import inspect
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Set
 from functools import cache
 from types import NoneType, SimpleNamespace, UnionType
@@ -48,6 +49,7 @@ Node = dict[str, Any]
 Nodes = dict[str, Node | None] | None
 Object = Annotated[Node, "an object"]  # stands for classes in the annotation of an option
 
+SURROGATE = re.compile("[\ud800-\udfff]")
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
@@ -366,12 +368,18 @@ def _wrong_options(adapter: TypeAdapter[Any], names: Collection[str], values: No
     except ValidationError as error:
         errors: dict[str, list[Any]] = {}
         for detail in error.errors(include_url=False):
-            if not detail["loc"]:
-                yield Mistake(path, "contains half of a surrogate pair, which is not a character: remove it")
+            if not detail["loc"]:  # not JSON; reported once, for the whole configuration
+                yield from () if path else _surrogates(values)
                 return
             errors.setdefault(str(detail["loc"][0]), []).append(detail)
         for details in errors.values():
             yield _describe(details, names, values, path)
+
+
+def _surrogates(values: Node) -> Iterator[Mistake]:
+    for path, value in paths_in(values).items():
+        if isinstance(value, str) and SURROGATE.search(value):
+            yield Mistake(path, "contains half of a surrogate pair, which is not a character: remove it")
 
 
 def _describe(errors: list[Any], names: Collection[str], values: Node, path: str) -> Mistake:
