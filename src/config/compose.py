@@ -45,25 +45,15 @@ _register("job", job_name, replace=True)
 
 
 class Override(NamedTuple):
-    """An override of the command line.
-
-    Args:
-        line: the override as typed.
-        prefix: `+`, `++`, `~` or empty.
-        key: a group or the dotted path of an option.
-        package: `@package` for `group@package=choice`, otherwise empty.
-        texts: the value as typed, or each value of a sweep; the start of an interval.
-        is_sweep: whether the override has several values: `a,b`, a range, an interval or a pattern.
-        is_interval: whether the override is an interval, from which only a search can sample.
-    """
+    """An override of the command line; `texts` holds its value as typed, or each value of a sweep."""
 
     line: str
-    prefix: str
-    key: str
-    package: str
+    prefix: str  # +, ++, ~ or empty
+    key: str  # a group or the dotted path of an option
+    package: str  # @package for group@package=choice, otherwise empty
     texts: list[str]
-    is_sweep: bool = False
-    is_interval: bool = False
+    is_sweep: bool = False  # a,b, a range, an interval or a pattern
+    is_interval: bool = False  # only a search can sample from it; `texts` holds its start
 
     def with_value(self, text: str) -> str:
         """Return the override with the value `text`, written in Hydra's grammar; `~key` has no value."""

@@ -5,14 +5,13 @@ Hydra's own help can show neither the comments on options nor the selected choic
 
 import re
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
 from omegaconf import OmegaConf
 
-from src.config.compose import ConfigFiles, read_options, without_hydra
+from src.config.compose import ConfigFiles, without_hydra
 from src.files import YAML_LOADER
 
 FLAGS = """\
@@ -41,8 +40,8 @@ def help_page(files: ConfigFiles, overrides: list[str], about: str, width: int) 
         chosen = cfg.hydra.runtime.choices.get(group, several)
         if chosen == [] or (chosen is not None and len(choices) == 1) or group.split("/")[0] == "hydra":
             continue  # not a group of this command, or without another choice
-        names, hidden = re.findall(r"[\w./-]+", str(chosen)), _shared_bases(files, group)
-        text = " ".join(f"{choice}*" if choice in names else choice for choice in choices if choice not in hidden)
+        names = re.findall(r"[\w./-]+", str(chosen))
+        text = " ".join(f"{choice}*" if choice in names else choice for choice in choices if choice != "base")
         groups += textwrap.wrap(text, width, initial_indent=f"  {group:<18}", subsequent_indent=" " * 20)
     if groups:
         groups = ["Groups, set by group=choice; * marks the selected choices:", "", *groups, ""]
@@ -52,16 +51,6 @@ def help_page(files: ConfigFiles, overrides: list[str], about: str, width: int) 
     options = "\n".join(_with_comments(OmegaConf.to_yaml(without_hydra(cfg)), comments))
     lines = ["Options, set by path.of.option=value, with current values:", "", textwrap.indent(options, "  "), ""]
     return "\n".join([about.strip(), "", *groups, *lines, "Flags:", "", FLAGS])
-
-
-def _shared_bases(files: ConfigFiles, group: str) -> set[str]:
-    """Return the choices that more than half of a group's files include, such as data/base; the page omits them."""
-    counts: Counter[str] = Counter()
-    for choice in files.groups[group]:
-        path = next(path for folder in files.folders if (path := folder / group / f"{choice}.yaml").is_file())
-        defaults = read_options(path).get("defaults")
-        counts.update(map(str, defaults if isinstance(defaults, list) else ()))
-    return {choice for choice, count in counts.items() if 2 * count > len(files.groups[group])} - {"_self_"}
 
 
 def file_comments(text: str, package: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The keys of a configuration: components, options that affect a result or may change on resume, and values by path."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -49,9 +49,9 @@ def is_within(path: str, keys: Collection[str]) -> bool:
 
 
 def paths_in(node: Any, path: str = "") -> dict[str, Any]:
-    """Return all values in a nested dict or list by their dotted paths, including the inner dicts and lists."""
+    """Return all values in a nested dict by their dotted paths, including the inner dicts."""
     paths = {path: node} if path else {}
-    for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+    for key, value in node.items() if isinstance(node, dict) else ():
         paths |= paths_in(value, join_path(path, key))
     return paths
 
@@ -74,7 +74,8 @@ def plain_value(cfg: DictConfig, path: str) -> Any:
 
 def options_in(config: dict[str, Any], unrelated: Collection[str]) -> dict[str, Any]:
     """Return a configuration's options by dotted path, except options of `unrelated` keys; a list is one option."""
-    return {path: value for path, value in _leaves(config, "") if not is_within(path, unrelated)}
+    options = {path: value for path, value in paths_in(config).items() if not isinstance(value, dict) or not value}
+    return {path: value for path, value in options.items() if not is_within(path, unrelated)}
 
 
 def changed_options(before: dict[str, Any], after: dict[str, Any], unrelated: Collection[str] = ()) -> list[str]:
@@ -82,11 +83,3 @@ def changed_options(before: dict[str, Any], after: dict[str, Any], unrelated: Co
     old, new = (options_in(config, unrelated) for config in (before, after))
     paths = (path for path in {**old, **new} if path and old.get(path) != new.get(path))
     return [f"{path}: was {old.get(path)}, but is now {new.get(path)}" for path in paths]
-
-
-def _leaves(node: Any, path: str) -> Iterator[tuple[str, Any]]:
-    if not isinstance(node, dict) or not node:
-        yield path, node
-        return
-    for key, value in node.items():
-        yield from _leaves(value, join_path(path, key))

@@ -2,45 +2,29 @@
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from src.config.keys import paths_in, value_at
+from src.config.keys import value_at
 from src.config.metrics import LOWER_IS_BETTER, OTHER_SCORES, default_metrics, logged_names, metric_nodes
 from src.config.mistakes import Mistake
-from src.config.paths import unwritable_reason
-from src.config.places import find_class
 from src.formatting import format_names, format_value
 from src.misspellings import nearest, no_such
 
 MIN_PROCESSES = 2  # are allowed even on a machine with one core, so that trainer=ddp_sim works everywhere
 # Environment variables that are set by programs that connect several machines
 CLUSTER = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "LSB_JOBID")
-OUTPUT_FOLDERS = ("output_dir", "default_root_dir", "dirpath", "save_dir", "folder", "pictures")
 
 Values = dict[str, Any]
 
 
-def rule_mistakes(values: Values, command: str, trusted: Collection[str]) -> Iterator[Mistake]:
+def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
     """Find violated rules in the plain values of a configuration."""
     if command == "train" and values.get("train") is False and "ckpt_path" in values and values["ckpt_path"] is None:
         yield Mistake("train=false", "would test a model without trained weights: add ckpt_path=<checkpoint>")
-    yield from _writable_folders(values)
     yield from _devices(values)
     yield from _metric_names(values)
-    yield from _monitors(values, trusted)
-
-
-def _writable_folders(values: Values) -> Iterator[Mistake]:
-    """Files can be written to each output folder; a folder inside a wrong one is not reported again."""
-    wrong: list[str] = []
-    for path, value in paths_in({"paths": None, **values}).items():  # `paths` contains the other folders
-        is_output = path.rpartition(".")[2] in OUTPUT_FOLDERS and not path.startswith(("data.", "model."))
-        if not isinstance(value, str) or not is_output or f"{value}/".startswith(tuple(wrong)):
-            continue
-        if reason := unwritable_reason(value):
-            wrong.append(f"{value}/")
-            yield Mistake(f"{path}={format_value(value)}", f"cannot be written to ({reason}): choose another folder")
+    yield from _monitors(values)
 
 
 def _devices(values: Values) -> Iterator[Mistake]:
@@ -68,7 +52,7 @@ def _metric_names(values: Values) -> Iterator[Mistake]:
             yield Mistake(f"metrics.{name}", message)
 
 
-def _monitors(values: Values, trusted: Collection[str]) -> Iterator[Mistake]:
+def _monitors(values: Values) -> Iterator[Mistake]:
     """Each metric that a callback monitors is measured, and the better direction is selected.
 
     A callback from another package may log further metrics; if there is such a callback, `monitor` may have any name.
@@ -77,6 +61,7 @@ def _monitors(values: Values, trusted: Collection[str]) -> Iterator[Mistake]:
     targets = [str(node.get("_target_")) for node in callbacks.values()]
     all_known = all(target.startswith(("src.", "pytorch_lightning.")) for target in targets)
     names = logged_names(values)
+    directions = {**dict.fromkeys([*default_metrics(), "acc"], "max"), **dict.fromkeys(LOWER_IS_BETTER, "min")}
     for key, node in callbacks.items():
         monitor, mode = node.get("monitor"), node.get("mode")
         if not isinstance(monitor, str):
@@ -87,22 +72,11 @@ def _monitors(values: Values, trusted: Collection[str]) -> Iterator[Mistake]:
             yield Mistake(entry, f"{no_such('metric', similar)} ({format_names(names)})")
         elif monitor.startswith("val/") and value_at(values, "trainer.limit_val_batches") == 0:
             yield Mistake(entry, "is not measured with trainer.limit_val_batches=0")
-        best = _better_direction(values, monitor.partition("/")[2], trusted) if monitor in names else mode
-        if best is not None and mode in ("min", "max") and mode != best:
+        best = directions.get(monitor.partition("/")[2], mode)
+        if mode in ("min", "max") and mode != best:
             yield Mistake(
                 f"callbacks.{key}.mode={mode}", f"selects the worst {monitor}: write callbacks.{key}.mode={best}"
             )
-
-
-def _better_direction(values: Values, name: str, trusted: Collection[str]) -> str | None:
-    """Return `min` or `max`; None if the metric's class is invalid or defines neither."""
-    if name in LOWER_IS_BETTER or name == "acc" or name in default_metrics():
-        return "min" if name in LOWER_IS_BETTER else "max"
-    try:
-        cls = find_class(metric_nodes(values)[name]["_target_"], trusted)
-    except (KeyError, TypeError, ValueError):  # the validation of the metric's node reports this error
-        return None
-    return {True: "max", False: "min"}.get(getattr(cls, "higher_is_better", None))  # type: ignore[arg-type]
 
 
 def _mapping(values: Values, key: str) -> Values:

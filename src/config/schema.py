@@ -20,7 +20,7 @@ from typing_extensions import NotRequired, Required, TypedDict
 
 from src.config.keys import MODEL_COMPONENTS, is_within, join_path, paths_in, plain_value
 from src.config.mistakes import Mistake, format_mistakes
-from src.config.paths import CONTROL, require_folder_name, require_relative_path
+from src.config.paths import require_folder_name, require_relative_path
 from src.config.places import LISTS, MAPS, TRUSTED, accepted_classes, find_class, object_class, place_at
 from src.config.rules import rule_mistakes
 from src.errors import UserError
@@ -30,15 +30,9 @@ from src.misspellings import nearest, no_such
 # Options of the commands
 
 
-def _require_tag(tag: str) -> str:
-    if not 0 < len(tag) <= 64 or CONTROL.search(tag):  # 64 is the limit of W&B
-        raise ValueError("must be one line of 1 to 64 characters")
-    return tag
-
-
 FolderName = Annotated[str, AfterValidator(require_folder_name)]
 RelativePath = Annotated[str, AfterValidator(require_relative_path)]
-Tag = Annotated[str, AfterValidator(_require_tag)]
+Tag = Annotated[str, Field(min_length=1, max_length=64)]  # 64 is the limit of W&B
 Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]  # int64
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Positive = Annotated[int, Field(ge=1)]
@@ -138,6 +132,14 @@ WORDS = {  # type of pydantic's error → its message, if pydantic's message is 
     "tuple_type": "must be a list in [ ]",
     "dict_type": "must be a mapping",
     "missing": "must have more items",
+}
+
+WORDING = {  # words of pydantic's messages → Heed's
+    "Input should": "must",
+    "String should": "must",
+    " or must be ": " or ",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
 }
 
 # Options of a class
@@ -260,7 +262,7 @@ def config_mistakes(cfg: DictConfig, command: str = "train", trusted: Set[str] =
         *_wrong_options(_command_adapter(command), tuple(COMMANDS[command]), values, ""),
         *_object_mistakes(values, "", command, trusted, ()),
         *_param_group_mistakes(values, trusted),
-        *rule_mistakes(values, command, trusted),
+        *rule_mistakes(values, command),
     ]
     unknown = [mistake.path for mistake in absent]
     found = [mistake for mistake in found if not any(is_within(path, [mistake.path]) for path in unknown)]
@@ -351,8 +353,7 @@ def _class_adapter(cls: type, passed: frozenset[str], requires: bool) -> TypeAda
         for name, option in options.items()
         if name not in passed
     }
-    is_finite = cls.__module__.split(".")[0] in ("src", "torch", "pytorch_lightning")
-    config = ConfigDict(strict=True, extra="allow" if is_open else "forbid", allow_inf_nan=not is_finite)
+    config = ConfigDict(strict=True, extra="allow" if is_open else "forbid", allow_inf_nan=False)
     record: Any = TypedDict("Options", hints)  # type: ignore[misc]  # known at run time
     return TypeAdapter(with_config(config)(record))
 
@@ -396,8 +397,9 @@ def _describe(errors: list[Any], names: Collection[str], values: Node, path: str
         parent = here.rpartition(".")[0]
         return Mistake(f"{here}={format_value(value)}", _unknown(str(name), RECORDS.get(parent, names), values, parent))
     messages = {WORDS.get(error["type"]) or error["msg"].removeprefix("Value error, "): None for error in errors}
-    text = " or ".join(messages).replace("Input should", "must").replace(" or must be ", " or ")
-    text = text.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+    text = " or ".join(messages)
+    for words, plain in WORDING.items():
+        text = text.replace(words, plain)
     return Mistake(f"{here}={format_value(value)}", text)
 
 

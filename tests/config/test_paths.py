@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from src.config.paths import require_folder_name, require_relative_path
+from src.config.paths import require_folder_name, require_relative_path, unwritable_reason
 from tests.config.conftest import FindMistakes
 
 LONG = "x" * 300
@@ -35,3 +35,12 @@ def test_output_paths_on_the_command_line_are_checked(
     assert list(find_mistakes("hydra.sweep.dir=", "seed=1,2", sweeps=True)) == ["hydra.sweep.dir="]
     assert list(find_mistakes("task_name=../../x", "hydra.run.dir=other")) == ["task_name=../../x"]
     assert list(tmp_path.iterdir()) == [tmp_path / "run"]
+
+
+@pytest.mark.parametrize("name", ["file", "file/below", "loop", "", "a\0b"])
+def test_an_unwritable_folder_has_a_reason(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert unwritable_reason(f"{tmp_path}/{name}" if name else "")
+    assert unwritable_reason(tmp_path / "new" / "folder") is None
+    assert not (tmp_path / "new").exists()
