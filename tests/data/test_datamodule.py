@@ -1,5 +1,6 @@
 """The data module: splits, cache, attributes and loaders."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import pytorch_lightning as pl
 import torch
 
 from src.data.datamodule import TextDataModule
@@ -18,20 +18,27 @@ from src.errors import UserError
 from tests.helpers import one_batch
 
 SPLITS = ("train", "val", "test")
+SetUp = Callable[..., Source]
 
 
-def set_up(reviews: Path, source_options: dict[str, Any], **options: Any) -> Source:
-    module = Source(str(reviews), **{**source_options, **options})
-    module.setup("fit")
-    return module
+@pytest.fixture
+def set_up(reviews: Path, source_options: dict[str, Any]) -> SetUp:
+    """A function that creates and sets up a data module of the reviews, or of another file, with further options."""
+
+    def create(path: Path = reviews, **options: Any) -> Source:
+        module = Source(str(path), **{**source_options, **options})
+        module.setup("fit")
+        return module
+
+    return create
 
 
 def all_texts(module: TextDataModule, split: str) -> list[str]:
     return module.texts(split, range(module.sizes[split]))
 
 
-def test_setup_sets_the_attributes(reviews: Path, source_options: dict[str, Any]) -> None:
-    module = set_up(reviews, source_options)
+def test_setup_sets_the_attributes(set_up: SetUp) -> None:
+    module = set_up()
     assert module.sizes == {"train": 73, "val": 8, "test": 20}
     assert module.class_names == ("bad", "good")
     assert module.class_counts == np.bincount(module.tokenized("train").labels).tolist()
@@ -41,8 +48,8 @@ def test_setup_sets_the_attributes(reviews: Path, source_options: dict[str, Any]
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_batches_contain_the_texts_of_their_index(reviews: Path, source_options: dict[str, Any], split: str) -> None:
-    module = set_up(reviews, source_options, max_length=5, keep="last")
+def test_batches_contain_the_texts_of_their_index(set_up: SetUp, split: str) -> None:
+    module = set_up(max_length=5, keep="last")
     loader = getattr(module, f"{split}_dataloader")()
     index: list[int] = []
     for batch in loader:
@@ -56,17 +63,17 @@ def test_batches_contain_the_texts_of_their_index(reviews: Path, source_options:
     assert len(loader) == -(-module.sizes[split] // 7)
 
 
-def test_the_vocabulary_comes_from_the_training_split_only(reviews: Path, source_options: dict[str, Any]) -> None:
-    module = set_up(reviews, source_options)
+def test_the_vocabulary_comes_from_the_training_split_only(set_up: SetUp) -> None:
+    module = set_up()
     first = {split: {text.split()[0] for text in all_texts(module, split)} for split in SPLITS}
     assert first["train"] < set(module.vocabulary)
     assert not (first["val"] | first["test"]) & set(module.vocabulary)
 
 
 def test_an_evaluation_uses_the_cache_of_the_training(
-    reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    set_up: SetUp, reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    codec = set_up(reviews, source_options).codec
+    codec = set_up().codec
     monkeypatch.setattr(Source, "read", lambda self: pytest.fail("the file was read again"))
     repeated = Source(str(reviews), **source_options)
     repeated.use_codec(codec)
@@ -74,12 +81,10 @@ def test_an_evaluation_uses_the_cache_of_the_training(
     assert repeated.vocabulary == codec.tokenizer.vocabulary
 
 
-def test_with_a_cache_no_text_is_read(
-    reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = set_up(reviews, source_options)
+def test_with_a_cache_no_text_is_read(set_up: SetUp, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = set_up()
     monkeypatch.setattr(Source, "read", pytest.fail)
-    repeated = set_up(reviews, source_options, seed=5, max_length=3, batch_size=2, keep="last", length_buckets=False)
+    repeated = set_up(seed=5, max_length=3, batch_size=2, keep="last", length_buckets=False)
     assert repeated.data_fingerprint == first.data_fingerprint
     assert np.array_equal(repeated.tokenized("val").rows, first.tokenized("val").rows)
 
@@ -98,24 +103,22 @@ def test_with_a_cache_no_text_is_read(
     ids=lambda change: next(iter(change)),
 )
 def test_options_that_change_the_tokens_tokenize_again(
-    reviews: Path, source_options: dict[str, Any], change: dict[str, Any]
+    set_up: SetUp, source_options: dict[str, Any], change: dict[str, Any]
 ) -> None:
-    set_up(reviews, source_options)
-    set_up(reviews, source_options, **change)
+    set_up()
+    set_up(**change)
     folders = {path.parent.resolve() for path in Path(source_options["cache_dir"]).glob("*/train.tokens.npy")}
     assert len(folders) == 2
 
 
-def test_the_fingerprint_depends_on_the_data_and_not_on_the_tokenizer(
-    reviews: Path, source_options: dict[str, Any]
-) -> None:
-    first = set_up(reviews, source_options)
-    assert set_up(reviews, source_options, tokenizer=Bpe()).data_fingerprint == first.data_fingerprint
-    assert set_up(reviews, source_options, split_seed=1).data_fingerprint != first.data_fingerprint
+def test_the_fingerprint_depends_on_the_data_and_not_on_the_tokenizer(set_up: SetUp) -> None:
+    first = set_up()
+    assert set_up(tokenizer=Bpe()).data_fingerprint == first.data_fingerprint
+    assert set_up(split_seed=1).data_fingerprint != first.data_fingerprint
 
 
-def test_the_seed_determines_the_order_of_training_only(reviews: Path, source_options: dict[str, Any]) -> None:
-    first, repeated, other = (set_up(reviews, source_options, seed=seed) for seed in (1, 1, 2))
+def test_the_seed_determines_the_order_of_training_only(set_up: SetUp) -> None:
+    first, repeated, other = (set_up(seed=seed) for seed in (1, 1, 2))
 
     def order(loader: Any) -> list[list[int]]:
         return [batch.index.tolist() for batch in loader]
@@ -135,11 +138,11 @@ def attach_trainer(module: TextDataModule, **trainer: Any) -> None:
     module.trainer = SimpleNamespace(**{**defaults, **trainer})  # type: ignore[assignment]
 
 
-def test_ranks_divide_a_pass_evenly(reviews: Path, source_options: dict[str, Any]) -> None:
+def test_ranks_divide_a_pass_evenly(set_up: SetUp) -> None:
     for split in SPLITS:
         passes = []
         for rank in range(3):
-            module = set_up(reviews, source_options)
+            module = set_up()
             attach_trainer(module, global_rank=rank, world_size=3)
             passes.append([batch.index.tolist() for batch in getattr(module, f"{split}_dataloader")()])
         assert len({len(batches) for batches in passes}) == 1
@@ -147,8 +150,8 @@ def test_ranks_divide_a_pass_evenly(reviews: Path, source_options: dict[str, Any
         assert rows == list(range(module.sizes[split]))
 
 
-def test_overfitting_repeats_the_same_batches(reviews: Path, source_options: dict[str, Any]) -> None:
-    module = set_up(reviews, source_options)
+def test_overfitting_repeats_the_same_batches(set_up: SetUp) -> None:
+    module = set_up()
     assert isinstance(module.train_dataloader(), ShuffledBatches)
     attach_trainer(module, overfit_batches=2)
     loader = module.train_dataloader()
@@ -159,61 +162,21 @@ def test_overfitting_repeats_the_same_batches(reviews: Path, source_options: dic
 
 
 @pytest.mark.parametrize("on_device", [True, False])
-def test_tokens_are_stored_on_the_trainers_device_on_request(
-    reviews: Path, source_options: dict[str, Any], on_device: bool
-) -> None:
-    module = set_up(reviews, source_options, on_device=on_device)
+def test_tokens_are_stored_on_the_trainers_device_on_request(set_up: SetUp, on_device: bool) -> None:
+    module = set_up(on_device=on_device)
     attach_trainer(module, strategy=SimpleNamespace(root_device=torch.device("meta")))
     loader = module.val_dataloader()
     assert loader.builder.tokens.device.type == ("meta" if on_device else "cpu")
 
 
-class CountingModel(pl.LightningModule):
-    """A model that counts the texts of each split."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.zeros(1))
-        self.texts = {"train": 0, "val": 0, "test": 0}
-
-    def training_step(self, batch: Any, _: int) -> torch.Tensor:
-        self.texts["train"] += len(batch.labels)
-        return self.weight.sum()
-
-    def validation_step(self, batch: Any, _: int) -> None:
-        self.texts["val"] += len(batch.labels)
-
-    def test_step(self, batch: Any, _: int) -> None:
-        self.texts["test"] += len(batch.labels)
-
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.SGD(self.parameters(), 0.1)
-
-
-def test_a_trainer_accepts_the_data_module(reviews: Path, source_options: dict[str, Any]) -> None:
-    module, data = CountingModel(), Source(str(reviews), **source_options)
-    trainer = pl.Trainer(
-        accelerator="cpu",
-        max_epochs=2,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        num_sanity_val_steps=0,
-    )
-    trainer.fit(module, data)
-    trainer.test(module, data, verbose=False)
-    assert module.texts == {"train": 2 * 73, "val": 2 * 8, "test": 20}
-
-
 def test_a_class_with_a_single_row_is_reported_even_if_the_data_are_cached(
-    tmp_path: Path, source_options: dict[str, Any], caplog: pytest.LogCaptureFixture
+    set_up: SetUp, tmp_path: Path, source_options: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "single.csv"
     path.write_text("text,label\n" + "a,bad\nb,good\n" * 9 + "c,fair\nd,rare\ne,rare\n")
     for _ in range(2):
         caplog.clear()
-        module = set_up(path, source_options)
+        module = set_up(path)
         warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
         assert len(warnings) == 2
         assert warnings[0].startswith("Some classes have too few rows: 'fair', 'rare'.")
@@ -222,14 +185,14 @@ def test_a_class_with_a_single_row_is_reported_even_if_the_data_are_cached(
     assert module.class_counts[module.class_names.index("fair")] == 1
     caplog.clear()
     module = Source(str(path), **source_options)
-    module.use_codec(set_up(path, source_options).codec)
+    module.use_codec(set_up(path).codec)
     caplog.clear()
     module.setup()
     assert not caplog.records
 
 
-def test_each_text_is_in_the_test_split_of_one_fold(reviews: Path, source_options: dict[str, Any]) -> None:
-    modules = [set_up(reviews, source_options, folds=3, fold=fold) for fold in range(3)]
+def test_each_text_is_in_the_test_split_of_one_fold(set_up: SetUp, reviews: Path) -> None:
+    modules = [set_up(folds=3, fold=fold) for fold in range(3)]
     held_out_texts = [text for module in modules for text in all_texts(module, "test")]
     assert sorted(held_out_texts) == sorted(line.split(",")[0] for line in reviews.read_text().splitlines()[1:])
     for module in modules:
@@ -238,9 +201,9 @@ def test_each_text_is_in_the_test_split_of_one_fold(reviews: Path, source_option
     assert len({module.vocabulary for module in modules}) == 3  # each fold has a vocabulary of its training texts
 
 
-def test_folds_share_the_fingerprint_of_their_cross_validation(reviews: Path, source_options: dict[str, Any]) -> None:
-    first, second = (set_up(reviews, source_options, folds=3, fold=fold).data_fingerprint for fold in (0, 1))
-    others = {set_up(reviews, source_options, **options).data_fingerprint for options in ({}, {"folds": 2, "fold": 0})}
+def test_folds_share_the_fingerprint_of_their_cross_validation(set_up: SetUp) -> None:
+    first, second = (set_up(folds=3, fold=fold).data_fingerprint for fold in (0, 1))
+    others = {set_up(**options).data_fingerprint for options in ({}, {"folds": 2, "fold": 0})}
     assert first == second and len({first, *others}) == 3
 
 
@@ -276,8 +239,10 @@ def test_an_invalid_cache_folder_creates_no_file(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_class_that_the_model_lacks_gives_one_short_message(reviews: Path, source_options: dict[str, Any]) -> None:
-    codec = set_up(reviews, source_options).codec
+def test_a_class_that_the_model_lacks_gives_one_short_message(
+    set_up: SetUp, reviews: Path, source_options: dict[str, Any]
+) -> None:
+    codec = set_up().codec
     module = Source(str(reviews), **source_options)
     module.use_codec(replace(codec, class_names=tuple(f"{i} {'x' * 500}" for i in range(1009))))
     with pytest.raises(UserError, match=r"the model has no class 'bad', 'good', only 0 x.* and 1,004 more") as error:
@@ -287,10 +252,10 @@ def test_a_class_that_the_model_lacks_gives_one_short_message(reviews: Path, sou
 
 @pytest.mark.parametrize("file", ["train.tokens.npy", "val.labels.npy", "facts.json"])
 def test_damaged_tokens_are_rebuilt(
-    reviews: Path, source_options: dict[str, Any], file: str, caplog: pytest.LogCaptureFixture
+    set_up: SetUp, source_options: dict[str, Any], file: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    before = set_up(reviews, source_options).tokenized("train").tokens.tolist()
+    before = set_up().tokenized("train").tokens.tolist()
     (folder,) = {path.parent.resolve() for path in Path(source_options["cache_dir"]).glob("*/train.tokens.npy")}
     (folder / file).write_bytes((folder / file).read_bytes()[:-1])
-    assert set_up(reviews, source_options).tokenized("train").tokens.tolist() == before
+    assert set_up().tokenized("train").tokens.tolist() == before
     assert "damaged" in caplog.text
