@@ -1,6 +1,10 @@
-"""A callback that compares the attention weight on the words of a lexicon with chance, on the test split."""
+"""A callback that compares the attention weight on the words of a lexicon with chance, on the test split.
+
+Lexicons are lists of words with strengths, such as VADER (Hutto and Gilbert, 2014) and AFINN (Nielsen, 2011).
+"""
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +14,10 @@ import torch
 from pydantic import Field
 
 from src.data.datamodule import TextDataModule
-from src.data.lexicon import read_lexicon
+from src.data.files import existing_file, open_text
+from src.errors import UserError
 from src.files import write_text
+from src.formatting import format_repr
 from src.terms.intervals import mean_of_terms
 
 MIN_COUNT = 20  # words that occur less often in the test split are omitted from the output
@@ -27,8 +33,7 @@ class LexiconShare(pl.Callback):
 
     Args:
         folder: output folder.
-        path: a lexicon, such as VADER or AFINN: a file with a word on each line, optionally followed by a tab or comma
-            and the strength of the word.
+        path: a file as `read_lexicon` describes it.
         min_strength: minimum absolute strength of a word.
 
     Raises:
@@ -108,3 +113,31 @@ def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, flo
         "high": ratio if high is None else high,
         "texts_above_chance": float((weight > chance).mean()),
     }
+
+
+def read_lexicon(path: str) -> dict[str, float]:
+    """Return the strength of each word of a lexicon file, with the words in lower case; the default is 1.
+
+    Each line has a word and optionally, after a tab (in lines without a tab, after a comma), the word's strength.
+    Further columns, blank lines, and lines without a tab that start with `;` or `#` are ignored.
+
+    Raises:
+        UserError: if the file does not exist, is not text or has no words, or if a line is not a word with a strength.
+    """
+    file = existing_file(path, "path of the lexicon")
+    lexicon: dict[str, float] = {}
+    with open_text(file) as text:
+        for number, line in enumerate(text, start=1):
+            if not line.strip() or (line.startswith((";", "#")) and "\t" not in line):
+                continue
+            word, *columns = (field.strip() for field in line.split("\t" if "\t" in line else ","))
+            try:
+                lexicon[word.lower()] = strength = float(columns[0]) if columns else 1.0
+            except ValueError:
+                strength = math.nan
+            if not word or not math.isfinite(strength):
+                entry = format_repr(line.strip())
+                raise UserError(f"{file}, line {number}: {entry} is not a word with a finite strength")
+    if not lexicon:
+        raise UserError(f"{file}: has no words")
+    return lexicon

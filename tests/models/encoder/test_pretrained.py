@@ -22,7 +22,7 @@ from src.data.tokenizer import Pretrained
 from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
 from src.models import pretrained
-from src.models.classifier import Classifier, mean_weights
+from src.models.classifier import Classifier
 from src.models.component import Encoded
 from src.models.embedding.pretrained import PretrainedEmbedding
 from src.portable.onnx_model import TOLERANCE, PortableModel, convert
@@ -117,30 +117,6 @@ def test_states_equal_those_of_transformers(kind: str, adds_special_tokens: bool
             assert encoded.mask[row].sum() == len(inner)
             assert close(encoded.summary[row], states[0] if adds_special_tokens else states.mean(0))
     assert torch.isfinite(encoded.summary).all(), "an empty text gave NaN"
-
-
-@pytest.mark.parametrize("pooling", ["first", "mean", "last"])
-@pytest.mark.parametrize("kind", ["bert", "modernbert"])
-def test_padding_does_not_change_the_logits_and_every_parameter_has_a_gradient(
-    kind: str, pooling: str, tmp_path: Path
-) -> None:
-    """The checks of tests/models/test_composition.py, which omits the pretrained encoder."""
-    model = save(tmp_path / kind, kind)
-    classifier = load_classifier(model, "model/attention=elementwise", f"model/pooling={pooling}").eval()
-    tokens, mask = batch(model, [*TEXTS, ""], padded_length=13)
-
-    logits = classifier(tokens, mask)
-    encoded = encode(classifier, tokens, mask)
-    (logits.square().sum() + encoded.states.square().sum() + encoded.summary.square().sum()).backward()
-    for name, parameter in classifier.encoder.named_parameters():
-        assert parameter.grad is not None and parameter.grad.isfinite().all(), name
-
-    with torch.no_grad():
-        expected = torch.cat([classifier(*batch(model, [text])) for text in [*TEXTS, ""]])
-        assert torch.allclose(logits, expected, rtol=0, atol=1e-10)
-        weights = classifier.weights(tokens, mask)[:-1]  # N×H×T×L
-    assert (weights.masked_select(~mask[:-1, None, None].expand_as(weights)) == 0).all()
-    assert torch.allclose(mean_weights(weights).sum(1), torch.ones(3, dtype=torch.float64), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("freeze", [True, False])
