@@ -9,7 +9,7 @@ import numpy as np
 from src.formatting import UNKNOWN, format_known, format_p_value, format_with_bounds, format_with_margin
 from src.records.examples import Example, read_examples
 from src.records.files import read_history, read_or_warn
-from src.records.runs import FinishedRun
+from src.records.runs import FinishedRun, summarize_excluded
 from src.records.variants import Variant
 from src.report.figures.comparison import Bar, Mark, draw_costs, draw_intervals, draw_variant_curves
 from src.report.figures.style import COLOURS, GREY
@@ -47,7 +47,8 @@ RULES = (
     "variants shows a significant opposite effect. Real but negligible: supported, except that the interval ends below "
     "the study's negligible size (half a point of accuracy in the twenty-model study). Contradicted: the opposite "
     "effect is significant. Not supported: the effect is not significant, and its interval ends below that size. "
-    "Inconclusive: all other cases. The intervals of claims are simultaneous 95 % intervals; those of single pairs are unadjusted."
+    "Inconclusive: all other cases. The intervals of claims are simultaneous 95 % intervals; those of single pairs are "
+    "unadjusted."
 )
 FAITHFULNESS_NOTE = (
     "From the records of `python -m src.faithfulness`, mean over seeds ± the half-width of the 95 % interval "
@@ -333,6 +334,10 @@ def _recalls(comparison: Comparison) -> Section:
 
 
 def _excluded(comparison: Comparison) -> Section:
-    rows = [[str(run.folder), run.status, run.error.strip()] for run in comparison.excluded]
-    table = Table(["folder", "status", "reason"], rows)
-    return Section("Not compared", [table] if rows else [], "These folders are excluded from all sections above.")
+    excluded = comparison.excluded
+    if not excluded:
+        return Section("Not compared", [])
+    total = len(excluded) + sum(len(variant.runs) for variant in comparison.variants)
+    rows = [[str(run.folder), run.status, run.error.strip()] for run in excluded]
+    folders = Group("Folders", [Table(["folder", "status", "reason"], rows)], is_open=False)
+    return Section("Not compared", [Lines(summarize_excluded(excluded, total)), folders])

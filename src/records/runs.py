@@ -1,20 +1,26 @@
 """Find finished runs by the files in their folders."""
 
 import os
+import re
+import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import yaml
+from typing_extensions import TypedDict
 
 from src.errors import UserError
-from src.files import YAML_LOADER
+from src.files import YAML_LOADER, read_json
 from src.records.files import Predictions, read_predictions
 from src.run_result import RESULT_FILE, RunResult, has_result
 
 SWEEP_FILE = "sweep.json"
 REQUIRED = ("seed", "choices", "data", "parameters", "seconds", "peak_memory_mb", "started")
+TO_RESUME = ("pending", "interrupted", "failed", "unfinished")  # statuses of jobs that a resumed sweep runs again
+MAX_REASONS = 3  # maximum number of excluded runs whose reason is stated in a summary
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,7 @@ class FinishedRun:
 
     folder: Path
     result: RunResult  # has a value for each field in REQUIRED
-    config: dict[str, Any]  # content of config.yaml; renamed keys have their present names
+    config: dict[str, Any]  # content of config.yaml
 
     @property
     def seed(self) -> int:
@@ -79,6 +85,18 @@ class DiscoveredRuns(NamedTuple):
     excluded: tuple[ExcludedRun, ...]
 
 
+class Job(TypedDict):
+    """The part of a job in `sweep.json` that is read here."""
+
+    folder: str
+
+
+class Jobs(TypedDict):
+    """The part of `sweep.json` that is read here."""
+
+    jobs: list[Job]
+
+
 def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
     """Find all runs below the folders, each run once, in the order of the folders and of the runs' paths.
 
@@ -94,8 +112,27 @@ def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
     excluded = tuple(run for run in results if isinstance(run, ExcludedRun))
     if not runs:
         message = f"no run below {', '.join(map(str, folders))} can be compared"
-        raise UserError("\n  ".join([message, *map(str, excluded)]))
+        raise UserError("\n  ".join([message, *summarize_excluded(excluded, len(results))]))
     return DiscoveredRuns(runs, excluded)
+
+
+def summarize_excluded(excluded: Sequence[ExcludedRun], total: int) -> list[str]:
+    """Return at most five lines about runs that are not compared: counts, how to resume, and the first reasons.
+
+    Args:
+        total: number of all runs.
+    """
+    if not excluded:
+        return []
+    counts = ", ".join(f"{count} {status}" for status, count in Counter(run.status for run in excluded).items())
+    verb = "is" if len(excluded) == 1 else "are"
+    lines = [f"{len(excluded)} of {total} runs {verb} not compared: {counts}."]
+    parents = dict.fromkeys(run.folder.parent for run in excluded if run.status in TO_RESUME)
+    if sweeps := [parent for parent in parents if (parent / SWEEP_FILE).exists()]:
+        more = f" (and {len(sweeps) - 1} more sweeps)" if len(sweeps) > 1 else ""
+        lines.append(f"To run them: python -m src.train {shlex.quote(f'sweep.resume={sweeps[0]}')}{more}")
+    reasons = [f"{run.folder.name}: {run.error.strip().partition(chr(10))[0]}" for run in excluded if run.error]
+    return lines + reasons[:MAX_REASONS]
 
 
 def _run_folders(folder: Path) -> Iterator[Path]:
@@ -104,11 +141,29 @@ def _run_folders(folder: Path) -> Iterator[Path]:
         if RESULT_FILE in files or is_started:
             folders.clear()
             yield Path(path)
-        else:
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            continue
+        names = {name for name in folders if not name.startswith(".")}
+        if SWEEP_FILE in files:  # jobs that were not started have no folder
+            yield from (Path(path) / name for name in sorted(_jobs(Path(path)) - names, key=_natural))
+        folders[:] = sorted(names, key=_natural)
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Return a sort key that puts "9_a" before "10_a"."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
+
+
+def _jobs(sweep: Path) -> set[str]:
+    """Return the folders of the jobs of a sweep, relative to its folder; none if its file is damaged."""
+    try:
+        return {job["folder"] for job in read_json(sweep / SWEEP_FILE, Jobs)["jobs"]}
+    except (OSError, ValueError):
+        return set()
 
 
 def _read(folder: Path) -> FinishedRun | ExcludedRun:
+    if not folder.exists():
+        return ExcludedRun(folder, "pending", "")
     if not has_result(folder):
         return ExcludedRun(folder, "unfinished", f"no {RESULT_FILE}: the run was killed or is still running")
     try:
@@ -116,10 +171,8 @@ def _read(folder: Path) -> FinishedRun | ExcludedRun:
         if result.status != "completed":
             return ExcludedRun(folder, result.status, result.error or "the run is still running or was killed")
         config = _config(folder / "config.yaml")
-        if missing := result.lacks(*REQUIRED):
+        if missing := result.lacks(*REQUIRED) or ["parameters.total"] * (result.parameters.total is None):
             return ExcludedRun(folder, "unreadable", f"{RESULT_FILE} lacks {', '.join(missing)}")
-        if result.parameters.total is None:
-            return ExcludedRun(folder, "unreadable", f"{RESULT_FILE} lacks parameters.total")
         if "model" not in config:
             return ExcludedRun(folder, "untested", "the run is an evaluation: name the folder of the training run")
         if not (folder / "predictions" / "test.npz").exists():

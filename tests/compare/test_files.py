@@ -87,7 +87,8 @@ def test_the_terminal_has_every_section(comparison: Comparison) -> None:
         "5 of 5",
         "1,009",
         "supported",
-        "some/run",
+        "1 of 11 runs is not compared: 1 failed.",
+        "run: MemoryError: 3|4 GiB",
         SPECIAL,
     ):
         assert word in text

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from src.errors import UserError
-from src.records.runs import find_runs
+from src.records.runs import find_runs, summarize_excluded
 from tests.compare.runs import make_probabilities, write_run
 
 LABELS = np.array([0, 1, 1, 0, 1])
@@ -69,5 +69,25 @@ def test_without_finished_runs_the_reasons_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="can be compared"):
         find_runs([tmp_path])
     write_run(tmp_path / "a", PROBABILITIES, LABELS, result={"status": "failed", "error": "ValueError: no"})
-    with pytest.raises(UserError, match="a: failed: ValueError: no"):
+    with pytest.raises(UserError, match=r"1 of 1 runs is not compared: 1 failed\.\n  a: ValueError: no"):
         find_runs([tmp_path])
+
+
+def test_the_jobs_that_an_unfinished_sweep_lacks_are_counted_in_natural_order(tmp_path: Path) -> None:
+    names = [f"{number}_x" for number in range(13)]
+    (tmp_path / "sweep.json").write_text(json.dumps({"jobs": [{"folder": name} for name in names]}))
+    for name in ("0_x", "10_x"):
+        write_run(tmp_path / name, PROBABILITIES, LABELS)
+    stopped = {"status": "interrupted", "error": "stopped by SIGTERM"}
+    for name in ("2_x", "11_x"):
+        write_run(tmp_path / name, PROBABILITIES, LABELS, result=stopped)
+    _, excluded = find_runs([tmp_path])
+    pending = [run.folder.name for run in excluded if run.status == "pending"]
+    assert pending == ["1_x", *names[3:10], "12_x"]
+    assert summarize_excluded(excluded, 13) == [
+        "11 of 13 runs are not compared: 9 pending, 2 interrupted.",
+        f"To run them: python -m src.train sweep.resume={tmp_path}",
+        "2_x: stopped by SIGTERM",
+        "11_x: stopped by SIGTERM",
+    ]
+    assert len(summarize_excluded([*excluded, *excluded], 26)) == 5
