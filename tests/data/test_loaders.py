@@ -1,6 +1,5 @@
 """Training batches resume exactly, with and without a Trainer."""
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -83,15 +82,6 @@ def test_a_finished_epoch_resumes_with_another_batch_size() -> None:
     assert other.epoch == 1
 
 
-def test_evaluation_batches_have_a_fixed_order() -> None:
-    builder = batch_builder()
-    batches = Batches(builder, by_length(builder.lengths, BATCH_SIZE, 0, 1))
-    assert row_lists(batches) == row_lists(batches)
-    assert len(batches) == STEPS
-    lengths = [int(batch.mask.sum(1).max()) for batch in batches]
-    assert lengths == sorted(lengths, reverse=True)
-
-
 class RecordingModel(pl.LightningModule):
     """A model with one weight that records the rows of each batch by epoch."""
 
@@ -150,20 +140,7 @@ def fit(path: Path | None, *callbacks: pl.Callback, **options: Any) -> dict[int,
     return module.rows_by_epoch
 
 
-@pytest.fixture
-def single_thread() -> Iterator[None]:
-    """Use one thread, because the machine is shared."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.mark.usefixtures("single_thread")
 class TestWithTrainer:
-    def test_epochs_without_interruption_have_the_expected_order(self) -> None:
-        assert fit(None) == dict(enumerate(passes(3)))
-
     @pytest.mark.parametrize("batch", [0, 4])
     def test_a_checkpoint_after_a_batch_resumes_with_the_next(self, tmp_path: Path, batch: int) -> None:
         path = tmp_path / "middle.ckpt"
@@ -176,12 +153,6 @@ class TestWithTrainer:
         path = tmp_path / "end.ckpt"
         uninterrupted = fit(None, SaveAt(path, hook, 1))
         assert fit(path) == {2: uninterrupted[2]}
-
-    def test_a_checkpoint_at_a_validation_within_an_epoch_resumes_there(self, tmp_path: Path) -> None:
-        path = tmp_path / "middle.ckpt"
-        uninterrupted = fit(None, SaveAt(path, "on_validation_end", 1, 3), val_check_interval=4)
-        resumed = fit(path, val_check_interval=4)
-        assert resumed == {1: uninterrupted[1][4:], 2: uninterrupted[2]}
 
     @pytest.mark.parametrize("hook", ["on_train_epoch_end", "on_validation_end"])
     def test_an_epoch_cut_short_by_a_limit_is_followed_by_the_next(self, tmp_path: Path, hook: str) -> None:

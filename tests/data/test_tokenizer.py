@@ -32,14 +32,10 @@ def tokens(tokenizer: Tokenizer, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("builder", LEARNED)
-def test_padding_is_0_and_unknown_is_1(builder: type[TokenizerBuilder]) -> None:
+def test_padding_is_0_and_in_no_text_and_unknown_is_1(builder: type[TokenizerBuilder]) -> None:
     tokenizer = builder().train(TEXTS)
     assert tokenizer.vocabulary[:2] == ("<pad>", "<unk>")
     assert ids(tokenizer, "☃") == [1]
-
-
-@pytest.mark.parametrize("builder", LEARNED)
-def test_no_text_contains_padding(builder: type[TokenizerBuilder]) -> None:
     assert 0 not in ids(builder().train(["<pad> <pad>", *TEXTS]), "a <pad> cat <pad>")
 
 
@@ -89,11 +85,8 @@ def test_unknown_words_are_returned_as_written() -> None:
     tokenizer = Word(min_frequency=1).train(TEXTS)
     assert words_of(tokenizer, "The ZEBRA sat") == ["The", "ZEBRA", "sat"]
     assert tokens(tokenizer, "The ZEBRA sat") == ["the", "<unk>", "sat"]
-
-
-def test_case_is_preserved_on_request() -> None:
-    tokenizer = Word(min_frequency=1, lowercase=False).train(["The the"])
-    assert set(tokenizer.vocabulary[2:]) == {"The", "the"}
+    cased = Word(min_frequency=1, lowercase=False).train(["The the"])
+    assert set(cased.vocabulary[2:]) == {"The", "the"}
 
 
 @pytest.mark.parametrize(("builder", "end"), [(Bpe, "</w>"), (WordPiece, "")])

@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -33,12 +34,8 @@ def compute_vectors(
 def test_states_and_weights_follow_the_formula(gate: str, vector_norm: str, expanded_dim: int | None) -> None:
     texts = ragged(D)
     torch.manual_seed(0)
-    attention = ElementwiseAttention(
-        D,
-        expanded_dim=expanded_dim,
-        gate=gate,  # type: ignore[arg-type]
-        vector_norm=vector_norm,  # type: ignore[arg-type]
-    ).double()
+    options: Any = {"expanded_dim": expanded_dim, "gate": gate, "vector_norm": vector_norm}
+    attention = ElementwiseAttention(D, **options).double()
     with torch.no_grad():
         vector, weights = compute_vectors(attention.vector, texts.states, texts.mask)
         if vector_norm != "none":

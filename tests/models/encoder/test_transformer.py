@@ -1,9 +1,15 @@
-"""The transformer encoder against torch's encoder layers with the same weights."""
+"""The transformer against torch's encoder layers with the same weights, and the other stacks of blocks."""
+
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from src.models.attention.elementwise import ElementwiseMixing
+from src.models.attention.windowed import WindowedAttention
+from src.models.encoder.elementwise import Elementwise
+from src.models.encoder.hybrid import Hybrid
 from src.models.encoder.transformer import Transformer
 from src.models.masking import masked_mean
 from tests.models.reference import close, ragged
@@ -69,3 +75,43 @@ def test_states_of_another_size_are_projected() -> None:
     assert encoder(texts.states, texts.mask).states.shape == (3, 7, D)
     assert isinstance(Transformer(D, heads=H).enter, nn.Identity)
     assert isinstance(Transformer(D, dim=D, heads=H).enter, nn.Identity)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("window", [6, 7, 100])
+def test_a_hybrid_with_a_wide_window_and_no_global_vector_equals_the_transformer(window: int, norm: str) -> None:
+    texts = ragged(D)
+    options = {"heads": H, "norm": norm, "feed_forward_dim": F}
+    encoder = Hybrid(D, window=window, global_vector=False, **options).double().eval()  # type: ignore[arg-type]
+    transformer = Transformer(D, **options).double().eval()  # type: ignore[arg-type]
+    transformer.load_state_dict(encoder.state_dict())
+    output, expected = encoder(texts.states, texts.mask), transformer(texts.states, texts.mask)
+    assert close(output.states, expected.states)
+    assert close(output.summary, expected.summary)
+
+
+KINDS = [(Hybrid, {"heads": H}, [WindowedAttention, ElementwiseMixing]), (Elementwise, {}, [ElementwiseMixing])]
+
+
+@pytest.mark.parametrize(("kind", "options", "attentions"), KINDS)
+def test_blocks_of_other_attentions_follow_their_documents(kind: Any, options: Any, attentions: list[type]) -> None:
+    """Each attention and the feed-forward network f give x + f(norm(x)); in elementwise, f has an inner norm."""
+    texts = ragged(D)
+    torch.manual_seed(0)
+    encoder = kind(D, **options).double().eval()
+    for parameter in encoder.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    x = texts.states
+    with torch.no_grad():
+        for block in encoder.blocks:
+            assert [type(around.attention) for around in block.attentions] == attentions
+            for around in block.attentions:
+                x = x + around.attention.transform(around.before(x), texts.mask)
+            first, inner, activation, _, second = block.feed_forward.layers
+            assert isinstance(inner, nn.LayerNorm) == isinstance(activation, nn.ReLU) == (kind is Elementwise)
+            x = x + second(activation(inner(first(block.around.before(x)))))
+        x = encoder.leave(x)
+        output = encoder(texts.states, texts.mask)
+        assert close(output.states, x * texts.mask.unsqueeze(-1))
+        summary = encoder.vector(x, texts.mask) if kind is Elementwise else masked_mean(x, texts.mask)
+        assert close(output.summary, summary)
