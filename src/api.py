@@ -107,20 +107,16 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
         UserError: if an option of the data is invalid, or a class is not trusted.
     """
     overrides = cfg.get("data") or {}
-    others = {"extras": cfg.extras, "seed": cfg.get("seed", 0)}
+    selected = OmegaConf.create({"data": overrides, "extras": cfg.extras, "seed": cfg.get("seed", 0)})
     if "_target_" in overrides:  # another data set
-        selected = OmegaConf.create({"data": overrides, **others})
         validate_config(selected, "eval", TRUSTED)
         return selected
-    own = {**card.cfg.data, "cache_dir": None}  # a checkpoint must not choose a folder to write to
-    merged = OmegaConf.create({"data": OmegaConf.merge(own, overrides), **others})
-    try:
-        validate_config(merged, "eval", TRUSTED_IN_CHECKPOINTS)
-    except UserError:
-        with name_file(cfg.ckpt_path if isinstance(cfg.ckpt_path, str) else cfg.ckpt_path[0]):
-            validate_config(OmegaConf.create({"data": own, **others}), "eval", TRUSTED_IN_CHECKPOINTS)
-        raise  # the mistake is in the overrides
-    return merged
+    selected.data = {**card.cfg.data, "cache_dir": None}  # a checkpoint must not choose a folder to write to
+    with name_file(cfg.ckpt_path if isinstance(cfg.ckpt_path, str) else cfg.ckpt_path[0]):
+        validate_config(selected, "eval", TRUSTED_IN_CHECKPOINTS)
+    selected.data = OmegaConf.merge(selected.data, overrides)
+    validate_config(selected, "eval", TRUSTED_IN_CHECKPOINTS)
+    return selected
 
 
 def restore_ensemble(paths: str | Path | Sequence[str | Path], extras: DictConfig) -> Ensemble:

@@ -22,13 +22,11 @@ from src.models.loss import CrossEntropy
 log = logging.getLogger(__name__)
 
 
-class JointModel(nn.Module):
+class JointModel(nn.ModuleDict):
     """The models of an ensemble, with those attributes of a `Classifier` that an evaluation uses."""
 
     def __init__(self, ensemble: Ensemble) -> None:
-        super().__init__()
-        for number, member in enumerate(ensemble.members, start=1):
-            self.add_module(f"model_{number}", member.model)
+        super().__init__({f"model_{number}": member.model for number, member in enumerate(ensemble.members, start=1)})
         readers = ensemble.members if ensemble.shares_tokens else ensemble.members[:1]
         self._readers = [member.model for member in readers]
 
