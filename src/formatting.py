@@ -20,8 +20,8 @@ def format_count(number: int, noun: str) -> str:
 
 
 def format_names(names: Iterable[str]) -> str:
-    names = list(names)
-    return ", ".join(names[:LISTED_NAMES]) + (", …" if len(names) > LISTED_NAMES else "")
+    first = list(islice(names, LISTED_NAMES + 1))
+    return ", ".join(first[:LISTED_NAMES]) + (", …" if len(first) > LISTED_NAMES else "")
 
 
 def format_value(value: Any) -> str:

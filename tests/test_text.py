@@ -1,6 +1,5 @@
 """Texts from the command line, files and pipes."""
 
-import gzip
 import io
 import os
 import sys
@@ -106,14 +105,6 @@ def test_all_columns_and_blank_texts_of_a_table_are_read(tmp_path: Path) -> None
     assert texts == ["good", "", "bad"]
     assert rows.columns == {"id": ["1", "2", "3"], "review": texts}
     assert rows.describe_places([1]) == "line 3"
-
-
-def test_a_compressed_table_with_another_delimiter_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "reviews.csv.gz"
-    path.write_bytes(gzip.compress(b"id;review\n1;good, really\n", mtime=0))
-    assert read_texts(None, str(path), "review") == ["good, really"]
-    with pytest.raises(UserError, match=r"is a table; name its column"):
-        read_texts(None, str(path))
 
 
 def test_a_table_requires_the_name_of_its_text_column(tmp_path: Path) -> None:

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
 from src.errors import UserError
-from src.formatting import LISTED_NAMES, format_names
+from src.formatting import format_names
 from src.records.files import Predictions
 from src.records.runs import ExcludedRun, FinishedRun
 from src.records.variants import Variant
@@ -55,8 +54,7 @@ def with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], lis
 def _missing_folds(seed: int, runs: Sequence[FinishedRun]) -> str:
     """Return the reason for excluding the runs of a seed; "" if every fold has a run."""
     folds, present = runs[0].folds, {run.fold for run in runs}
-    missing = (str(fold) for fold in range(folds) if fold not in present)
-    names = format_names(islice(missing, LISTED_NAMES + 1))
+    names = format_names(str(fold) for fold in range(folds) if fold not in present)
     if not names:
         return ""
     return f"seed {seed} lacks data.fold={names} ({folds} folds), so some texts have no prediction: run these folds too"
