@@ -29,7 +29,7 @@ def render_html(title: str, lede: str, facts: Mapping[str, str], sections: Seque
         facts: short texts by heading.
     """
     style, script = ((FOLDER / name).read_text("utf-8") for name in ("page.css", "page.js"))
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    digest = _base64(hashlib.sha256(script.encode()).digest())
     html = (
         _environment()
         .get_template("page.html.j2")
@@ -54,16 +54,22 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"kind": lambda content: type(content).__name__, "svg": _svg, "maps": _integer_maps}
+    environment.filters |= {"kind": lambda content: type(content).__name__, "image": _image, "maps": _integer_maps}
     return environment
 
 
-def _svg(chart: Chart) -> Markup:
-    """Return the chart as an SVG element, whose text is escaped by matplotlib."""
+def _image(chart: Chart) -> Markup:
+    """Return the chart as its saved PNG, or else as an SVG element, whose text is escaped by matplotlib."""
+    if chart.png is not None:
+        return Markup('<img alt="" src="data:image/png;base64,{}">').format(_base64(chart.png.read_bytes()))
     out = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": chart.name}), missing_glyphs_allowed():
         chart.figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
     return Markup(out.getvalue()[out.getvalue().index("<svg") :])
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
 
 
 def _integer_maps(maps: Maps) -> list[dict[str, Any]]:

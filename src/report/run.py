@@ -1,6 +1,7 @@
 """The report of a run: `page.html` and the charts in `pictures/`."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -16,7 +17,7 @@ from src.report.figures.style import save_figure
 from src.report.figures.training import draw_curves, draw_gradients
 from src.report.html import render_html
 from src.report.scores import classes_table, scores_section
-from src.report.section import Chart, Content, Group, Maps, Section, Strip, Table, charts
+from src.report.section import Chart, Content, Group, Maps, Section, Strip, Table
 from src.report.words import coloured_words, top_words
 from src.run_result import RunResult
 from src.terms.evaluation import class_scores, confusion_matrix
@@ -37,8 +38,15 @@ def write_report(run: Path) -> list[Path]:
     Raises:
         UserError: if a file of the run cannot be read.
     """
-    sections = run_sections(run)
-    paths = [save_figure(chart.figure, run / "pictures" / f"{chart.name}.png") for chart in charts(sections)]
+    paths: list[Path] = []
+    sections = []
+    for section in run_sections(run):
+        content = list(section.content)
+        for place, item in enumerate(content):
+            if isinstance(item, Chart):
+                paths.append(save_figure(item.figure, run / "pictures" / f"{item.name}.png"))
+                content[place] = replace(item, png=paths[-1])
+        sections.append(replace(section, content=content))
     if sections:
         result = RunResult.load(run)
         page = run / "page.html"

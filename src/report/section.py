@@ -1,6 +1,6 @@
 """The content of a report, independent of its format: sections of tables, charts, texts and maps."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -9,6 +9,8 @@ import numpy as np
 from src.report.words import Word
 
 if TYPE_CHECKING:  # a prediction draws nothing
+    from pathlib import Path
+
     from matplotlib.figure import Figure
 
 
@@ -39,6 +41,7 @@ class Chart:
     name: str
     figure: "Figure"
     description: str  # for screen readers
+    png: "Path | None" = None  # the saved figure, which a page embeds instead of drawing it again
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,3 @@ class Section:
     @property
     def tables(self) -> list[Table]:
         return [item for item in self.content if isinstance(item, Table)]
-
-
-def charts(sections: Sequence[Section]) -> Iterator[Chart]:
-    """Yield the charts of all sections."""
-    yield from (item for section in sections for item in section.content if isinstance(item, Chart))
