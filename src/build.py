@@ -15,8 +15,8 @@ from torch.optim import Optimizer
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import plain_value
 from src.config.metrics import metric_nodes
-from src.config.places import TRUSTED_IN_CHECKPOINTS, accepted_classes, find_class, object_class
-from src.config.schema import of_class, trusted_modules, validate_config
+from src.config.places import TRUSTED_IN_CHECKPOINTS, accepted_classes, object_class
+from src.config.schema import class_at, of_class, trusted_modules, validate_config
 from src.data.codec import Codec
 from src.errors import UserError, name_file
 from src.extras import MissingExtra
@@ -93,14 +93,6 @@ def _create(
             options[name] = _create(value, f"{path}.{name}", trusted, accepted)
     with prefix_errors(path):
         return cls(*args, **{**options, **(kwargs or {})})
-
-
-def class_at(cfg: DictConfig, key: str) -> type | None:
-    """Return the class of the object that `make` would create; None if the node names no trusted class."""
-    try:
-        return find_class(plain_value(cfg, f"{key}._target_"), trusted_modules(cfg))
-    except ValueError:
-        return None
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from omegaconf import DictConfig
 from pytorch_lightning import Callback
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from src.build import class_at
 from src.checkpoint import Card, is_dense, read_checkpoint
 from src.config.keys import KEEPS_TRAINING, changed_options
+from src.config.schema import class_at
 from src.errors import UserError
 from src.optim.schedulers import advances_every_step
 

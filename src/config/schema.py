@@ -277,6 +277,14 @@ def trusted_modules(cfg: DictConfig, built_in: Set[str] = TRUSTED) -> Set[str]:
     return built_in | {module for module in (modules if isinstance(modules, list) else []) if isinstance(module, str)}
 
 
+def class_at(cfg: DictConfig, key: str) -> type | None:
+    """Return the class of the object that `src.build.make` would create; None if the node names no trusted class."""
+    try:
+        return find_class(plain_value(cfg, f"{key}._target_"), trusted_modules(cfg))
+    except ValueError:
+        return None
+
+
 def _resolve(node: Any, path: str, absent: list[Mistake]) -> Any:
     """Return plain values with references resolved; a missing or unresolved value is null and appended to `absent`."""
     if not isinstance(node, DictConfig | ListConfig):
