@@ -116,9 +116,8 @@ class ConfigFiles:
             loader = state.config_loader()
             defaults = loader.compute_defaults_list(self.name, [*self.searchpath, *lines], RunMode.MULTIRUN).defaults
         for file in defaults:
-            for path in [path for folder in self.folders if (path := folder / f"{file.config_path}.yaml").is_file()][
-                :1
-            ]:
+            paths = (folder / f"{file.config_path}.yaml" for folder in self.folders)
+            if path := next(filter(Path.is_file, paths), None):
                 yield path, file.package or ""
 
     @contextmanager

@@ -20,7 +20,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.compose import CONF, VERSION_BASE, ConfigFiles, explain, read_options, without_hydra
+from src.config.compose import CONF, ConfigFiles, explain, read_options, without_hydra
 from src.config.help import help_page
 from src.config.keys import key_of
 from src.config.mistakes import Mistake, format_mistakes
@@ -61,8 +61,6 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
         for key in texts.keys() & set(free_text):
             arguments = [f"{key}={quote(texts[key])}" if line.startswith(f"{key}=") else line for line in arguments]
         flags = parse_flags(arguments)
-        if flags.hydra_help:
-            return _call_hydra_main(CONF, command, task, flags)
         _require_distinct_keys(flags.overrides)
         if command == "train" and "ckpt_path" in map(key_of, flags.overrides):
             from src.config.resume import restore_run_overrides
@@ -72,8 +70,7 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
         try:
             cfg = files.compose(flags.overrides, flags.multirun)
             sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
-            prints = flags.help or flags.cfg or flags.info
-            mistakes = [] if prints else find_mistakes(files, cfg, flags.overrides, sweeps)
+            mistakes = [] if flags.help or flags.cfg else find_mistakes(files, cfg, flags.overrides, sweeps)
         except RecursionError:
             raise UserError("the configuration is nested too deeply: write it in fewer levels") from None
         if mistakes:
@@ -81,8 +78,8 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
         if flags.help:
             about = sys.modules[task.__module__].__doc__ or ""
             print(help_page(files, flags.overrides, about, shutil.get_terminal_size().columns))
-        elif prints:
-            _call_hydra_main(files.folder, files.name, task, flags)
+        elif flags.cfg:
+            print(_yaml(cfg, flags.resolve), end="")
         else:
             _run(files, flags.overrides, wraps(task)(partial(run_task, command, task)), sweeps)
 
@@ -97,13 +94,11 @@ def parse_flags(arguments: Sequence[str]) -> Namespace:
     parser = ArgumentParser(f"python -m src.{Path(sys.argv[0]).stem}", "%(prog)s [flags] [key=value …]", add_help=False)
     parser.add_argument("overrides", nargs="*")
     parser.add_argument("--version", action="version", version=f"Hydra {hydra.__version__}")
-    for name in ("--help -h", "--hydra-help", "--resolve", "--run -r", "--multirun -m"):
+    for name in ("--help -h", "--resolve", "--run -r", "--multirun -m"):
         parser.add_argument(*name.split(), action="store_true")
-    for name in ("--package -p", "--config-path -cp", "--config-name -cn", "--config-dir -cd"):
+    for name in ("--config-path -cp", "--config-name -cn", "--config-dir -cd"):
         parser.add_argument(*name.split())
-    parser.add_argument("--cfg", "-c", choices=["job", "hydra", "all"])
-    pages = ["all", "config", "defaults", "defaults-tree", "plugins", "searchpath"]
-    parser.add_argument("--info", "-i", choices=pages, const="all", nargs="?")
+    parser.add_argument("--cfg", "-c", choices=["job"])
     flags = parser.parse_intermixed_args(arguments)
     if flags.cfg and flags.multirun:
         raise UserError("--cfg prints the configuration of one run: remove -m")
@@ -166,7 +161,7 @@ def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
         reuse_freed_memory()
         try:
             return task(cfg)
-        except UserError:
+        except (UserError, OSError):
             _remove_if_unused(folder, command)
             raise
 
@@ -186,14 +181,13 @@ def _run(files: ConfigFiles, overrides: list[str], job: Task, sweeps: bool) -> N
             raise UserError(explain(error)) from None
 
 
-def _call_hydra_main(folder: Path, name: str, task: Task, flags: Namespace) -> None:
-    """Print one of Hydra's own pages; Hydra expects the flags before the overrides."""
-    arguments = sys.argv
-    sys.argv = [argument for argument in arguments if argument not in flags.overrides] + flags.overrides
+def _yaml(cfg: DictConfig, resolve: bool) -> str:
+    """Return a configuration as text; `resolve` replaces references by values."""
     try:
-        hydra.main(config_path=str(folder), config_name=name, **VERSION_BASE)(task)()
-    finally:
-        sys.argv = arguments
+        with _values_of_a_run(cfg, str(cfg.hydra.run.dir)):
+            return OmegaConf.to_yaml(without_hydra(cfg), resolve=resolve)
+    except OmegaConfBaseException as error:
+        raise UserError(f"the configuration cannot be resolved: {str(error).splitlines()[0]}") from None
 
 
 def _require_distinct_keys(lines: Sequence[str]) -> None:

@@ -18,7 +18,6 @@ FLAGS = """\
   -m          one run for each combination of values: -m model/attention=none,bahdanau seed=1,2,3
   --cfg job   print the configuration composed from the other arguments; --resolve replaces references with values
   --help      print this page for the configuration composed from the other arguments
-  --hydra-help, --version and other flags are Hydra's
 
   In a shell, text with spaces, commas or = needs two pairs of quotes: 'tags=["a, b"]'
 """

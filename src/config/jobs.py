@@ -7,7 +7,6 @@ from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import OmegaConf
 
 MAX_NAME_LENGTH = 100
 FRACTION = re.compile(r"(?<![\w.])[0-9]+\.[0-9]{5,}(e-?[0-9]+)?(?![\w.])", re.ASCII)  # five or more decimal places
@@ -35,7 +34,7 @@ def job_folder(number: int, overrides: Iterable[str]) -> str:
 
 
 def job_name(kind: str) -> str | None:
-    """Return the name of the current Hydra job; None if there is no job, or `--cfg` only prints its configuration.
+    """Return the name of the current Hydra job; None if there is no job.
 
     Args:
         kind: `command` for the name of the command, such as train; `name` for the name of the job's folder;
@@ -44,10 +43,6 @@ def job_name(kind: str) -> str | None:
     if not HydraConfig.initialized():
         return None
     hydra = HydraConfig.get()
-    if kind == "command":
-        return str(hydra.job.name)
-    if OmegaConf.is_missing(hydra.runtime, "output_dir"):
-        return None
     folder = Path(hydra.runtime.output_dir)
-    names = {"name": folder.name, "sweep": folder.parent.name if hydra.mode == RunMode.MULTIRUN else None}
-    return names[kind]
+    sweep = folder.parent.name if hydra.mode == RunMode.MULTIRUN else None
+    return {"command": str(hydra.job.name), "name": folder.name, "sweep": sweep}[kind]

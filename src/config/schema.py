@@ -199,9 +199,9 @@ def of_class(cls: type) -> Signature:
 
 def _hint(parameter: inspect.Parameter, constructor: Any) -> Any:
     """Evaluate the annotation of one parameter alone, so that an error does not affect other annotations."""
-    holder = SimpleNamespace(
-        __annotations__={"x": Any if parameter.annotation is parameter.empty else parameter.annotation}
-    )
+    if parameter.annotation is parameter.empty:
+        return Any
+    holder = SimpleNamespace(__annotations__={"x": parameter.annotation})
     try:
         return get_type_hints(holder, getattr(inspect.unwrap(constructor), "__globals__", {}), include_extras=True)["x"]
     except Exception:  # evaluating an annotation may raise any exception
@@ -216,10 +216,8 @@ def plain_hint(hint: Any) -> Any:
     """
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if origin is Annotated:
-        plain = plain_hint(arguments[0])
-        for constraint in hint.__metadata__:
-            plain = Annotated[plain, constraint]
-        return plain
+        parts = (plain_hint(arguments[0]), *hint.__metadata__)
+        return Annotated[parts]
     if origin in (Union, UnionType):
         members = [plain_hint(argument) for argument in arguments]
         known = [member for member in members if member is not Any]
@@ -286,7 +284,7 @@ def class_at(cfg: DictConfig, key: str) -> type | None:
 
 
 def _resolve(node: Any, path: str, absent: list[Mistake]) -> Any:
-    """Return plain values with references resolved; a missing or unresolved value is null and appended to `absent`."""
+    """Return plain values with references resolved, and append values that are missing or not text to `absent`."""
     if not isinstance(node, DictConfig | ListConfig):
         return node
     values: dict[Any, Any] = {}
@@ -297,9 +295,15 @@ def _resolve(node: Any, path: str, absent: list[Mistake]) -> Any:
             absent.append(Mistake(here, f"is required: write {here}=…"))
             continue
         try:
-            values[key] = _resolve(node[key], here, absent)
+            value = _resolve(node[key], here, absent)
         except OmegaConfBaseException as error:
             absent.append(Mistake(f"{here}={written[key]}", f"cannot be resolved: {str(error).splitlines()[0]}"))
+            continue
+        if SURROGATE.search(f"{key} {value}" if isinstance(value, str) else str(key)):
+            absent.append(Mistake(here, "contains half of a surrogate pair, which is not a character: remove it"))
+            del values[key]
+        else:
+            values[key] = value
     return values if isinstance(node, DictConfig) else list(values.values())
 
 
@@ -377,18 +381,9 @@ def _wrong_options(adapter: TypeAdapter[Any], names: Collection[str], values: No
     except ValidationError as error:
         errors: dict[str, list[Any]] = {}
         for detail in error.errors(include_url=False):
-            if not detail["loc"]:  # not JSON; reported once, for the whole configuration
-                yield from () if path else _surrogates(values)
-                return
             errors.setdefault(str(detail["loc"][0]), []).append(detail)
         for details in errors.values():
             yield _describe(details, names, values, path)
-
-
-def _surrogates(values: Node) -> Iterator[Mistake]:
-    for path, value in paths_in(values).items():
-        if isinstance(value, str) and SURROGATE.search(value):
-            yield Mistake(path, "contains half of a surrogate pair, which is not a character: remove it")
 
 
 def _describe(errors: list[Any], names: Collection[str], values: Node, path: str) -> Mistake:

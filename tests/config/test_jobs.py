@@ -54,16 +54,5 @@ def test_the_name_of_a_job_is_that_of_its_folder(
     assert (job_name("command"), job_name("name"), job_name("sweep")) == ("train", "4_seed-2", sweep)
 
 
-def test_a_job_without_a_folder_has_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`--cfg job --resolve` prints such a job."""
-    with initialize_config_dir(CONF, version_base="1.3"):
-        cfg = compose("train", return_hydra_config=True)
-    with read_write(cfg), open_dict(cfg):
-        cfg.hydra.runtime.output_dir, cfg.hydra.job.name = "???", "train"
-    monkeypatch.setattr(HydraConfig.instance(), "cfg", None)
-    HydraConfig.instance().set_config(cfg)
-    assert (job_name("command"), job_name("name"), job_name("sweep")) == ("train", None, None)
-
-
 def test_without_hydra_there_is_no_name() -> None:
     assert job_name("name") is None

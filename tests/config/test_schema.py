@@ -145,9 +145,10 @@ def test_a_wrong_class_and_an_unresolved_item_of_a_list_are_reported_once() -> N
 
 
 def test_half_of_a_surrogate_pair_is_reported() -> None:
-    text = error_message(data={"_target_": f"{PARTS}.Toy", "batch_size": 2, "seed": 1, "name": "a \ud800"})
+    text = error_message(data={"_target_": f"{PARTS}.Toy", "batch_size": 2, "name": "a \ud800"}, tags=["b", "\udc80"])
     assert text.splitlines()[1:] == [
-        "  data.name   contains half of a surrogate pair, which is not a character: remove it"
+        f"  {path}   contains half of a surrogate pair, which is not a character: remove it"
+        for path in ("data.name", "tags.1   ")
     ]
 
 
