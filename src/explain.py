@@ -82,7 +82,7 @@ class Ensemble:
             for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
                 batch = batches(rows)
                 probabilities = member.loss.probabilities(model(batch.tokens, batch.mask))
-                total[rows] += probabilities[:, columns].double().cpu().numpy()
+                total[rows] += probabilities[:, columns].cpu().double().numpy()
                 is_unknown[rows] &= ~_has_known_token(member, batch)
         return total / len(self.members), is_unknown
 
@@ -131,7 +131,7 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
         logits, weights = model.forward_with_weights(batch.tokens, batch.mask)
         probabilities = member.loss.probabilities(logits).cpu()  # N×C
         weights = weights.float()  # N×H×T×L
-        means = mean_weights(weights).double().cpu().numpy()  # N×L
+        means = mean_weights(weights).cpu().double().numpy()  # N×L
         has_known_token = _has_known_token(member, batch)
         for i, row in enumerate(rows.tolist()):
             size = len(words[row])

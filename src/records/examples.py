@@ -74,7 +74,7 @@ def write_examples(path: Path, examples: Sequence[Example]) -> None:
             "probabilities": list(each.probabilities.values()),
             "words": each.words,
             "cut": each.cut,
-            "weights": each.weights.round(6).tolist(),
+            "weights": [round(weight, 6) for weight in each.weights.tolist()],
             "matrix": None if each.matrix is None else _rounded(each.matrix),
             "layers": {name: _rounded(matrix) for name, matrix in each.layers.items()},
         }
