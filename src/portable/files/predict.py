@@ -11,6 +11,8 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
+LONGEST = 1_000_000  # characters at each end of a text that are read
+
 
 class Classifier:
     """The classifier in a folder; `model` is the name of the ONNX file."""
@@ -27,7 +29,8 @@ class Classifier:
         """Return for each text the label, the probability of each class, and the attention weight of each token."""
         limit, names = self.config["max_length"], self.config["class_names"]
         cut = slice(-limit, None) if self.config["keep"] == "last" else slice(limit)
-        encodings = self.tokenizer.encode_batch(texts, add_special_tokens=False)
+        read = [text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]} {text[-LONGEST:]}" for text in texts]
+        encodings = self.tokenizer.encode_batch(read, add_special_tokens=False)
         rows = [[max(i + self.config["id_shift"], 1) for i in encoding.ids[cut]] for encoding in encodings]
         tokens = np.zeros((len(rows), max(map(len, rows), default=0) or 1), dtype=np.int64)  # 0 is padding
         for row, ids in zip(tokens, rows, strict=True):
@@ -35,8 +38,8 @@ class Classifier:
         mask = np.arange(tokens.shape[1]) < np.array([[len(ids)] for ids in rows])
         probabilities, weights = self.session.run(None, {"tokens": tokens, "mask": mask})
         results = []
-        for text, encoding, chances, row in zip(texts, encodings, probabilities, weights, strict=True):
-            words = [text[start:stop].strip() for start, stop in encoding.offsets[cut]]
+        for text, part, encoding, chances, row in zip(texts, read, encodings, probabilities, weights, strict=True):
+            words = [part[start:stop].strip() for start, stop in encoding.offsets[cut]]
             results.append(
                 {
                     "text": text,
