@@ -17,7 +17,7 @@ from src.compare.files import render_page
 from src.process import exit_with_message
 from src.report.figures.style import save_figure
 from studies.figure import draw_accuracies
-from studies.plan import RESULTS, ROOT, load_plan, release_file
+from studies.plan import RESULTS, ROOT, Plan, load_plan, release_file
 from studies.release import unpack_release
 from studies.results import ATTENTIONS, ENCODERS, StudyResults
 
@@ -47,10 +47,7 @@ def write_report(check: bool = False, results: Path = RESULTS, report: Path = RE
     """
     plan = load_plan()
     with TemporaryDirectory() as folder:
-        for name, sweep in plan.sweeps.items():
-            for file in (release_file(name, seed, results) for seed in sweep.seeds):
-                if file.exists():
-                    unpack_release(file, Path(folder) / name / file.stem)
+        unpack(plan, Path(folder), results)
         study = StudyResults(plan, Path(folder))
         contents = {report: render_report(study)}
         if study.has_main_table:
@@ -61,6 +58,14 @@ def write_report(check: bool = False, results: Path = RESULTS, report: Path = RE
     for path in [] if check else changed:
         path.write_text(contents[path], encoding="utf-8")
     return changed
+
+
+def unpack(plan: Plan, folder: Path, results: Path = RESULTS) -> None:
+    """Write the folders of the released runs below `folder`, by sweep and seed."""
+    for name, sweep in plan.sweeps.items():
+        for file in (release_file(name, seed, results) for seed in sweep.seeds):
+            if file.exists():
+                unpack_release(file, folder / name / file.stem)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

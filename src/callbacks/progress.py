@@ -79,7 +79,9 @@ class Progress(RichProgressBar):
         monitor = checkpoint.monitor if isinstance(checkpoint, ModelCheckpoint) else None
         names = [name for name in dict.fromkeys((*METRICS, monitor)) if name in metrics]
         facts = [
-            f"{name} {metrics[name].item():#.4g}" for name in names if self._is_validated or not name.startswith("val/")
+            f"{name} {metrics[name].item():{'#.4g' if name.endswith('loss') else '.3f'}}"
+            for name in names
+            if self._is_validated or not name.startswith("val/")
         ]
         if "train/texts_per_second" in metrics:
             facts.append(f"{metrics['train/texts_per_second'].item():,.0f} texts/s")

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -140,7 +141,7 @@ def costs(result: RunResult) -> dict[str, float]:
         "seconds/total": seconds.total,
         "seconds/fit": seconds.fit,
         "seconds/test": seconds.test,
-        "seconds/epoch": sum(seconds.per_epoch) / len(seconds.per_epoch) if seconds.per_epoch else None,
+        "seconds/epoch": median(seconds.per_epoch) if seconds.per_epoch else None,
         "peak_memory_mb/process": memory.process,
         "peak_memory_mb/cuda": memory.cuda,
         "best/value": best.value,

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from src.data.padded_batches import Batch
 from src.errors import UserError
+from src.formatting import format_with_bounds
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
 from src.terms.intervals import mean_of_terms
@@ -132,11 +133,10 @@ def compare_accuracy(original: Path, quantized: Path, batches: Iterable[Batch]) 
         inputs, labels = feed(batch.tokens.numpy(), batch.mask.numpy()), batch.labels.numpy()
         hits.append(np.stack([session.run(None, inputs)[0].argmax(1) == labels for session in sessions]) * 1.0)
     before, after = np.concatenate(hits, axis=1)
-    difference, low, high = mean_of_terms(100 * (after - before))
-    interval = "" if low is None or high is None else f" ({low:+.2f} to {high:+.2f})"
+    interval = mean_of_terms(after - before)
     return (
-        f"accuracy {after.mean():.2%} instead of {before.mean():.2%} on {len(before):,} validation texts: "
-        f"{difference:+.2f} points{interval}"
+        f"accuracy {after.mean():.3f} instead of {before.mean():.3f} on {len(before):,} validation texts: "
+        f"{format_with_bounds(interval)}"
     )
 
 

@@ -27,7 +27,7 @@ def outcome_table(jobs: Sequence[Job], shared: Collection[str]) -> Table:
     """Build the table of outcomes, with the reason for each failure or interruption."""
     table = _table("#", "overrides", "status", "accuracy", "time")
     for job in jobs:
-        accuracy = "" if job.accuracy is None else f"{job.accuracy:.4f}"
+        accuracy = "" if job.accuracy is None else f"{job.accuracy:.3f}"
         status = Text(job.status, style=COLOURS.get(job.status, "yellow"))
         time = "" if job.seconds is None else format_duration(job.seconds)
         description = Text(job.describe(shared))

@@ -125,5 +125,5 @@ def test_difference_in_accuracy_and_its_interval(monkeypatch: pytest.MonkeyPatch
     # the difference of a text is +1, 0 or -1; its sum of squares is 12 - 100 · 0.08² = 11.36, the standard error
     # √(11.36 / 99 / 100) = 0.03387, and the 97.5 % quantile of Student's t with 99 degrees of freedom 1.9842
     assert compare_accuracy(Path("a"), Path("b"), batches) == (
-        "accuracy 62.00% instead of 70.00% on 100 validation texts: -8.00 points (-14.72 to -1.28)"
+        "accuracy 0.620 instead of 0.700 on 100 validation texts: -0.0800 (-0.1472 to -0.0128)"
     )
