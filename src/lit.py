@@ -102,7 +102,10 @@ class LitClassifier(pl.LightningModule):
         size = len(batch.labels)
         for name, metric in (("loss", self.train_loss), ("acc", self.train_acc)):
             self.log(f"train/{name}", metric, on_step=False, on_epoch=True, prog_bar=True, batch_size=size)
-        return loss
+        # Lightning divides the loss by the size of a group of batches, also in the last, smaller group of an epoch
+        group, batches = self.trainer.accumulate_grad_batches, int(self.trainer.num_training_batches)
+        number, remainder = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready, batches % group
+        return loss * group / remainder if number > batches - remainder else loss
 
     def _evaluate(self, batch: Batch, stage: str, metrics: MetricCollection) -> dict[str, Tensor]:
         logits = self.logits(batch)
@@ -110,7 +113,8 @@ class LitClassifier(pl.LightningModule):
         metrics.update(probabilities, batch.labels)
         loss = self.loss(logits, batch.labels)
         size: Any = float(len(batch.labels))  # Lightning cannot average an integer over processes
-        self.log(f"{stage}/loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=size, sync_dist=True)
+        options: Any = {"on_step": False, "on_epoch": True, "prog_bar": True, "sync_dist": True}
+        self.log(f"{stage}/loss", loss, batch_size=size, logger=not self._is_revalidation, **options)
         return {"probabilities": probabilities, "labels": batch.labels, "index": batch.index}
 
     def validation_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
@@ -127,8 +131,13 @@ class LitClassifier(pl.LightningModule):
         self._log_metrics(self.test_metrics)
 
     def _log_metrics(self, metrics: MetricCollection) -> None:
-        self.log_dict(metrics.compute())
+        self.log_dict(metrics.compute(), logger=not self._is_revalidation)
         metrics.reset()
+
+    @property
+    def _is_revalidation(self) -> bool:
+        """Whether the best checkpoint is validated after training, which is no point of the curves."""
+        return self.trainer.state.fn == "validate" and self.trainer.global_step > 0
 
     def configure_optimizers(self) -> Any:
         optimizer = self.make_optimizer(self.model)

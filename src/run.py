@@ -41,7 +41,7 @@ from src.report.run import write_report
 from src.report.terminal import render_terminal
 from src.run_folder import require_new, run_folder_of, trim_logs
 from src.run_log import write_end, write_start
-from src.run_result import Best, Parameters, RunResult, Seconds
+from src.run_result import RESULT_FILE, Best, Parameters, RunResult, Seconds
 from src.summary import evaluate_splits, print_summary, warn_of_single_class
 from src.training_state import TrainingState, read_training_state, require_same_data, require_same_options
 
@@ -190,11 +190,14 @@ class Run:
     def load_best(self, trainer: pl.Trainer, module: LitClassifier) -> None:
         """Load the best weights of the training into the module, and record them; without such, keep the last ones."""
         callback = trainer.checkpoint_callback
-        if (
-            not isinstance(callback, ModelCheckpoint)
-            or not callback.best_model_path
-            or callback.best_model_score is None
-        ):
+        if not isinstance(callback, ModelCheckpoint) or callback.monitor is None:
+            return
+        if not callback.best_model_path or callback.best_model_score is None:
+            log.warning(
+                "No checkpoint was selected, because training ended before %s was measured: the last weights are "
+                "tested. Train longer, or validate earlier (trainer.check_val_every_n_epoch, val_check_interval)",
+                callback.monitor,
+            )
             return
         path = callback.best_model_path
         _, content = read_checkpoint(path)
@@ -216,10 +219,13 @@ class Run:
         counts = module.card.class_counts
         metrics, classes = evaluate_splits(self.folder, counts.index(max(counts)), module.metrics)
         self._record(metrics=metrics, classes=classes)
-        self._write_record()  # before the figures, in case they fail
-        figures = write_report(self.folder)
-        for tracker in self.trackers:
-            tracker.show(self.result, self.folder, figures, trainer.global_step)
+        self._write_record()
+        try:
+            figures = write_report(self.folder)
+            for tracker in self.trackers:
+                tracker.show(self.result, self.folder, figures, trainer.global_step)
+        except Exception as error:  # a report that cannot be written does not change the status of the run
+            log.warning("The report could not be written, but the scores are in %s: %s", RESULT_FILE, error)
         print_summary(self.result, self.folder)
         warn_of_single_class(self.folder)
 

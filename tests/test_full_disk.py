@@ -16,7 +16,6 @@ WRITERS = {
     "the CSV file": "pytorch_lightning.loggers.CSVLogger.save",
     "gradients": "src.callbacks.gradients.GradientNorms.on_train_epoch_end",
     "predictions": "numpy.savez_compressed",
-    "pictures": "matplotlib.figure.Figure.savefig",
     "the result": "src.run_result.RunResult.save",
 }
 

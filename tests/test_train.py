@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -160,8 +161,65 @@ def test_resuming_is_exact(
         assert torch.equal(value, weights(tmp_path / "half")[name]), name
 
 
+def test_resuming_with_accumulated_gradients_is_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is interrupted within a group of batches stops at the end of the group."""
+    options = [*THREE_EPOCHS, "trainer.accumulate_grad_batches=4"]  # groups of four and two batches
+    train(tmp_path / "whole", *options)
+    training_step, calls = LitClassifier.training_step, []
+
+    def interrupted(self: LitClassifier, batch: Batch, batch_idx: int) -> torch.Tensor:
+        calls.append(batch_idx)
+        if len(calls) == 8:  # the second batch of the second epoch
+            os.kill(os.getpid(), signal.SIGINT)
+        return training_step(self, batch, batch_idx)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LitClassifier, "training_step", interrupted)
+        with pytest.raises(SystemExit):
+            train(tmp_path / "half", *options)
+    assert len(calls) == 10
+    train(tmp_path / "half", *options, f"ckpt_path='{tmp_path / 'half' / 'checkpoints' / 'last.ckpt'}'")
+    for name, value in weights(tmp_path / "whole").items():
+        assert torch.equal(value, weights(tmp_path / "half")[name]), name
+
+
+def test_the_last_group_of_batches_is_divided_by_its_own_size(tmp_path: Path) -> None:
+    """A single group of all six batches has the same mean gradient, regardless of the size that larger groups have."""
+    options = ("data.batch_size=5", "optimizer=sgd", "trainer.max_epochs=1", "callbacks=checkpoints", "test=false")
+    for size in (6, 11):
+        train(tmp_path / str(size), *options, f"trainer.accumulate_grad_batches={size}")
+    for name, value in weights(tmp_path / "6").items():
+        torch.testing.assert_close(value, weights(tmp_path / "11")[name], rtol=1e-6, atol=1e-7)
+
+
+def test_half_precision_names_its_alternatives(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"eps=1e-08 is 0 in half precision, .*: use 16-mixed or bf16-mixed"):
+        train(tmp_path / "run", "trainer.precision=16-true")
+
+
+def test_a_training_without_a_validation_selects_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    result = train(tmp_path / "run", "callbacks=checkpoints", "trainer.check_val_every_n_epoch=3")
+    assert result["status"] == "completed" and result["best"]["checkpoint"] is None
+    assert "No checkpoint was selected, because training ended before val/loss was measured" in caplog.text
+
+
+def test_a_report_that_cannot_be_drawn_does_not_fail_the_training(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", Mock(side_effect=RuntimeError("no font")))
+    result = train(tmp_path / "run", "callbacks=checkpoints", draws=True)
+    assert result["status"] == "completed" and result["metrics"]["test/acc"]["n"] == 8
+    assert "The report could not be written, but the scores are in result.json: no font" in caplog.text
+
+
+def test_the_validation_after_training_adds_no_point_to_the_curves(finished: tuple[Path, dict[str, Any]]) -> None:
+    with (finished[0] / "csv" / "metrics.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["val/loss"] or row["val/acc"]]
+    assert [row["epoch"] for row in rows] == ["0", "1"]
+
+
 def test_a_loss_that_is_not_finite_is_reported_with_its_batch(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="the loss became nan at batch 3 of epoch 1"):
+    with pytest.raises(UserError, match=r"the loss became nan at batch [23] of epoch 1"):
         train(tmp_path / "run", "optimizer=sgd", "optimizer.lr=1e30")
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["status"] == "failed"

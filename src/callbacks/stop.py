@@ -23,7 +23,7 @@ class Interrupted(BaseException):  # like KeyboardInterrupt, so that `except Exc
 
 
 class StopOnSignal(pl.Callback):
-    """After SIGINT, SIGTERM or SIGHUP, saves `last.ckpt` at the end of the step and raises `Interrupted`.
+    """After SIGINT, SIGTERM or SIGHUP, saves `last.ckpt` after the optimizer's step and raises `Interrupted`.
 
     Outside training, or if the same signal arrives again, the signal handler raises `Interrupted` immediately. If it
     arrives a third time, the operating system ends the process, even if Python cannot run a handler because torch waits
@@ -79,7 +79,9 @@ class StopOnSignal(pl.Callback):
         self.is_training = False
 
     def on_train_batch_end(self, trainer: pl.Trainer, *args: Any) -> None:
-        if self.signum is not None and not trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
+        progress = trainer.fit_loop.epoch_loop.batch_progress
+        is_step = progress.current.ready % trainer.accumulate_grad_batches == 0  # no checkpoint contains gradients
+        if self.signum is not None and is_step and not progress.is_last_batch:
             trainer.save_checkpoint(self.checkpoint)
             self.check()
 

@@ -23,7 +23,8 @@ def stop() -> Iterator[StopOnSignal]:
 
 
 def make_trainer(last: bool) -> Any:
-    trainer = Mock()
+    trainer = Mock(accumulate_grad_batches=1)
+    trainer.fit_loop.epoch_loop.batch_progress.current.ready = 1
     trainer.fit_loop.epoch_loop.batch_progress.is_last_batch = last
     return trainer
 
