@@ -14,8 +14,6 @@ class Linear(nn.Linear):
     """Torch's linear layer, computed by oneDNN in float32 on a CPU, during training and in inference mode."""
 
     def forward(self, inputs: Tensor) -> Tensor:
-        if torch.compiler.is_compiling():
-            return super().forward(inputs)
         # exporters need torch's own operation; they trace the model in evaluation mode, but not in inference mode
         is_used = torch.is_inference_mode_enabled() or (self.training and torch.is_grad_enabled())
         if not (is_used and _is_supported(inputs, self.weight)):
@@ -57,7 +55,8 @@ class _Linear(torch.autograd.Function):
 
 def _is_supported(*tensors: Tensor) -> bool:
     return (
-        torch.backends.mkldnn.is_available()
+        not torch.compiler.is_compiling()  # inductor cannot compile oneDNN's products
+        and torch.backends.mkldnn.is_available()
         and bool(torch.backends.mkldnn.enabled)
         and not torch.is_autocast_enabled("cpu")
         and all(

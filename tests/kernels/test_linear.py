@@ -62,3 +62,16 @@ def test_inference_mode_uses_onednn_and_other_evaluation_uses_torch(monkeypatch:
     with torch.inference_mode():
         torch.testing.assert_close(layer(inputs), expected, rtol=1e-5, atol=1e-5)
     assert len(products) == 1
+
+
+def test_a_compiler_gets_no_operation_of_onednn() -> None:
+    """Torch's default compiler cannot compile them, and it also compiles functions that are called between graphs."""
+    code = []
+
+    def record(graph: torch.fx.GraphModule, inputs: object) -> object:
+        code.append(graph.code)
+        return graph.forward
+
+    product = torch.compile(linear.multiply, backend=record)(torch.ones(3, 5), torch.ones(5, 7))  # type: ignore[arg-type]
+    assert torch.equal(product, torch.full((3, 7), 5.0))
+    assert code and not any("mkldnn" in text for text in code)
