@@ -56,13 +56,6 @@ def paths_in(node: Any, path: str = "") -> dict[str, Any]:
     return paths
 
 
-def value_at(values: Any, path: str) -> Any:
-    """Return the value at a dotted path in plain values; None if the path does not exist."""
-    for name in path.split("."):
-        values = values.get(name) if isinstance(values, dict) else None
-    return values
-
-
 def plain_value(cfg: DictConfig, path: str) -> Any:
     """Return the plain value at a dotted path; None if there is no value, or a reference in it cannot be resolved."""
     try:

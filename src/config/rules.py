@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from src.config.keys import value_at
 from src.config.metrics import LOWER_IS_BETTER, OTHER_SCORES, default_metrics, logged_names, metric_nodes
 from src.config.mistakes import Mistake
 from src.formatting import format_names, format_value
@@ -70,13 +69,12 @@ def _monitors(values: Values) -> Iterator[Mistake]:
         if all_known and monitor not in names:
             similar = nearest(monitor if "/" in monitor else monitor.replace("_", "/", 1), names)
             yield Mistake(entry, f"{no_such('metric', similar)} ({format_names(names)})")
-        elif monitor.startswith("val/") and value_at(values, "trainer.limit_val_batches") == 0:
+        elif monitor.startswith("val/") and _mapping(values, "trainer").get("limit_val_batches") == 0:
             yield Mistake(entry, "is not measured with trainer.limit_val_batches=0")
         best = directions.get(monitor.partition("/")[2], mode)
-        if mode in ("min", "max") and mode != best:
-            yield Mistake(
-                f"callbacks.{key}.mode={mode}", f"selects the worst {monitor}: write callbacks.{key}.mode={best}"
-            )
+        if monitor in names and mode in ("min", "max") and mode != best:
+            message = f"selects the worst {monitor}: write callbacks.{key}.mode={best}"
+            yield Mistake(f"callbacks.{key}.mode={mode}", message)
 
 
 def _mapping(values: Values, key: str) -> Values:

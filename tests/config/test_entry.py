@@ -155,6 +155,10 @@ def test_a_task_has_the_typed_command_line_in_sys_argv(run: Run) -> None:
         (["-m", "hydra.job.name=a,b"], "Sweeping over Hydra's configuration is not supported"),
         (["-m", "--cfg", "job"], "--cfg prints the configuration of one run: remove -m"),
         (["--config-dir=nowhere"], "nowhere: no such folder"),
+        (["seed=1", "seed=2"], "seed=2   sets the same option as seed=1: remove one of them"),
+        (["+data.x=" + "{a: " * 300 + "1" + "}" * 300], "the configuration is nested too deeply"),
+        (["-m", "seed=range(1000000)"], "has more than 10,000 combinations, the limit of a sweep"),
+        (["+sweep.dry_run=true"], "sweep.dry_run=true   applies only to sweeps: add -m"),
     ],
 )
 def test_a_mistake_has_no_traceback_and_leaves_no_file(
@@ -166,8 +170,9 @@ def test_a_mistake_has_no_traceback_and_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_flag_exits_with_2(run: Run) -> None:
-    assert run("--multirum")[0] == 2
+@pytest.mark.parametrize("arguments", [["--multirum"], ["-sc", "foo"]])
+def test_an_unknown_flag_exits_with_2(run: Run, arguments: list[str]) -> None:
+    assert run(*arguments)[0] == 2
 
 
 def test_config_files_may_be_in_another_folder(run: Run, started: list[DictConfig], tmp_path: Path) -> None:

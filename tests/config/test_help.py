@@ -25,3 +25,10 @@ def test_each_group_has_its_choices(page: str) -> None:
     assert "\n  trainer           cpu* ddp ddp_sim default gpu mps\n" in page
     assert " report* " in page  # a choice, although another experiment includes it
     assert "\n  callbacks         attention checkpoints default*" in page
+
+
+def test_a_command_without_choices_shows_its_options_first() -> None:
+    page = help_page(repository("predict"), ["ckpt_path=x"], "A description.", 100)
+    assert page.startswith(
+        "A description.\n\nOptions, set by path.of.option=value, with current values:\n\n  ckpt_path: x #"
+    )

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, Optional
 import pytest
 import pytorch_lightning as pl
 import torch
-import yaml
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.profilers import Profiler
 from pytorch_lightning.strategies import Strategy
@@ -20,8 +19,6 @@ from src import build
 from src.api import with_data
 from src.checkpoint import read_checkpoint
 from src.config import places
-from src.config.compose import ConfigFiles
-from src.config.entry import find_mistakes as find_command_mistakes
 from src.config.places import (
     PLACES,
     TRUSTED,
@@ -272,24 +269,6 @@ def test_a_configuration_that_was_not_validated_creates_no_object(
     with pytest.raises(UserError, match=rf"^{path}\._target_=.*: cannot be an object"):
         build.make(hostile, place)
     assert not (tmp_path / "marker").exists()
-
-
-@pytest.mark.parametrize("place", ["data.limit", "model.head.dropout", "optimizer.eps", "trainer.max_epochs"])
-def test_a_command_creates_no_object_of_a_hostile_file(place: str, tmp_path: Path) -> None:
-    marker = tmp_path / "marker"
-    text = yaml.safe_dump(only_node(place, shell_node(marker)))
-    (tmp_path / "experiment").mkdir()
-    (tmp_path / "experiment" / "hostile.yaml").write_text(f"# @package _global_\n{text}")
-    files, lines = ConfigFiles("train", search=[f"file://{tmp_path}"]), ["experiment=hostile"]
-    mistakes = find_command_mistakes(files, files.compose(lines), lines, sweeps=False)
-    assert any(mistake.entry.startswith(f"{place}._target_=") for mistake in mistakes)
-    assert not marker.exists()
-
-
-def only_node(path: str, node: Any) -> dict[str, Any]:
-    """Nested mappings that hold only `node`, at a dotted path."""
-    key, _, rest = path.partition(".")
-    return {key: only_node(rest, node) if rest else node}
 
 
 # The class that a `_target_` names.
