@@ -1,13 +1,14 @@
 """Draw the pictures of the README and of docs/comparing.md again, except those of the benchmarks.
 
-`python -m studies.pictures` draws the comparison of the study from the released records; `--run` also draws the curves
-of a run, and the strip of the text that `callbacks.attention.texts` names.
+`python -m studies.pictures` draws the comparison of the study, and the curves of one of its runs, from the released
+records; `--run` also draws the strip of the first text that the run's `callbacks.attention.texts` names.
 """
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
@@ -21,7 +22,7 @@ from src.records.examples import Example, read_examples
 from src.records.files import read_history
 from src.report.figures.style import INK, WEIGHTS, new_figure, save_figure
 from src.report.figures.training import draw_curves
-from src.report.section import charts
+from src.report.section import Chart
 from src.report.words import coloured_words, top_words
 from src.run_result import RunResult
 from studies.plan import ROOT, load_plan
@@ -30,6 +31,7 @@ from studies.results import StudyResults
 
 PICTURES = ROOT / "docs" / "pictures"
 COMPARED = ("ranking", "differences")  # the charts of a comparison that the picture shows, from top to bottom
+CURVES = "bilstm · bahdanau"  # the variant whose first seed has its curves drawn
 LINE = 64  # maximum number of characters of a line of a strip
 
 
@@ -40,18 +42,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with exit_with_message("standard output"), TemporaryDirectory() as folder:
         plan = load_plan()
         unpack(plan, Path(folder))
-        figures = {chart.name: chart.figure for chart in charts(sections(StudyResults(plan, Path(folder)).comparison))}
+        study = StudyResults(plan, Path(folder))
+        content = [item for section in sections(study.comparison) for item in section.content]
+        figures = {item.name: item.figure for item in content if isinstance(item, Chart)}
         images = [imread(save_figure(figures[name], Path(folder) / f"{name}.png")) for name in COMPARED]
         width = max(image.shape[1] for image in images)
         white = [((0, 30), (0, width - image.shape[1]), (0, 0)) for image in images]
         stacked = np.concatenate([np.pad(*pair, constant_values=1) for pair in zip(images, white, strict=True)])
         with replace_atomically(PICTURES / "compare.png") as part:
             imsave(part, stacked, format="png")
+        shown = next(run for run in study.runs("bidirectional") if run.result.architecture == CURVES and run.seed == 1)
+        history = read_history(shown.folder)
+        assert history is not None, f"{shown.folder.name} has no curves"
+        save_figure(draw_curves(history, shown.result.best.epoch), PICTURES / "curves.png")
         if run is not None:
-            result, history = RunResult.load(run), read_history(run)
-            assert history is not None, f"{run} has no curves"
-            save_figure(draw_curves(history, result.best.epoch), PICTURES / "curves.png")
-            examples = read_examples(run, result.data.class_names)
+            examples = read_examples(run, RunResult.load(run).data.class_names)
             example = next(example for example in examples if example.split == "text")
             save_figure(draw_strip(example), PICTURES / "strip.png")
 
@@ -67,7 +72,7 @@ def draw_strip(example: Example) -> Figure:
             column, row = 0, row + 1
         ink = "white" if word.depth > 0.55 else INK
         box = {"facecolor": colormaps[WEIGHTS](word.depth), "edgecolor": "none", "pad": 2.5}
-        style = {"fontfamily": "monospace", "fontsize": 10, "color": ink, "parse_math": False}
+        style: dict[str, Any] = {"fontfamily": "monospace", "fontsize": 10, "color": ink, "parse_math": False}
         figure.text(0.02 + 0.0105 * column, 0.78 - 0.11 * row, word.text, bbox=box, **style)
         column += len(word.text) + 1
     top = top_words(example.words, example.weights)
