@@ -50,7 +50,8 @@ def predict(
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["predict.py", f"ckpt_path={checkpoint}", *arguments])
+        model = [] if any(argument.startswith("ckpt_path=") for argument in arguments) else [f"ckpt_path={checkpoint}"]
+        monkeypatch.setattr(sys, "argv", ["predict.py", *model, *arguments])
         main()
         output = capsys.readouterr()
         call.stderr = output.err  # type: ignore[attr-defined]
