@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from src.output_folder import add_folders, report_folder, write_report
 from src.process import exit_with_message
-from src.records.faithfulness_names import MEASURES, TRAINING
 
+MEASURES = ("removal", "limits", "flip", "agreement", "plausibility")
 DESCRIPTION = """\
 Measures how faithfully attention weights, and six other rankings of tokens, account for the predictions of trained
 models. It reads the checkpoints and the data of the runs below the folders, and writes faithfulness.md, .csv and
@@ -30,9 +30,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         from src.report.terminal import render_terminal
 
         command = shlex.join(["python", "-m", "src.faithfulness", *(sys.argv[1:] if argv is None else argv)])
-        training = (args.train_texts, args.epochs)
         report = measure(
-            args.folders, args.texts, args.seed, args.measures, training, args.trusted_modules, args.data_path, command
+            args.folders, args.texts, args.seed, args.measures, args.trusted_modules, args.data_path, command
         )
         parts = sections(report)
         write_report(out, faithfulness_files(report, parts), render_terminal(parts))
@@ -51,20 +50,10 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--measures",
         nargs="+",
-        choices=(*MEASURES, *TRAINING),
+        choices=MEASURES,
         default=list(MEASURES),
         metavar="NAME",
-        help=f"measures to compute (default: {', '.join(MEASURES)}); {' and '.join(TRAINING)} train further models",
-    )
-    parser.add_argument(
-        "--train-texts",
-        type=_positive,
-        default=1000,
-        metavar="N",
-        help="number of training texts for guides and adversary (default: 1000)",
-    )
-    parser.add_argument(
-        "--epochs", type=_positive, default=5, metavar="N", help="number of passes over the training texts (default: 5)"
+        help=f"measures to compute (default: {', '.join(MEASURES)})",
     )
     parser.add_argument(
         "--data-path", metavar="PATH", help="path of the data, which replaces data.path of the checkpoints"

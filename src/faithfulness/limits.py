@@ -17,10 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.faithfulness import erasure
-from src.faithfulness.measures import Predicted
+from src.faithfulness.measures import Predicted, erased_counts
 from src.faithfulness.probe import Probe, Scores, Texts
-from src.records.faithfulness_names import GRADIENT, LEAVE_ONE_OUT
+from src.records.faithfulness import GRADIENT, LEAVE_ONE_OUT
 
 SHORT = 32  # in texts of at most this number of tokens, the search adds one token at a time, as in Edin et al.
 SHORT_BEAM, LONG_BEAM = 5, 3  # widths of the beam search in short and in long texts
@@ -120,7 +119,7 @@ def search(
         others: further scores of the tokens of a long text, L each, which are high if a token supports the class.
         rng: generator for the perturbations.
     """
-    counts, is_short = erasure.counts(len(text)), len(text) <= SHORT
+    counts, is_short = erased_counts(len(text)), len(text) <= SHORT
     alone = np.empty(0)  # p(c) of each token alone, used for sufficiency in long texts
     if retain and not is_short:
         alone = np.array((yield Request([text[i : i + 1] for i in range(len(text))])))

@@ -1,18 +1,13 @@
-"""A trained classifier as a function of tokens, of embeddings or of attention weights, for many texts at a time."""
+"""A trained classifier as a function of tokens, embeddings or attention weights, for many texts at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from threading import Event
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from src.data.batch_order import shuffled
 from src.data.padded_batches import Truncation
-from src.data.trained_tokenizer import UNKNOWN_ID
 from src.models.attention.none import NoAttention
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
@@ -21,24 +16,9 @@ from src.models.loss import Loss
 # more CPU time than batches of 16,000 or 8,000
 BATCH_TOKENS = 16_000
 QUADRATIC_TOKENS = 4_000  # maximum number of tokens in a batch whose token × token weights are computed
-TRAINING_BATCH = 32  # maximum number of texts in a training batch
 
 Texts = Sequence[np.ndarray]  # the token ids of each text
 Scores = list[np.ndarray]  # a score for each token of each text
-
-
-class Training(NamedTuple):
-    """Settings for the training of guides and adversaries.
-
-    Args:
-        epochs: number of passes over the training texts.
-        seed: seed of the initial parameters and of the order of texts.
-        advance: called after each optimizer step with the number of texts in the batch.
-    """
-
-    epochs: int
-    seed: int
-    advance: Callable[[int], None]
 
 
 class Probe:
@@ -48,16 +28,13 @@ class Probe:
         model: a trained model; the probe sets it to evaluation mode and disables the gradients of its parameters.
         loss: converts the model's logits into probabilities.
         truncation: determines the padded length of batches.
-        unknown_id: id of the token that replaces erased tokens; None selects the id that Heed's own tokenizers use.
     """
 
-    def __init__(self, model: Classifier, loss: Loss, truncation: Truncation, unknown_id: int | None = None) -> None:
+    def __init__(self, model: Classifier, loss: Loss, truncation: Truncation) -> None:
         self.model = model.eval().requires_grad_(False)
         self.loss = loss
         self.truncation = truncation
-        self.unknown_id = UNKNOWN_ID if unknown_id is None else unknown_id
         self.device = next(model.parameters()).device
-        self.stop: Event | None = None  # another thread sets it to end the computation
 
     def known(self, tokens: np.ndarray) -> np.ndarray:
         """Return for each token of a text whether the model uses it: L bool."""
@@ -69,28 +46,15 @@ class Probe:
         """Yield the rows, tokens N×L and mask N×L of each batch, longest texts first.
 
         A batch has at most `budget` tokens, including padding, or consists of a single longer text.
-
-        Raises:
-            CancelledError: if `stop` is set.
         """
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         rows = np.argsort(-lengths, kind="stable")
         start = 0
         while start < len(rows):
             padded = max(1, self.truncation.padded_length(int(lengths[rows[start]])))
-            if self.stop is not None and self.stop.is_set():
-                raise CancelledError
             selected = rows[start : start + max(1, budget // padded)]
             start += len(selected)
             yield selected, *self.batch([texts[row] for row in selected])
-
-    def training_batches(self, texts: Texts, training: Training) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
-        """Yield rows, tokens and mask of random training batches, each of at most 32 texts of similar length."""
-        lengths = np.array([len(text) for text in texts], dtype=np.int64)
-        for epoch in range(training.epochs):
-            for rows in shuffled(lengths, TRAINING_BATCH, training.seed, True, 0, 1, epoch):
-                yield rows, *self.batch([texts[row] for row in rows])
-                training.advance(len(rows))
 
     def batch(self, texts: Texts) -> tuple[Tensor, Tensor]:
         """Return the tokens N×L and the mask N×L of a batch."""
@@ -155,14 +119,13 @@ class Probe:
 
     def gradient_times_input(self, texts: Texts, classes: np.ndarray) -> Scores:
         """Return Σ_d x_d ∂p/∂x_d for each token, where x is its embedding and p the probability of the class."""
-        scores = [np.empty(0)] * len(texts)
-        with differentiable_rnns():
-            for rows, tokens, mask in self.batches(texts, BATCH_TOKENS // 4):
-                embeddings = self.model.embed(tokens, mask).detach().requires_grad_()
-                probability = self.class_probability(embeddings, mask, self._tensor(classes[rows]))
-                (gradient,) = torch.autograd.grad(probability.sum(), embeddings)
-                _store(scores, rows, texts, (embeddings * gradient).detach().float().sum(2) * mask)
-        return scores
+
+        def method(embeddings: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+            embeddings.requires_grad_()
+            (gradient,) = torch.autograd.grad(self.class_probability(embeddings, mask, targets).sum(), embeddings)
+            return embeddings * gradient, torch.zeros(len(embeddings))
+
+        return self.attribute(texts, classes, method)[0]
 
     def attribute(
         self, texts: Texts, classes: np.ndarray, method: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]

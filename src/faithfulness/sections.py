@@ -1,29 +1,18 @@
 """The sections and the CSV table of a measurement."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from src.faithfulness.claims import judge_claims
+from src.faithfulness.claims import judge_rankings
+from src.faithfulness.measurement import Report
 from src.faithfulness.rankings import TOLERANCE, is_inexact
 from src.faithfulness.summary import Estimate, VariantSummary
 from src.files import csv_line
 from src.formatting import UNKNOWN, format_count, format_with_margin
-from src.records.faithfulness import SHARES, Record
-from src.records.faithfulness_names import (
-    ACCURACY,
-    ADVERSARIES,
-    AGREEMENT,
-    ATTENTION,
-    COLUMNS,
-    RANDOM,
-    SEED_AGREEMENT,
-    Column,
-)
-from src.records.runs import ExcludedRun
+from src.records.faithfulness import AGREEMENT, ATTENTION, COLUMNS, RANDOM, SHARES, Column, Record
 from src.report.figures.comparison import Bar, draw_intervals
 from src.report.figures.style import COLOURS, GREY, name_axes, new_figure
 from src.report.html import render_html
@@ -40,30 +29,9 @@ NOTE = (
     "lowest and 1 the highest value that a search over rankings reaches."
 )
 AGREEMENT_NOTE = (
-    "A replication of Jain and Wallace (2019), not a verdict. τ: Kendall's τ between attention and other rankings. "
-    "TVD: the total variation distance between the prediction and the prediction with permuted weights (median of 100 "
-    "permutations) or uniform weights. JSD: the largest Jensen–Shannon divergence (at most 0.69) between the attention "
-    "and other weights that change the prediction by at most 0.01."
+    "A replication of Jain and Wallace (2019), not a verdict: Kendall's τ between attention and the absolute values of "
+    "gradient × input and of leave-one-out."
 )
-SEED_NOTE = (
-    "Means over pairs of seeds and texts. TVD: the total variation distance between two seeds' class probabilities or "
-    "attention weights. Above chance: 1 − TVD / chance TVD, which is the TVD after a random permutation of the texts "
-    "(for predictions) or of the tokens (for attention); 1 for equal seeds, 0 for agreement by chance. Only the two "
-    "columns of agreement above chance have a common scale."
-)
-ACCURACY_NOTE = (
-    "Tests of Wiegreffe and Pinter (2019). Accuracy on all test texts, and its difference from the accuracy of the "
-    "variant with uniform attention and the same other components. Guides are classifiers without context that weight "
-    "words uniformly, by the attention of the model, or by weights of their own; their difference is the accuracy with "
-    "attention weights minus the accuracy with uniform weights."
-)
-ADVERSARY_NOTE = (
-    "An adversary learns the predictions of the model with other attention weights: it minimizes the total variation "
-    "distance (TVD) of the predictions minus λ times the divergence of the weights. JSD: Jensen–Shannon divergence, at "
-    "most 0.69. λ = 0 is the reference, because the loss then ignores the weights. Not applicable: the attention does "
-    "not have exactly one row of weights for each text, its weights are uniform, or the encoder is pretrained."
-)
-NOT_APPLICABLE = "not applicable"
 CLAIMS_NOTE = (
     "Mean differences over the variants with trained attention, with 95 % intervals. The p-value after Holm's "
     "adjustment for the number of claims decides the verdict, which needs five seeds."
@@ -82,20 +50,6 @@ TEXTS_NOTE = (
 CHARTED = ("normalized_comprehensiveness", "comprehensiveness_removal")
 
 
-@dataclass(frozen=True)
-class Report:
-    """The content of the tables and the page."""
-
-    summaries: Sequence[VariantSummary]
-    texts: int  # number of texts that were measured in every run
-    excluded: Sequence[ExcludedRun]
-    command: str
-
-    @property
-    def is_exploratory(self) -> bool:
-        return any(summary.seeds < MIN_SEEDS for summary in self.summaries)
-
-
 def faithfulness_files(report: Report, parts: Sequence[Section]) -> dict[str, str]:
     """Return the content of each file by its name."""
     counts = (len(report.summaries), sum(summary.seeds for summary in report.summaries), report.texts)
@@ -111,9 +65,9 @@ def faithfulness_files(report: Report, parts: Sequence[Section]) -> dict[str, st
 
 
 def sections(report: Report) -> list[Section]:
-    """Return the rankings of each variant, the claims, other measures of the variants, curves and example texts."""
-    parts = [_forest(report), *(_rankings(report, summary) for summary in report.summaries), _claims(report)]
-    parts += _variants(report)
+    """Return the rankings of each variant, the claims, the agreement of attention, curves and example texts."""
+    parts = [_forest(report), *(_rankings(report, summary) for summary in report.summaries)]
+    parts += [_claims(report), _agreement(report)]
     curves = [
         Chart(f"removal_{n}", _draw_curves(s), f"Probability by share of tokens removed, {s.variant.name}")
         for n, s in enumerate(report.summaries)
@@ -178,49 +132,22 @@ def _rankings(report: Report, summary: VariantSummary) -> Section:
 
 def _claims(report: Report) -> Section:
     """Return the table of claims."""
-    claims = judge_claims(report.summaries)
+    claims = judge_rankings(report.summaries)
     columns = 4 if any(claim.remark for claim in claims) else 3
     heads = ["claim", "verdict", "numbers", "reason"][:columns]
     table = Table(heads, [list(claim[:columns]) for claim in claims])
     return Section("Claims", [table] if claims else [], CLAIMS_NOTE)
 
 
-def _variants(report: Report) -> list[Section]:
-    """Return the measures of whole models that were computed."""
-    parts = [
-        _by_variant(report, "Agreement of attention", AGREEMENT, AGREEMENT_NOTE),
-        _by_variant(report, "Agreement between seeds", SEED_AGREEMENT, SEED_NOTE),
-        _by_variant(report, "Accuracy with other weights", ACCURACY, ACCURACY_NOTE),
-        _adversaries(report),
-    ]
-    # a table of accuracy alone contains no result of this measurement
-    return [part for part in parts if part.tables and part.tables[0].head != ["variant", "accuracy"]]
-
-
-def _by_variant(report: Report, title: str, headings: Mapping[str, str], note: str) -> Section:
-    """Return a table with a row for each variant, and the columns that at least one variant has."""
-    names = [name for name in headings if any(name in summary.without_ranking for summary in report.summaries)]
+def _agreement(report: Report) -> Section:
+    """Return Kendall's τ of each variant."""
     rows = [
-        [summary.variant.name, *(format_estimate(summary.without_ranking.get(name)) for name in names)]
+        [summary.variant.name, *(format_estimate(summary.measures.get((ATTENTION, name))) for name in AGREEMENT)]
         for summary in report.summaries
+        if any((ATTENTION, name) in summary.measures for name in AGREEMENT)
     ]
-    return Section(title, [Table(["variant", *(headings[name] for name in names)], rows)] if names else [], note)
-
-
-def _adversaries(report: Report) -> Section:
-    """Return a table with a row for each adversary of each variant."""
-    rows = []
-    for summary in report.summaries:
-        by_strength = {
-            strength: [format_estimate(summary.without_ranking.get(name)) for name in names]
-            for strength, names in ADVERSARIES.items()
-            if any(name in summary.without_ranking for name in names)
-        }
-        rows += [[summary.variant.name, f"{strength:g}", *cells] for strength, cells in by_strength.items()]
-        if not by_strength and any("adversary" in record.options["measures"] for record in summary.records):
-            rows.append([summary.variant.name, UNKNOWN, NOT_APPLICABLE, NOT_APPLICABLE])
-    table = Table(["variant", "λ", "TVD of predictions", "JSD of attention"], rows)
-    return Section("Adversaries", [table] if rows else [], ADVERSARY_NOTE)
+    table = Table(["variant", *AGREEMENT.values()], rows)
+    return Section("Agreement of attention", [table] if rows else [], AGREEMENT_NOTE)
 
 
 def _draw_curves(summary: VariantSummary) -> Figure:
@@ -246,15 +173,15 @@ def _draw_curves(summary: VariantSummary) -> Figure:
 def _texts(record: Record) -> list[Group]:
     """Return the example texts of a record, with the score of each word in every ranking."""
     groups, start = [], 0
-    for example in record.options["examples"]:
-        stop = start + len(example["words"])
+    for example in record.options.examples:
+        stop = start + len(example.words)
         scores = record.arrays["scores"][:, start:stop]
         start = stop
         strips = [
-            Strip(name, _words(example["words"], values), name == ATTENTION)
-            for name, values in zip(record.rankings, scores, strict=True)
+            Strip(name, _words(example.words, values), name == ATTENTION)
+            for name, values in zip(record.options.rankings, scores, strict=True)
         ]
-        groups.append(Group(f"{example['label']}, predicted {example['predicted']}", strips))
+        groups.append(Group(f"{example.label}, predicted {example.predicted}", strips))
     return groups
 
 
@@ -280,39 +207,36 @@ def remarks(report: Report, summary: VariantSummary) -> str:
     if summary.seeds < MIN_SEEDS:
         parts.append(f"Exploratory: fewer than {MIN_SEEDS} seeds.")
     estimate = summary.measures.get((RANDOM, "normalized_comprehensiveness"))
-    if estimate is not None and estimate.texts is not None and estimate.texts < report.texts:
+    if estimate is not None and estimate.texts < report.texts:
         undefined = format_count(report.texts - estimate.texts, "text")
         parts.append(f"Normalized comprehensiveness excludes {undefined} whose lowest and highest values coincide.")
     errors = [is_inexact(record.arrays["integral_error"]).sum() for record in summary.records]
     if inexact := int(max(errors)):
         texts = format_count(inexact, "text")
         parts.append(f"Integrated gradients are inexact by more than {TOLERANCE} for up to {texts} per seed.")
-    if skipped := max(record.options["skipped"] for record in summary.records):
+    if skipped := max(record.options.skipped for record in summary.records):
         parts.append(f"Omitted for each seed: up to {format_count(skipped, 'text')} without a known token.")
     return " ".join(parts)
 
 
-def format_estimate(estimate: Estimate | None, margin: bool = True) -> str:
-    """Format as "0.412 ± 0.021*", or as "0.412*" without the margin; return UNKNOWN for None."""
+def format_estimate(estimate: Estimate | None) -> str:
+    """Format as "0.412 ± 0.021*"; return UNKNOWN for None."""
     if estimate is None:
         return UNKNOWN
     difference = estimate.against_random
     differs = difference is not None and difference.p_value is not None and difference.p_value < 0.05
-    interval = estimate.interval if margin else Interval(estimate.interval.value, None, None)
-    return format_with_margin(interval) + "*" * differs
+    return format_with_margin(estimate.interval) + "*" * differs
 
 
 def render_csv(report: Report) -> str:
     """Render a CSV table: one line for each variant, ranking and measure, with every number in full precision.
 
-    Measures of the whole model have the ranking `attention`.
+    Kendall's τ has the ranking `attention`.
     """
     bounds = ("value", "low", "high", "minus_random", "minus_random_low", "minus_random_high", "p_random")
     lines = [csv_line(["variant", "seeds", "texts", "ranking", "measure", *bounds])]
     for summary in report.summaries:
-        estimates = [(ranking, name, estimate) for (ranking, name), estimate in summary.measures.items()]
-        estimates += [(ATTENTION, name, estimate) for name, estimate in summary.without_ranking.items()]
-        for ranking, name, estimate in estimates:
+        for (ranking, name), estimate in summary.measures.items():
             numbers = [*estimate.interval, *(estimate.against_random or [None] * 4)]
             lines.append(csv_line([summary.variant.name, summary.seeds, estimate.texts, ranking, name, *numbers]))
     return "".join(lines)

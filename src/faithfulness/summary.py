@@ -6,14 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from src.errors import UserError
-from src.faithfulness.accuracy import accuracies
-from src.faithfulness.seeds import agreement_between_seeds
-from src.records.faithfulness import SHARES, Record
-from src.records.faithfulness_names import ADVERSARY_ARRAYS, AGREEMENT, COLUMNS, GUIDES, RANDOM, RANKINGS
+from src.records.faithfulness import AGREEMENT, ATTENTION, COLUMNS, RANDOM, RANKINGS, SHARES, Record
 from src.records.variants import Variant
 from src.terms.intervals import Difference, Interval, Sample, estimate
-
-BY_TEXT = (*AGREEMENT, *GUIDES, *ADVERSARY_ARRAYS)  # arrays of a record with one value for each text
 
 
 @dataclass(frozen=True)
@@ -22,14 +17,12 @@ class Estimate:
 
     Args:
         interval: the mean with its 95 % interval over seeds and texts; with one seed, over texts alone.
-        texts: number of texts for which the measure is defined in every run and for every ranking; None for accuracy,
-            which is a mean over all test texts.
-        against_random: difference from the random ranking; None for the random ranking, and for measures of the whole
-            model.
+        texts: number of texts for which the measure is defined in every run and for every ranking.
+        against_random: difference from the random ranking; None for the random ranking, and for measures without it.
     """
 
     interval: Interval
-    texts: int | None
+    texts: int
     against_random: Difference | None = None
 
 
@@ -40,9 +33,7 @@ class VariantSummary:
     variant: Variant
     records: tuple[Record, ...]  # one for each seed
     rankings: tuple[str, ...]
-    measures: Mapping[tuple[str, str], Estimate]  # by ranking and name in COLUMNS
-    without_ranking: Mapping[str, Estimate]  # measures of the whole model, by name
-    seed_values: Mapping[str, np.ndarray]  # result of `agreement_between_seeds`
+    measures: Mapping[tuple[str, str], Estimate]  # by ranking and name in COLUMNS, or ATTENTION and name in AGREEMENT
     # by ranking: p(c) of the whole text, then p(c) after the removal of each of SHARES
     curves: Mapping[str, tuple[Interval, ...]]
 
@@ -63,11 +54,7 @@ def summarize(variants: Sequence[Variant], records: Mapping[str, Sequence[Record
         common = np.intersect1d(common, other)
     if not len(common):
         raise UserError("no test text was measured in all runs: name runs of the same data")
-    accuracy = accuracies(variants)
-    return [
-        _summarize(variant, [_select(record, common) for record in records[variant.name]], accuracy[variant.name])
-        for variant in variants
-    ]
+    return [_summarize(variant, [_select(record, common) for record in records[variant.name]]) for variant in variants]
 
 
 def _select(record: Record, rows: np.ndarray) -> Record:
@@ -76,25 +63,16 @@ def _select(record: Record, rows: np.ndarray) -> Record:
     return Record(record.options, arrays)
 
 
-def _summarize(variant: Variant, records: Sequence[Record], accuracy: Mapping[str, Difference]) -> VariantSummary:
-    rankings = tuple(name for name in RANKINGS if all(name in record.rankings for record in records))
+def _summarize(variant: Variant, records: Sequence[Record]) -> VariantSummary:
+    rankings = tuple(name for name in RANKINGS if all(name in record.options.rankings for record in records))
     measures: dict[tuple[str, str], Estimate] = {}
     for column in COLUMNS:
-        by_ranking = {
-            ranking: stack([record.values(column.name, ranking) for record in records]) for ranking in rankings
-        }
-        measures |= {(ranking, column.name): estimate for ranking, estimate in _estimate(by_ranking).items()}
-    seed_values = agreement_between_seeds(records)
-    of_texts: dict[str, np.ndarray | None] = dict(seed_values)
-    of_texts |= {name: stack([record.arrays.get(name) for record in records]) for name in BY_TEXT}
-    attention, uniform = of_texts["guide_attention"], of_texts["guide_uniform"]
-    of_texts["guide_difference"] = None if attention is None or uniform is None else attention - uniform
-    without_ranking = {name: Estimate(difference.interval, None) for name, difference in accuracy.items()}
-    for name, values in of_texts.items():
-        without_ranking |= _estimate({name: values})
-    return VariantSummary(
-        variant, tuple(records), rankings, measures, without_ranking, seed_values, _curves(records, rankings)
-    )
+        by_ranking = {name: stack([record.values(column.name, name) for record in records]) for name in rankings}
+        measures |= {(ranking, column.name): value for ranking, value in estimate_rankings(by_ranking).items()}
+    for name in AGREEMENT:
+        of_attention = {ATTENTION: stack([record.arrays.get(name) for record in records])}
+        measures |= {(ranking, name): value for ranking, value in estimate_rankings(of_attention).items()}
+    return VariantSummary(variant, tuple(records), rankings, measures, _curves(records, rankings))
 
 
 def stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
@@ -103,8 +81,12 @@ def stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
     return np.stack(present).astype(np.float64) if len(present) == len(values) else None
 
 
-def _estimate(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate]:
-    """Estimate each ranking's mean and difference from the random ranking, over texts with values for all rankings."""
+def estimate_rankings(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate]:
+    """Estimate each ranking's mean and difference from the random ranking, over texts with values for all rankings.
+
+    Args:
+        by_ranking: S×n values by ranking; None for rankings that are omitted.
+    """
     present = {name: values for name, values in by_ranking.items() if values is not None}
     defined = np.all([~np.isnan(values).any(0) for values in present.values()], axis=0) if present else np.zeros(0)
     if not defined.any():
@@ -122,7 +104,7 @@ def _estimate(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate
 def _curves(records: Sequence[Record], rankings: Sequence[str]) -> dict[str, tuple[Interval, ...]]:
     if not all("comprehensiveness_removal" in record.arrays for record in records):
         return {}
-    whole = np.stack([record.probability for record in records])  # S×n
+    whole = np.stack([record.arrays["probabilities"].max(1) for record in records])  # S×n
     curves = {}
     for ranking in rankings:
         drops = np.stack([record.of("comprehensiveness_removal", ranking) for record in records])  # S×n×5

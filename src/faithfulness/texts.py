@@ -1,146 +1,109 @@
-"""Compute the measures that do not train models, for the test texts of one model."""
+"""Compute the measures of one model for its texts, on a CPU with one thread and one copy of the model for each core."""
 
-import time
-from collections.abc import Sequence
-from contextlib import closing
-from typing import Any
+import copy
+import threading
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import torch
 
-from src.console import row_progress
-from src.errors import UserError
-from src.faithfulness import agreement, limits, measures
-from src.faithfulness.erasure import rank
-from src.faithfulness.measures import Predicted
-from src.faithfulness.plausibility import plausibility
-from src.faithfulness.probe import Probe, Scores, pad
+from src.faithfulness.limits import search_limits
+from src.faithfulness.measures import Predicted, decision_flips, erase_shares, kendall, rank, retain
+from src.faithfulness.probe import Probe, Scores, Texts
 from src.faithfulness.rankings import rank_tokens
-from src.faithfulness.threads import map_in_threads
-from src.faithfulness.trained import Sample, TrainedRun
-from src.records.faithfulness import Record
-from src.records.faithfulness_names import ATTENTION, GRADIENT, LEAVE_ONE_OUT
+from src.faithfulness.rationales import plausibility
+from src.records.faithfulness import ATTENTION, GRADIENT, LEAVE_ONE_OUT
 
 # number of tokens that are measured together; 2,000 tokens at a time cost 6 to 10 % more CPU time than 8,000 at a time
 CHUNK_TOKENS = 4_000
-EXAMPLES = 3  # number of texts whose scores the record contains
-EXAMPLE_TOKENS = 40  # the examples are the texts with lengths closest to this number of tokens
+Result = TypeVar("Result")
+Generators = Sequence[np.random.Generator]  # one for each text, so that its numbers do not depend on other texts
 
 
-def measure_sample(trained: TrainedRun, sample: Sample, options: dict[str, Any], title: str) -> Record:
-    """Measure a sample of test texts, and return the record.
+class RankedTexts(NamedTuple):
+    """n texts with their predictions, and by ranking the scores and the order of their tokens."""
 
-    Args:
-        options: the result of `options_of`, restricted to measures that do not train models.
-        title: first words of the progress line.
+    predicted: Predicted
+    scores: dict[str, Scores]
+    orders: dict[str, list[np.ndarray]]  # the most important token first
+    probabilities: np.ndarray  # n×C
+    integral_errors: np.ndarray  # n
 
-    Raises:
-        UserError: if the only measure is `plausibility`, and the data have no rationales.
-    """
-    start = time.perf_counter()
-    rows, labels, texts, skipped = sample
-    seed = options["seed"]
-    marks = trained.marks(rows) if "plausibility" in options["measures"] else None
-    if marks is None and options["measures"] == ["plausibility"]:
-        raise UserError(
-            f"{trained.run}: plausibility needs texts with human rationales, such as those of data=eraser_movies"
-        )
-    share = float(np.concatenate(marks).mean()) if marks else 0.0
-    lengths = np.array([len(text) for text in texts])
-    readable = np.sort(np.argsort(np.abs(lengths - EXAMPLE_TOKENS), kind="stable")[:EXAMPLES])
 
-    def measure_chunk(probe: Probe, selection: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, Scores]]:
-        return measure_texts(
-            probe,
-            [texts[i] for i in selection],
-            [[seed, int(rows[i])] for i in selection],
-            options["measures"],
-            None if marks is None else ([marks[i] for i in selection], share),
-        )
-
-    chunks = _chunks(lengths)
-    arrays_of_chunks: list[dict[str, np.ndarray]] = []
-    scores: dict[str, Scores] = {}  # by ranking
-    measured = map_in_threads(trained.probe, measure_chunk, chunks)
-    with closing(measured), row_progress(f"{title}: measured", len(texts), "texts") as advance:
-        for selection, (arrays, by_ranking) in zip(chunks, measured, strict=True):
-            arrays_of_chunks.append(arrays)
-            for name, values in by_ranking.items():
-                scores.setdefault(name, []).extend(values)
-            advance(len(selection))
-    arrays = {name: np.concatenate([chunk[name] for chunk in arrays_of_chunks]) for name in arrays_of_chunks[0]}
-    predicted = arrays["probabilities"].argmax(1)
-    weights = pad(scores[ATTENTION], np.arange(len(texts)), lengths.max())
-    arrays |= {"rows": rows, "lengths": lengths, "correct": predicted == labels, "weights": weights}
-    of_examples = [np.concatenate([values[i] for i in readable]) for values in scores.values()]
-    arrays["scores"] = np.stack(of_examples).astype(np.float32)
-    names = trained.codec.class_names
-    results = {
-        "rankings": list(scores),
-        "skipped": skipped,
-        "seconds": time.perf_counter() - start,
-        "examples": [
-            {"words": words, "label": names[labels[i]], "predicted": names[predicted[i]]}
-            for i, words in zip(readable, trained.words(rows[readable]), strict=True)
-        ],
+def rank_texts(probe: Probe, texts: Texts, rngs: Generators) -> RankedTexts:
+    """Predict the class of n texts, and rank the tokens of each text by every ranking."""
+    probabilities = probe.probabilities(texts)
+    predicted = Predicted(texts, probabilities.argmax(1), probabilities.max(1))
+    scores, errors = rank_tokens(probe, texts, predicted.classes, rngs)
+    orders = {
+        name: [rank(each, rng) for each, rng in zip(values, rngs, strict=True)] for name, values in scores.items()
     }
-    return Record({**options, **results}, arrays)
+    return RankedTexts(predicted, scores, orders, probabilities, errors)
 
 
 def measure_texts(
     probe: Probe,
-    texts: Sequence[np.ndarray],
-    seeds: Sequence[Sequence[int]],
+    texts: Texts,
+    rngs: Generators,
     names: Sequence[str],
     rationales: tuple[list[np.ndarray], float] | None = None,
-) -> tuple[dict[str, np.ndarray], dict[str, list[np.ndarray]]]:
-    """Return the arrays of a record for some texts, and the scores of the tokens by ranking.
+) -> tuple[dict[str, np.ndarray], dict[str, Scores]]:
+    """Return the arrays of a record for n texts, and the scores of the tokens by ranking.
 
     Args:
-        texts: n texts, each of one or more tokens, all of which the model knows.
-        seeds: a seed for each text, so that a text's random numbers do not depend on the other texts.
-        names: names in MEASURES.
+        texts: texts of one or more tokens, all of which the model knows.
+        names: measures, as in `--measures`.
         rationales: whether people marked each token of each text, and the share of marked tokens in all texts of the
             sample; None if plausibility is not measured.
     """
-    rngs = [np.random.default_rng(text_seeds) for text_seeds in seeds]
-    probabilities = probe.probabilities(texts)
-    classes = probabilities.argmax(1)
-    predicted = Predicted(texts, classes, probabilities.max(1))
-    scores, errors = rank_tokens(probe, texts, classes, rngs)
-    ranked = {
-        name: [rank(text, rng) for text, rng in zip(values, rngs, strict=True)] for name, values in scores.items()
-    }
+    predicted, scores, orders, probabilities, errors = rank_texts(probe, texts, rngs)
     arrays = {"probabilities": probabilities, "integral_error": errors}
-    by_ranking: dict[str, np.ndarray] = {}
-    for by in ("removal", "unknown"):
-        if by in names or (by == "removal" and "limits" in names):
-            by_ranking[f"comprehensiveness_{by}"] = measures.comprehensiveness(probe, predicted, ranked, by)
-            by_ranking[f"sufficiency_{by}"] = measures.sufficiency(probe, predicted, ranked, by)
+    by_ranking: dict[str, np.ndarray] = {}  # R×n or R×n×5
+    erasures = (("comprehensiveness", np.delete), ("sufficiency", retain))
+    if "removal" in names or "limits" in names:
+        for name, erase in erasures:
+            by_ranking[f"{name}_removal"] = erase_shares(probe, predicted, orders, erase)
     if "flip" in names:
-        by_ranking["flip"] = measures.decision_flips(probe, predicted, ranked)
-    if "polarity" in names:
-        by_ranking["polarity"] = measures.polarity_violations(ranked, scores[LEAVE_ONE_OUT])
+        by_ranking["flip"] = decision_flips(probe, predicted, orders)
     if rationales is not None:
-        by_ranking |= plausibility(ranked, *rationales)
-    if "soft" in names:
-        soft = measures.soft_erasure(probe, predicted, scores, seeds)
-        by_ranking["soft_comprehensiveness"], by_ranking["soft_sufficiency"] = soft
+        by_ranking |= plausibility(orders, *rationales)
     if "limits" in names:
-        for name in ("comprehensiveness", "sufficiency"):
-            of_rankings = by_ranking[f"{name}_removal"].mean(2)
-            low_and_high = limits.search_limits(
-                probe, predicted, scores, of_rankings, rngs, retain=name == "sufficiency"
-            )
-            arrays[f"{name}_low"], arrays[f"{name}_high"] = low_and_high
+        for name, erase in erasures:
+            means = by_ranking[f"{name}_removal"].mean(2)
+            limits = search_limits(probe, predicted, scores, means, rngs, retain=erase is retain)
+            arrays[f"{name}_low"], arrays[f"{name}_high"] = limits
     if "agreement" in names:
-        arrays["tau_gradient"] = agreement.kendall(scores[ATTENTION], scores[GRADIENT])
-        arrays["tau_leave_one_out"] = agreement.kendall(scores[ATTENTION], scores[LEAVE_ONE_OUT])
-        arrays["permuted"], arrays["uniform"] = agreement.replaced_weights(probe, predicted, rngs)
-        arrays["adversarial"] = agreement.adversarial_weights(probe, predicted, rngs)
+        arrays["tau_gradient"] = kendall(scores[ATTENTION], scores[GRADIENT])
+        arrays["tau_leave_one_out"] = kendall(scores[ATTENTION], scores[LEAVE_ONE_OUT])
     return arrays | {name: np.moveaxis(values, 0, 1) for name, values in by_ranking.items()}, scores
 
 
-def _chunks(lengths: np.ndarray) -> list[np.ndarray]:
-    """Divide texts into successive chunks of about CHUNK_TOKENS tokens."""
-    chunk = (np.cumsum(lengths) - 1) // CHUNK_TOKENS
-    return np.split(np.arange(len(lengths)), np.flatnonzero(np.diff(chunk)) + 1)
+def map_chunks(
+    probe: Probe, texts: Texts, function: Callable[[Probe, np.ndarray], Result]
+) -> Generator[tuple[np.ndarray, Result], None, None]:
+    """Yield the positions of successive chunks of texts, and the result of a function of each chunk.
+
+    A small recurrent layer gains little from several cores. On a CPU, the chunks are therefore distributed over as many
+    threads as torch uses, and each thread uses one core and a copy of the probe, because hooks in a model record the
+    weights of its layers.
+    """
+    chunk = (np.cumsum([len(text) for text in texts]) - 1) // CHUNK_TOKENS
+    chunks = np.split(np.arange(len(texts)), np.flatnonzero(np.diff(chunk)) + 1)
+    cores = torch.get_num_threads()
+    if probe.device.type != "cpu" or min(cores, len(chunks)) < 2:
+        yield from ((rows, function(probe, rows)) for rows in chunks)
+        return
+    local = threading.local()
+
+    def start() -> None:
+        torch.set_num_threads(1)
+        local.probe = copy.deepcopy(probe)
+
+    pool = ThreadPoolExecutor(min(cores, len(chunks)), initializer=start)
+    try:
+        yield from zip(chunks, pool.map(lambda rows: function(local.probe, rows), chunks), strict=True)
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(cores)  # MKL has one number of threads for the whole process

@@ -10,13 +10,11 @@ from omegaconf import OmegaConf
 
 from src import build
 from src.api import with_data
-from src.checkpoint import Card
 from src.data.padded_batches import BatchBuilder
 from src.data.splits import sample
 from src.errors import UserError
-from src.faithfulness.plausibility import mark_tokens
 from src.faithfulness.probe import Probe
-from src.models.classifier import Classifier
+from src.faithfulness.rationales import mark_tokens
 
 
 class Sample(NamedTuple):
@@ -41,14 +39,15 @@ class TrainedRun:
 
     def __init__(self, run: Path, trusted_modules: Sequence[str] = (), data_path: str | None = None) -> None:
         self.run = run
-        self._card, self.probe = restore_probe(run, trusted_modules)
-        self._extras = {"trusted_modules": list(trusted_modules)}
-        self.codec = self._card.codec
+        self.extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
+        path = str(checkpoint_path(run))
+        self.card, (model, loss) = build.restore(path, self.extras)
+        self.codec = self.card.codec
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.probe = Probe(model.to(device), loss.to(device), self.codec.truncation)
         overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
-        cfg = OmegaConf.create(
-            {"ckpt_path": str(checkpoint_path(run)), "data": overrides, "extras": self._extras, "seed": 0}
-        )
-        self._data = build.datamodule(with_data(cfg, self._card), self.codec)
+        cfg = OmegaConf.create({"ckpt_path": path, "data": overrides, "extras": self.extras, "seed": 0})
+        self._data = build.datamodule(with_data(cfg, self.card), self.codec)
 
     def sample(self, split: str, count: int, seed: int) -> Sample:
         """Draw a stratified sample of a split, with at least one text of each class; skip texts without known tokens.
@@ -64,12 +63,6 @@ class TrainedRun:
             raise UserError(f"{self.run}: the model knows no token of the {len(rows):,} selected {split} texts")
         rows = rows[~is_empty]
         return Sample(rows, labels[rows], [text for text in texts if len(text)], int(is_empty.sum()))
-
-    def build_untrained(self) -> Classifier:
-        """Return an untrained model with the same components as the trained model."""
-        cfg = self._card.cfg
-        cfg.extras = self._extras
-        return build.untrained_model(cfg, self._card)[0]
 
     def words(self, rows: np.ndarray) -> list[list[str]]:
         """Return the words of the known tokens of the test texts in these rows."""
@@ -97,19 +90,6 @@ class TrainedRun:
         builder = BatchBuilder(data.tokens, data.offsets, data.labels, self._data.truncation)
         spans = zip(builder.starts(rows), builder.lengths[rows], strict=True)
         return [np.asarray(data.tokens[start : start + length], dtype=np.int64) for start, length in spans]
-
-
-def restore_probe(run: Path, trusted_modules: Sequence[str]) -> tuple[Card, Probe]:
-    """Return the card of a run's checkpoint, and a probe of its model, on the GPU if there is one.
-
-    Raises:
-        UserError: if the checkpoint cannot be read.
-    """
-    extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
-    card, (model, loss) = build.restore(str(checkpoint_path(run)), extras)
-    if torch.cuda.is_available():
-        model, loss = model.cuda(), loss.cuda()
-    return card, Probe(model, loss, card.codec.truncation, card.codec.tokenizer.unknown_id)
 
 
 def checkpoint_path(run: Path) -> Path:

@@ -10,8 +10,7 @@ import numpy as np
 
 from src.errors import UserError
 from src.formatting import format_names
-from src.records.faithfulness import RECORD_FILE, Record
-from src.records.faithfulness_names import ATTENTION
+from src.records.faithfulness import ATTENTION, RECORD_FILE, Record
 from src.records.files import read_gradients, read_or_warn, read_statistics
 from src.records.folds import pool_folds
 from src.records.runs import FinishedRun

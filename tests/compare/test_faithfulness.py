@@ -3,14 +3,13 @@
 import csv
 import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from src.compare.files import comparison_files, render_csv, render_page
 from src.compare.sections import claim_lines
-from src.records.faithfulness import FORMAT, RECORD_FILE, Record
+from src.records.faithfulness import RECORD_FILE, Options, Record
 from src.terms.comparison import compare
 from tests.compare.runs import write_sweep
 from tests.helpers import ROOT
@@ -18,15 +17,7 @@ from tests.helpers import ROOT
 
 def write_record(run: Path, comprehensiveness: float, tau: float) -> None:
     """Write a record of two texts, the second of which has equal limits, with the values tau ± 0.1."""
-    options: dict[str, Any] = {"format": FORMAT, "texts": 2, "seed": 0, "measures": ["removal", "limits"]}
-    options |= {
-        "checkpoint": "",
-        "rankings": ["attention"],
-        "skipped": 0,
-        "seconds": 1.0,
-        "examples": [],
-        "training": {},
-    }
+    options = Options(checkpoint="", texts=2, seed=0, measures=["removal", "limits"], rankings=["attention"])
     arrays = {
         "rows": np.arange(2),
         **{name: np.zeros(2, dtype=np.int64) for name in ("lengths", "correct", "integral_error")},

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from src.faithfulness.accuracy import accuracies
 from src.records.runs import find_runs
 from src.records.variants import group_runs
+from studies.faithfulness.accuracy import accuracies
 from tests.compare.runs import write_sweep
 
 ACCURACY = {("lstm", "bahdanau"): 0.9, ("lstm", "uniform"): 0.7, ("lstm", "none"): 0.6}

@@ -5,15 +5,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from src.faithfulness.adversary import adversary_results
-from src.faithfulness.probe import Training
 from src.models.attention.none import NoAttention
 from src.models.attention.query import QueryAttention
 from src.models.classifier import Classifier
 from src.models.component import Attention, Encoder
 from src.models.encoder.identity import Identity
 from src.models.pooling import Sum
-from src.records.faithfulness_names import LAMBDAS
+from studies.faithfulness.adversary import LAMBDAS, adversary_results
 from tests.faithfulness.models import POLARITY, TOTAL, PolaritySum, build_probe, marked_texts
 
 NAMES = [f"adversary_{name}_{strength:g}" for strength in LAMBDAS for name in ("tvd", "jsd")]
@@ -33,33 +31,30 @@ class Trainable(QueryAttention):
 @pytest.fixture(autouse=True)
 def _raise_learning_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     """The attention has only three parameters, and its adversaries need large values of them."""
-    monkeypatch.setattr("src.faithfulness.adversary.RATE", 0.3)
+    monkeypatch.setattr("studies.faithfulness.adversary.RATE", 0.3)
 
 
-def means(encoder: Encoder, feature: int, vector: list[float]) -> tuple[dict[str, float], int]:
-    """The mean of each result for a model with this attention, and the number of texts in the adversaries' training."""
-    counts: list[int] = []
+def means(encoder: Encoder, feature: int, vector: list[float]) -> dict[str, float]:
+    """The mean of each result for a model with this attention."""
 
     def build() -> Classifier:
         return build_probe(encoder, Trainable(3), Sum(3), feature).model.requires_grad_(True)
 
     probe = build_probe(encoder, Trainable(3, vector), Sum(3), feature)
-    training = Training(30, 0, counts.append)
-    arrays = adversary_results(probe, build, marked_texts(101), marked_texts(53, seed=5), training)
+    arrays = adversary_results(probe, build, marked_texts(101), marked_texts(53, seed=5), epochs=30, seed=0)
     assert list(arrays) == NAMES
     assert all(values.shape == (53,) for values in arrays.values())
-    return {name: float(values.mean()) for name, values in arrays.items()}, sum(counts)
+    return {name: float(values.mean()) for name, values in arrays.items()}
 
 
 def test_an_attention_without_effect_has_different_adversaries_with_equal_predictions() -> None:
-    result, count = means(PolaritySum(3), TOTAL, [6.0, 0.0, 0.0])
+    result = means(PolaritySum(3), TOTAL, [6.0, 0.0, 0.0])
     assert [result[name] for name in NAMES[::2]] == pytest.approx([0] * len(LAMBDAS), abs=1e-6)
     assert 0.6 < result["adversary_jsd_0.1"] <= np.log(2) + 1e-6
-    assert count == len(LAMBDAS) * 30 * 101
 
 
 def test_an_adversary_of_an_attention_that_determines_the_prediction_is_similar_or_changes_it() -> None:
-    result, _ = means(Identity(3), POLARITY, [6.0, 0.0, 0.0])
+    result = means(Identity(3), POLARITY, [6.0, 0.0, 0.0])
     assert result["adversary_tvd_0"] < 0.01
     for distance, divergence in zip(NAMES[::2], NAMES[1::2], strict=True):
         # without weight on the marked word, the probability is 0.5 instead of 0.98
@@ -72,7 +67,6 @@ def test_models_without_attention_or_with_uniform_weights_have_no_adversaries(at
         raise AssertionError("an adversary is built")
 
     probe = build_probe(Identity(3), attention, Sum(3), POLARITY)
-    training = Training(1, 0, lambda number: None)
-    arrays = adversary_results(probe, fail, marked_texts(7), marked_texts(5), training)
+    arrays = adversary_results(probe, fail, marked_texts(7), marked_texts(5), epochs=1, seed=0)
     assert list(arrays) == NAMES
     assert np.isnan(list(arrays.values())).all()

@@ -1,14 +1,13 @@
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from src.faithfulness.claims import JudgedClaim, judge_claims
-from src.faithfulness.seeds import ATTENTION, PREDICTIONS
+from src.faithfulness.claims import JudgedClaim, judge_rankings
 from src.faithfulness.summary import VariantSummary
-from src.records.faithfulness import Record
+from src.records.faithfulness import Options, Record
+from studies.faithfulness.seeds import ATTENTION, PREDICTIONS, judge_seeds
 
 RANKINGS = ["attention", "attention × gradient", "random", "uniform"]
 
@@ -16,14 +15,15 @@ RANKINGS = ["attention", "attention × gradient", "random", "uniform"]
 def summary(name: str, means: list[float], seeds: int = 5, attention: str = "bahdanau") -> VariantSummary:
     """A variant with records of 53 texts, whose limits are 0 and 1 and whose rankings have these means."""
     rng = np.random.default_rng(7)
+    options = Options(checkpoint="", texts=53, seed=0, measures=["limits"], rankings=RANKINGS)
     records = []
     for _ in range(seeds):
         values = np.array(means) + 0.02 * rng.standard_normal(4) + 0.1 * rng.standard_normal((53, 4))  # n×R
         arrays = {"comprehensiveness_removal": np.repeat(values[:, :, None], 5, axis=2)}
         arrays |= {"comprehensiveness_low": np.zeros(53), "comprehensiveness_high": np.ones(53)}
-        records.append(Record({"rankings": RANKINGS}, arrays))
+        records.append(Record(options, arrays))
     variant: Any = SimpleNamespace(name=name, seeds=tuple(range(seeds)), choices={"attention": attention})
-    return VariantSummary(variant, tuple(records), tuple(RANKINGS), {}, {}, {}, {})
+    return VariantSummary(variant, tuple(records), tuple(RANKINGS), {}, {})
 
 
 def verdicts(claims: list[JudgedClaim]) -> list[str]:
@@ -31,7 +31,7 @@ def verdicts(claims: list[JudgedClaim]) -> list[str]:
 
 
 def test_verdicts_on_rankings() -> None:
-    claims = judge_claims([summary("a", [0.6, 0.4, 0.2, 0.2]), summary("b", [0.5, 0.4, 0.2, 0.2])])
+    claims = judge_rankings([summary("a", [0.6, 0.4, 0.2, 0.2]), summary("b", [0.5, 0.4, 0.2, 0.2])])
     assert verdicts(claims) == ["supported", "supported", "not supported"]
     assert claims[0].numbers.startswith("+0.3")
     assert claims[2].remark == "the opposite is shown for a, b"
@@ -40,31 +40,30 @@ def test_verdicts_on_rankings() -> None:
 def test_variants_without_attention_are_ignored() -> None:
     with_attention = [summary("a", [0.6, 0.7, 0.2, 0.2])]
     others = [summary("b", [0.1, 0.1, 0.9, 0.9], attention=name) for name in ("none", "uniform")]
-    assert judge_claims([*with_attention, *others]) == judge_claims(with_attention)
-    assert judge_claims(others) == []
+    assert judge_rankings([*with_attention, *others]) == judge_rankings(with_attention)
+    assert judge_rankings(others) == []
 
 
 def test_few_seeds_give_no_verdict() -> None:
-    claims = judge_claims([summary("a", [0.6, 0.7, 0.2, 0.2], seeds=4)])
+    claims = judge_rankings([summary("a", [0.6, 0.7, 0.2, 0.2], seeds=4)])
     assert verdicts(claims) == ["inconclusive"] * 3
     assert claims[0].remark == "fewer than 5 seeds"
 
 
 @pytest.mark.parametrize("means", [[0.2, 0.2, 0.2, 0.2]])
 def test_equal_rankings_are_inconclusive(means: list[float]) -> None:
-    assert "supported" not in verdicts(judge_claims([summary("a", means)]))
+    assert "supported" not in verdicts(judge_rankings([summary("a", means)]))
 
 
 @pytest.mark.parametrize(("attention_agreement", "verdict"), [(0.4, "supported"), (0.9, "not supported")])
 def test_agreement_between_seeds_has_a_verdict(attention_agreement: float, verdict: str) -> None:
     noise = np.random.default_rng(11).normal(0, 0.05, (5, 53))
     values = {PREDICTIONS: 0.7 + noise, ATTENTION: attention_agreement - noise}
-    claims = judge_claims([replace(summary("a", [0.2] * 4), seed_values=values)])
-    assert claims[-1].text == "Seeds agree more on predictions than on attention"
-    assert claims[-1].verdict == verdict
-    assert f"{0.7 - attention_agreement:+.1f}" in claims[-1].numbers and "agreement above chance" in claims[-1].numbers
+    (claim,) = judge_seeds([summary("a", [0.2] * 4)], {"a": values})
+    assert claim.text == "Seeds agree more on predictions than on attention"
+    assert claim.verdict == verdict
+    assert f"{0.7 - attention_agreement:+.1f}" in claim.numbers and "agreement above chance" in claim.numbers
 
 
 def test_claims_without_values_are_omitted() -> None:
-    texts = [claim.text for claim in judge_claims([summary("a", [0.2] * 4)])]
-    assert len(texts) == 3 and not any("Seeds" in text for text in texts)
+    assert judge_seeds([summary("a", [0.2] * 4)], {"a": {}}) == []

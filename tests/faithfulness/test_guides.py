@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from src.faithfulness.guides import Guide, guide_results
-from src.faithfulness.probe import Training
 from src.faithfulness.trained import Sample
+from studies.faithfulness.guides import Guide, guide_results
 from tests.faithfulness.models import BAD, GOOD, LURE, additive, faithful, marked_texts
 
 
@@ -27,21 +26,20 @@ def weights_after_lure(texts: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def test_a_guide_with_weights_on_the_relevant_words_is_correct(monkeypatch: pytest.MonkeyPatch) -> None:
-    probe, counts = additive(), []
+    probe = additive()
     monkeypatch.setattr(probe, "attention", weights_after_lure)
-    results = guide_results(probe, balanced_sample(311, 1), balanced_sample(211, 2), Training(20, 0, counts.append))
+    results = guide_results(probe, balanced_sample(311, 1), balanced_sample(211, 2), epochs=20, seed=0)
     means = {name: float(correct.mean()) for name, correct in results.items()}
     assert means["guide_attention"] == 1
     assert abs(means["guide_uniform"] - 0.5) < 0.1  # all texts have the same words
     assert abs(means["guide_learned"] - 0.5) < 0.1
-    assert sum(counts) == 3 * 20 * 311
 
 
 def test_guides_are_correct_if_the_class_does_not_depend_on_context() -> None:
     texts = marked_texts(307)
     labels = np.array([int((text == GOOD).any()) for text in texts])
     sample = Sample(np.arange(307), labels, texts, 0)
-    results = guide_results(faithful(), sample, sample, Training(20, 0, lambda number: None))
+    results = guide_results(faithful(), sample, sample, epochs=20, seed=0)
     assert {name: float(correct.mean()) for name, correct in results.items()} == dict.fromkeys(results, 1.0)
 
 

@@ -5,9 +5,8 @@ import pytest
 import torch
 
 from src.data.padded_batches import Truncation
-from src.faithfulness.erasure import counts, retain
 from src.faithfulness.limits import search_limits
-from src.faithfulness.measures import Predicted
+from src.faithfulness.measures import Predicted, erased_counts, retain
 from src.faithfulness.probe import Probe
 from src.models.loss import CrossEntropy
 from src.records.faithfulness import normalize
@@ -52,7 +51,7 @@ def test_a_short_text_reaches_the_limits_of_all_rankings(seed: int, is_retained:
 def test_a_long_text_of_an_additive_model(is_retained: bool, lowest: list[int], highest: list[int]) -> None:
     text = np.full(40, NEUTRAL)
     text[[3, 11, 30]], text[[7, 23]] = GOOD, BAD
-    assert counts(40).tolist() == [1, 2, 4, 8, 20]
+    assert erased_counts(40).tolist() == [1, 2, 4, 8, 20]
     low, high = limits_of(additive(), text, [], is_retained)
     assert high == pytest.approx(CONFIDENCE - np.mean(1 / (1 + np.exp(-4.0 * np.array(highest)))), abs=1e-6)
     assert low == pytest.approx(CONFIDENCE - np.mean(1 / (1 + np.exp(-4.0 * np.array(lowest)))), abs=1e-6)

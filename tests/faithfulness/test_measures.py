@@ -4,12 +4,22 @@ import numpy as np
 import pytest
 import torch
 
-from src.faithfulness import measures
-from src.faithfulness.agreement import adversarial_weights, jensen_shannon, kendall, replaced_weights
-from src.faithfulness.erasure import counts, rank, replace, retain
-from src.faithfulness.measures import Predicted, flip_grid, scale_scores
+from src.data.trained_tokenizer import UNKNOWN_ID
+from src.faithfulness.measures import (
+    Predicted,
+    decision_flips,
+    erase_shares,
+    erased_counts,
+    flip_grid,
+    kendall,
+    rank,
+    retain,
+)
 from src.faithfulness.probe import Probe
 from src.faithfulness.rankings import integrated_gradients, is_inexact
+from studies.faithfulness.erasure import replace, scale_scores, soft_erasure
+from studies.faithfulness.polarity import polarity_violations
+from studies.faithfulness.weights import adversarial_weights, jensen_shannon, replaced_weights
 from tests.faithfulness.models import BAD, CONFIDENCE, GOOD, LURE, NEUTRAL, additive, faithful, misleading, overflowing
 
 
@@ -24,9 +34,9 @@ def sigmoid(x: float) -> float:
 
 
 def test_counts_of_shares() -> None:
-    assert counts(100).tolist() == [1, 5, 10, 20, 50]
-    assert counts(7).tolist() == [1, 1, 1, 1, 4]
-    assert counts(1).tolist() == [1, 1, 1, 1, 1]
+    assert erased_counts(100).tolist() == [1, 5, 10, 20, 50]
+    assert erased_counts(7).tolist() == [1, 1, 1, 1, 4]
+    assert erased_counts(1).tolist() == [1, 1, 1, 1, 1]
 
 
 def test_erasures_of_positions() -> None:
@@ -60,17 +70,17 @@ def test_comprehensiveness_and_sufficiency() -> None:
     assert predicted.classes.tolist() == [1, 0]
     assert predicted.probabilities == pytest.approx([CONFIDENCE, CONFIDENCE])
     ranked = {"a": [np.array([0, 2, 3, 1, 4, 5]), np.array([0])], "b": [np.array([3, 1, 4, 0, 2, 5]), np.array([0])]}
-    removed = measures.comprehensiveness(probe, predicted, ranked, "removal")
+    removed = erase_shares(probe, predicted, ranked, np.delete)
     assert removed.shape == (2, 2, 5)
     assert removed[0, 0] == pytest.approx([CONFIDENCE - 0.5] * 5, abs=1e-6)  # erases 1, 1, 1, 1 and 3 of 6 tokens
     assert removed[1, 0] == pytest.approx([CONFIDENCE - sigmoid(8)] * 5, abs=1e-6)
     assert removed[:, 1].ravel() == pytest.approx([CONFIDENCE - 0.5] * 10, abs=1e-6)  # the text without its only token
-    retained = measures.sufficiency(probe, predicted, ranked, "removal")
+    retained = erase_shares(probe, predicted, ranked, retain)
     assert retained[0, 0] == pytest.approx([0.0] * 5, abs=1e-6)  # retains good, or good, good and bad
     assert retained[1, 0] == pytest.approx([CONFIDENCE - sigmoid(-4)] * 5, abs=1e-6)
-    for by_removal, measure in ((removed, measures.comprehensiveness), (retained, measures.sufficiency)):
-        # an unknown token has no polarity here, so that its effect is that of removal
-        assert measure(probe, predicted, ranked, "unknown") == pytest.approx(by_removal, abs=1e-6)
+    # an unknown token has no polarity here, so that its effect is that of removal
+    replaced = erase_shares(probe, predicted, ranked, lambda text, positions: replace(text, positions, UNKNOWN_ID))
+    assert replaced == pytest.approx(removed, abs=1e-6)
 
 
 def test_decision_flips() -> None:
@@ -82,13 +92,13 @@ def test_decision_flips() -> None:
         "late": [np.array([3, 1, 0, 2, 4]), np.array([1, 0, 2, 3])],
     }
     # without two of three good words the sum is 0, and argmax returns the first class, bad
-    assert measures.decision_flips(probe, predicted, ranked).tolist() == [[2 / 5, 1.0], [1.0, 1.0]]
+    assert decision_flips(probe, predicted, ranked).tolist() == [[2 / 5, 1.0], [1.0, 1.0]]
 
 
 def test_polarity_violations() -> None:
     leave_one_out = [np.arange(-10.0, 20.0), np.array([-1.0, 2.0])]
     ranked = {"a": [np.array([0, 29, 1, *range(2, 29)]), np.array([1, 0])]}
-    assert measures.polarity_violations(ranked, leave_one_out).tolist() == [[2 / 3, 0.0]]
+    assert polarity_violations(ranked, leave_one_out).tolist() == [[2 / 3, 0.0]]
 
 
 def test_soft_erasure_with_probabilities_of_zero_and_one() -> None:
@@ -100,7 +110,7 @@ def test_soft_erasure_with_probabilities_of_zero_and_one() -> None:
         "a": [np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0])],
         "b": [np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0])],
     }
-    comprehensiveness, sufficiency = measures.soft_erasure(probe, predicted, scores, [[0], [1]])
+    comprehensiveness, sufficiency = soft_erasure(probe, predicted, scores, [[0], [1]])
     assert comprehensiveness == pytest.approx(np.array([[CONFIDENCE - 0.5] * 2, [0.0] * 2]), abs=1e-6)
     assert sufficiency == pytest.approx(np.array([[0.0] * 2, [CONFIDENCE - 0.5] * 2]), abs=1e-6)
 

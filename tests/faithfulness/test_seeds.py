@@ -5,9 +5,9 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from src.faithfulness.seeds import ATTENTION, PREDICTIONS, agreement_between_seeds, mean_distances, pseudo_values
-from src.records.faithfulness import Record
+from src.records.faithfulness import Options, Record
 from src.terms.intervals import Sample, estimate
+from studies.faithfulness.seeds import ATTENTION, PREDICTIONS, agreement_between_seeds, mean_distances, pseudo_values
 
 
 def record(probabilities: np.ndarray, weights: list[list[float]]) -> Record:
@@ -15,7 +15,8 @@ def record(probabilities: np.ndarray, weights: list[list[float]]) -> Record:
     padded = np.zeros((len(weights), max(lengths)))
     for line, row in zip(padded, weights, strict=True):
         line[: len(row)] = row
-    return Record({}, {"probabilities": probabilities, "weights": padded, "lengths": np.array(lengths)})
+    options = Options(checkpoint="", texts=len(weights), seed=0, measures=[])
+    return Record(options, {"probabilities": probabilities, "weights": padded, "lengths": np.array(lengths)})
 
 
 def means(*records: Record) -> dict[str, float]:

@@ -1,23 +1,36 @@
-"""Adversaries: models that learn the same predictions with different attention weights (Wiegreffe & Pinter 2019)."""
+"""Models that learn the same predictions with other weights: `python -m studies.faithfulness.adversary <runs>`.
 
+The test is from Wiegreffe and Pinter (2019). An adversary minimizes the total variation distance (TVD) of the
+predictions minus λ times the divergence of the weights. JSD: Jensen–Shannon divergence of the weights, at most 0.69.
+λ = 0 is the reference, because the loss then ignores the weights.
+"""
+
+import argparse
 from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from src.faithfulness.agreement import jensen_shannon
-from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts, Training, differentiable_rnns
+from src import build
+from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts, differentiable_rnns
+from src.faithfulness.trained import Sample, TrainedRun
 from src.models.classifier import Classifier
-from src.records.faithfulness_names import ADVERSARIES, ADVERSARY_ARRAYS
+from src.records.faithfulness import ATTENTION
+from studies.faithfulness.training import training_batches
+from studies.faithfulness.values import Arrays, study
+from studies.faithfulness.weights import jensen_shannon
 
+LAMBDAS = (0.0, 0.001, 0.01, 0.1)  # weights of the attention's divergence in the loss of an adversary
+NAMES = {strength: (f"adversary_tvd_{strength:g}", f"adversary_jsd_{strength:g}") for strength in LAMBDAS}
+HEADINGS = {name: f"{name.split('_')[1].upper()}, λ = {strength:g}" for strength in LAMBDAS for name in NAMES[strength]}
 RATE = 3e-3  # learning rate of Adam
 SMALLEST = 1e-12  # lower bound of a weight in a logarithm
 UNIFORM_RANGE = 1e-6  # weights that differ by at most this amount from 1 / length count as uniform
 
 
 def adversary_results(
-    probe: Probe, build: Callable[[], Classifier], train: Texts, test: Texts, training: Training
+    probe: Probe, build: Callable[[], Classifier], train: Texts, test: Texts, epochs: int, seed: int
 ) -> dict[str, np.ndarray]:
     """Return how much each adversary differs from the measured model, as arrays with a value for each test text.
 
@@ -29,16 +42,16 @@ def adversary_results(
         build: returns an untrained model with the components of the measured model.
 
     Returns:
-        For each λ, two arrays of n values, with the names in ADVERSARIES: the total variation distance of the
+        For each λ, two arrays of n values, with the names in NAMES: the total variation distance of the
         predictions, in [0, 1], and the Jensen–Shannon divergence of the weights, in [0, ln 2]. Both are NaN if the
         attention does not have exactly one row of weights for each text, if the attention weights of all training texts
         are uniform, or if the encoder is pretrained.
     """
-    results = {name: np.full(len(test), np.nan) for name in ADVERSARY_ARRAYS}
+    results = {name: np.full(len(test), np.nan) for name in HEADINGS}
     if not _is_applicable(probe, train):
         return results
-    for strength, (distances, divergences) in ADVERSARIES.items():
-        adversary = _train(probe, build, train, strength, training)
+    for strength, (distances, divergences) in NAMES.items():
+        adversary = _train(probe, build, train, strength, epochs, seed)
         for rows, tokens, mask in probe.batches(test, QUADRATIC_TOKENS):
             with torch.inference_mode():
                 distance, adversary_weights, model_weights = _compare(probe, adversary, tokens, mask)
@@ -62,16 +75,16 @@ def _is_applicable(probe: Probe, texts: Texts) -> bool:
 
 
 def _train(
-    probe: Probe, build: Callable[[], Classifier], texts: Texts, strength: float, training: Training
+    probe: Probe, build: Callable[[], Classifier], texts: Texts, strength: float, epochs: int, seed: int
 ) -> Classifier:
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(training.seed)
+        torch.manual_seed(seed)
         adversary = build().to(probe.device).eval()
     adversary.embedding.load_state_dict(probe.model.embedding.state_dict())
     adversary.embedding.requires_grad_(False)
     optimizer = torch.optim.Adam([p for p in adversary.parameters() if p.requires_grad], RATE)
     with differentiable_rnns():
-        for _, tokens, mask in probe.training_batches(texts, training):
+        for _, tokens, mask in training_batches(probe, texts, epochs, seed):
             distance, adversary_weights, model_weights = _compare(probe, adversary, tokens, mask)
             ratio = adversary_weights.clamp(min=SMALLEST) / model_weights.clamp(min=SMALLEST)
             divergence = torch.xlogy(adversary_weights, ratio).sum(3).mean((1, 2))  # N
@@ -88,3 +101,18 @@ def _compare(probe: Probe, adversary: Classifier, tokens: Tensor, mask: Tensor) 
     other_logits, other_weights = adversary.forward_with_weights(tokens, mask)
     difference = probe.loss.probabilities(other_logits) - probe.loss.probabilities(logits)
     return difference.abs().sum(1) / 2, other_weights, weights
+
+
+def compute(trained: TrainedRun, sample: Sample, args: argparse.Namespace) -> Arrays:
+    def untrained() -> Classifier:
+        cfg = trained.card.cfg
+        cfg.extras = trained.extras
+        return build.untrained_model(cfg, trained.card)[0]
+
+    train = trained.sample("train", args.train_texts, args.seed).texts
+    results = adversary_results(trained.probe, untrained, train, sample.texts, args.epochs, args.seed)
+    return {(ATTENTION, name): values for name, values in results.items()}
+
+
+if __name__ == "__main__":
+    study(__doc__, compute, HEADINGS)

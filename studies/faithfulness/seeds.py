@@ -1,4 +1,4 @@
-"""Agreement between seeds: how much the predictions and the attention weights of two seeds agree on the same texts.
+"""Agreement between seeds, from the records of `src.faithfulness`: `python -m studies.faithfulness.seeds <runs>`.
 
 Wiegreffe and Pinter (2019) judge differences between attention weights by the differences between seeds. Predictions
 and attention have different numbers of outcomes (classes and tokens), so they are compared by the agreement above
@@ -8,19 +8,42 @@ of the tokens of each text, for attention. The agreement is 1 for equal seeds, a
 by chance.
 """
 
-from collections.abc import Callable, Sequence
+import argparse
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import torch
 
-from src.faithfulness.agreement import jensen_shannon
+from src.console import OutputConsole
+from src.errors import UserError
+from src.faithfulness.claims import JudgedClaim, has_attention, judge
+from src.faithfulness.measurement import measurable_variants
+from src.faithfulness.sections import format_estimate
+from src.faithfulness.summary import VariantSummary, estimate_rankings, summarize
+from src.process import exit_with_message
+from src.records.faithfulness import ATTENTION as OF_ATTENTION
 from src.records.faithfulness import Record
+from src.report.section import Section, Table
+from src.report.terminal import render_terminal
+from src.terms.intervals import Sample
+from studies.faithfulness.weights import jensen_shannon
 
 TOP_SHARE = 0.1  # share of the tokens that are compared: those with the highest weights
 MIN_CHANCE = 1e-6  # smallest chance distance for which an agreement above chance is defined
 
 PREDICTIONS, ATTENTION = "seeds_predictions_above_chance", "seeds_attention_above_chance"
+HEADINGS = {
+    "seeds_classes": "classes: equal",
+    "seeds_predictions": "classes: 1 − TVD",
+    PREDICTIONS: "classes: above chance",
+    "seeds_attention": "weights: 1 − TVD",
+    ATTENTION: "weights: above chance",
+    "seeds_attention_top": "weights: common top 10 %",
+    "seeds_attention_divergence": "weights: JSD",
+}
+CLAIM = "Seeds agree more on predictions than on attention"
 
 
 def agreement_between_seeds(records: Sequence[Record]) -> dict[str, np.ndarray]:
@@ -129,3 +152,48 @@ def _same_top(first: Record, second: Record) -> np.ndarray:
 def _divergence(first: Record, second: Record) -> np.ndarray:
     weights = [torch.from_numpy(record.arrays["weights"])[:, None, None, :].double() for record in (first, second)]
     return jensen_shannon(*weights).numpy()
+
+
+def judge_seeds(
+    summaries: Sequence[VariantSummary], values: Mapping[str, Mapping[str, np.ndarray]]
+) -> list[JudgedClaim]:
+    """Judge CLAIM on the variants with trained attention.
+
+    Args:
+        values: the result of `agreement_between_seeds` by name of the variant.
+    """
+    attentive = [summary for summary in summaries if has_attention(summary.variant)]
+    samples: dict[str, Sample | None] = {}
+    for summary in attentive:
+        of_variant = values[summary.variant.name]
+        is_measured = PREDICTIONS in of_variant and ATTENTION in of_variant
+        difference = of_variant[PREDICTIONS] - of_variant[ATTENTION] if is_measured else None
+        samples[summary.variant.name] = None if difference is None else Sample(difference, summary.variant.seeds)
+    return judge({CLAIM: samples}, min((summary.seeds for summary in attentive), default=0), "agreement above chance")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser("python -m studies.faithfulness.seeds", description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    with exit_with_message("standard output"):
+        variants, _ = measurable_variants(parser.parse_args(argv).folders)
+        records = {variant.name: [Record.load(run.folder) for run in variant.runs] for variant in variants}
+        found = {name: [record for record in of_variant if record is not None] for name, of_variant in records.items()}
+        if any(None in of_variant for of_variant in records.values()):
+            raise UserError("a run has no record: first run `python -m src.faithfulness` on these folders")
+        summaries = summarize(variants, found)
+        values = {summary.variant.name: agreement_between_seeds(summary.records) for summary in summaries}
+        rows = []
+        for name, of_variant in values.items():
+            estimates = [estimate_rankings({OF_ATTENTION: of_variant.get(measure)}) for measure in HEADINGS]
+            rows.append([name, *(format_estimate(estimate.get(OF_ATTENTION)) for estimate in estimates)])
+        claims = [list(claim) for claim in judge_seeds(summaries, values)]
+        sections = [
+            Section("Agreement between seeds", [Table(["variant", *HEADINGS.values()], rows)]),
+            Section("Claim", [Table(["claim", "verdict", "numbers", "reason"], claims)]),
+        ]
+        OutputConsole(160).print(render_terminal(sections))
+
+
+if __name__ == "__main__":
+    main()

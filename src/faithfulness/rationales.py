@@ -26,39 +26,41 @@ def mark_tokens(spans: np.ndarray, rationale: Sequence[tuple[int, int]]) -> np.n
 
 
 def plausibility(ranked: Ranked, marks: Sequence[np.ndarray], share: float) -> dict[str, np.ndarray]:
-    """Return `auprc`, `token_f1` and `iou_f1` of each ranking, R×n each; NaN for texts without a marked token.
+    """Return the agreement of each ranking with the marks, R×n for each measure; NaN for texts without a marked token.
 
     Args:
         marks: for each text, whether each token is marked.
         share: share of the tokens of each text that count as selected in the two F1 scores: the top-ranked tokens, at
             least one.
     """
-    names = ("auprc", "token_f1", "iou_f1")
+    names = ("auprc", "auprc_trapezoid", "token_f1", "iou_f1")
     scores = np.full((len(names), len(ranked), len(marks)), np.nan)
     for r, orders in enumerate(ranked.values()):
         for i, (order, marked) in enumerate(zip(orders, marks, strict=True)):
             if marked.any():
                 selected = np.zeros(len(marked), dtype=bool)
                 selected[order[: max(1, int(np.rint(share * len(marked))))]] = True
-                scores[:, r, i] = average_precision(order, marked), token_f1(selected, marked), iou_f1(selected, marked)
+                token_f1 = 2 * (selected & marked).sum() / (selected.sum() + marked.sum())
+                scores[:, r, i] = *areas_under_curve(order, marked), token_f1, iou_f1(selected, marked)
     return dict(zip(names, scores, strict=True))
 
 
-def average_precision(order: np.ndarray, marked: np.ndarray) -> float:
-    """Return the area under the precision-recall curve: the mean precision at the ranks of the marked tokens."""
+def areas_under_curve(order: np.ndarray, marked: np.ndarray) -> tuple[float, float]:
+    """Return two areas under the precision-recall curve of a ranking.
+
+    The first is average precision, the mean of the precision p_k over the ranks k of the marked tokens. The second is
+    ERASER's, by the trapezoidal rule: the mean of (p_k + p_(k-1)) / 2, where p_0 is 1.
+    """
     hits = marked[order]
-    return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
-
-
-def token_f1(selected: np.ndarray, marked: np.ndarray) -> float:
-    """Return the F1 score of selected tokens against marked tokens."""
-    return float(2 * (selected & marked).sum() / (selected.sum() + marked.sum()))
+    precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
+    previous = np.concatenate([[1.0], precision[:-1]])
+    return float(precision[hits].mean()), float(((precision + previous) / 2)[hits].mean())
 
 
 def iou_f1(selected: np.ndarray, marked: np.ndarray) -> float:
-    """Return the F1 score of spans of selected tokens against spans of marked tokens.
+    """Return the F1 score of spans of selected tokens against spans of marked tokens, in one text.
 
-    Two spans match if their intersection over union is at least 0.5.
+    Two spans match if their intersection over union is at least 0.5. ERASER sums the matches over all texts instead.
     """
     spans, others = _spans(selected), _spans(marked)
     low = np.maximum(spans[:, None, 0], others[None, :, 0])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from src.faithfulness.plausibility import average_precision, iou_f1, mark_tokens, plausibility, token_f1
+from src.faithfulness.rationales import areas_under_curve, iou_f1, mark_tokens, plausibility
 
 
 def bools(text: str) -> np.ndarray:
@@ -14,13 +14,21 @@ def test_tokens_that_overlap_a_span_are_marked() -> None:
     assert not mark_tokens(spans, []).any()
 
 
-def test_average_precision() -> None:
-    # marked tokens at ranks 1 and 4 of 5: (1/1 + 2/4) / 2
-    assert average_precision(np.array([2, 0, 1, 4, 3]), bools("..x.x")) == pytest.approx(0.75)
+def test_average_precision_and_the_trapezoidal_rule() -> None:
+    # marked tokens at ranks 1 and 4 of 5: precision 1, 1/2, 1/3, 1/2
+    average, trapezoid = areas_under_curve(np.array([2, 0, 1, 4, 3]), bools("..x.x"))
+    assert average == pytest.approx((1 + 1 / 2) / 2)
+    assert trapezoid == pytest.approx((1 + (1 / 3 + 1 / 2) / 2) / 2)
 
 
-def test_token_f1() -> None:
-    assert token_f1(bools("xx..x"), bools("x..xx")) == pytest.approx(2 / 3)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_areas_are_those_of_scikit_learn(seed: int) -> None:
+    metrics, rng = pytest.importorskip("sklearn.metrics"), np.random.default_rng(seed)
+    marked, order = rng.random(47) < 0.3, rng.permutation(47)
+    scores = -np.argsort(order).astype(float)
+    precision, recall, _ = metrics.precision_recall_curve(marked, scores)
+    expected = (metrics.average_precision_score(marked, scores), metrics.auc(recall, precision))
+    assert areas_under_curve(order, marked) == pytest.approx(expected)
 
 
 def test_iou_f1_matches_runs_of_tokens() -> None:
@@ -35,3 +43,6 @@ def test_a_ranking_selects_the_share_of_tokens_that_people_mark() -> None:
     assert scores["token_f1"] == pytest.approx(np.array([[1, np.nan], [0, np.nan]]), nan_ok=True)
     assert scores["iou_f1"] == pytest.approx(np.array([[1, np.nan], [0, np.nan]]), nan_ok=True)
     assert scores["auprc"][:, 0] == pytest.approx([1, (1 / 3 + 2 / 4) / 2])
+    # of three selected tokens of five, two are marked
+    (token_f1,) = plausibility({"a": [np.array([0, 1, 4, 2, 3])]}, [bools("x..xx")], share=0.6)["token_f1"]
+    assert token_f1 == pytest.approx([2 / 3])

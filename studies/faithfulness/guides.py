@@ -1,22 +1,33 @@
-"""Simple models guided by the attention weights of another model (Wiegreffe & Pinter 2019).
+"""Simple models guided by the attention of another model: `python -m studies.faithfulness.guides <runs>`.
+
+The test is from Wiegreffe and Pinter (2019); the values are 1 for a test text that a guide classifies correctly.
 
 A guide uses no context: it applies an affine map and tanh to each word vector, and classifies the weighted sum of the
 results. If a guide is more accurate with the attention weights of a trained model than with uniform weights, the
 attention emphasizes words that also matter to a model that did not learn this attention.
 """
 
+import argparse
 from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from src.faithfulness.probe import Probe, Scores, Texts, Training, pad
-from src.faithfulness.trained import Sample
+from src.faithfulness.probe import Probe, Scores, Texts, pad
+from src.faithfulness.trained import Sample, TrainedRun
 from src.models.masking import masked_softmax
-from src.records.faithfulness_names import GUIDES
+from src.records.faithfulness import ATTENTION
+from studies.faithfulness.training import training_batches
+from studies.faithfulness.values import Arrays, study
 
 HIDDEN, RATE = 128, 1e-3  # number of features of a transformed word vector, and learning rate of Adam
+HEADINGS = {
+    "guide_uniform": "guide, uniform weights",
+    "guide_attention": "guide, attention",
+    "guide_difference": "difference",
+    "guide_learned": "guide, own weights",
+}
 
 
 class Guide(nn.Module):
@@ -40,8 +51,8 @@ class Guide(nn.Module):
         return self.head(torch.einsum("nl,nld->nd", weights, states))
 
 
-def guide_results(probe: Probe, train: Sample, test: Sample, training: Training) -> dict[str, np.ndarray]:
-    """Return for each guide, by its name in GUIDES, n values: 1 for a test text that it classifies correctly, else 0.
+def guide_results(probe: Probe, train: Sample, test: Sample, epochs: int, seed: int) -> dict[str, np.ndarray]:
+    """Return for each guide n values: 1 for a test text that it classifies correctly, else 0.
 
     A guide uses uniform weights, the weights of the model's attention, or weights that the guide learns. All guides
     start from the same parameters, and use the word vectors of the trained model, which stay fixed.
@@ -52,19 +63,19 @@ def guide_results(probe: Probe, train: Sample, test: Sample, training: Training)
         "guide_learned": lambda texts: None,
     }
     results = {}
-    for name in GUIDES:
-        guide = _train(probe, train, weights_of[name](train.texts), training)
-        results[name] = _is_correct(probe, guide, test, weights_of[name](test.texts))
+    for name, weights in weights_of.items():
+        guide = _train(probe, train, weights(train.texts), epochs, seed)
+        results[name] = _is_correct(probe, guide, test, weights(test.texts))
     return results
 
 
-def _train(probe: Probe, sample: Sample, weights: Scores | None, training: Training) -> Guide:
+def _train(probe: Probe, sample: Sample, weights: Scores | None, epochs: int, seed: int) -> Guide:
     classes = probe.probabilities(sample.texts[:1]).shape[1]
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(training.seed)
+        torch.manual_seed(seed)
         guide = Guide(probe.model.embedding.output_dim, classes).to(probe.device)
     optimizer = torch.optim.Adam(guide.parameters(), RATE)
-    for rows, tokens, mask in probe.training_batches(sample.texts, training):
+    for rows, tokens, mask in training_batches(probe, sample.texts, epochs, seed):
         logits = guide(probe.model.embed(tokens, mask), mask, _padded(weights, rows, mask))
         labels = torch.from_numpy(sample.labels[rows]).to(probe.device)
         optimizer.zero_grad()
@@ -84,3 +95,14 @@ def _is_correct(probe: Probe, guide: Guide, sample: Sample, weights: Scores | No
 
 def _padded(weights: Scores | None, rows: np.ndarray, mask: Tensor) -> Tensor | None:
     return None if weights is None else torch.from_numpy(pad(weights, rows, mask.shape[1])).to(mask.device)
+
+
+def compute(trained: TrainedRun, sample: Sample, args: argparse.Namespace) -> Arrays:
+    train = trained.sample("train", args.train_texts, args.seed)
+    results = guide_results(trained.probe, train, sample, args.epochs, args.seed)
+    results["guide_difference"] = results["guide_attention"] - results["guide_uniform"]
+    return {(ATTENTION, name): results[name] for name in HEADINGS}
+
+
+if __name__ == "__main__":
+    study(__doc__, compute, HEADINGS)

@@ -1,36 +1,37 @@
-"""Agreement of attention with gradients and leave-one-out, and the effect of other weights (Jain & Wallace 2019).
+"""Predictions with other attention weights (Jain and Wallace 2019): `python -m studies.faithfulness.weights <runs>`.
 
-The measures serve to replicate that study: agreement does not show which ranking is faithful (Neely et al. 2022).
+TVD: the total variation distance between the prediction and the prediction with permuted weights (median of 100
+permutations) or with uniform weights. JSD: the largest Jensen–Shannon divergence (at most 0.69) between the attention
+and other weights that change the prediction by at most 0.01. The attention must have one weight for each token, which
+excludes self-attention.
 """
 
+import argparse
 from collections.abc import Sequence
 
 import numpy as np
 import torch
-from scipy.stats import kendalltau
 from torch import Tensor
 
 from src.faithfulness.measures import Predicted
-from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Scores
+from src.faithfulness.probe import QUADRATIC_TOKENS, Probe
+from src.faithfulness.texts import measure_texts
+from src.faithfulness.trained import Sample, TrainedRun
 from src.models.component import Encoded
 from src.models.masking import masked_softmax
+from src.records.faithfulness import ATTENTION
+from studies.faithfulness.values import Arrays, compute_chunks, study
 
 PERMUTATIONS = 100
 TOLERANCE = 0.01  # adversarial weights change the prediction by at most this distance (Jain & Wallace 2019, sec. 4.2.2)
 # search for adversarial weights: number of steps and learning rate of Adam, and factor of the penalty on distances
 # above TOLERANCE
 STEPS, RATE, PENALTY = 200, 0.1, 500.0
-
-
-def kendall(attention: Scores, other: Scores) -> np.ndarray:
-    """Return Kendall's τ-b between each text's attention weights and the absolute values of other scores: n.
-
-    τ is NaN if the weights or the absolute values are constant. Jain & Wallace (2019, algorithm 1) use the absolute
-    gradient, and the total variation distance between the predictions with and without the token. For two classes,
-    these equal the absolute values of the scores in `src.faithfulness.rankings`.
-    """
-    pairs = [(weights, np.abs(scores)) for weights, scores in zip(attention, other, strict=True)]
-    return np.array([kendalltau(a, b).statistic if np.ptp(a) > 0 and np.ptp(b) > 0 else np.nan for a, b in pairs])
+HEADINGS = {
+    "permuted": "TVD, permuted weights",
+    "uniform": "TVD, uniform weights",
+    "adversarial": "JSD, adversarial weights",
+}
 
 
 @torch.inference_mode()
@@ -43,7 +44,7 @@ def replaced_weights(
     arrays are NaN if the attention does not have exactly one row of weights for each text, or if it does not average
     states by these weights.
     """
-    permuted, uniform = (np.full(len(predicted), np.nan) for _ in range(2))
+    permuted, uniform = (np.full(len(predicted.texts), np.nan) for _ in range(2))
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
         attended = _attend(probe, tokens, mask)
         if attended is None:
@@ -70,7 +71,7 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
     is at most ln 2 = 0.69, and 0 if the search finds no such weights; a high value means that very different weights
     lead to almost the same prediction. It is NaN under the same conditions as the results of `replaced_weights`.
     """
-    best = np.full(len(predicted), np.nan)
+    best = np.full(len(predicted.texts), np.nan)
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
         attended = _attend(probe, tokens, mask)
         if attended is None:
@@ -116,3 +117,20 @@ def jensen_shannon(first: Tensor, second: Tensor) -> Tensor:
     mean = ((first + second) / 2).clamp(min=1e-20)
     entropy, other_entropy = (torch.xlogy(weights, weights / mean).sum(3) for weights in (first, second))
     return ((entropy + other_entropy) / 2).mean((1, 2))
+
+
+def compute(trained: TrainedRun, sample: Sample, args: argparse.Namespace) -> Arrays:
+    def of_chunk(probe: Probe, chunk: np.ndarray) -> Arrays:
+        texts = [sample.texts[i] for i in chunk]
+        rngs = [np.random.default_rng([args.seed, row]) for row in sample.rows[chunk].tolist()]
+        # the published results have the random numbers that follow those of the limits
+        probabilities = measure_texts(probe, texts, rngs, ["limits"])[0]["probabilities"]
+        predicted = Predicted(texts, probabilities.argmax(1), probabilities.max(1))
+        arrays = (*replaced_weights(probe, predicted, rngs), adversarial_weights(probe, predicted, rngs))
+        return {(ATTENTION, name): values for name, values in zip(HEADINGS, arrays, strict=True)}
+
+    return compute_chunks(trained, sample, of_chunk)
+
+
+if __name__ == "__main__":
+    study(__doc__, compute, HEADINGS)
