@@ -32,7 +32,7 @@ from studies.results import StudyResults
 PICTURES = ROOT / "docs" / "pictures"
 COMPARED = ("ranking", "differences")  # the charts of a comparison that the picture shows, from top to bottom
 CURVES = "bilstm · bahdanau"  # the variant whose first seed has its curves drawn
-LINE = 64  # maximum number of characters of a line of a strip
+LINE = 80  # maximum number of characters of a line of a strip
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -73,7 +73,7 @@ def draw_strip(example: Example) -> Figure:
         ink = "white" if word.depth > 0.55 else INK
         box = {"facecolor": colormaps[WEIGHTS](word.depth), "edgecolor": "none", "pad": 2.5}
         style: dict[str, Any] = {"fontfamily": "monospace", "fontsize": 10, "color": ink, "parse_math": False}
-        figure.text(0.02 + 0.0105 * column, 0.78 - 0.11 * row, word.text, bbox=box, **style)
+        figure.text(0.02 + 0.0079 * column, 0.78 - 0.11 * row, word.text, bbox=box, **style)
         column += len(word.text) + 1
     top = top_words(example.words, example.weights)
     axes = figure.add_axes((0.8, 0.05, 0.14, 0.82))

@@ -56,7 +56,7 @@ def test_differences_from_variants_of_the_same_encoder(records, tmp_path):
     _, path = write_report(records, tmp_path)
     differences = path.read_text().partition("### Differences from no attention")[2].partition("### AUROC")[0]
     rows = {row.variant.name: row for row in compare([records / "all"], baseline="lstm none").rows}
-    value, low, high = rows["lstm · bahdanau"].difference
+    value, low, high = rows["lstm · bahdanau"].difference[:3]
     assert f"| `lstm` | `bahdanau` | {100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}) |" in differences
     # for each of two encoders, two differences from none and one from uniform
     assert differences.count("exploratory") == 6
@@ -69,7 +69,7 @@ def test_auroc_and_its_differences(records, tmp_path):
     rows = {row.variant.name: row for row in compared}
     mean, low, _ = rows["lstm · bahdanau"].metrics["auroc"]
     assert f" | {100 * mean:.1f} ± {100 * (mean - low):.1f} | not measured |" in section
-    value, low, high = rows["lstm · bahdanau"].difference
+    value, low, high = rows["lstm · bahdanau"].difference[:3]
     assert f"| `lstm` | `bahdanau` | {100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}) |" in section
 
 
@@ -79,7 +79,7 @@ def test_other_attentions_are_compared_on_their_seeds(records, tmp_path):
     seed_1 = [*records.glob("all/*seed-1"), *records.glob("other/*")]
     rows = {row.variant.name: row for row in compare(seed_1, baseline="bilstm bahdanau").rows}
     mean, _, _ = rows["bilstm · qkv"].metrics["acc"]
-    value, low, high = rows["bilstm · qkv"].difference
+    value, low, high = rows["bilstm · qkv"].difference[:3]
     cells = next(line for line in section.splitlines() if line.startswith("| `qkv` |")).strip("| ").split(" | ")
     assert cells[1] == f"{100 * mean:.1f}"
     assert cells[7] == f"{100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
