@@ -338,11 +338,8 @@ def _wrong_sweeps(overrides: Sequence[Override], cfg: DictConfig, sweeps: bool) 
         elif override.is_interval and search is None:
             remedy = "add hparams_search=optuna, or list values: a,b,c"
             yield Mistake(override.line, f"is an interval, which only a search can sample: {remedy}")
-    if (
-        sweeps
-        and not cfg.hydra.sweeper.get("search")
-        and prod(len(override.texts) for override in overrides) > MAX_JOBS
-    ):
+    jobs = prod(len(override.texts) for override in overrides)
+    if sweeps and jobs > MAX_JOBS and not cfg.hydra.sweeper.get("search"):
         swept = " ".join(override.line for override in overrides if override.is_sweep)
         yield Mistake(swept, f"has more than {MAX_JOBS:,} combinations, the limit of a sweep: choose fewer values")
 
