@@ -215,8 +215,8 @@ def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
     """Create the metric `cfg.metrics.<name>`: probabilities N×C and labels N → a single number.
 
     Raises:
-        UserError: if the class is not allowed, rejects an option, or expects several labels per text or another number
-            of classes; or if the metric rejects the probabilities and labels or does not return a single number.
+        UserError: if the class is not allowed, rejects an option, or rejects the probabilities and labels, or if the
+            metric does not return a single number.
     """
     from torchmetrics.wrappers import LambdaInputTransformer
 
@@ -225,12 +225,7 @@ def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
     accepted = of_class(cls).options if cls is not None else {}
     passed = {"task": "multiclass", "num_classes": num_classes}
     created: Metric = make(cfg, key, **{option: value for option, value in passed.items() if option in accepted})
-    kind = " ".join(base.__name__ for base in type(created).__mro__)
-    if "Multilabel" in kind:
-        raise UserError(f"{key}: {type(created).__name__} expects several labels per text: use a Multiclass metric")
-    if "Binary" in kind:
-        if num_classes != 2:
-            raise UserError(f"{key}: {type(created).__name__} requires two classes, but the data have {num_classes}")
+    if num_classes == 2 and any("Binary" in base.__name__ for base in type(created).__mro__):
         created = LambdaInputTransformer(created, second_column)
     _require_single_number(created, key, num_classes)
     return created
@@ -310,11 +305,6 @@ def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, An
         return {"scheduler": created, "interval": "step"}
     # LitClassifier, not Lightning, steps a plateau scheduler
     return {"scheduler": created, "interval": "epoch", "reduce_on_plateau": False}
-
-
-def loggers(cfg: DictConfig) -> "list[Logger]":
-    """Create the configured loggers."""
-    return make_all(cfg, "logger")
 
 
 def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "Sequence[Logger]" = ()) -> "pl.Trainer":

@@ -14,7 +14,7 @@ def main(cfg: DictConfig) -> None:
     from src.run import Run
 
     with Run(cfg) as run:
-        loggers = build.loggers(cfg)
+        loggers = build.make_all(cfg, "logger")
         ensemble = restore_ensemble(cfg.ckpt_path, cfg.extras)
         _, card, model, loss = ensemble.members[0]
         trainer = build.trainer(cfg, run.callbacks, loggers)

@@ -114,7 +114,7 @@ class LitClassifier(pl.LightningModule):
         loss = self.loss(logits, batch.labels)
         size: Any = float(len(batch.labels))  # Lightning cannot average an integer over processes
         options: Any = {"on_step": False, "on_epoch": True, "prog_bar": True, "sync_dist": True}
-        self.log(f"{stage}/loss", loss, batch_size=size, logger=not self._is_revalidation, **options)
+        self.log(f"{stage}/loss", loss, batch_size=size, logger=self._uses_loggers, **options)
         return {"probabilities": probabilities, "labels": batch.labels, "index": batch.index}
 
     def validation_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
@@ -131,13 +131,14 @@ class LitClassifier(pl.LightningModule):
         self._log_metrics(self.test_metrics)
 
     def _log_metrics(self, metrics: MetricCollection) -> None:
-        self.log_dict(metrics.compute(), logger=not self._is_revalidation)
+        self.log_dict(metrics.compute(), logger=self._uses_loggers)
         metrics.reset()
 
     @property
-    def _is_revalidation(self) -> bool:
-        """Whether the best checkpoint is validated after training, which is no point of the curves."""
-        return self.trainer.state.fn == "validate" and self.trainer.global_step > 0
+    def _uses_loggers(self) -> bool | None:
+        """False in the validation of the best checkpoint after training, which is no point of the curves."""
+        is_repeated = self.trainer.state.fn == "validate" and self.trainer.global_step > 0
+        return False if is_repeated else None  # None: if there are loggers
 
     def configure_optimizers(self) -> Any:
         optimizer = self.make_optimizer(self.model)

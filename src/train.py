@@ -26,7 +26,7 @@ def main(cfg: DictConfig) -> float | None:
     from src.run import Run
 
     with Run(cfg) as run:
-        loggers = build.loggers(cfg)
+        loggers = build.make_all(cfg, "logger")
         trainer = build.trainer(cfg, run.callbacks, loggers)
         state = run.earlier_training()
         data = build.datamodule(cfg)

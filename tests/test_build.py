@@ -57,8 +57,6 @@ def test_an_invalid_option_is_reported_with_its_path(overrides: list[str], messa
     ("overrides", "message"),
     [
         (["trainer.precision=transformer-engine"], r"trainer: .*; install this package, or choose another option"),
-        (["callbacks.gradient_norms.path=/proc/x.csv"], r"callbacks\.gradient_norms: path=/proc/x\.csv cannot be wri"),
-        (["callbacks.gradient_norms.path=/"], r"callbacks\.gradient_norms: path=/ is a folder"),
         (["trainer.accelerator=mps"], r"trainer: "),
     ],
 )
@@ -233,7 +231,7 @@ def test_null_removes_a_callback_or_a_logger(tmp_path: Path) -> None:
     callbacks = build.trainer(small_config(tmp_path, ["callbacks.progress=null"])).callbacks  # type: ignore[attr-defined]
     names = {type(callback).__name__ for callback in callbacks}
     assert "FiniteLoss" in names and not any("Progress" in name for name in names)
-    assert build.loggers(small_config(tmp_path, ["logger=csv", "logger.csv=null"])) == []
+    assert build.make_all(small_config(tmp_path, ["logger=csv", "logger.csv=null"]), "logger") == []
 
 
 def test_lightning_adds_no_callbacks_or_loggers(tmp_path: Path) -> None:

@@ -1,22 +1,32 @@
 """A callback that records attention weights on the test split."""
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
 from pydantic import Field
 
-from src.callbacks.errors import Prediction, write_errors
 from src.data.datamodule import TextDataModule
-from src.files import write_arrays
+from src.files import csv_line, write_arrays, write_text
+from src.records.errors import disarm
 from src.records.examples import write_examples
 
+ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words")
 BINS = 50  # equal parts of a text, in which `by_position` sums the weights
+
+
+class Prediction(NamedTuple):
+    """The prediction for one text of the test split."""
+
+    probability: float  # probability of the predicted class
+    is_correct: bool
+    row: int  # row in the split
 
 
 class AttentionRecorder(pl.Callback):
@@ -65,7 +75,7 @@ class AttentionRecorder(pl.Callback):
         if trainer.is_global_zero:
             self._write_examples(data, pl_module)
             self._write_statistics(data, pl_module)
-            write_errors(self.folder / "errors.csv", self._predictions, self.num_errors, data, pl_module)
+            self._write_errors(data, pl_module)
 
     def _write_examples(self, data: TextDataModule, module: Any) -> None:
         selection = self._select_rows()
@@ -89,6 +99,26 @@ class AttentionRecorder(pl.Callback):
             random.Random(0).shuffle(pool)
             selection += [each.row for each in pool[: self.num_examples // 2] if each.row not in selection]
         return selection
+
+    def _write_errors(self, data: TextDataModule, module: Any) -> None:
+        """Write the most confident mistakes, then the most uncertain predictions, as CSV."""
+        mistakes = sorted((-each.probability, each.row) for each in self._predictions if not each.is_correct)[
+            : self.num_errors
+        ]
+        uncertain = sorted((each.probability, each.row) for each in self._predictions)[: self.num_errors]
+        kinds = ["mistake"] * len(mistakes) + ["uncertain"] * len(uncertain)
+        rows = [index for _, index in mistakes + uncertain]
+        texts = data.texts("test", rows) if rows else []
+        labels = data.tokenized("test").labels[rows].tolist() if rows else []
+        examples = module.ensemble().explain(texts)
+        lines = [csv_line(ERROR_COLUMNS)]
+        for kind, row, label, text, each in zip(kinds, rows, labels, texts, examples, strict=True):
+            words = [[word, round(weight, 4)] for word, weight in zip(each.words, each.weights.tolist(), strict=True)]
+            label_cell, predicted, text_cell = map(disarm, (data.class_names[label], each.predicted, text))
+            probability = round(each.probabilities[each.predicted], 6)
+            content = json.dumps(words, ensure_ascii=False)
+            lines.append(csv_line([kind, row, label_cell, predicted, probability, text_cell, content]))
+        write_text(self.folder / "errors.csv", "".join(lines))
 
     @torch.inference_mode()
     def _write_statistics(self, data: TextDataModule, module: Any) -> None:

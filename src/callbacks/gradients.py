@@ -12,7 +12,6 @@ from pytorch_lightning.loggers import CSVLogger
 from torch import Tensor
 from torch.optim import Optimizer
 
-from src.config.paths import unwritable_reason
 from src.files import write_text
 
 
@@ -24,17 +23,10 @@ class GradientNorms(pl.Callback):
     Args:
         path: output file; its folder is created.
         every_n_steps: number of optimizer steps between two measurements.
-
-    Raises:
-        ValueError: if `path` cannot be written.
     """
 
     def __init__(self, path: str, every_n_steps: Annotated[int, Field(ge=1)] = 10) -> None:
         self.path = Path(path)
-        if self.path.is_dir():
-            raise ValueError(f"path={path} is a folder: write the path of a file")
-        if reason := unwritable_reason(self.path.parent):
-            raise ValueError(f"path={path} cannot be written to ({reason}): choose another file")
         self.every_n_steps = every_n_steps
         self._measured: list[tuple[int, str, Tensor]] = []
 
