@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from src.errors import UserError
@@ -13,12 +12,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Builds a W&B workspace: a ranking with error bars, the attention mechanisms of each encoder, accuracy against cost,
-parallel coordinates of all hyperparameters, curves, gradient norms and attention weights. Prints it as JSON, or saves
-it with a W&B account. See docs/wandb.md."""
-FOLDERS = (
-    "folders of sweeps and runs to show, with the options that vary among the runs; default: all training runs in the "
-    "project"
-)
+parallel coordinates of the components, curves, gradient norms and attention weights. Prints it as JSON, or saves it
+with a W&B account. See docs/wandb.md."""
 BY = (
     "option by which runs are grouped and averaged in bars and lines, such as optimizer.lr or choices.pooling; "
     "default: encoder and attention"
@@ -29,7 +24,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Build the workspace, then print or save it."""
     with exit_with_message("standard output"):
         parser = argparse.ArgumentParser("python -m src.dashboard", description=DESCRIPTION)
-        parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help=FOLDERS)
         parser.add_argument("--by", default="variant", metavar="OPTION", help=BY)
         parser.add_argument("--save", metavar="ENTITY/PROJECT", help="save the workspace in this project")
         args = parser.parse_args(argv)
@@ -40,15 +34,16 @@ def main(argv: Sequence[str] | None = None) -> None:
         from src.extras import require_extra
 
         require_extra("wandb_workspaces", by="python -m src.dashboard", extra="dashboard")
-        from src.loggers.dashboard import Scope, build
-        from src.records.runs import find_runs
+        from pydantic import TypeAdapter
+        from wandb_workspaces.workspaces import Workspace
 
-        scope = Scope.of(find_runs(args.folders).runs) if args.folders else Scope.project()
-        workspace = build(scope, entity, project, args.by)
+        from src.loggers.dashboard import build
+
+        workspace = build(entity, project, args.by)
         if args.save:
             save(workspace)
         else:
-            print(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=2))
+            print(TypeAdapter(Workspace).dump_json(workspace, exclude_none=True, indent=2).decode())
 
 
 def save(workspace: "Workspace") -> None:

@@ -30,20 +30,17 @@ def add_folders(parser: argparse.ArgumentParser, command: str) -> None:
 
 
 def report_folder(folders: Sequence[Path], out: Path | None, command: str) -> Path:
-    """Return the output folder: `out` unless it is None; otherwise, the folder in `folders` if there is only one.
-
-    For several folders without `out`, it is `outputs/<command>/<time>`.
+    """Return the output folder: `out`, or else the only folder, or else `outputs/<command>/<time>`.
 
     Raises:
-        UserError: if the output folder cannot be written to. A folder other than `out` is
-            checked only if it exists.
+        UserError: if the output folder cannot be written to.
     """
     from src.config.paths import unwritable_reason
 
     time = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
     folder = out or (folders[0] if len(folders) == 1 else Path("outputs") / command / time)
-    if (out or folder.is_dir()) and (reason := unwritable_reason(folder)):
-        raise _unwritable(folder, reason)
+    if (out or folder.is_dir()) and (reason := unwritable_reason(folder)):  # a missing FOLDER is reported later
+        raise UserError(f"{folder} cannot be written to ({reason}): name another folder with --out")
     return folder
 
 
@@ -52,31 +49,19 @@ def write_report(folder: Path, texts: Mapping[str, str], tables: "RenderableType
 
     Args:
         texts: the content of each file, by file name.
-
-    Raises:
-        UserError: if the folder cannot be written to.
     """
     from src.console import OutputConsole
     from src.files import write_text
     from src.report.terminal import files_table
 
-    paths = [folder / name for name in texts]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, text in zip(paths, texts.values(), strict=True):
-            write_text(path, text)
-    except (PermissionError, FileExistsError, NotADirectoryError) as error:
-        raise _unwritable(folder, str(error.strerror)) from None
+    for name, text in texts.items():
+        write_text(folder / name, text)
     console = OutputConsole()
     console.print(tables)
-    console.print(files_table(folder, paths))
+    console.print(files_table(folder, [folder / name for name in texts]))
 
 
 def _folder(text: str) -> Path:
     if not text.strip():
         raise argparse.ArgumentTypeError("is empty: name a folder")
     return Path(text)
-
-
-def _unwritable(folder: Path, reason: str) -> UserError:
-    return UserError(f"{folder} cannot be written to ({reason}): name another folder with --out")

@@ -15,7 +15,7 @@ from src.data.readers import format_places
 from src.data.tables import Schema, write_table
 from src.explain import Ensemble
 from src.formatting import format_count
-from src.process import stopped_by_exception
+from src.process import handle_signals, raise_interrupt
 from src.report.predictions import print_predictions, write_predictions_page
 from src.text import TextSource
 
@@ -54,7 +54,7 @@ def write_predictions(out: Path, source: TextSource, ensemble: Ensemble, batch_s
     schema.add(predictions.values(1, [0], np.zeros((1, len(ensemble.class_names))), np.zeros(1, dtype=bool)))
     blank, unknown = array("q"), array("q")  # row or line numbers
     with (
-        stopped_by_exception(),
+        handle_signals(raise_interrupt),
         write_table(out, schema) as write,
         row_progress("Classified", total) as advance,
     ):

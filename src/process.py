@@ -5,10 +5,10 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TextIO
+from typing import Any, TextIO
 
 from src.errors import UserError
 
@@ -28,29 +28,25 @@ def set_up_process() -> None:
         signal.signal(signum, _exit_on_signal)
 
 
-def ignores_hangup() -> bool:
-    """Return whether the process ignores SIGHUP, the signal of a closed terminal, as under `nohup`."""
-    return signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-
-
 def stopping_signals() -> tuple[signal.Signals, ...]:
-    """Return the signals that stop a command; SIGHUP is omitted if the process ignores it."""
-    return STOP_SIGNALS[:-1] if ignores_hangup() else STOP_SIGNALS
+    """Return the signals that stop a command; SIGHUP, of a closed terminal, is omitted if `nohup` ignores it."""
+    return STOP_SIGNALS[:-1] if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN else STOP_SIGNALS
 
 
 @contextmanager
-def stopped_by_exception() -> Iterator[None]:
-    """Make a signal in the block raise KeyboardInterrupt(signal number), so that temporary files are removed."""
-
-    def handle(signum: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt(signum)
-
-    previous = {signum: signal.signal(signum, handle) for signum in stopping_signals()}
+def handle_signals(handler: Callable[[int, FrameType | None], Any], signums: Iterable[int] = ()) -> Iterator[None]:
+    """Call `handler` for signals in the block, by default those that stop a command; then restore their handlers."""
+    previous = {signum: signal.signal(signum, handler) for signum in signums or stopping_signals()}
     try:
         yield
     finally:
-        for signum, handler in previous.items():
-            signal.signal(signum, handler)
+        for signum, earlier in previous.items():
+            signal.signal(signum, earlier)
+
+
+def raise_interrupt(signum: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt(signal number): a signal handler with which temporary files are removed."""
+    raise KeyboardInterrupt(signum)
 
 
 @contextmanager

@@ -174,7 +174,11 @@ class ConfigFiles:
                 mistakes += [Mistake(override.line, message)] if message else []
         mistakes += _wrong_sweeps(overrides, cfg, sweeps or cfg.hydra.mode == RunMode.MULTIRUN)
         for name, is_hydra in (("hydra", True), ("task", False)):  # as Hydra records them
-            own = [line for line in lines if line.lstrip("+~").startswith(("hydra.", "hydra/")) == is_hydra]
+            own = [
+                line
+                for line in [*self.searchpath, *lines]
+                if line.lstrip("+~").startswith(("hydra.", "hydra/")) == is_hydra
+            ]
             cfg.hydra.overrides[name] = own
         return cfg, mistakes
 

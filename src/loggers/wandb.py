@@ -17,19 +17,12 @@ from src.errors import UserError
 from src.loggers.tracker import Tracker
 from src.records.examples import Example, read_examples
 from src.records.files import read_predictions
-from src.report.html import render_strip
-from src.report.words import clean_text, coloured_words, top_words
+from src.report.words import clean_text, top_words
 from src.run_result import RunResult
 
 FOLDER = re.compile(r"(?:offline-)?run-(\d{8}_\d{6})-([\w-]{1,64})")  # time and id of a run
 EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
 TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
-STYLE = """
-:root { color-scheme: light dark }
-body { margin: 0; font: 15px/1.9 system-ui, sans-serif }
-.strip { margin: .3rem; overflow-wrap: anywhere }
-.strip span { padding: .12em .25em; border-radius: .2em; background: rgb(37 110 190 / calc(var(--w) * .62)) }
-"""
 
 
 class Wandb(Tracker, WandbLogger):
@@ -153,7 +146,7 @@ def costs(result: RunResult) -> dict[str, float]:
 
 @contextmanager
 def _stage_files_in(folder: str | None) -> Iterator[None]:
-    """Make W&B store the HTML of tables in the run's folder until the upload, instead of in the user's home folder.
+    """Make W&B store tables in the run's folder until the upload, instead of in the user's home folder.
 
     If the environment variable WANDB_DATA_DIR is set, W&B uses that folder.
     """
@@ -167,9 +160,7 @@ def _stage_files_in(folder: str | None) -> Iterator[None]:
 
 
 def _row(example: Example) -> dict[str, Any]:
-    """Convert an example to a table row; the text becomes HTML in which each word is coloured by its weight."""
-    strip = render_strip(coloured_words(example.words, example.weights))
-    html = f'<!doctype html><meta charset="utf-8"><style>{STYLE}</style>{strip}'
+    """Convert an example to a table row."""
     top = top_words(example.words, example.weights)
     return {
         "split": example.split,
@@ -178,6 +169,6 @@ def _row(example: Example) -> dict[str, Any]:
         "predicted": example.predicted,
         "right": None if example.label is None else example.label == example.predicted,
         "probability": example.probabilities[example.predicted],
-        "text": wandb.Html(html, inject=False, data_is_not_path=True),
+        "text": " ".join(map(clean_text, example.words)),
         "most attended": ", ".join(f"{clean_text(word)} {weight:.3f}" for _, word, weight in top),
     }

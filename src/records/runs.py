@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import yaml
-from typing_extensions import TypedDict
 
 from src.errors import UserError
-from src.files import YAML_LOADER, read_json
+from src.files import YAML_LOADER
 from src.records.files import Predictions, read_predictions
 from src.run_result import RESULT_FILE, RunResult, has_result
+from src.sweep_record import SWEEP_FILE, Sweep
 
-SWEEP_FILE = "sweep.json"
 REQUIRED = ("seed", "choices", "data", "parameters", "seconds", "peak_memory_mb", "started")
 TO_RESUME = ("pending", "interrupted", "failed", "unfinished")  # statuses of jobs that a resumed sweep runs again
 MAX_REASONS = 3  # maximum number of excluded runs whose reason is stated in a summary
@@ -85,18 +84,6 @@ class DiscoveredRuns(NamedTuple):
     excluded: tuple[ExcludedRun, ...]
 
 
-class Job(TypedDict):
-    """The part of a job in `sweep.json` that is read here."""
-
-    folder: str
-
-
-class Jobs(TypedDict):
-    """The part of `sweep.json` that is read here."""
-
-    jobs: list[Job]
-
-
 def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
     """Find all runs below the folders, each run once, in the order of the folders and of the runs' paths.
 
@@ -156,8 +143,8 @@ def _natural(name: str) -> list[tuple[int, str]]:
 def _jobs(sweep: Path) -> set[str]:
     """Return the folders of the jobs of a sweep, relative to its folder; none if its file is damaged."""
     try:
-        return {job["folder"] for job in read_json(sweep / SWEEP_FILE, Jobs)["jobs"]}
-    except (OSError, ValueError):
+        return {job.folder for job in Sweep.read(sweep).jobs}
+    except UserError:
         return set()
 
 

@@ -1,122 +1,24 @@
-"""The jobs of a sweep, their outcomes, and the file `sweep.json` that records both."""
+"""The jobs of a sweep: their overrides and results, and the command line that resumes them."""
 
 import logging
 import os
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import NamedTuple
-
-from pydantic import BaseModel, Field
 
 from src.config.keys import key_of
 from src.config.quoting import quote
 from src.errors import UserError
-from src.files import lock_folder, read_json, write_json
-from src.formatting import format_now
+from src.files import lock_folder
 from src.process import STOP_SIGNALS, announce
 from src.run_result import RunResult
+from src.sweep_record import Job, Sweep
 
-FILE = "sweep.json"
 DONE = ("completed", "pruned")  # statuses of jobs that are never run again
 SWEEP_OPTIONS = ("hydra.", "hydra/", "sweep.")  # options that may change when a sweep is resumed
 STOPPED_CODES = {code for signum in STOP_SIGNALS for code in (-signum, 128 + signum)}
 log = logging.getLogger(__name__)
-
-
-class Outcome(NamedTuple):
-    """The state of a job.
-
-    Args:
-        status: completed, pruned, failed, interrupted, running, or pending (not started, or without a record).
-        error: reason for a failure, an interruption or a pruning.
-        accuracy: accuracy on the test split, or on the validation split if there was no test.
-        seconds: duration of the job from its last start or resumption.
-        score: the selected checkpoint's value of the monitored metric.
-    """
-
-    status: str = "pending"
-    error: str | None = None
-    accuracy: float | None = None
-    seconds: float | None = None
-    score: float | None = None
-
-
-class Job(BaseModel):
-    """One run of a sweep.
-
-    Args:
-        number: position in the sweep, from 0.
-        folder: output folder, relative to the sweep's folder.
-        status, error, accuracy, seconds, score: the outcome when the sweep ended.
-    """
-
-    number: int
-    overrides: list[str]
-    folder: str
-    status: str = "pending"
-    error: str | None = None
-    accuracy: float | None = None
-    seconds: float | None = None
-    score: float | None = None
-
-    def describe(self, shared: Collection[str]) -> str:
-        """Return the overrides of the job as on a command line, except overrides that all jobs share."""
-        return shlex.join(varying_overrides(self.overrides, shared))
-
-
-class Sweep(BaseModel):
-    """A sweep, as recorded in `sweep.json`.
-
-    Args:
-        format: version of the format of the file.
-        started, finished: times in ISO format, UTC.
-        arguments: the command line that started the sweep, including flags.
-        jobs: all jobs; in a search, the jobs that have been sampled so far.
-    """
-
-    format: int = 1
-    started: str = Field(default_factory=format_now)
-    finished: str | None = None
-    arguments: list[str]
-    jobs: list[Job] = []
-
-    @classmethod
-    def read(cls, folder: Path) -> "Sweep":
-        """Read the sweep in a folder.
-
-        Raises:
-            UserError: if the folder contains no sweep, or its file cannot be read.
-        """
-        path = folder / FILE
-        if not path.is_file():
-            raise UserError(f"{folder} is not the folder of a sweep: it has no {FILE}; sweeps are in …/multiruns/")
-        try:
-            return read_json(path, cls)
-        except (OSError, ValueError) as error:
-            raise UserError(f"{path} cannot be read ({error}): start the sweep anew") from error
-
-    def write(self, folder: Path) -> None:
-        write_json(folder / FILE, self)
-
-    def pending(self, folder: Path) -> list[Job]:
-        """Return the jobs that are neither completed nor pruned.
-
-        Raises:
-            UserError: if the folder of such a job is a link or outside the sweep's folder.
-        """
-        for job in self.jobs:
-            path = folder / job.folder
-            if path.resolve() != folder.resolve() / job.folder or PurePath(job.folder).is_absolute():
-                raise UserError(f"{path} is a link or outside the sweep's folder: remove it, and the job starts anew")
-        return [job for job in self.jobs if read_outcome(folder / job.folder).status not in DONE]
-
-    def finish(self, folder: Path) -> None:
-        """Record the outcome of each job, and the time."""
-        self.jobs = [job.model_copy(update=read_outcome(folder / job.folder)._asdict()) for job in self.jobs]
-        self.finished = format_now()
-        self.write(folder)
 
 
 def shared_overrides(jobs: Sequence[Sequence[str]]) -> frozenset[str]:
@@ -131,29 +33,36 @@ def shared_overrides(jobs: Sequence[Sequence[str]]) -> frozenset[str]:
     return frozenset(override for override, value in values.items() if PurePath(value).is_absolute())
 
 
-def varying_overrides(overrides: Iterable[str], shared: Collection[str]) -> list[str]:
-    """Return the overrides of a job, except overrides that all jobs share."""
-    return [override for override in overrides if override not in shared]
+def describe(job: Job, shared: Collection[str]) -> str:
+    """Return the overrides of a job as on a command line, except overrides that all jobs share."""
+    return shlex.join(override for override in job.overrides if override not in shared)
 
 
-def read_outcome(folder: Path) -> Outcome:
-    """Return the state of the job in a folder, including whether it is running."""
-    outcome = recorded_outcome(folder)
-    if outcome.status in DONE or not folder.is_dir():
-        return outcome
+def recorded_result(folder: Path) -> RunResult:
+    """Return the record of a run; if it cannot be read, log a warning and return an empty record."""
+    try:
+        return RunResult.load(folder)
+    except UserError as error:
+        log.warning("%s. The record is ignored", error)
+        return RunResult()
+
+
+def current_result(folder: Path) -> RunResult:
+    """Return the record of a job with its status, which is `running` while a process locks the folder."""
+    result = recorded_result(folder)
+    if result.status in DONE or not folder.is_dir():
+        return result
     with lock_folder(folder) as acquired:
-        return outcome if acquired else outcome._replace(status="running", error=None)
+        return result if acquired else replace(result, status="running", error=None)
 
 
-def recorded_outcome(folder: Path) -> Outcome:
-    """Return the outcome recorded in a folder, even if a job is running there and will replace it."""
-    result = _load_or_warn(folder)
-    accuracy = result.score("test/acc" if "test/acc" in result.metrics else "val/acc")
-    return Outcome(result.status, result.error, accuracy, result.seconds.total, result.best.value)
+def accuracy(result: RunResult) -> float | None:
+    """Return the accuracy on the test split, or on the validation split if there was no test."""
+    return result.score("test/acc" if "test/acc" in result.metrics else "val/acc")
 
 
-def ensure_outcome(folder: Path, code: int, error: str, overrides: list[str]) -> None:
-    """Record a failure or an interruption if the job's process ended without recording its own outcome.
+def require_ending(folder: Path, code: int, error: str, overrides: Sequence[str]) -> None:
+    """Record a failure or an interruption if the job's process ended without recording how it ended.
 
     A recorded completion counts only if the exit code is 0.
 
@@ -162,15 +71,24 @@ def ensure_outcome(folder: Path, code: int, error: str, overrides: list[str]) ->
         error: the reason to record.
         overrides: the job's overrides, for a record that has none.
     """
-    result = _load_or_warn(folder)
-    if (
-        (result.status == "completed" and code == 0)
-        or result.status in ("interrupted", "pruned")
-        or (result.status == "failed" and result.error)
-    ):
-        return
-    status = "interrupted" if code in STOPPED_CODES else "failed"
-    replace(result, overrides=result.overrides or tuple(overrides), status=status, error=error).save(folder)
+    result = recorded_result(folder)
+    is_recorded = {"completed": code == 0, "failed": bool(result.error), "interrupted": True, "pruned": True}
+    if not is_recorded.get(result.status):
+        status = "interrupted" if code in STOPPED_CODES else "failed"
+        replace(result, overrides=result.overrides or tuple(overrides), status=status, error=error).save(folder)
+
+
+def pending_jobs(sweep: Sweep, folder: Path) -> list[Job]:
+    """Return the jobs of the sweep in `folder` that are neither completed nor pruned.
+
+    Raises:
+        UserError: if the folder of a job is a link or outside the sweep's folder.
+    """
+    for job in sweep.jobs:
+        path = folder / job.folder
+        if path.resolve() != folder.resolve() / job.folder or PurePath(job.folder).is_absolute():
+            raise UserError(f"{path} is a link or outside the sweep's folder: remove it, and the job starts anew")
+    return [job for job in sweep.jobs if current_result(folder / job.folder).status not in DONE]
 
 
 def restore_arguments(typed: Sequence[str]) -> list[str]:
@@ -202,12 +120,3 @@ def restore_arguments(typed: Sequence[str]) -> list[str]:
     ]
     folders = [f"{key}={quote(str(folder))}" for key in ("hydra.sweep.dir", "sweep.resume")]
     return [*remaining, *(line for line in typed if key_of(line) != "sweep.resume"), *folders]
-
-
-def _load_or_warn(folder: Path) -> RunResult:
-    """Return the record of a run; if it cannot be read, log a warning and return an empty record."""
-    try:
-        return RunResult.load(folder)
-    except UserError as error:
-        log.warning("%s. The record is ignored", error)
-        return RunResult()

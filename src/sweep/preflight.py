@@ -6,76 +6,77 @@ import shlex
 from collections.abc import Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from itertools import product
-from pathlib import Path
 from typing import NamedTuple
 
-from hydra.core.config_loader import ConfigLoader
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import setup_globals
-from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.compose import explain, without_hydra
+from src.config.compose import ConfigFiles, Override, without_hydra
+from src.config.keys import key_of
 from src.config.mistakes import Mistake
 from src.config.paths import require_relative_path
 from src.errors import UserError
 from src.formatting import format_count
-from src.sweep.jobs import Job, varying_overrides
+from src.sweep.jobs import describe
 from src.sweep.run import die_with_parent, job_context
+from src.sweep_record import Job
 
 SHOWN = 6  # maximum number of jobs listed for each mistake
 MAX_CHARACTERS = 160  # maximum length of a job's overrides in the report
 
 
 class Composed(NamedTuple):
-    """A job with its configuration, which includes the node `hydra`, or with the reasons why it cannot be composed."""
+    """A job with its configuration, which includes the node `hydra`, and the mistakes in its overrides."""
 
     job: Job
     cfg: DictConfig
     mistakes: list[Mistake]
 
 
-def expand_combinations(overrides: Sequence[str], loader: ConfigLoader) -> list[list[str]]:
-    """Return the overrides of each job: every combination of the values."""
-    columns: dict[str, list[str]] = {}  # an override replaces earlier ones with the same key
-    for override in OverridesParser.create(config_loader=loader).parse_overrides(list(overrides)):
-        key = override.get_key_element()
-        is_swept = override.is_sweep_override()
-        values = override.sweep_string_iterator() if is_swept else [override.get_value_element_as_str()]
-        columns[key] = [f"{key}={value}" for value in values]
-    return [list(row) for row in product(*columns.values())]
+def hydra_overrides(sweep: DictConfig) -> list[str]:
+    """Return the overrides of the node `hydra` of a sweep, except the search path, which `ConfigFiles` adds itself."""
+    return [line for line in sweep.hydra.overrides.hydra if key_of(line) != "hydra.searchpath"]
+
+
+def parse_overrides(files: ConfigFiles, sweep: DictConfig, lines: Sequence[str]) -> list[Override]:
+    """Parse the overrides of a sweep; if an option is set several times, the last override counts.
+
+    Raises:
+        UserError: if an override is wrong; those of the command line were checked earlier, unlike those of files.
+    """
+    last = {key_of(line): line for line in lines}.values()
+    files.compose([*hydra_overrides(sweep), *last], sweeps=True)
+    return [files.parse(line) for line in last]
 
 
 def compose_job(
-    loader: ConfigLoader, master: DictConfig, number: int, overrides: Sequence[str], shared: Collection[str]
+    files: ConfigFiles, sweep: DictConfig, number: int, overrides: list[str], shared: Collection[str]
 ) -> Composed:
-    """Compose a job in the same way as Hydra's launchers.
+    """Compose a job as Hydra's launchers do; files are merged once for each choice of them.
 
     Args:
-        master: the sweep's own configuration.
+        sweep: the sweep's own configuration.
         shared: overrides that all jobs share; the name of the job's folder omits them.
     """
-    try:
-        cfg = loader.load_sweep_config(master, list(overrides))
-        with read_write(cfg.hydra), open_dict(cfg.hydra):
-            cfg.hydra.job.num, cfg.hydra.job.id = number, str(number)
-            cfg.hydra.runtime.output_dir = str(Path(cfg.hydra.sweep.dir) / "job")  # a placeholder
-            task = cfg.hydra.overrides.task
-            cfg.hydra.overrides.task = varying_overrides(task, shared)
-            folder = str(cfg.hydra.sweep.subdir)
-            cfg.hydra.overrides.task = task
-    except (HydraException, OmegaConfBaseException) as error:
-        reason = explain(error) if isinstance(error, HydraException) else str(error).splitlines()[0]
-        return Composed(Job(number=number, overrides=list(overrides), folder=""), DictConfig({}), [Mistake("", reason)])
-    mistakes = []
-    try:
-        require_relative_path(folder)
-    except ValueError as error:
-        mistakes.append(Mistake(f"hydra.sweep.subdir={folder}", str(error)))
-    return Composed(Job(number=number, overrides=list(overrides), folder=folder), cfg, mistakes)
+    cfg, mistakes = files.check([*hydra_overrides(sweep), *overrides])
+    if mistakes:
+        return Composed(Job(number=number, overrides=overrides, folder=""), cfg, mistakes)
+    OmegaConf.copy_cache(from_config=sweep, to_config=cfg)  # the values of ${now:…} are those of the sweep
+    with read_write(cfg.hydra), open_dict(cfg.hydra):
+        node = cfg.hydra
+        node.job.num, node.job.id, node.sweep.dir = number, str(number), str(sweep.hydra.sweep.dir)
+        node.runtime.output_dir = f"{node.sweep.dir}/job"  # a placeholder
+        try:
+            node.overrides.task = [line for line in overrides if line not in shared]
+            folder = str(node.sweep.subdir)
+            require_relative_path(folder)
+        except (OmegaConfBaseException, ValueError) as error:
+            mistake = Mistake("hydra.sweep.subdir", str(error).splitlines()[0])
+            return Composed(Job(number=number, overrides=overrides, folder=""), cfg, [mistake])
+        node.overrides.task, node.sweep.subdir = overrides, folder
+    return Composed(Job(number=number, overrides=overrides, folder=folder), cfg, [])
 
 
 def validate_jobs(composed: Sequence[Composed], shared: Collection[str]) -> list[Job]:
@@ -125,7 +126,7 @@ def _format_report(composed: Sequence[Composed], shared: Collection[str]) -> str
     jobs_by_mistake: dict[Mistake, list[str]] = {}
     for job, _, mistakes in composed:
         for mistake in mistakes:
-            line = job.describe(shared) or shlex.join(job.overrides)
+            line = describe(job, shared) or shlex.join(job.overrides)
             line = line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 1] + "…"
             jobs_by_mistake.setdefault(mistake, []).append(f"job {job.number}: {line}".rstrip(": "))
     invalid = sum(bool(mistakes) for _, _, mistakes in composed)

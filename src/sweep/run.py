@@ -1,6 +1,5 @@
 """Run each job of a sweep in a child of a server that has imported everything, so that no failure ends the sweep."""
 
-import atexit
 import logging
 import multiprocessing
 import os
@@ -9,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -24,10 +23,11 @@ from src.config.quoting import quote_if_needed
 from src.errors import UserError
 from src.files import lock_folder
 from src.kernels.malloc import reuse_freed_memory
-from src.process import STOP_SIGNALS, exit_with_message
+from src.process import STOP_SIGNALS, exit_with_message, handle_signals
 from src.run_log import log_config
-from src.run_result import delete_result
-from src.sweep.jobs import DONE, Job, Outcome, ensure_outcome, recorded_outcome
+from src.run_result import RunResult, delete_result
+from src.sweep.jobs import DONE, accuracy, describe, recorded_result, require_ending
+from src.sweep_record import Job
 
 log = logging.getLogger(__name__)
 COMMAND = "src.train"  # the module whose `main` wraps the function that a job is
@@ -102,25 +102,24 @@ class Task:
         with lock_folder(folder, LOCK_TIMEOUT) as acquired:
             if not acquired:
                 raise JobNotCompleted("another process is running this job")
-            ensure_outcome(folder, code, _describe_exit(code), job.overrides)
-        outcome = recorded_outcome(folder)
-        self._log(job, outcome, folder)
-        if outcome.status not in DONE:
-            raise JobNotCompleted(outcome.error)
-        return outcome.score
+            reason = f"killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            if code == -signal.SIGKILL:
+                reason = "killed by SIGKILL, possibly because memory ran out"
+            require_ending(folder, code, reason, job.overrides)
+        result = recorded_result(folder)
+        self._log(job, result, folder)
+        if result.status not in DONE:
+            raise JobNotCompleted(result.error)
+        return result.best.value
 
-    def _log(self, job: Job, outcome: Outcome, folder: Path) -> None:
-        figures = [] if outcome.accuracy is None else [f"acc {outcome.accuracy:.3f}"]
-        figures += [] if outcome.seconds is None else [f"{outcome.seconds:.1f} s"]
-        reason = [(outcome.error or "").partition("\n")[0], f"see {folder / OUTPUT}"][: 1 + self.redirect_output]
-        details = figures if outcome.status in DONE else [*figures, *reason]
-        log.info("#%d %s: %s", job.number, job.describe(self.shared), ", ".join([outcome.status, *details]))
-
-
-def _describe_exit(code: int) -> str:
-    if code == -9:
-        return "killed by SIGKILL, possibly because memory ran out"
-    return f"killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    def _log(self, job: Job, result: RunResult, folder: Path) -> None:
+        score, seconds = accuracy(result), result.seconds.total
+        facts = [result.status]
+        facts += [] if score is None else [f"acc {score:.3f}"]
+        facts += [] if seconds is None else [f"{seconds:.1f} s"]
+        if result.status not in DONE:
+            facts += [(result.error or "").partition("\n")[0], f"see {folder / OUTPUT}"][: 1 + self.redirect_output]
+        log.info("#%d %s: %s", job.number, describe(job, self.shared), ", ".join(facts))
 
 
 def run_in_child(target: Callable[..., None], arguments: tuple[Any, ...], stop: Callable[[], int | None]) -> int:
@@ -138,26 +137,23 @@ def run_in_child(target: Callable[..., None], arguments: tuple[Any, ...], stop: 
     received: list[int] = []
     defaults = (signal.SIG_DFL, signal.default_int_handler)
     unhandled = [signum for signum in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(signum) in defaults]
-    if threading.current_thread() is not threading.main_thread():  # Python cannot set handlers there
-        unhandled = []
-    previous = {signum: signal.signal(signum, lambda number, frame: received.append(number)) for signum in unhandled}
-    try:
-        process.start()
-        signum = None
-        while process.exitcode is None and signum is None:
-            process.join(POLL)
-            signum = received[0] if received else stop()
-        if signum is not None:
-            _send(process, signum)
-        process.join()
-    except BaseException:
-        if process.pid is not None:
-            _send(process, signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()  # Python sets handlers only there
+    receive = lambda signum, frame: received.append(signum)  # noqa: E731
+    with handle_signals(receive, unhandled) if unhandled and is_main else nullcontext():
+        try:
+            process.start()
+            signum = None
+            while process.exitcode is None and signum is None:
+                process.join(POLL)
+                signum = received[0] if received else stop()
+            if signum is not None:
+                _send(process, signum)
             process.join()
-        raise
-    finally:
-        for signum, handler in previous.items():
-            signal.signal(signum, handler)
+        except BaseException:
+            if process.pid is not None:
+                _send(process, signal.SIGINT)
+                process.join()
+            raise
     return int(process.exitcode)
 
 
@@ -186,8 +182,8 @@ def run_job(cfg: DictConfig, hydra: dict[str, Any], redirect_output: bool, envir
     """Run one job, from its last checkpoint if it has one, and exit this process.
 
     Args:
-        cfg: the job's configuration, without Hydra's node.
-        hydra: Hydra's node, as plain values.
+        cfg: the job's configuration, without the node `hydra`.
+        hydra: the node `hydra`, as plain values.
         redirect_output: whether to write standard output and error to output.txt in the job's folder.
         environment: the environment of the process that started the job.
     """
@@ -198,7 +194,7 @@ def run_job(cfg: DictConfig, hydra: dict[str, Any], redirect_output: bool, envir
     with lock_folder(folder, LOCK_TIMEOUT) as acquired:
         if not acquired:
             sys.exit("Error: another process is running this job")
-        if recorded_outcome(folder).status in DONE:
+        if recorded_result(folder).status in DONE:
             sys.exit()
         delete_result(folder)
         try:
@@ -215,15 +211,13 @@ def run_job(cfg: DictConfig, hydra: dict[str, Any], redirect_output: bool, envir
         except BaseException as error:
             reason = f"{type(error).__name__}: {error}"
             log.exception("The job failed")
-        ensure_outcome(folder, code, reason, hydra["hydra"]["overrides"]["task"])
-    atexit._run_exitfuncs()  # private, because multiprocessing skips exit handlers, such as those that delete files
+        require_ending(folder, code, reason, hydra["hydra"]["overrides"]["task"])
     sys.exit(code)
 
 
 def _set_up_process(output_folder: Path | None, environment: Mapping[str, str]) -> None:
     die_with_parent()
     os.setpgid(0, 0)  # Ctrl-C reaches only the sweep, which forwards it
-    atexit._clear()  # private, because there is no other way to remove the exit handlers of the server
     os.environ.clear()
     os.environ.update(environment)
     for signum in STOP_SIGNALS:  # imported code may catch the exception that Python's own handler raises

@@ -6,19 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
+from hydra.core.override_parser.types import IntervalSweep, RangeSweep
 from omegaconf import OmegaConf
 
 from src.callbacks.pruning import open_study
+from src.config.compose import Override
 from src.errors import UserError
 from src.extras import require_extra
 from src.formatting import format_count
-from src.sweep.jobs import Job, read_outcome
+from src.sweep.jobs import current_result
+from src.sweep.preflight import parse_overrides
 from src.sweep.run import uses_one_device
 from src.sweep.sweeper import SweepRunner
 from src.sweep.table import show
+from src.sweep_record import Job
 
 log = logging.getLogger(__name__)
 JOURNAL = "optuna.journal"
@@ -65,7 +67,7 @@ class Search:
         if self.warmup is not None and not uses_one_device(self.runner.config.trainer):
             raise UserError("a search with pruning needs one device per job: add hydra.sweeper.search.warmup=null")
         self.monitor, self.mode = str(best.monitor), str(best.mode)
-        self.shared, self.space = parse_space(self.overrides, self.runner.loader)
+        self.shared, self.space = parse_space(parse_overrides(self.runner.files, self.runner.config, self.overrides))
         self.runner.shared = self.shared
         self.journal = self.runner.folder / JOURNAL
 
@@ -76,7 +78,7 @@ class Search:
         if runner.is_dry_run:
             self._show_plan(len(sweep.jobs))
             return
-        pending = sweep.pending(runner.folder)
+        pending = runner.pending()
         with runner.recorded():
             drop_torn_line(self.journal)
             # A resumed search must not repeat its samples
@@ -107,10 +109,10 @@ class Search:
         from optuna.trial import TrialState
 
         for job in jobs:
-            outcome = read_outcome(self.runner.folder / job.folder)
-            if outcome.status == "completed" and outcome.score is not None:
-                study.tell(job.number, outcome.score, skip_if_finished=True)
-            elif outcome.status == "pruned":
+            result = current_result(self.runner.folder / job.folder)
+            if result.status == "completed" and result.best.value is not None:
+                study.tell(job.number, result.best.value, skip_if_finished=True)
+            elif result.status == "pruned":
                 study.tell(job.number, state=TrialState.PRUNED, skip_if_finished=True)
 
     def _log_best(self, study: Any) -> None:
@@ -156,24 +158,20 @@ def drop_torn_line(journal: Path) -> None:
             file.truncate(file.read().rfind(b"\n") + 1)
 
 
-def parse_space(overrides: Sequence[str], loader: ConfigLoader) -> tuple[list[str], dict[str, Any]]:
+def parse_space(parsed: Sequence[Override]) -> tuple[list[str], dict[str, Any]]:
     """Return the overrides that all jobs share, and the Optuna distribution of each option that varies.
 
-    If an option is set several times, the last override counts.
-
     Raises:
-        UserError: if no override contains choices or a range, or if a range is empty, decreases, or has a log scale but
-            does not start above 0.
+        UserError: if no override contains choices or a range, or if a range decreases, or has a log scale but does not
+            start above 0.
     """
-    last = {line.partition("=")[0]: line for line in overrides}
-    parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(last.values()))
-    space = {override.get_key_element(): _distribution(override) for override in parsed if override.is_sweep_override()}
+    space = {override.key + override.package: _distribution(override) for override in parsed if override.is_sweep}
     if not space:
         raise UserError(
             "there is nothing to search: add choices, such as model/attention=none,bahdanau, or a range, such as "
             "'optimizer.lr=tag(log, interval(1e-4, 1e-1))'"
         )
-    return [str(override.input_line) for override in parsed if not override.is_sweep_override()], space
+    return [override.line for override in parsed if not override.is_sweep], space
 
 
 def boundary_overrides(key: str, distribution: Any) -> list[str]:
@@ -185,20 +183,18 @@ def boundary_overrides(key: str, distribution: Any) -> list[str]:
 def _distribution(override: Override) -> Any:
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-    sweep = override.value()
+    sweep = OverridesParser.create().parse_override(override.line).value()
     if isinstance(sweep, IntervalSweep):
         low, high, step = sweep.start, sweep.end, None
     elif isinstance(sweep, RangeSweep):
         numbers = list(sweep.range())
-        if not numbers:
-            raise UserError(f"{override.input_line} is an empty range: set a larger end")
         low, high, step = numbers[0], numbers[-1], sweep.step
     else:
-        return CategoricalDistribution(tuple(override.sweep_string_iterator()))
+        return CategoricalDistribution(tuple(override.texts))
     assert low is not None and high is not None
     log = "log" in sweep.tags
     if low > high or (log and low <= 0):
-        raise UserError(f"{override.input_line} must increase, and must be above 0 if it is tagged log")
+        raise UserError(f"{override.line} must increase, and must be above 0 if it is tagged log")
     if isinstance(low, int) and isinstance(high, int):
         return IntDistribution(low, high, log=log, step=int(step or 1))
     return FloatDistribution(low, high, log=log, step=step)

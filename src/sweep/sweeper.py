@@ -5,26 +5,29 @@ import shlex
 import signal
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
 from hydra.core.plugins import Plugins
-from hydra.plugins.launcher import Launcher
+from hydra.core.utils import JobReturn, run_job
 from hydra.types import HydraContext
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, read_write
 
+from src.config.compose import ConfigFiles, combinations
 from src.config.quoting import quote, quote_if_needed
 from src.errors import UserError
 from src.extras import plugin_install_hint
 from src.files import lock_folder, write_text
-from src.formatting import format_count
-from src.process import announce, stopping_signals
-from src.sweep.jobs import DONE, FILE, Job, Sweep, shared_overrides
-from src.sweep.preflight import compose_job, expand_combinations, validate_jobs
+from src.formatting import format_count, format_now
+from src.process import announce, handle_signals
+from src.run_result import RunResult
+from src.sweep.jobs import DONE, current_result, describe, pending_jobs, shared_overrides
+from src.sweep.preflight import compose_job, parse_overrides, validate_jobs
 from src.sweep.run import STOP_FILE, JobNotCompleted, Task, die_with_parent
-from src.sweep.table import outcome_table, plan_table, show
+from src.sweep.table import plan_table, result_table, show
+from src.sweep_record import SWEEP_FILE, Job, Sweep
 
 log = logging.getLogger(__name__)
 
@@ -45,15 +48,15 @@ class SweepRunner:
 
     def __init__(self, hydra_context: HydraContext, config: DictConfig) -> None:
         self.hydra_context = hydra_context
-        self.loader = hydra_context.config_loader
         self.config = config
+        self.files = ConfigFiles.of(config)
         self.folder = Path(str(config.hydra.sweep.dir)).absolute()
         self.is_dry_run = bool(config.sweep.dry_run)
         self.shared: Collection[str] = ()
         self.signals: list[int] = []
         if config.sweep.resume is not None:
             self.sweep = Sweep.read(self.folder)
-        elif (self.folder / FILE).exists():
+        elif (self.folder / SWEEP_FILE).exists():
             raise UserError(
                 f"{self.folder} already contains a sweep: resume it with sweep.resume={self.folder}, or choose another "
                 "hydra.sweep.dir"
@@ -61,7 +64,10 @@ class SweepRunner:
         else:
             self.sweep = Sweep(arguments=sys.argv[1:])
 
-    def plan(self, requests: Sequence[tuple[int, list[str]]]) -> list[Job]:
+    def pending(self) -> list[Job]:
+        return pending_jobs(self.sweep, self.folder)
+
+    def plan(self, requests: Iterable[tuple[int, list[str]]]) -> list[Job]:
         """Return the requested jobs, with their folders, if all of them can run.
 
         Args:
@@ -70,7 +76,7 @@ class SweepRunner:
         Raises:
             UserError: if a job cannot run; the message lists all mistakes.
         """
-        composed = [compose_job(self.loader, self.config, *request, self.shared) for request in requests]
+        composed = [compose_job(self.files, self.config, *request, self.shared) for request in requests]
         jobs = validate_jobs(composed, self.shared)
         log.info("Validated %s", format_count(len(jobs), "job"))
         return jobs
@@ -81,13 +87,13 @@ class SweepRunner:
         Args:
             batch_size: number of jobs that are passed to the launcher at a time; None passes all jobs at once.
         """
-        jobs = self.sweep.jobs
-        combinations = [job.overrides for job in jobs] or expand_combinations(overrides, self.loader)
-        self.shared = shared_overrides(combinations)
-        if not jobs:
-            self.sweep.jobs = self.plan(list(enumerate(combinations)))
-        pending = self.sweep.pending(self.folder)
-        if jobs and pending:
+        resumed = [job.overrides for job in self.sweep.jobs]
+        jobs = resumed or list(combinations(parse_overrides(self.files, self.config, overrides)))
+        self.shared = shared_overrides(jobs)
+        if not resumed:
+            self.sweep.jobs = self.plan(enumerate(jobs))
+        pending = self.pending()
+        if resumed and pending:
             self.plan([(job.number, job.overrides) for job in pending])
         if self.is_dry_run:
             others = len(self.sweep.jobs) - len(pending)
@@ -119,8 +125,11 @@ class SweepRunner:
             write_text(self.folder / "multirun.yaml", OmegaConf.to_yaml(self.config))
             with self._stopped_by_signals():
                 yield
-            self.sweep.finish(self.folder)
-        self._report()
+            results = [(job, current_result(self.folder / job.folder)) for job in self.sweep.jobs]
+            self.sweep.jobs = [job.model_copy(update={"status": result.status}) for job, result in results]
+            self.sweep.finished = format_now()
+            self.sweep.write(self.folder)
+        self._report(results)
 
     def launch(self, jobs: Sequence[Job], pruning: Mapping[str, object] | None = None) -> None:
         """Run jobs with the launcher, unless a signal was received.
@@ -134,13 +143,12 @@ class SweepRunner:
         """
         if self.signals:
             return
-        redirect_output = self.config.hydra.runtime.choices.get("hydra/launcher") != "basic"
-        by_folder = {job.folder: job for job in jobs}
-        task = Task(Path.cwd(), self.folder, by_folder, self.shared, redirect_output, pruning)
-        launcher = self._make_launcher(task)
-        overrides = [[*job.overrides, f"hydra.sweep.subdir={quote(job.folder)}"] for job in jobs]
+        is_basic = self.config.hydra.runtime.choices.get("hydra/launcher") == "basic"
+        task = Task(Path.cwd(), self.folder, {job.folder: job for job in jobs}, self.shared, not is_basic, pruning)
         try:
-            results = launcher.launch(overrides, initial_job_idx=jobs[0].number)
+            results = self._run_here(task, jobs) if is_basic else self._run_in_launcher(task, jobs)
+        except UserError:
+            raise
         except Exception as error:  # for example, a worker died; the folders record which jobs are completed
             log.error("The launcher failed: %s: %s", type(error).__name__, error)
             return
@@ -149,17 +157,30 @@ class SweepRunner:
             if isinstance(value, Exception) and not isinstance(value, JobNotCompleted):
                 log.error("Job #%d could not be run", job.number, exc_info=value)
 
-    def _make_launcher(self, task: Task) -> Launcher:
+    def _run_here(self, task: Task, jobs: Sequence[Job]) -> list[JobReturn]:
+        """Run one job after another, as Hydra's basic launcher does, without composing their configurations again."""
+        results = []
+        for job in jobs:
+            log.info("#%d %s", job.number, describe(job, self.shared))
+            cfg = compose_job(self.files, self.config, job.number, job.overrides, self.shared).cfg
+            with read_write(cfg.hydra):
+                cfg.hydra.sweep.subdir = job.folder
+            results.append(run_job(task, cfg, "hydra.sweep.dir", "hydra.sweep.subdir", self.hydra_context, False))
+        return results
+
+    def _run_in_launcher(self, task: Task, jobs: Sequence[Job]) -> Sequence[JobReturn]:
+        overrides = [[*job.overrides, f"hydra.sweep.subdir={quote(job.folder)}"] for job in jobs]
         try:
             launcher = Plugins.instance().instantiate_launcher(self.hydra_context, task, self.config)
         except (RuntimeError, ImportError) as error:
             name = self.config.hydra.runtime.choices.get("hydra/launcher")
             reason = str(error).strip().splitlines()[0]
-            hint = plugin_install_hint(name)
-            raise UserError(f"hydra/launcher={name} cannot be loaded ({reason}); {hint}") from error
+            raise UserError(
+                f"hydra/launcher={name} cannot be loaded ({reason}); {plugin_install_hint(name)}"
+            ) from error
         if isinstance(workers := getattr(launcher, "joblib", None), dict):  # joblib's options for workers
             workers["initializer"] = die_with_parent
-        return launcher
+        return launcher.launch(overrides, initial_job_idx=jobs[0].number)
 
     @contextmanager
     def _stopped_by_signals(self) -> Iterator[None]:
@@ -180,22 +201,18 @@ class SweepRunner:
             )
 
         (self.folder / STOP_FILE).unlink(missing_ok=True)
-        previous = {signum: signal.signal(signum, handle) for signum in stopping_signals()}
-        try:
+        with handle_signals(handle):
             yield
-        finally:
-            for signum, handler in previous.items():
-                signal.signal(signum, handler)
 
-    def _report(self) -> None:
-        """Print the outcomes, and how to resume the sweep.
+    def _report(self, results: Sequence[tuple[Job, RunResult]]) -> None:
+        """Print the results, and how to resume the sweep.
 
         Raises:
             SystemExit: if a signal stopped the sweep, or a job is neither completed nor pruned.
         """
-        counts = Counter(job.status for job in self.sweep.jobs)
+        counts = Counter(result.status for _, result in results)
         summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-        show(outcome_table(self.sweep.jobs, self.shared), f"{summary}. Output folder: {self.folder}/")
+        show(result_table(results, self.shared), f"{summary}. Output folder: {self.folder}/")
         is_completed = set(counts) <= set(DONE)
         if not is_completed:
             folder = self.folder

@@ -1,4 +1,4 @@
-"""Tables for a terminal: the plan of a sweep, and the outcomes of the jobs."""
+"""Tables for a terminal: the plan of a sweep, and the results of the jobs."""
 
 from collections.abc import Collection, Sequence
 
@@ -9,7 +9,9 @@ from rich.text import Text
 
 from src.console import OutputConsole
 from src.formatting import format_duration
-from src.sweep.jobs import DONE, Job
+from src.run_result import RunResult
+from src.sweep.jobs import DONE, accuracy, describe
+from src.sweep_record import Job
 
 WIDTH = 120  # columns if standard output is not a terminal
 COLOURS = {"completed": "green", "pruned": "cyan", "failed": "red"}
@@ -19,21 +21,25 @@ def plan_table(jobs: Sequence[Job], shared: Collection[str]) -> Table:
     """Build the table of the jobs that would run, without the overrides that all jobs share."""
     table = _table("#", "overrides", "folder")
     for job in jobs:
-        table.add_row(str(job.number), Text(job.describe(shared)), Text(job.folder))
+        table.add_row(str(job.number), Text(describe(job, shared)), Text(job.folder))
     return table
 
 
-def outcome_table(jobs: Sequence[Job], shared: Collection[str]) -> Table:
-    """Build the table of outcomes, with the reason for each failure or interruption."""
+def result_table(results: Sequence[tuple[Job, RunResult]], shared: Collection[str]) -> Table:
+    """Build the table of results, with the reason for each failure or interruption."""
     table = _table("#", "overrides", "status", "accuracy", "time")
-    for job in jobs:
-        accuracy = "" if job.accuracy is None else f"{job.accuracy:.3f}"
-        status = Text(job.status, style=COLOURS.get(job.status, "yellow"))
-        time = "" if job.seconds is None else format_duration(job.seconds)
-        description = Text(job.describe(shared))
-        if job.error and job.status not in DONE:
-            description.append(f"\n{job.error.splitlines()[0]}", style="red")
-        table.add_row(str(job.number), description, status, accuracy, time)
+    for job, result in results:
+        score, seconds = accuracy(result), result.seconds.total
+        description = Text(describe(job, shared))
+        if result.error and result.status not in DONE:
+            description.append(f"\n{result.error.splitlines()[0]}", style="red")
+        table.add_row(
+            str(job.number),
+            description,
+            Text(result.status, style=COLOURS.get(result.status, "yellow")),
+            "" if score is None else f"{score:.3f}",
+            "" if seconds is None else format_duration(seconds),
+        )
     return table
 
 

@@ -1,6 +1,5 @@
 """The process of a job."""
 
-import atexit
 import json
 import multiprocessing
 import sys
@@ -22,8 +21,7 @@ def run_task(task: Callable[[Any], None], folder: Path, monkeypatch: pytest.Monk
     module.main = SimpleNamespace(__wrapped__=task)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(run, "COMMAND", module.__name__)
-    # The child must not run the exit handlers of the tests' process, which can wait for services of the parent.
-    monkeypatch.setattr(run, "_set_up_process", lambda folder, environment: atexit._clear())
+    monkeypatch.setattr(run, "_set_up_process", lambda *args: None)
     for name in ("configure_log", "HydraConfig"):
         monkeypatch.setattr(run, name, Mock())
     node = {"runtime": {"output_dir": str(folder)}, "overrides": {"task": ["seed=3"]}, "run": {}}

@@ -12,8 +12,9 @@ from omegaconf import OmegaConf
 
 from src.errors import UserError
 from src.run_folder import trim
-from src.sweep.jobs import Job, Sweep, restore_arguments, shared_overrides, varying_overrides
+from src.sweep.jobs import describe, pending_jobs, restore_arguments, shared_overrides
 from src.sweep.run import resume_from_last_checkpoint
+from src.sweep_record import Job, Sweep
 from tests.damage import damaged, few_examples, trees
 
 SWEEP = {
@@ -45,7 +46,7 @@ def test_a_linked_folder_of_a_job_is_refused(sweep: Path) -> None:
     (sweep / "other").mkdir()
     (sweep / "1").symlink_to(sweep / "other")
     with pytest.raises(UserError, match="1 is a link or outside the sweep's folder"):
-        Sweep.read(sweep).pending(sweep)
+        pending_jobs(Sweep.read(sweep), sweep)
 
 
 def test_a_sweep_resumes_with_its_original_command_line(sweep: Path) -> None:
@@ -90,7 +91,7 @@ def test_overrides_of_jobs_are_shared_or_varying() -> None:
     jobs = [["seed=1", "logger=csv"], ["seed=2", "logger=csv"], ["seed=1", "logger=csv", "tags=[a]"]]
     shared = shared_overrides(jobs)
     assert shared == {"logger=csv"}
-    assert [varying_overrides(job, shared) for job in jobs] == [["seed=1"], ["seed=2"], ["seed=1", "tags=[a]"]]
+    assert describe(Job(number=2, overrides=jobs[2], folder="2"), shared) == "seed=1 'tags=[a]'"
     assert shared_overrides(jobs[:1]) == set()
 
 

@@ -1,4 +1,4 @@
-"""The outcome of a job, read from its folder."""
+"""The result of a job, read from its folder."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from src.files import lock_folder
-from src.sweep.jobs import ensure_outcome, read_outcome
+from src.sweep.jobs import accuracy, current_result, require_ending
 
 
 def write_record(folder: Path, **fields: object) -> None:
@@ -15,28 +15,29 @@ def write_record(folder: Path, **fields: object) -> None:
 
 
 def test_a_job_without_files_is_pending(tmp_path: Path) -> None:
-    assert read_outcome(tmp_path / "none").status == "pending"
+    assert current_result(tmp_path / "none").status == "pending"
     assert not (tmp_path / "none").exists()
     (tmp_path / "empty").mkdir()
-    assert read_outcome(tmp_path / "empty").status == "pending"
+    assert current_result(tmp_path / "empty").status == "pending"
 
 
 def test_a_truncated_record_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text('{"status": "comp')
-    assert read_outcome(tmp_path).status == "pending"
+    assert current_result(tmp_path).status == "pending"
 
 
 def test_a_job_with_a_locked_folder_is_running(tmp_path: Path) -> None:
     with lock_folder(tmp_path) as first, lock_folder(tmp_path) as second:
         assert (first, second) == (True, False)
-        assert read_outcome(tmp_path).status == "running"
-    assert read_outcome(tmp_path).status == "pending"
+        assert current_result(tmp_path).status == "running"
+    assert current_result(tmp_path).status == "pending"
 
 
 def test_the_outcome_of_a_completed_job(tmp_path: Path) -> None:
     best = {"monitor": "val/loss", "value": 0.25}
     write_record(tmp_path, status="completed", metrics={"test/acc": {"value": 0.5}}, seconds={"total": 3.0}, best=best)
-    assert read_outcome(tmp_path) == ("completed", None, 0.5, 3.0, 0.25)
+    result = current_result(tmp_path)
+    assert (result.status, accuracy(result), result.seconds.total, result.best.value) == ("completed", 0.5, 3.0, 0.25)
 
 
 @pytest.mark.parametrize(
@@ -57,5 +58,5 @@ def test_the_outcome_depends_on_the_record_and_the_exit_code(
 ) -> None:
     if record:
         write_record(tmp_path, **record)
-    ensure_outcome(tmp_path, code, "reason", ["seed=1"])
-    assert read_outcome(tmp_path)[:2] == (status, error)
+    require_ending(tmp_path, code, "reason", ["seed=1"])
+    assert (current_result(tmp_path).status, current_result(tmp_path).error) == (status, error)

@@ -1,19 +1,21 @@
 """Validation of jobs before the first one starts."""
 
+from itertools import product
 from pathlib import Path
+from unittest.mock import Mock
 
+import hydra
 import pytest
-from hydra import initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 
-import src.config.compose  # noqa: F401  # registers the resolvers that conf/ uses
+import src.build  # noqa: F401  # once here instead of in each forked process
+from src.config.compose import ConfigFiles, combinations
 from src.errors import UserError
 from src.sweep import run
-from src.sweep.jobs import Job, shared_overrides
-from src.sweep.preflight import compose_job, expand_combinations, validate_jobs
-from tests.helpers import CONF
+from src.sweep.jobs import shared_overrides
+from src.sweep.preflight import compose_job, parse_overrides, validate_jobs
+from src.sweep_record import Job
+from tests.helpers import repository
 
 
 @pytest.fixture(autouse=True)
@@ -25,15 +27,12 @@ def reset_hydra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def validate(*overrides: str) -> list[Job]:
-    with initialize_config_dir(CONF, version_base="1.3"):
-        hydra = GlobalHydra.instance().hydra
-        assert hydra is not None
-        loader = hydra.config_loader
-        master = loader.load_configuration("train", ["hydra.job.name=train", "hydra.sweep.dir=sweep"], RunMode.MULTIRUN)
-        combinations = expand_combinations(overrides, loader)
-        shared = shared_overrides(combinations)
-        jobs = [compose_job(loader, master, number, job, shared) for number, job in enumerate(combinations)]
-        return validate_jobs(jobs, shared)
+    files = repository("train")
+    sweep = files.compose(["hydra.mode=MULTIRUN", "hydra.sweep.dir=sweep", *overrides], sweeps=True)
+    jobs = list(combinations(parse_overrides(files, sweep, overrides)))
+    shared = shared_overrides(jobs)
+    composed = [compose_job(files, sweep, number, job, shared) for number, job in enumerate(jobs)]
+    return validate_jobs(composed, shared)
 
 
 def error_message(*overrides: str) -> str:
@@ -93,3 +92,17 @@ def test_long_lists_of_jobs_are_shortened() -> None:
     message = error_message("seed=range(9)", "optimizer.lr=fast")
     assert message.count("job ") == 6
     assert message.endswith("and 3 more")
+
+
+def test_files_are_merged_once_for_each_choice_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    composed = Mock(side_effect=hydra.compose)
+    monkeypatch.setattr(hydra, "compose", composed)
+    files = ConfigFiles("train")
+    sweep = files.compose(["hydra.mode=MULTIRUN", "hydra.sweep.dir=sweep"], sweeps=True)
+    for number, (seed, attention) in enumerate(product((1, 2, 3), ("none", "bahdanau"))):
+        overrides = [f"seed={seed}", f"model/attention={attention}"]
+        job, cfg, mistakes = compose_job(files, sweep, number, overrides, ())
+        assert (cfg.seed, cfg.hydra.runtime.choices["model/attention"], mistakes) == (seed, attention, [])
+        assert (cfg.hydra.job.num, cfg.hydra.sweep.subdir) == (number, f"{number}_seed-{seed}_attention-{attention}")
+        assert job.folder == cfg.hydra.sweep.subdir and cfg.hydra.overrides.task == overrides
+    assert composed.call_count == 3

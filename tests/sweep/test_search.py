@@ -5,29 +5,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hydra import initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
 
 from src.callbacks.pruning import open_study
 from src.errors import UserError
+from src.sweep.preflight import parse_overrides
 from src.sweep.search import boundary_overrides, drop_torn_line, parse_space
-from tests.helpers import CONF
+from tests.helpers import repository
 from tests.sweep.sweeps import SMALL, read_results, read_statuses, run_sweep
 
 optuna = pytest.importorskip("optuna")
 
 
-def parse(*arguments: str) -> tuple[list[str], dict[str, Any]]:
-    with initialize_config_dir(CONF, version_base="1.3"):
-        hydra = GlobalHydra.instance().hydra
-        assert hydra is not None
-        return parse_space(["seed=1,2", *arguments], hydra.config_loader)
+def parse(*overrides: str) -> tuple[list[str], dict[str, Any]]:
+    files = repository("train")
+    sweep = files.compose(["hydra.mode=MULTIRUN", "hparams_search=optuna"], sweeps=True)
+    return parse_space(parse_overrides(files, sweep, ["seed=1,2", "hparams_search=optuna", *overrides]))
 
 
 def test_overrides_are_split_into_shared_overrides_and_dimensions() -> None:
     rate, hidden_dim = "optimizer.lr=tag(log, interval(1e-4, 0.1))", "model.encoder.hidden_dim=range(8, 33, 8)"
     shared, space = parse(rate, hidden_dim, "model/attention=none,bahdanau", "trainer.max_epochs=3", "seed=7")
-    assert shared == ["seed=7", "trainer.max_epochs=3"]
+    assert shared == ["seed=7", "hparams_search=optuna", "trainer.max_epochs=3"]
     assert space == {
         "optimizer.lr": optuna.distributions.FloatDistribution(1e-4, 0.1, log=True),
         "model.encoder.hidden_dim": optuna.distributions.IntDistribution(8, 32, step=8),
@@ -45,7 +43,7 @@ def test_overrides_are_split_into_shared_overrides_and_dimensions() -> None:
     [
         (["seed=1"], "nothing to search"),
         (["optimizer.lr=tag(log, interval(0, 1))"], "above 0 if it is tagged log"),
-        (["seed=range(3, 3)"], "is an empty range"),
+        (["seed=range(3, 3)"], "has no values"),
     ],
 )
 def test_an_invalid_space_is_refused(arguments: list[str], message: str) -> None:
