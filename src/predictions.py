@@ -4,15 +4,17 @@ import logging
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
-import numpy as np
+import pyarrow as pa
 from omegaconf import DictConfig
 
+from src.config.paths import unwritable_reason
 from src.console import row_progress
-from src.data.prediction_table import PredictionColumns
-from src.data.readers import format_places
-from src.data.tables import Schema, write_table
+from src.data.files import absolute_path
+from src.data.tables import OUTPUT_FORMATS, format_places, widen, write_table
+from src.errors import UserError
 from src.explain import Ensemble
 from src.formatting import format_count
 from src.process import handle_signals, raise_interrupt
@@ -38,31 +40,59 @@ def show_predictions(cfg: DictConfig, source: TextSource, ensemble: Ensemble) ->
     _warn(source.name, chunks[0][0].unit, blank, unknown)
 
 
+def output_path(out: str, file: str | None) -> Path:
+    """Return the absolute path of `out`, the file for the predictions of the texts in `file`.
+
+    Raises:
+        UserError: if `out` has an unknown format, cannot be written, or is the input file.
+    """
+    path = absolute_path(out, "out")
+    if path.suffix.lower() not in OUTPUT_FORMATS:
+        raise UserError(f"out={out}: unknown extension; it must be one of {', '.join(OUTPUT_FORMATS)}")
+    if path.is_dir():
+        raise UserError(f"out={out}: this is a folder; pass the path of a file")
+    if reason := unwritable_reason(path.parent):
+        raise UserError(f"out={out}: cannot be written ({reason}); choose another folder")
+    if file is not None and path.exists() and Path(file).exists() and path.samefile(file):
+        raise UserError(f"out={out}: this is the input file, which would be overwritten; choose another name")
+    return path
+
+
 def write_predictions(out: Path, source: TextSource, ensemble: Ensemble, batch_size: int) -> None:
     """Write each row of the source with its prediction, some rows at a time.
 
     The source is read twice. The first pass, which is short, reports invalid rows before anything is classified,
     counts the rows, and collects the columns and their types.
     """
-    schema, total = Schema(out), 0
+    types: dict[str, pa.DataType] = {}
+    total = 0
     with row_progress("Read") as advance:
         for rows, texts in source.chunks():
-            schema.add(rows.columns)
+            widen(types, rows.columns)
             total += len(texts)
             advance(len(texts))
-    predictions = PredictionColumns(ensemble.class_names, list(schema.types))
-    schema.add(predictions.values(1, [0], np.zeros((1, len(ensemble.class_names))), np.zeros(1, dtype=bool)))
+    new = {"predicted": pa.string()}
+    new |= {f"probability_{name}": pa.float64() for name in ensemble.class_names} | {"only_unknown": pa.bool_()}
+    names = []
+    for name, kind in new.items():
+        numbered = (f"{name}_{number}" for number in count(2))
+        names.append(name if name not in types else next(each for each in numbered if each not in types))
+        types[names[-1]] = kind
     blank, unknown = array("q"), array("q")  # row or line numbers
     with (
         handle_signals(raise_interrupt),
-        write_table(out, schema) as write,
+        write_table(out, types) as write,
         row_progress("Classified", total) as advance,
     ):
         for rows, texts in source.chunks():
             selection = _not_blank(texts)
             probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
-            columns = predictions.values(len(texts), selection, probabilities, is_unknown)
-            write(replace(rows, columns=rows.columns | columns))
+            predicted = pa.array([ensemble.class_names[i] for i in probabilities.argmax(1)], pa.string())
+            cells = [predicted, *map(pa.array, probabilities.T.round(6)), pa.array(is_unknown)]
+            position = {row: i for i, row in enumerate(selection)}
+            index = pa.array([position.get(i) for i in range(len(texts))], pa.int64())
+            columns = {name: column.take(index) for name, column in zip(names, cells, strict=True)}
+            write(replace(rows, columns={**rows.columns, **columns}))
             blank.extend(place for place, text in zip(rows.places, texts, strict=True) if not text.strip())
             unknown.extend(rows.places[i] for i, value in zip(selection, is_unknown, strict=True) if value)
             advance(len(texts))

@@ -8,8 +8,8 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from src.data.files import decode, existing_path, file_format, open_text
-from src.data.readers import CHUNK, FORMATS, Rows, parse_delimiter, read_file
+from src.data.files import decode, existing_path, file_format, open_file, open_text
+from src.data.tables import CHUNK, FORMATS, Rows, parse_delimiter, read_file
 from src.errors import UserError
 
 
@@ -80,8 +80,8 @@ def text_source(
     if file_format(path) in FORMATS:
         raise UserError(f"{name}: is a table; name its column of texts with text_column=…")
     if path.is_fifo():  # a pipe can be read only once
-        with open_text(path, name, pipes=True) as stream:
-            return _line_source(name, _lines(stream.read()))
+        with open_file(path, name, pipes=True) as stream:
+            return _line_source(name, _lines(decode(stream.read(), name)))
     return TextSource(name, "text", partial(_file_rows, path, name))
 
 

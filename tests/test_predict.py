@@ -160,7 +160,7 @@ def test_the_output_does_not_depend_on_the_chunk_size(
 ) -> None:
     contents = set()
     for size in (1, 2, 7, 13, 1000):
-        monkeypatch.setattr("src.data.readers.CHUNK", size)
+        monkeypatch.setattr("src.data.tables.CHUNK", size)
         # Batches of several texts, and thus their rounding errors, would depend on the chunks.
         predict("file=in.jsonl", "text_column=comment", f"out=out.{ending}", "batch_size=1")
         contents.add((tmp_path / f"out.{ending}").read_bytes())
@@ -196,7 +196,7 @@ def test_an_ensemble_of_equal_models_writes_the_same_predictions(
 def test_a_bad_row_is_reported_before_any_row_is_classified(
     predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("src.data.readers.CHUNK", 5)
+    monkeypatch.setattr("src.data.tables.CHUNK", 5)
     monkeypatch.setattr("src.explain.Ensemble.classify", None)
     (tmp_path / "in.csv").write_text("text,stars\n" + "good,1\n" * 17 + "bad,1,2\n" + "good,1\n" * 17)
     with pytest.raises(SystemExit, match=r"in\.csv: line 19 has 3 fields where the header has 2"):
@@ -214,7 +214,7 @@ def test_a_signal_does_not_change_the_earlier_file(
     ending: str,
     signum: int,
 ) -> None:
-    monkeypatch.setattr("src.data.readers.CHUNK", 7)
+    monkeypatch.setattr("src.data.tables.CHUNK", 7)
     classify = Ensemble.classify
     sizes = []
 

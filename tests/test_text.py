@@ -104,7 +104,7 @@ def test_all_columns_and_blank_texts_of_a_table_are_read(tmp_path: Path) -> None
     ((rows, texts),) = text_source(None, str(tmp_path / "reviews.csv"), "review").chunks()
     assert texts == ["good", "", "bad"]
     assert rows.columns == {"id": ["1", "2", "3"], "review": texts}
-    assert rows.describe_places([1]) == "line 3"
+    assert rows.places[1] == 3
 
 
 def test_a_table_requires_the_name_of_its_text_column(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_the_delimiter_can_be_set(tmp_path: Path) -> None:
 
 
 def test_the_first_objects_may_lack_the_text_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("src.data.readers.CHUNK", 2)
+    monkeypatch.setattr("src.data.tables.CHUNK", 2)
     path = tmp_path / "reviews.jsonl"
     path.write_text('{"id": 1}\n' * 3 + '{"id": 2, "review": "good"}\n' + '{"id": 3}\n' * 3)
     assert read_texts(None, str(path), "review") == ["", "", "", "good", "", "", ""]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import overload
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,14 +27,10 @@ class Texts(Sequence[str]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    @overload
-    def __getitem__(self, i: int) -> str: ...
-    @overload
-    def __getitem__(self, i: slice) -> list[str]: ...
-    def __getitem__(self, i: int | slice) -> str | list[str]:
+    def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
             return [self._column[row].as_py() for row in self._rows[i].tolist()]
-        return str(self._column[int(self._rows[i])].as_py())
+        return self._column[int(self._rows[i])].as_py()
 
     def take(self, rows: np.ndarray) -> "Texts":
         """Return the texts at these positions."""
@@ -63,22 +59,17 @@ class Corpus:
     @classmethod
     def load(cls, folder: Path) -> "Corpus":
         """Return the corpus in a folder of the cache, which `Source` has written."""
-        names = tuple(json.loads((folder / FACTS).read_text())["class_names"])
-        files = {split: folder / f"{split}.arrow" for split in ("train", "val", "test")}
-        splits = {split: _load_split(file, names) for split, file in files.items() if file.exists()}
-        return cls(splits["train"], splits.get("val"), splits.get("test"), names)
-
-
-def _load_split(file: Path, class_names: Sequence[str]) -> Split:
-    table = pa.ipc.open_stream(pa.memory_map(str(file))).read_all()
-    columns = dict(zip(table.column_names, table.columns, strict=True))
-    labels = pc.index_in(columns["label"], pa.array(class_names, pa.large_string()))
-    if labels.null_count or not len(labels):
-        raise ValueError(f"{file.name} has other classes, or none")
-    groups = columns.get("group")
-    return Split(
-        Texts(columns["text"]),
-        labels.to_numpy().astype(np.int64),
-        None if groups is None else np.unique(groups.to_numpy(), return_inverse=True)[1],
-        columns.get("rationale"),
-    )
+        class_names = tuple(json.loads((folder / FACTS).read_text())["class_names"])
+        splits: dict[str, Split | None] = dict.fromkeys(("train", "val", "test"))
+        for file in folder.glob("*.arrow"):
+            table = pa.ipc.open_stream(pa.memory_map(str(file))).read_all()
+            columns = dict(zip(table.column_names, table.columns, strict=True))
+            labels = pc.index_in(columns["label"], pa.array(class_names, pa.large_string()))
+            groups = columns.get("group")
+            splits[file.stem] = Split(
+                Texts(columns["text"]),
+                labels.to_numpy().astype(np.int64),
+                None if groups is None else np.unique(groups.to_numpy(), return_inverse=True)[1],
+                columns.get("rationale"),
+            )
+        return cls(**splits, class_names=class_names)  # type: ignore[arg-type]

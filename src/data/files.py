@@ -15,14 +15,12 @@ from src.errors import UserError
 from src.misspellings import suggestion
 
 BLOCK = 1 << 20  # bytes hashed at a time
-GZIP = ".gz"
 
 
 def absolute_path(path: str | Path, option: str) -> Path:
-    """Return the absolute path for a user's path; a relative path starts at the working directory.
+    """Return the absolute path for a user's path, which may start with `~`, the home folder.
 
     Args:
-        path: may start with `~`, the home folder.
         option: name of the option that sets the path, such as `data.path`, for the message.
 
     Raises:
@@ -37,13 +35,10 @@ def absolute_path(path: str | Path, option: str) -> Path:
 
 
 def existing_path(path: str | Path, option: str) -> Path:
-    """Return the absolute path of a file or folder, which must exist.
-
-    The arguments are as for `absolute_path`.
+    """Return the absolute path of a file or folder; the arguments are as for `absolute_path`.
 
     Raises:
-        UserError: as for `absolute_path`, or if the path does not exist or is not accessible; the message suggests a
-            similar name in the folder, if there is one.
+        UserError: if the path is empty, does not exist or is not accessible; the message suggests a similar name.
     """
     full = absolute_path(path, option)
     try:
@@ -55,7 +50,7 @@ def existing_path(path: str | Path, option: str) -> Path:
         missing = f"there is no {full.name!r} in {full.parent}{suggestion(full.name, names)}"
         raise UserError(f"{option}={path}: {missing}") from None
     except OSError as error:
-        raise UserError(f"{option}={path}: cannot be read ({os_reason(error)})") from None
+        raise UserError(f"{option}={path}: cannot be read ({error.strerror})") from None
     return full
 
 
@@ -73,17 +68,8 @@ def local_path(name: str, option: str) -> Path | None:
     return None
 
 
-def os_reason(error: OSError) -> str:
-    """Return the operating system's message for an error, without the error number and the path."""
-    return error.strerror or str(error)
-
-
 def existing_file(path: str | Path, option: str) -> Path:
-    """Return the absolute path of a file, which must exist and be readable.
-
-    Raises:
-        UserError: if the file does not exist, is not a regular file, or cannot be read.
-    """
+    """Return the absolute path of a regular file; raise a UserError if it does not exist or cannot be read."""
     full = existing_path(path, option)
     with open_file(full, f"{option}={path}"):
         return full
@@ -106,39 +92,33 @@ def open_file(path: Path, source: str | None = None, pipes: bool = False, unpack
     """
     source = source or str(path)
     try:
-        kind = stat.S_IFMT(path.stat().st_mode)
-        if kind != stat.S_IFREG and not (pipes and kind == stat.S_IFIFO):
-            name = "a folder" if kind == stat.S_IFDIR else "a device, pipe or socket"
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not (pipes and stat.S_ISFIFO(mode)):
+            name = "a folder" if stat.S_ISDIR(mode) else "a device, pipe or socket"
             raise UserError(f"{source}: is {name}, not a file; set the path of a file")
         with path.open("rb") as file:
-            yield gzip.GzipFile(fileobj=file) if unpack and path.suffix.lower() == GZIP else file  # type: ignore[misc]
+            yield gzip.GzipFile(fileobj=file) if unpack and path.suffix.lower() == ".gz" else file  # type: ignore[misc]
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UserError(
             f"{source}: is not a gzip file, or is damaged ({error}); compress or download it again"
         ) from None
     except OSError as error:
-        raise UserError(f"{source}: cannot be read ({os_reason(error)})") from None
+        raise UserError(f"{source}: cannot be read ({error.strerror or error})") from None
 
 
 @contextmanager
-def open_text(
-    path: Path, source: str | None = None, pipes: bool = False, newline: str = ""
-) -> Iterator[io.TextIOWrapper]:
-    """Open a text file in UTF-8, with or without a byte order mark; a .gz file is unpacked.
-
-    Args:
-        source, pipes: as for `open_file`.
-        newline: as for `open`: with "", lines end at every kind of line break; with a line feed, only at line feeds.
+def open_text(path: Path, source: str | None = None) -> Iterator[io.TextIOWrapper]:
+    """Open a text file in UTF-8, with or without a byte order mark; a .gz file is unpacked, and line breaks are kept.
 
     Raises:
         UserError: as for `open_file`; or, while the text is read, if it is not UTF-8.
     """
-    source = source or str(path)
-    with open_file(path, source, pipes, unpack=True) as file:
+    with open_file(path, source, unpack=True) as file:
         try:
-            yield io.TextIOWrapper(file, "utf-8-sig", newline=newline)
-        except UnicodeDecodeError as error:
-            raise _not_utf8(source, _undecodable_line(path) if path.is_file() else None) from error
+            yield io.TextIOWrapper(file, "utf-8-sig", newline="")
+        except UnicodeDecodeError:
+            with open_file(path, source, unpack=True) as again:
+                raise _not_utf8(source or str(path), again) from None
 
 
 def read_text(path: Path, source: str | None = None) -> str:
@@ -151,32 +131,22 @@ def decode(data: bytes, source: str) -> str:
     """Decode UTF-8, with or without a byte order mark; raise a UserError that names `source` and the line at fault."""
     try:
         return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise _not_utf8(source, data.count(b"\n", 0, error.start) + 1) from None
+    except UnicodeDecodeError:
+        raise _not_utf8(source, data.split(b"\n")) from None
 
 
-def _undecodable_line(path: Path) -> int | None:
-    """Return the number of the first line that is not UTF-8."""
-    with open_file(path, unpack=True) as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                return number
-    return None
-
-
-def _not_utf8(source: str, line: int | None) -> UserError:
-    place = "" if line is None else f"line {line} "
+def _not_utf8(source: str, lines: Iterable[bytes]) -> UserError:
+    """Return the error that names the first line that is not UTF-8."""
+    line = next(i for i, line in enumerate(lines, start=1) if line.decode(errors="ignore").encode() != line)
     return UserError(
-        f"{source}: {place}is not UTF-8; save the file as UTF-8, for instance with `iconv -f WINDOWS-1252 -t UTF-8` if "
-        "it was written on Windows in a Western language"
+        f"{source}: line {line} is not UTF-8; save the file as UTF-8, for instance with `iconv -f WINDOWS-1252 -t "
+        "UTF-8` if it was written on Windows in a Western language"
     )
 
 
 def file_format(path: Path) -> str:
     """Return the extension in lower case, without .gz: ".csv" for both a.csv and a.csv.gz."""
-    return Path(path.stem if path.suffix.lower() == GZIP else path.name).suffix.lower()
+    return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
 
 
 def content_hash(paths: Iterable[Path]) -> str:

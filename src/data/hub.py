@@ -12,13 +12,10 @@ TIMEOUT = 3.0  # seconds to wait for the hub's response
 
 @contextmanager
 def connection() -> Iterator[bool]:
-    """Set the hub's client libraries to offline mode within this context if the hub does not respond.
+    """Set the hub's client libraries to offline mode in this context if the hub does not respond or one is offline.
 
     In online mode, the libraries would retry for half a minute before they fail; in offline mode, they use their local
-    cache at once. If one of them is already in offline mode, the hub is not contacted, and all are set to offline mode.
-
-    Yields:
-        Whether the libraries are in online mode.
+    cache at once. The context's value is whether the libraries are in online mode.
     """
     import datasets
     from huggingface_hub import constants
@@ -39,7 +36,5 @@ def _responds(address: str) -> bool:
             return True
     except urllib.error.HTTPError:
         return True
-    except urllib.error.URLError as error:
-        return isinstance(error.reason, ssl.SSLError)  # the host responds, and the libraries may trust its certificate
-    except OSError:
-        return False
+    except OSError as error:  # if the certificate is refused, the host responds, and the libraries may trust it
+        return isinstance(getattr(error, "reason", None), ssl.SSLError)

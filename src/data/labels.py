@@ -1,15 +1,11 @@
 """Labels: their canonical form, the option `labels`, and the classes of a data set."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
-from src.errors import UserError
-from src.formatting import format_list, format_repr
-
-MAX_FRACTIONAL_CLASSES = 100  # maximum number of classes if all labels are numbers, but not all are written as integers
-WHOLE = re.compile(r"[-+]?\d+")
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,2})?", re.IGNORECASE)
 
 
 def canonical(label: str) -> str:
@@ -17,7 +13,7 @@ def canonical(label: str) -> str:
     label = label.strip()
     if label.lower() in ("true", "false"):
         return label.lower()
-    return label.removesuffix(".0") if WHOLE.fullmatch(label.removesuffix(".0")) else label
+    return re.sub(r"^([-+]?[0-9]+)\.0+$", r"\1", label)
 
 
 def parse_labels(labels: Sequence[Any] | Mapping[Any, str] | None) -> dict[str, str] | None:
@@ -32,20 +28,18 @@ def parse_labels(labels: Sequence[Any] | Mapping[Any, str] | None) -> dict[str, 
     """
     if labels is None:
         return None
-    listed = [*labels, *labels.values()] if isinstance(labels, Mapping) else list(labels)
-    misread = [value for value in listed if value is None or isinstance(value, bool)]
-    if misread and (None in misread or not all(isinstance(value, bool) for value in listed)):
+    pairs = list(labels.items()) if isinstance(labels, Mapping) else [(label, label) for label in labels]
+    values = [value for pair in pairs for value in pair]
+    if None in values or len({isinstance(value, bool) for value in values}) > 1:
         raise ValueError(
-            f"labels={list(map(str, listed))}: YAML reads words such as NO, on and null as booleans or nothing; put "
+            f"labels={list(map(str, labels))}: YAML reads words such as NO, on and null as booleans or nothing; put "
             "the name in quotes"
         )
-    names = {canonical(str(name)): canonical(str(name)) for name in listed}
-    if isinstance(labels, Mapping):
-        names |= {canonical(str(label)): canonical(str(name)) for label, name in labels.items()}
-    elif len(names) < len(listed):
-        raise ValueError(f"labels={list(map(str, listed))}: a class is listed twice")
-    if len(class_order(names)) < 2:
-        raise ValueError(f"labels={list(map(str, listed))}: must be two or more classes")
+    names = {canonical(str(label)): canonical(str(name)) for label, name in pairs}
+    if len(names) < len(pairs) or len(set(names.values())) < 2:
+        raise ValueError(f"labels={list(map(str, labels))}: must be two or more different classes")
+    for name in list(names.values()):
+        names.setdefault(name, name)
     return names
 
 
@@ -54,26 +48,9 @@ def class_order(names: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names.values()))
 
 
-def distinct_classes(labels: Sequence[str], source: str) -> tuple[str, ...]:
-    """Return the distinct labels, in numerical order if all are numbers, otherwise in alphabetical order.
-
-    Raises:
-        UserError: if all labels are equal; or if all are numbers, some are written with a decimal point or an exponent,
-            and more than `MAX_FRACTIONAL_CLASSES` are distinct: such labels are measurements, not classes.
-    """
-    names = sorted(set(labels))  # equal numbers, such as 1 and 01, stay in alphabetical order
-    if len(names) < 2:
-        raise UserError(
-            f"{source}: every row has the label {format_repr(names[0])}; training needs at least two classes"
-        )
-    if all(map(WHOLE.fullmatch, names)):
-        return tuple(sorted(names, key=int))
+def sort_classes(labels: Iterable[str]) -> tuple[str, ...]:
+    """Return labels in numerical order if all are numbers, otherwise in alphabetical order."""
+    names = sorted(labels)  # equal numbers, such as 1 and 01, stay in alphabetical order
     if all(map(NUMBER.fullmatch, names)):
-        names.sort(key=float)
-        if len(names) > MAX_FRACTIONAL_CLASSES:
-            raise UserError(
-                f"{source}: the labels are {len(names):,} different numbers, {format_list(names, plain=True)}. Heed "
-                "does not support regression. Name a column of classes with data.label, or group the numbers "
-                "into a few classes"
-            )
+        names.sort(key=Decimal)
     return tuple(names)

@@ -5,10 +5,9 @@ import json
 import logging
 import os
 import re
-from array import array
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,18 +18,9 @@ from src.data.corpus import FACTS, Corpus
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash, existing_file, existing_path, file_format
 from src.data.hub import OFFLINE, connection
-from src.data.labels import canonical, class_order, distinct_classes, parse_labels
-from src.data.readers import (
-    CHUNK,
-    FORMATS,
-    Rows,
-    arrow_rows,
-    check_columns,
-    format_places,
-    parse_delimiter,
-    read_file,
-)
+from src.data.labels import canonical, class_order, parse_labels, sort_classes
 from src.data.store import code_version, load_or_build
+from src.data.tables import CHUNK, FORMATS, Rows, arrow_rows, check_columns, format_places, parse_delimiter, read_file
 from src.errors import UserError
 from src.formatting import format_list, format_repr
 from src.misspellings import suggestion
@@ -41,7 +31,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 ASSETS = Path(__file__).parent / "assets"
 BUNDLED = "bundled:"  # prefix of a path in `ASSETS`
-MAX_LABEL_LENGTH = 1000  # characters; no class has a longer name
 
 
 class Source(TextDataModule):
@@ -86,13 +75,9 @@ class Source(TextDataModule):
     ) -> None:
         super().__init__(**options)
         if text == label:
-            raise ValueError(
-                f"text={text!r}: is also the column of labels: set data.text or data.label to another column"
-            )
-        if path is None and name is not None and (name.startswith((".", "/", "~")) or name.count("/") > 1):
-            raise UserError(
-                f"data.name={name}: is a path, not a name on the hub. For a file, use data=csv data.path={name}"
-            )
+            raise ValueError(f"text={text!r}: is also the column of labels: set data.text or data.label")
+        if path is None and name is not None and name.startswith((".", "/", "~")):
+            raise UserError(f"data.name={name}: is a path: use data=csv data.path={name}")
         self.dataset_name = name
         self.config = config
         self.text, self.label, self.group, self.rationale = text, label, group, rationale
@@ -127,11 +112,13 @@ class Source(TextDataModule):
         if not folder.is_dir():
             return {"train": [existing_file(path, "data.path")], **files}
         for split in self.splits.keys() - files.keys():
-            files[split] = _files_in(folder, self.splits[split])
+            beginning = self.splits[split]
+            found = [*folder.glob(f"{beginning}*"), *folder.glob(f"*/{beginning}*")]
+            files[split] = sorted(file for file in found if file.is_file() and file_format(file) in FORMATS)
             if not files[split]:
                 raise UserError(
-                    f"data.path={path}: has no file {self.splits[split]}* ({', '.join(FORMATS)}), at most one folder "
-                    f"deep; its files are {format_list(sorted(os.listdir(folder)), plain=True) or 'none'}"
+                    f"data.path={path}: has no file {beginning}* ({', '.join(FORMATS)}), at most one folder deep; its "
+                    f"files are {format_list(sorted(os.listdir(folder)), plain=True) or 'none'}"
                 )
         return dict(sorted(files.items()))
 
@@ -151,20 +138,21 @@ class Source(TextDataModule):
             try:
                 return datasets.load_dataset(self.dataset_name, self.config)
             except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
-                if not online:
-                    raise UserError(
-                        f"data.name={self.dataset_name}: {OFFLINE}. Download it on another machine with `hf download "
-                        f"{self.dataset_name} --repo-type dataset --local-dir <folder>`, then set data.path=<folder>"
-                    ) from None
-                reason = str(error).partition("\n")[0]
-                raise UserError(
-                    f"data.name={self.dataset_name}: cannot be loaded from the hub ({reason}). Check data.name and "
-                    "data.config"
-                ) from None
+                reason = (
+                    f"cannot be loaded from the hub ({str(error).splitlines()[0]}). Check data.name and data.config"
+                    if online
+                    else f"{OFFLINE}. Download it on another machine with `hf download {self.dataset_name} --repo-type "
+                    "dataset --local-dir <folder>`, then set data.path=<folder>"
+                )
+                raise UserError(f"data.name={self.dataset_name}: {reason}") from None
 
     @cached_property
     def _sets(self) -> "Mapping[str, datasets.Dataset]":
         return self.load()
+
+    @property
+    def _columns(self) -> list[str]:
+        return [name for name in (self.text, self.label, self.group, self.rationale) if name is not None]
 
     def fingerprint(self) -> str:
         """Return a string that changes whenever the texts or labels change: hashes of the content, and the options."""
@@ -181,14 +169,9 @@ class Source(TextDataModule):
     def _hash(self, split: str) -> str:
         """Return a hash of the columns of a data set that is not in files."""
         digest = hashlib.sha256()
-        for rows in chain.from_iterable(self._tables(split)):
-            cells = [rows.values(name) for name in self._columns]
-            digest.update(repr((cells, rows.class_names)).encode())
+        for rows in self._rows(split):
+            digest.update(repr(([rows.cells(name) for name in self._columns], rows.class_names)).encode())
         return digest.hexdigest()
-
-    @property
-    def _columns(self) -> list[str]:
-        return [name for name in (self.text, self.label, self.group, self.rationale) if name is not None]
 
     def read(self) -> Corpus:
         """Return the corpus in the cache; read the source first if it is not in the cache.
@@ -206,13 +189,15 @@ class Source(TextDataModule):
         key = hashlib.sha256(f"{fingerprint} {code_version(type(self))}".encode()).hexdigest()
         return load_or_build(self.cache_dir / f"{key}.texts", Corpus.load, build)
 
-    def _tables(self, split: str) -> Iterator[Iterator[Rows]]:
-        """Yield the rows of each file of a split, or of its data set, in chunks."""
+    @property
+    def _title(self) -> str:
+        return str(self.files["train"][0]) if self.files else self.dataset_name or type(self).__name__
+
+    def _rows(self, split: str) -> Iterator[Rows]:
+        """Yield the rows of a split in chunks."""
         if self.files:
-            yield from (
-                read_file(file, self._columns, delimiter=self.delimiter, quotes=self.quotes)
-                for file in self.files[split]
-            )
+            for file in self.files[split]:
+                yield from read_file(file, self._columns, delimiter=self.delimiter, quotes=self.quotes)
             return
         sets, own = self._sets, self.splits[split]
         if own not in sets:
@@ -223,11 +208,7 @@ class Source(TextDataModule):
         source, data = f"{self._title} ({own})", sets[own]
         check_columns(source, self._columns, data.column_names)
         data = data.select_columns(self._columns).with_format("arrow")
-        yield arrow_rows(source, data.iter(CHUNK), self._columns, data.features.arrow_schema)
-
-    @property
-    def _title(self) -> str:
-        return str(self.files["train"][0]) if self.files else self.dataset_name or type(self).__name__
+        yield from arrow_rows(source, data.iter(CHUNK), self._columns, data.features.arrow_schema)
 
     def _write(self, folder: Path) -> None:
         """Write the valid rows of each split to a file, and the names of the classes to another."""
@@ -235,110 +216,86 @@ class Source(TextDataModule):
             if self.is_training and split in self.files and self.files[split][0].samefile(self.files["train"][0]):
                 raise UserError(
                     f"data.{split}_path={self.files[split][0]}: is the same file as data.path, so the model would be "
-                    f"trained on the texts of this split; set another file, or null to hold out data.{split}_fraction "
-                    "of data.path"
+                    f"trained on these texts; set another file, or null to hold out data.{split}_fraction of data.path"
                 )
         own = self._write_split(folder, "train", self.names)
         with pa.memory_map(str(folder / "train.arrow")) as file:
             labels = pc.unique(pa.ipc.open_stream(file).read_all()["label"]).to_pylist()
-        distinct = distinct_classes(labels, self._title)
-        names = self.names or {name: name for name in own or distinct}
+        if len(labels) < 2:
+            raise UserError(
+                f"{self._title}: every row has the label {format_repr(labels[0])}; training needs two or more classes"
+            )
+        names = self.names or {name: name for name in own or sort_classes(labels)}
         for split in self.files or self.splits:
             if split != "train":
                 self._write_split(folder, split, names)
         (folder / FACTS).write_text(json.dumps({"class_names": class_order(names)}))
 
-    def _write_split(self, folder: Path, split: str, names: Mapping[str, str] | None) -> Sequence[str]:
+    def _write_split(self, folder: Path, split: str, names: Mapping[str, str] | None) -> list[str]:
         """Write the valid rows of a split; return the named classes of the data set, if it has any.
 
         Args:
             names: the class of each allowed label; None allows all labels.
-        """
-        types = {"text": pa.large_string(), "label": pa.large_string()}
-        types |= {"group": pa.large_string()} if self.group else {}
-        types |= {"rationale": pa.list_(pa.list_(pa.int64()))} if self.rationale else {}
-        schema = pa.schema(list(types.items()))
-        own: Sequence[str] = ()
-        with pa.ipc.new_stream(str(folder / f"{split}.arrow"), schema) as stream:
-            for table in self._tables(split):
-                for rows, columns in self._valid_rows(table, names):
-                    own = own or [canonical(name) for name in rows.class_names.get(self.label, ())]
-                    arrays = [pa.array(columns[field.name], field.type) for field in schema]
-                    stream.write_batch(pa.record_batch(arrays, schema=schema))
-        return own
-
-    def _valid_rows(
-        self, table: Iterator[Rows], names: Mapping[str, str] | None
-    ) -> Iterator[tuple[Rows, dict[str, list[Any]]]]:
-        """Yield each chunk of a table, and the columns text, label, group and rationale of its valid rows.
 
         Raises:
             UserError: if a row lacks a text or a label, unless such rows are dropped; if a label is not among `names`;
                 or if no row remains.
         """
-        missing, unknown = array("q"), array("q")  # places
-        first_unknown, is_empty = "", True
-        rows = Rows("", "", (), {})
-        for rows in table:
-            texts, labels = rows.texts(self.text), self._labels(rows)
-            valid = []
-            for i, (text, label) in enumerate(zip(texts, labels, strict=True)):
-                if not label or not text.strip():
-                    missing.append(rows.places[i])
-                elif names is not None and label not in names:
-                    first_unknown = first_unknown or label
-                    unknown.append(rows.places[i])
-                else:
-                    valid.append(i)
-            columns: dict[str, list[Any]] = {
-                "text": [texts[i] for i in valid],
-                "label": [names[labels[i]] if names else labels[i] for i in valid],
-            }
-            if self.group is not None:
-                groups = rows.texts(self.group)
-                columns["group"] = [groups[i] for i in valid]
-            if self.rationale is not None:
-                spans = rows.values(self.rationale)
-                columns["rationale"] = [_characters(texts[i], spans[i], rows, i) for i in valid]
-            is_empty = is_empty and not valid
-            yield rows, columns
-        if missing:
-            places = format_places(rows.unit, missing)
+        types = {"text": pa.large_string(), "label": pa.large_string()}
+        types |= {"group": pa.large_string()} if self.group else {}
+        types |= {"rationale": pa.list_(pa.list_(pa.int64()))} if self.rationale else {}
+        schema = pa.schema(list(types.items()))
+        missing, unknown = (defaultdict[str, list[int]](list) for _ in range(2))  # places by source
+        first_unknown, own, count = "", list[str](), 0
+        with pa.ipc.new_stream(str(folder / f"{split}.arrow"), schema) as stream:
+            for rows in self._rows(split):
+                own = own or [canonical(name) for name in rows.class_names.get(self.label, ())]
+                texts, labels, valid = rows.texts(self.text), self._labels(rows), []
+                for i, (text, label) in enumerate(zip(texts, labels, strict=True)):
+                    if not label or not text.strip():
+                        missing[rows.source].append(rows.places[i])
+                    elif names is not None and label not in names:
+                        first_unknown = first_unknown or label
+                        unknown[rows.source].append(rows.places[i])
+                    else:
+                        valid.append(i)
+                columns: dict[str, list[Any]] = {
+                    "text": [texts[i] for i in valid],
+                    "label": [names[labels[i]] if names else labels[i] for i in valid],
+                }
+                if self.group is not None:
+                    groups = rows.texts(self.group)
+                    columns["group"] = [groups[i] for i in valid]
+                if self.rationale is not None:
+                    spans = rows.cells(self.rationale)
+                    columns["rationale"] = [_characters(texts[i], spans[i], rows, i) for i in valid]
+                stream.write_batch(pa.RecordBatch.from_pydict(columns, schema))
+                count += len(valid)
+        for source, places in missing.items():
+            described = format_places(rows.unit, places)
             if self.on_bad_rows == "error":
                 raise UserError(
-                    f"{rows.source}: no {self.text!r} or no {self.label!r} in {places}. Correct the file, or drop such "
+                    f"{source}: no {self.text!r} or no {self.label!r} in {described}. Correct the file, or drop such "
                     "rows with data.on_bad_rows=drop"
                 )
-            log.warning("%s: dropped %s, because %r or %r is missing", rows.source, places, self.text, self.label)
-        if unknown:
+            log.warning("%s: dropped %s, because %r or %r is missing", source, described, self.text, self.label)
+        for source, places in unknown.items():
             classes = class_order(names or {})
             raise UserError(
-                f"{rows.source}: {format_places(rows.unit, unknown)}: label {format_repr(first_unknown)} is not among "
-                f"the classes {format_list(classes, plain=True)}{suggestion(first_unknown, classes)}. Correct the "
-                "label, or list all classes in data.labels"
+                f"{source}: {format_places(rows.unit, places)}: label {format_repr(first_unknown)} is not among the "
+                f"classes {format_list(classes, plain=True)}{suggestion(first_unknown, classes)}. Correct the label, "
+                "or list all classes in data.labels"
             )
-        if is_empty:
+        if not count:
             raise UserError(f"{rows.source}: no row has both {self.text!r} and {self.label!r}")
+        return own
 
     def _labels(self, rows: Rows) -> list[str]:
         """Return the canonical labels of rows; a missing label is an empty string."""
         labels = rows.texts(self.label)
         if own := rows.class_names.get(self.label):  # -1 means that the class is unknown
             labels = [own[int(label)] if label and 0 <= int(label) < len(own) else "" for label in labels]
-        for i, label in enumerate(labels):
-            if len(label) > MAX_LABEL_LENGTH:
-                raise UserError(
-                    f"{rows.source}: {rows.describe_places([i])}: the label {format_repr(label)} has {len(label):,} "
-                    f"characters, so column {self.label!r} does not contain classes; set data.label to the column of "
-                    "classes"
-                )
         return list(map(canonical, labels))
-
-
-def _files_in(folder: Path, beginning: str) -> list[Path]:
-    """Return the data files in a folder, and in the folders in it, whose names have this beginning."""
-    found = (path for pattern in ("", "*/") for path in folder.glob(f"{pattern}{beginning}*"))
-    return sorted(path for path in found if path.is_file() and file_format(path) in FORMATS)
 
 
 def _characters(text: str, spans: Any, rows: Rows, i: int) -> list[tuple[int, int]]:
@@ -351,6 +308,6 @@ def _characters(text: str, spans: Any, rows: Rows, i: int) -> list[tuple[int, in
         return [(tokens[start][0], tokens[end - 1][1]) for start, end in bounds if start < end]
     except (IndexError, KeyError, TypeError):
         raise UserError(
-            f"{rows.source}: {rows.describe_places([i])}: the column of rationales must contain spans {{start, end}} "
+            f"{rows.source}: {rows.unit} {rows.places[i]}: the column of rationales must contain spans {{start, end}} "
             f"with 0 ≤ start ≤ end ≤ {len(tokens):,}, the number of tokens of the text"
         ) from None

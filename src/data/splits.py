@@ -41,7 +41,7 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
     Raises:
         UserError: if `folds` is set and the source has a test split, or if the rows cannot be divided or sampled.
     """
-    val_fraction, test_fraction, seed, limit, folds, fold = splitting
+    seed, limit, folds, fold = splitting.seed, splitting.limit, splitting.folds, splitting.fold
     if folds is not None and corpus.test is not None:
         raise UserError(
             f"data.folds={folds}: the source has a test split, but each fold would be another test split: set "
@@ -50,19 +50,19 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
         )
     train = np.arange(len(corpus.train.labels))
     divided: dict[str, tuple[str, np.ndarray]] = {}
-    for split, source, fraction, draw in (
-        ("test", corpus.test, test_fraction, TEST_DRAW),
-        ("val", corpus.val, val_fraction, VAL_DRAW),
+    for split, fraction, draw in (
+        ("test", splitting.test_fraction, TEST_DRAW),
+        ("val", splitting.val_fraction, VAL_DRAW),
     ):
-        if source is not None:
+        if (source := getattr(corpus, split)) is not None:
             divided[split] = (split, np.arange(len(source.labels)))
             continue
         groups = None if corpus.train.groups is None else corpus.train.groups[train]
-        labels, names = corpus.train.labels[train], corpus.class_names
+        units = Units(corpus.train.labels[train], corpus.class_names, groups)
         if split == "test" and folds is not None and fold is not None:
-            remaining, held_out = hold_out_fold(labels, folds, fold, (seed, FOLD_DRAW), names, groups)
+            remaining, held_out = units.hold_out_fold(folds, fold, (seed, FOLD_DRAW))
         else:
-            remaining, held_out = hold_out(labels, fraction, (seed, draw), names, groups)
+            remaining, held_out = units.hold_out(fraction, (seed, draw))
         train, divided[split] = train[remaining], ("train", train[held_out])
     divided["train"] = ("train", train)
     if limit is None:
@@ -73,92 +73,73 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
     }
 
 
-def hold_out(
-    labels: np.ndarray,
-    fraction: float,
-    seed: Sequence[int],
-    class_names: Sequence[str],
-    groups: np.ndarray | None = None,
-) -> Parts:
-    """Hold out a stratified part of the rows; a class with a single row (or group) is not held out.
+class Units:
+    """The indivisible units of rows: the groups, or single rows if there are no groups.
+
+    A class with a single unit is not held out.
 
     Args:
         labels: n int64.
-        fraction: fraction of the rows (or groups) to hold out, in (0, 1). In each class with two or more
-            rows (or groups), at least one is held out and at least one remains.
         groups: n int64; the rows of a group stay together, and the class of its first row is the class of the group.
 
     Raises:
-        UserError: if most classes have a single row (or group).
+        UserError: if most classes have a single unit.
     """
-    units = _units(labels, class_names, groups)
-    total = round(fraction * len(units.labels))
-    drawn = units.divisible[_draw(units.labels[units.divisible], total, spare=1, seed=seed)]
-    return units.hold_out(drawn)
 
+    def __init__(self, labels: np.ndarray, class_names: Sequence[str], groups: np.ndarray | None = None) -> None:
+        first, self.of_row = np.arange(len(labels)), np.arange(len(labels))  # n, the unit of each row
+        if groups is not None:
+            _, first, self.of_row = np.unique(groups, return_index=True, return_inverse=True)
+        self.noun = "row" if groups is None else "group"
+        self.labels = labels[first]
+        classes, counts = np.unique(self.labels, return_counts=True)
+        single = classes[counts < 2]
+        self.divisible = np.flatnonzero(~np.isin(self.labels, single))
+        if 2 * len(single) > len(classes):
+            names = format_list([class_names[c] for c in single])
+            raise UserError(
+                f"cannot split: {len(single):,} of {len(classes):,} classes ({names}) have a single {self.noun}, but "
+                "most classes need one to train on and one to hold out: add rows, remove the classes, or provide each "
+                "split as a file (data.val_path, data.test_path). Heed does not support regression: data.label must "
+                "name a column of classes"
+            )
 
-def hold_out_fold(
-    labels: np.ndarray,
-    folds: int,
-    fold: int,
-    seed: Sequence[int],
-    class_names: Sequence[str],
-    groups: np.ndarray | None = None,
-) -> Parts:
-    """Divide the rows into stratified folds, and hold out one fold; other arguments are as for `hold_out`.
+    def hold_out(self, fraction: float, seed: Sequence[int]) -> Parts:
+        """Hold out a stratified part of the units.
 
-    Each row is in exactly one fold, except that a class with a single row (or group) is in no fold. The numbers of rows
-    (or groups) in any two folds differ by at most 1, in total and in each class.
+        Args:
+            fraction: fraction of the units to hold out, in (0, 1). In each class with two or more units, at least one
+                is held out and at least one remains.
+        """
+        total = round(fraction * len(self.labels))
+        return self._parts(self.divisible[_draw(self.labels[self.divisible], total, spare=1, seed=seed)])
 
-    Args:
-        fold: index of the fold to hold out.
-        seed: must be the same for all folds of a cross-validation.
+    def hold_out_fold(self, folds: int, fold: int, seed: Sequence[int]) -> Parts:
+        """Divide the units into stratified folds, and hold out the fold with index `fold`.
 
-    Raises:
-        UserError: if `fold` is not less than `folds`, if most classes have a single row (or group), or if there are
-            more folds than rows (or groups) in the classes that have two or more rows (or groups).
-    """
-    if fold >= folds:
-        raise UserError(f"data.fold={fold}: with data.folds={folds} it must lie between 0 and {folds - 1}")
-    units = _units(labels, class_names, groups)
-    if folds > len(units.divisible):
-        raise UserError(
-            f"data.folds={folds}: must be at most {len(units.divisible)}, the number of "
-            f"{'rows' if groups is None else 'groups'} to divide; 5 or 10 folds are usual"
-        )
-    shuffled = np.random.default_rng(list(seed)).permutation(units.divisible)
-    by_class = shuffled[np.argsort(units.labels[shuffled], kind="stable")]
-    return units.hold_out(by_class[fold::folds])
+        Each unit is in exactly one fold, except that a class with a single unit is in no fold. The numbers of units in
+        any two folds differ by at most 1, in total and in each class.
 
+        Args:
+            seed: must be the same for all folds of a cross-validation.
 
-class _Units(NamedTuple):
-    """The indivisible units: the groups, or single rows if there are no groups."""
+        Raises:
+            UserError: if `fold` is not less than `folds`, or if there are more folds than units to divide.
+        """
+        if fold >= folds:
+            raise UserError(f"data.fold={fold}: with data.folds={folds} it must lie between 0 and {folds - 1}")
+        if folds > len(self.divisible):
+            raise UserError(
+                f"data.folds={folds}: must be at most {len(self.divisible)}, the number of {self.noun}s to divide; 5 "
+                "or 10 folds are usual"
+            )
+        shuffled = np.random.default_rng(list(seed)).permutation(self.divisible)
+        by_class = shuffled[np.argsort(self.labels[shuffled], kind="stable")]
+        return self._parts(by_class[fold::folds])
 
-    labels: np.ndarray  # m int64
-    of_row: np.ndarray  # n int64, the unit of each row
-    divisible: np.ndarray  # indices of the units of the classes that have two or more units
-
-    def hold_out(self, units: np.ndarray) -> Parts:
-        is_held_out = np.isin(self.of_row, units)
+    def _parts(self, held_out: np.ndarray) -> Parts:
+        is_held_out = np.isin(self.of_row, held_out)
         return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
-
-
-def _units(labels: np.ndarray, class_names: Sequence[str], groups: np.ndarray | None) -> _Units:
-    """Return the units; raise a UserError if most classes have a single unit."""
-    first, unit = np.arange(len(labels)), np.arange(len(labels))
-    if groups is not None:
-        _, first, unit = np.unique(groups, return_index=True, return_inverse=True)
-    classes, counts = np.unique(labels[first], return_counts=True)
-    single = classes[counts < 2]
-    if 2 * len(single) > len(classes):
-        names = format_list([class_names[c] for c in single])
-        raise UserError(
-            f"cannot split: {len(single):,} of {len(classes):,} classes ({names}) have a single "
-            f"{'row' if groups is None else 'group'}, but most classes need one to train on and one to hold out: add "
-            "rows, remove the classes, or provide each split as a file (data.val_path, data.test_path). Heed does not "
-            "support regression: data.label must name a column of classes"
-        )
-    return _Units(labels[first], unit, np.flatnonzero(~np.isin(labels[first], single)))
 
 
 def sample(labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:

@@ -5,8 +5,7 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -50,15 +49,12 @@ def load_or_build(path: Path, load: Callable[[Path], T], build: Callable[[Path],
     """
     if (content := _try(load, path)) is not None:
         return content
-    with explain_errors(path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(path.with_name(f"{path.name}.lock"))
-        lock.acquire()
     part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        if (content := _try(load, path)) is not None:
-            return content
-        with explain_errors(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with filelock.FileLock(path.with_name(f"{path.name}.lock")):
+            if (content := _try(load, path)) is not None:
+                return content
             part.mkdir()
             build(part)
             if path.is_dir() and not path.is_symlink():
@@ -66,10 +62,18 @@ def load_or_build(path: Path, load: Callable[[Path], T], build: Callable[[Path],
             else:
                 path.unlink(missing_ok=True)
             part.rename(path)
-        return load(path)
+    except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks
+        file = getattr(error, "filename", None)
+        if file and not Path(file).is_relative_to(path.parent) and not path.is_relative_to(file):
+            raise  # an error in a subclass of `Source`
+        reason = f"{getattr(error, 'strerror', None) or error}{f': {file}' if file else ''}"
+        raise UserError(
+            f"data.cache_dir={path.parent}: cannot write the tokenized data to this folder ({reason}). Free disk "
+            "space, or choose another folder"
+        ) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-        lock.release()
+    return load(path)
 
 
 def _try(load: Callable[[Path], T], path: Path) -> T | None:
@@ -87,22 +91,3 @@ def write_header(file: IO[bytes], dtype: type, length: int) -> None:
     file.seek(0)
     header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": (length,)}
     np.lib.format.write_array_header_1_0(file, header)
-
-
-@contextmanager
-def explain_errors(folder: Path) -> Iterator[None]:
-    """Convert write errors, such as a full disk or missing permissions, to a UserError that states the remedy.
-
-    Errors about files outside the folder pass unchanged.
-    """
-    try:
-        yield
-    except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks
-        file = getattr(error, "filename2", None) or getattr(error, "filename", None)
-        if file and not Path(file).is_relative_to(folder) and not folder.is_relative_to(file):
-            raise
-        place = f": {file}" if file and Path(file) != folder else ""
-        raise UserError(
-            f"data.cache_dir={folder}: cannot write the tokenized data to this folder "
-            f"({getattr(error, 'strerror', None) or error}{place}). Free disk space, or choose another folder"
-        ) from error

@@ -1,149 +1,377 @@
-"""Write tables in chunks of rows, as CSV, JSONL or Parquet."""
+"""Tables: read the rows of CSV, TSV, JSON and Parquet files or of Arrow data, and write rows to a file, in chunks."""
 
+import csv
+import io
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 
-from src.data.readers import Rows
+from src.data.files import file_format, open_text
 from src.errors import UserError
 from src.files import csv_line, replace_atomically
+from src.formatting import format_list, format_repr
+from src.misspellings import suggestion
 
+FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".json")
+OUTPUT_FORMATS = (".csv", ".jsonl", ".parquet")
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
+DETECTED = (",", ";", "\t", "|")  # the delimiters of a CSV file that are detected, in order of preference
+CHUNK = 1000  # rows read at a time
+HEAD = 1 << 20  # characters in which the delimiter is detected; a header should be shorter
 ROW_GROUP = 8 << 20  # bytes of row data that are collected in memory for one row group of a Parquet file
+JSON_RULE = "a .json file must be one array of objects, and each line of a .jsonl file one object"
+MAX_PLACES = 5  # maximum number of rows that a message lists
 UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)  # raised for values that do not fit an Arrow type
-Write = Callable[[Rows], None]
+csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
 
 
-class Schema:
-    """The columns of a table, with Parquet types that fit all values.
+@dataclass(frozen=True)
+class Rows:
+    """The columns of some consecutive rows of a file or data set."""
 
-    A column has the type of the Parquet file that it comes from, or the common type of its values, such as float for
-    integers and floats, or text if no type fits all.
+    source: str  # path of the file or name of the data set, for messages
+    unit: str  # unit of `places`: "line" of a text file, "record" of a JSON array, or "row" of a table
+    places: Sequence[int]  # n; the line at which each row starts, or the row's number, both counted from 1
+    columns: Mapping[str, Any]  # n cells per column: a list, or an Arrow array
+    class_names: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of columns whose integers index classes
+
+    def cells(self, column: str) -> list[Any]:
+        """Return the cells of a column; each is None if the rows lack the column."""
+        cells = self.columns.get(column, [None] * len(self.places))
+        if isinstance(cells, list):
+            return cells
+        if pa.types.is_temporal(cells.type):  # Python's types cannot represent all times
+            cells = cells.cast(pa.string())
+        if cells.type == pa.float32():  # 0.1 stays 0.1
+            cells = cells.cast(pa.string()).cast(pa.float64())
+        return list(cells.to_pylist())
+
+    def texts(self, column: str) -> list[str]:
+        """Return the cells of a column as strings; a missing value, NaN or infinity becomes an empty string.
+
+        Raises:
+            UserError: if a cell is neither valid text nor a number nor a boolean.
+        """
+        texts = []
+        for place, cell in zip(self.places, self.cells(column), strict=True):
+            try:
+                texts.append(_text(cell))
+            except ValueError:
+                raise UserError(
+                    f"{self.source}: {self.unit} {place}: column {column!r} holds {format_repr(cell)}, which is "
+                    "neither text in UTF-8 nor a number"
+                ) from None
+        return texts
+
+
+def _text(cell: Any) -> str:
+    """Convert a cell to a string; raise a ValueError if it is neither valid text nor a number nor a boolean."""
+    if isinstance(cell, bytes):
+        cell = cell.decode()
+    if isinstance(cell, str):
+        cell.encode()  # fails for an unpaired surrogate
+        return cell
+    if cell is None or (isinstance(cell, float | Decimal) and not math.isfinite(cell)):
+        return ""
+    if isinstance(cell, int | float | Decimal):  # includes bool
+        return str(cell)
+    raise ValueError
+
+
+def format_places(unit: str, places: Sequence[int]) -> str:
+    """Format the places of rows, such as 'lines 3, 9, 12 (3 in all)'; at most `MAX_PLACES` are listed."""
+    first = ", ".join(map(str, places[:MAX_PLACES]))
+    if len(places) == 1:
+        return f"{unit} {first}"
+    return f"{unit}s {first}{', …' if len(places) > MAX_PLACES else ''} ({len(places):,} in all)"
+
+
+def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise a UserError if a required column of a file or data set is missing or not unique."""
+    for name in required:
+        if name not in columns:
+            raise UserError(
+                f"{source}: no column {name!r}{suggestion(name, columns)}; its columns are "
+                f"{format_list(columns) or 'none'}. Specify your columns with data.text and data.label, or with "
+                "text_column of src.predict"
+            )
+        if (count := columns.count(name)) > 1:
+            raise UserError(f"{source}: {count} columns are called {name!r}; rename all but one of them")
+
+
+def parse_delimiter(value: str | None) -> str | None:
+    """Convert an option value, a character or a name such as `semicolon`, to a delimiter; None stays None.
+
+    Raises:
+        ValueError: if the value is neither the name of a delimiter nor a character that can separate fields.
     """
+    delimiter = None if value is None else DELIMITERS.get(value, value)
+    if delimiter is not None and not re.fullmatch(r'[^\w"\r\n]', delimiter):
+        raise ValueError(f"delimiter={value!r}: must be comma, semicolon, tab, pipe, or another punctuation character")
+    return delimiter
 
-    def __init__(self, path: Path) -> None:
-        self.types: dict[str, Any] = {}  # the Arrow type of each column; None if the file is not Parquet
-        self._is_typed = path.suffix.lower() == ".parquet"
 
-    def add(self, columns: Mapping[str, Any]) -> None:
-        """Add columns, and widen the types of existing columns to fit these values."""
-        for name, values in columns.items():
-            self.types[name] = _common_type(self.types.get(name), values) if self._is_typed else None
+def read_file(
+    path: Path, required: Sequence[str], others: bool = False, delimiter: str | None = None, quotes: bool = True
+) -> Iterator[Rows]:
+    """Yield the rows of a file in chunks.
+
+    The extension of the file determines its format; text formats may be compressed as .gz. A JSON array is read as a
+    whole; for other formats, the use of memory does not depend on the size of the file.
+
+    Args:
+        required: names of the columns that must exist. A chunk of JSON objects may lack them.
+        others: whether to read all other columns, too; those of JSON objects may differ between chunks.
+        delimiter: delimiter of a CSV or TSV file; None detects it in a CSV file, and means a tab in a TSV file.
+        quotes: whether double quotes in a CSV or TSV file enclose fields; otherwise they are part of the text.
+
+    Raises:
+        UserError: if the extension is unknown, if the file is unreadable, empty, damaged or not UTF-8, or if a line is
+            malformed; or if a column is missing or not unique.
+    """
+    if file_format(path) not in FORMATS:
+        raise UserError(
+            f"{path}: unknown extension; it must be one of {', '.join(FORMATS)}; .gz may follow any but .parquet"
+        )
+    if file_format(path) == ".parquet":
+        chunks = _read_parquet(path, required, others)
+    else:
+        chunks = _read_text(path, required, others, delimiter, quotes)
+    first = next(chunks, None)
+    if first is None:
+        raise UserError(f"{path}: the file has no rows")
+    yield first
+    yield from chunks
+
+
+def _read_text(
+    path: Path, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool
+) -> Iterator[Rows]:
+    unit = "record" if file_format(path) == ".json" else "line"
+    names: dict[str, None] = {}
+    with open_text(path) as text:
+        if file_format(path) in (".csv", ".tsv"):
+            records = _delimited_records(path, text, required, others, delimiter, quotes)
+        else:
+            records = _json_records(path, text)
+        while chunk := list(islice(records, CHUNK)):
+            for place, record in chunk:
+                if not isinstance(record, dict):
+                    raise UserError(f"{path}: {unit} {place} is not a JSON object; {JSON_RULE}")
+            own = dict.fromkeys(name for _, record in chunk for name in record)
+            names |= own
+            columns = {name: [record.get(name) for _, record in chunk] for name in own if others or name in required}
+            yield Rows(str(path), unit, [place for place, _ in chunk], columns)
+    if names:
+        check_columns(str(path), required, list(names))
+
+
+def detect_delimiter(text: str, columns: Sequence[str]) -> str:
+    """Return the delimiter with which the header of a CSV file has all `columns`, or else the most columns.
+
+    Args:
+        text: the beginning of the file, with the whole header.
+    """
+    headers: dict[str, list[str]] = {}
+    for delimiter in DETECTED:
+        records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        headers[delimiter] = next((record for record in records if record), [])
+    return max(DETECTED, key=lambda each: (set(columns) <= set(headers[each]), len(headers[each])))
+
+
+def _delimited_records(
+    path: Path, text: TextIO, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the number of the first line of each record of a CSV or TSV file, and its fields by column."""
+    head = text.read(HEAD)
+    text.seek(0)
+    is_marked = head.startswith("sep=") and head[5:6] in ("\r", "\n")  # the first line that Excel writes
+    if delimiter is None and not is_marked:
+        delimiter = "\t" if file_format(path) == ".tsv" else detect_delimiter(head, required)
+    quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    reader = csv.reader(text, delimiter=delimiter or head[4], strict=True, quoting=quoting)
+    header: list[str] = []
+    end = 0  # the last line of the previous record
+    try:
+        for record in reader:
+            line, end = end + 1, reader.line_num
+            if not header:
+                if record and not (is_marked and line == 1):
+                    header = record
+                    check_columns(str(path), [*required, *(header if others else [])], header)
+            elif record or len(header) == 1:  # otherwise the line is blank
+                record = record or [""]
+                if len(record) != len(header):
+                    raise UserError(
+                        f"{path}: line {line} has {len(record)} fields where the header has {len(header)}; a field "
+                        f"that contains the delimiter {reader.dialect.delimiter!r} or a line break must be in double "
+                        "quotes"
+                    )
+                if record == header and len(header) > 1:
+                    raise UserError(f"{path}: line {line} repeats the header, as in joined files; delete the line")
+                if reader.dialect.delimiter == "\t" and any("\t" in field and "\n" in field for field in record):
+                    raise UserError(
+                        f"{path}: a double quote in line {line} encloses a tab and a line break; if double quotes are "
+                        "part of the texts, set data.quotes=false"
+                    )
+                fields = zip(header, record, strict=True)
+                yield line, {name: field for name, field in fields if others or name in required}
+    except csv.Error as error:
+        raise UserError(
+            f"{path}: line {end + 1} is malformed ({error}); a field that contains a double quote must be in double "
+            "quotes, and each double quote in it must be doubled, or set data.quotes=false"
+        ) from None
+
+
+def _json_records(path: Path, text: TextIO) -> Iterator[tuple[int, Any]]:
+    """Yield the line and the value of each line of a .jsonl file, or the values of an array, counted from 1."""
+    if file_format(path) == ".jsonl":
+        for number, line in enumerate(text, start=1):
+            if line.strip():
+                yield number, _parse_json(line, f"{path}: line {number}")
+    else:
+        array = _parse_json(text.read(), str(path))
+        yield from enumerate(array if isinstance(array, list) else [array], start=1)
+
+
+def _parse_json(text: str, place: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, and too many nested brackets
+        raise UserError(f"{place}: is not JSON ({error}); {JSON_RULE}") from None
+
+
+def _read_parquet(path: Path, required: Sequence[str], others: bool) -> Iterator[Rows]:
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            names = file.schema_arrow.names
+            check_columns(str(path), [*required, *(names if others else [])], names)
+            columns = names if others else list(required)
+            yield from arrow_rows(str(path), file.iter_batches(CHUNK, columns=columns), columns, file.schema_arrow)
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise UserError(f"{path}: is not a Parquet file, or is damaged ({reason}); save or download it again") from None
+
+
+def arrow_rows(source: str, batches: Iterable[Any], columns: Sequence[str], schema: pa.Schema) -> Iterator[Rows]:
+    """Yield the rows of Arrow batches or tables, with the names of the classes that Hugging Face's metadata contain."""
+    class_names = {name: names for name in columns if (names := _class_names(schema, name))}
+    count = 0
+    for batch in batches:
+        cells = {name: batch.column(name) for name in columns}
+        yield Rows(source, "row", range(count + 1, count + batch.num_rows + 1), cells, class_names)
+        count += batch.num_rows
+
+
+def _class_names(schema: pa.Schema, column: str) -> tuple[str, ...]:
+    """Return the names of the classes that the integers of a column index; none if the metadata contain none."""
+    with suppress(KeyError, TypeError, ValueError):
+        feature = json.loads(schema.metadata[b"huggingface"])["info"]["features"][column]
+        if feature["_type"] == "ClassLabel" and pa.types.is_integer(schema.field(column).type):
+            return tuple(map(str, feature["names"]))
+    return ()
+
+
+def widen(types: dict[str, pa.DataType], columns: Mapping[str, Any]) -> None:
+    """Add the Arrow types of columns to `types`, and widen existing types to fit these values; text fits all values."""
+    for name, cells in columns.items():
+        try:
+            own = pa.array(cells).type
+            schemas = [pa.schema([("", each)]) for each in (types.get(name, own), own)]
+            types[name] = pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+        except UNFIT:  # values of several types, or huge numbers
+            types[name] = pa.string()
 
 
 @contextmanager
-def write_table(path: Path, schema: Schema) -> Iterator[Write]:
+def write_table(path: Path, types: Mapping[str, pa.DataType]) -> Iterator[Callable[[Rows], None]]:
     """Yield a function that appends rows to a temporary file, which replaces `path` at the end of the `with` block.
 
-    If the rows lack a column of the schema, its values are None; columns outside the schema are not written. After an
-    error, no part of the table remains.
+    The extension of the file determines its format. If the rows lack a column, its values are None. After an error, no
+    part of the table remains.
+
+    Args:
+        types: the columns and, for a Parquet file, their types.
 
     Raises:
         OSError: if the file cannot be written; its `filename` is set.
         UserError: if a value does not fit the Parquet type of its column.
     """
-    with replace_atomically(path) as part, WRITERS[path.suffix.lower()](part, schema) as write:
-        yield write
+    with replace_atomically(path) as part:
+        if path.suffix.lower() == ".parquet":
+            with _parquet_writer(part, pa.schema(list(types.items()))) as write:
+                yield write
+            return
+        is_csv = path.suffix.lower() == ".csv"
+        with part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+            if is_csv:
+                file.write(csv_line(types))
+
+            def write_lines(rows: Rows) -> None:
+                for record in zip(*map(rows.cells, types), strict=True):
+                    file.write(csv_line(map(_plain, record)) if is_csv else _json_line(types, record))
+
+            yield write_lines
 
 
-def _records(rows: Rows, schema: Schema) -> Iterator[tuple[Any, ...]]:
-    columns = [rows.columns.get(name, [None] * len(rows.places)) for name in schema.types]
-    return zip(*(column.to_pylist() if isinstance(column, pa.Array) else column for column in columns), strict=True)
+def _json_line(names: Iterable[str], cells: Iterable[Any]) -> str:
+    """Format a line of a JSONL file; NaN and infinity, which JSON does not have, become null."""
+    finite = (None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in cells)
+    return json.dumps(dict(zip(names, finite, strict=True)), ensure_ascii=False, default=_plain) + "\n"
 
 
-@contextmanager
-def _write_csv(path: Path, schema: Schema) -> Iterator[Write]:
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        file.write(csv_line(schema.types))
-        yield lambda rows: file.writelines(csv_line(map(_cell, record)) for record in _records(rows, schema))
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, dict | list | bool):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
-
-
-@contextmanager
-def _write_jsonl(path: Path, schema: Schema) -> Iterator[Write]:
-    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
-
-        def write(rows: Rows) -> None:
-            for record in _records(rows, schema):
-                plain = {name: _plain(value) for name, value in zip(schema.types, record, strict=True)}
-                file.write(json.dumps(plain, ensure_ascii=False, default=str) + "\n")
-
-        yield write
-
-
-def _plain(value: Any) -> Any:
-    """Convert a value for JSON: NaN and infinity to None, bytes and the keys of dictionaries to text."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
+def _plain(cell: Any) -> Any:
+    """Return a number, None, or the text for any other cell."""
+    if isinstance(cell, bytes):
+        return cell.decode(errors="backslashreplace")
+    if isinstance(cell, dict | list | bool):
+        return json.dumps(cell, ensure_ascii=False, default=_plain)
+    return cell if cell is None or isinstance(cell, int | float) else str(cell)
 
 
 @contextmanager
-def _write_parquet(path: Path, schema: Schema) -> Iterator[Write]:
+def _parquet_writer(path: Path, schema: pa.Schema) -> Iterator[Callable[[Rows], None]]:
     import pyarrow.parquet as pq
 
-    arrow_schema = pa.schema(list(schema.types.items()))
-    tables: list[Any] = []
+    batches: list[pa.RecordBatch] = []
 
-    with pq.ParquetWriter(path, arrow_schema) as writer:
+    with pq.ParquetWriter(path, schema) as writer:
 
         def flush() -> None:
-            if tables:
-                writer.write_table(pa.concat_tables(tables).combine_chunks())
-                tables.clear()
+            writer.write_table(pa.Table.from_batches(batches, schema).combine_chunks())
+            batches.clear()
 
         def write(rows: Rows) -> None:
-            tables.append(pa.table([_array(rows, field) for field in arrow_schema], schema=arrow_schema))
-            if sum(table.nbytes for table in tables) >= ROW_GROUP:
+            batches.append(pa.record_batch([_array(rows, field) for field in schema], schema=schema))
+            if sum(batch.nbytes for batch in batches) >= ROW_GROUP:
                 flush()
 
         yield write
-        flush()
-
-
-def _common_type(previous: Any, values: Any) -> Any:
-    """Return the Arrow type that fits these values and all values of the type `previous`; text if no type fits."""
-    try:
-        own = pa.array(values).type
-        if previous is None or previous == own:
-            return own
-        schemas = [pa.schema([("", each)]) for each in (previous, own)]
-        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-    except UNFIT:  # values of several types, or huge numbers
-        return pa.string()
+        if batches:
+            flush()
 
 
 def _array(rows: Rows, field: pa.Field) -> pa.Array:
-    """Return the values of a column as an Arrow array."""
-    values = rows.columns.get(field.name, [None] * len(rows.places))
+    """Return the cells of a column as an Arrow array of the type of the field."""
+    cells = rows.columns.get(field.name, [None] * len(rows.places))
     try:
-        return pa.array(values, field.type)
-    except UNFIT:
         if field.type != pa.string():
-            first, last = rows.places[0], rows.places[-1]
-            raise UserError(
-                f"{rows.source}: {rows.unit}s {first} to {last}: a value of the column {field.name!r} does not fit its "
-                f"Parquet type {field.type}; write a .csv or .jsonl file"
-            ) from None
-    texts = [None if value is None else str(_cell(value)) for value in values]
+            return pa.array(cells, field.type)
+    except UNFIT:
+        raise UserError(
+            f"{rows.source}: a value of the column {field.name!r} does not fit its Parquet type {field.type}; write a "
+            ".csv or .jsonl file"
+        ) from None
+    texts = [None if cell is None else str(_plain(cell)) for cell in rows.cells(field.name)]
     return pa.array([text and text.encode(errors="backslashreplace").decode() for text in texts], field.type)
-
-
-WRITERS: dict[str, Callable[[Path, Schema], AbstractContextManager[Write]]] = {
-    ".csv": _write_csv,
-    ".jsonl": _write_jsonl,
-    ".parquet": _write_parquet,
-}

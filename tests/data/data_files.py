@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from src.data.readers import read_file
+from src.data.tables import read_file
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -24,7 +24,7 @@ def read_columns(path: Path, *names: str, others: bool = False, **options: Any) 
     """Read a file, and join its chunks."""
     chunks = list(read_file(path, names, others, **options))
     columns = dict.fromkeys(name for rows in chunks for name in rows.columns)
-    return {name: [value for rows in chunks for value in rows.values(name)] for name in columns}
+    return {name: [value for rows in chunks for value in rows.cells(name)] for name in columns}
 
 
 def read_texts(path: Path) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from src.data.files import content_hash, decode, existing_file, existing_path, open_text, read_text
+from src.data.files import content_hash, decode, existing_file, existing_path, open_file, read_text
 from src.errors import UserError
 
 
@@ -46,8 +46,8 @@ def test_a_pipe_is_read_if_pipes_are_allowed(tmp_path: Path) -> None:
     os.mkfifo(path)
     with ThreadPoolExecutor(1) as writer:
         writer.submit(path.write_text, "good\n")
-        with open_text(path, pipes=True) as text:
-            assert text.read() == "good\n"
+        with open_file(path, pipes=True) as file:
+            assert file.read() == b"good\n"
 
 
 def test_utf8_is_decoded_with_or_without_a_byte_order_mark(tmp_path: Path) -> None:

@@ -111,12 +111,6 @@ def test_rows_without_text_or_label_are_reported_or_dropped(
         Source(path, on_bad_rows="drop", **source_options).read()
 
 
-def test_a_label_that_is_no_class_is_reported(tmp_path: Path, source_options: dict[str, Any]) -> None:
-    path = write(tmp_path / "a.csv", f"text,label\na,1\nb,{'1' * 5000}\n")
-    with pytest.raises(UserError, match=r"line 3: the label '1{39}…' has 5,000 characters"):
-        Source(str(path), **source_options).read()
-
-
 def test_the_delimiter_is_detected_or_set(tmp_path: Path, source_options: dict[str, Any]) -> None:
     path = tmp_path / "a.csv"
     path.write_text("review;stars\n" + "good, really;1\nbad;2\n" * 5)
