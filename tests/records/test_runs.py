@@ -8,6 +8,7 @@ import pytest
 
 from src.errors import UserError
 from src.records.runs import find_runs, summarize_excluded
+from src.sweep_record import Job, Sweep
 from tests.compare.runs import make_probabilities, write_run
 
 LABELS = np.array([0, 1, 1, 0, 1])
@@ -75,7 +76,8 @@ def test_without_finished_runs_the_reasons_are_reported(tmp_path: Path) -> None:
 
 def test_the_jobs_that_an_unfinished_sweep_lacks_are_counted_in_natural_order(tmp_path: Path) -> None:
     names = [f"{number}_x" for number in range(13)]
-    (tmp_path / "sweep.json").write_text(json.dumps({"jobs": [{"folder": name} for name in names]}))
+    jobs = [Job(number=number, overrides=[], folder=name) for number, name in enumerate(names)]
+    Sweep(arguments=["-m"], jobs=jobs).write(tmp_path)
     for name in ("0_x", "10_x"):
         write_run(tmp_path / name, PROBABILITIES, LABELS)
     stopped = {"status": "interrupted", "error": "stopped by SIGTERM"}
