@@ -68,9 +68,12 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
             restore_run_overrides(flags)
         files = config_files(command, flags)
         try:
-            cfg = files.compose(flags.overrides, flags.multirun)
+            cfg, mistakes = files.check(flags.overrides, flags.multirun)
             sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
-            mistakes = [] if flags.help or flags.cfg else find_mistakes(files, cfg, flags.overrides, sweeps)
+            if mistakes and not sweeps and _sets_another_option(files, flags.overrides, mistakes):
+                mistakes += _wrong_values(files, cfg, ".")
+            elif not (mistakes or flags.help or flags.cfg):
+                mistakes = find_mistakes(files, cfg, flags.overrides, sweeps)
         except RecursionError:
             raise UserError("the configuration is nested too deeply: write it in fewer levels") from None
         if mistakes:
@@ -123,8 +126,6 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
 
     The jobs of a sweep are validated later.
     """
-    from src.config.schema import config_mistakes
-
     mistakes, key, folder = list(_untrusted(files, cfg, lines)), "sweep.dir" if sweeps else "run.dir", "."
     try:
         folder = str(OmegaConf.select(cfg.hydra, key))
@@ -141,11 +142,24 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
     if not sweeps:
         if OmegaConf.select(cfg, "sweep.dry_run") is True:
             mistakes.append(Mistake("sweep.dry_run=true", "applies only to sweeps: add -m"))
-        with _values_of_a_run(cfg, "." if mistakes else folder):
-            if files.command in ("train", "eval"):  # prediction and export need no metrics
-                import_torchmetrics()
-            mistakes += config_mistakes(without_hydra(cfg), files.command)
+        mistakes += _wrong_values(files, cfg, "." if mistakes else folder)
     return mistakes
+
+
+def _wrong_values(files: ConfigFiles, cfg: DictConfig, folder: str) -> list[Mistake]:
+    """Find the mistakes that the schema finds in the configuration of a run in `folder`."""
+    from src.config.schema import config_mistakes
+
+    with _values_of_a_run(cfg, folder):
+        if files.command in ("train", "eval"):  # prediction and export need no metrics
+            import_torchmetrics()
+        return config_mistakes(without_hydra(cfg), files.command)
+
+
+def _sets_another_option(files: ConfigFiles, lines: Sequence[str], mistakes: Sequence[Mistake]) -> bool:
+    """Return whether the value of an override that is not among the mistakes may be wrong; a choice is checked."""
+    wrong = {mistake.entry for mistake in mistakes}
+    return any(line not in wrong and key_of(line) not in files.groups for line in lines)
 
 
 def run_task(command: str, task: Task, cfg: DictConfig) -> Any:

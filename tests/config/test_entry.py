@@ -82,6 +82,12 @@ def test_mistakes_are_reported_before_anything_starts(run: Run, started: list[Di
     assert list(tmp_path.iterdir()) == []
 
 
+def test_wrong_names_and_wrong_values_are_reported_together(run: Run, started: list[DictConfig]) -> None:
+    code, _ = run("sede=7", "train=maybe", "model/encoder=narow")
+    assert [line.split()[0] for line in str(code).splitlines()[1:]] == ["model/encoder=narow", "sede=7", "train=maybe"]
+    assert started == []
+
+
 @pytest.mark.parametrize(
     "arguments", [["-m", "seed=1,2"], ["seed=1,2", "-m", "task_name=b"], ["--multirun", "seed=1,2"]]
 )
