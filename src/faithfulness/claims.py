@@ -23,7 +23,7 @@ class JudgedClaim(NamedTuple):
     """A claim with its verdict."""
 
     text: str
-    verdict: str  # supported, not supported or inconclusive
+    verdict: str  # supported, contradicted or inconclusive
     numbers: str  # the difference with its interval and unit, and p
     remark: str  # about too few seeds, or about the variants that show the opposite; "" if there are neither
 
@@ -68,7 +68,7 @@ def judge(claims: Mapping[str, Mapping[str, Sample | None]], seeds: int, unit: s
     for text, difference in differences.items():
         p_value = adjusted.get(text)
         is_significant = p_value is not None and p_value < LEVEL and seeds >= MIN_SEEDS
-        verdict = ("supported" if difference.value > 0 else "not supported") if is_significant else "inconclusive"
+        verdict = ("supported" if difference.value > 0 else "contradicted") if is_significant else "inconclusive"
         remark = f"fewer than {MIN_SEEDS} seeds" if seeds < MIN_SEEDS else _describe_opposites(claims[text])
         judged.append(JudgedClaim(text, verdict, _format(difference, unit, p_value), remark))
     return judged

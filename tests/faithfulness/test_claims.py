@@ -32,7 +32,7 @@ def verdicts(claims: list[JudgedClaim]) -> list[str]:
 
 def test_verdicts_on_rankings() -> None:
     claims = judge_rankings([summary("a", [0.6, 0.4, 0.2, 0.2]), summary("b", [0.5, 0.4, 0.2, 0.2])])
-    assert verdicts(claims) == ["supported", "supported", "not supported"]
+    assert verdicts(claims) == ["supported", "supported", "contradicted"]
     assert claims[0].numbers.startswith("+0.3")
     assert claims[2].remark == "the opposite is shown for a, b"
 
@@ -55,7 +55,7 @@ def test_equal_rankings_are_inconclusive(means: list[float]) -> None:
     assert "supported" not in verdicts(judge_rankings([summary("a", means)]))
 
 
-@pytest.mark.parametrize(("attention_agreement", "verdict"), [(0.4, "supported"), (0.9, "not supported")])
+@pytest.mark.parametrize(("attention_agreement", "verdict"), [(0.4, "supported"), (0.9, "contradicted")])
 def test_agreement_between_seeds_has_a_verdict(attention_agreement: float, verdict: str) -> None:
     noise = np.random.default_rng(11).normal(0, 0.05, (5, 53))
     values = {PREDICTIONS: 0.7 + noise, ATTENTION: attention_agreement - noise}
