@@ -110,7 +110,7 @@ class AttentionRecorder(pl.Callback):
         rows = [index for _, index in mistakes + uncertain]
         texts = data.texts("test", rows) if rows else []
         labels = data.tokenized("test").labels[rows].tolist() if rows else []
-        examples = module.ensemble().explain(texts)
+        examples = module.ensemble().explain(texts, maps=False)
         lines = [csv_line(ERROR_COLUMNS)]
         for kind, row, label, text, each in zip(kinds, rows, labels, texts, examples, strict=True):
             words = [[word, round(weight, 4)] for word, weight in zip(each.words, each.weights.tolist(), strict=True)]
