@@ -16,7 +16,7 @@ def main(cfg: DictConfig) -> None:
     out = None if cfg.out is None else output_path(cfg.out, cfg.file)
     if out is not None and cfg.pictures is not None:
         raise UserError("out=… and pictures=… are both set: remove one of them")
-    source = text_source(cfg.text, cfg.file, cfg.text_column, cfg.delimiter)
+    source = text_source(cfg.text, cfg.file, cfg.text_column, cfg.delimiter, cfg.quotes)
     ensemble = restore_ensemble(cfg.ckpt_path, cfg.extras)
     if out is None:
         show_predictions(cfg, source, ensemble)

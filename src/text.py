@@ -44,7 +44,7 @@ class TextSource:
 
 
 def text_source(
-    text: str | None, file: str | None, column: str | None = None, delimiter: str | None = None
+    text: str | None, file: str | None, column: str | None = None, delimiter: str | None = None, quotes: bool = True
 ) -> TextSource:
     """Return the source of the texts: the command line, a table, or the lines of a file or of standard input.
 
@@ -52,7 +52,7 @@ def text_source(
         text: one text; None reads a file or standard input.
         file: a file with one text per line, or a table if `column` is set.
         column: the column of texts in the table.
-        delimiter: delimiter of a CSV or TSV file; None detects it.
+        delimiter, quotes: as for `src.data.tables.read_file`.
 
     Raises:
         UserError: if the options are invalid or contradict each other, the file does not exist, there is nothing to
@@ -73,10 +73,10 @@ def text_source(
     path, name = existing_path(file, "file"), f"file={file}"
     if column is not None:
         try:
-            read_rows = partial(read_file, path, [column], others=True, delimiter=parse_delimiter(delimiter))
+            parsed = parse_delimiter(delimiter)
         except ValueError as error:
             raise UserError(str(error)) from None
-        return TextSource(str(path), column, read_rows)
+        return TextSource(str(path), column, partial(read_file, path, [column], True, parsed, quotes))
     if file_format(path) in FORMATS:
         raise UserError(f"{name}: is a table; name its column of texts with text_column=…")
     if path.is_fifo():  # a pipe can be read only once

@@ -127,6 +127,12 @@ def test_the_delimiter_can_be_set(tmp_path: Path) -> None:
         text_source(None, str(path), column, "ab")
 
 
+def test_double_quotes_can_be_part_of_the_texts(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.tsv"
+    path.write_text('id\treview\n1\t"good" film\n')
+    assert texts_of(text_source(None, str(path), "review", quotes=False)) == ['"good" film']
+
+
 def test_the_first_objects_may_lack_the_text_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("src.data.tables.CHUNK", 2)
     path = tmp_path / "reviews.jsonl"

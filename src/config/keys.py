@@ -14,7 +14,7 @@ MODEL = tuple(f"model.{name}" for name in MODEL_COMPONENTS)
 UNRELATED_TO_RESULT = (
     *("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras"),
     *("ckpt_path", "sweep", "metrics"),
-    *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.cache_dir"),
+    *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.quotes", "data.cache_dir"),
     *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
     *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),
     *("callbacks.progress", "callbacks.parts_summary", "callbacks.last_checkpoint", "callbacks.pruning"),

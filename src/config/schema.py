@@ -93,6 +93,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "file": str | None,
         "text_column": str | None,
         "delimiter": str | None,
+        "quotes": bool,
         "out": str | None,
         "top": Positive,
         "json": bool | None,
