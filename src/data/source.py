@@ -295,7 +295,8 @@ class Source(TextDataModule):
         labels = rows.texts(self.label)
         if own := rows.class_names.get(self.label):  # -1 means that the class is unknown
             labels = [own[int(label)] if label and 0 <= int(label) < len(own) else "" for label in labels]
-        return list(map(canonical, labels))
+        forms = {label: canonical(label) for label in set(labels)}
+        return [forms[label] for label in labels]
 
 
 def _characters(text: str, spans: Any, rows: Rows, i: int) -> list[tuple[int, int]]:

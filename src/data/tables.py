@@ -29,6 +29,7 @@ CHUNK = 1000  # rows read at a time
 HEAD = 1 << 20  # characters in which the delimiter is detected; a header should be shorter
 ROW_GROUP = 8 << 20  # bytes of row data that are collected in memory for one row group of a Parquet file
 JSON_RULE = "a .json file must be one array of objects, and each line of a .jsonl file one object"
+QUOTES_OFF = "data.quotes=false, or quotes=false of src.predict"
 MAX_PLACES = 5  # maximum number of rows that a message lists
 UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)  # raised for values that do not fit an Arrow type
 csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
@@ -142,37 +143,52 @@ def read_file(
         raise UserError(
             f"{path}: unknown extension; it must be one of {', '.join(FORMATS)}; .gz may follow any but .parquet"
         )
-    if file_format(path) == ".parquet":
-        chunks = _read_parquet(path, required, others)
-    else:
-        chunks = _read_text(path, required, others, delimiter, quotes)
-    first = next(chunks, None)
-    if first is None:
+    is_empty = True
+    for rows in _read(path, required, others, delimiter, quotes):
+        is_empty = False
+        yield rows
+    if is_empty:
         raise UserError(f"{path}: the file has no rows")
-    yield first
-    yield from chunks
 
 
-def _read_text(
-    path: Path, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool
-) -> Iterator[Rows]:
-    unit = "record" if file_format(path) == ".json" else "line"
-    names: dict[str, None] = {}
+def _read(path: Path, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool) -> Iterator[Rows]:
+    if file_format(path) == ".parquet":
+        yield from _read_parquet(path, required, others)
+        return
     with open_text(path) as text:
         if file_format(path) in (".csv", ".tsv"):
-            records = _delimited_records(path, text, required, others, delimiter, quotes)
+            yield from _read_delimited(path, text, required, others, delimiter, quotes)
         else:
-            records = _json_records(path, text)
-        while chunk := list(islice(records, CHUNK)):
-            for place, record in chunk:
-                if not isinstance(record, dict):
-                    raise UserError(f"{path}: {unit} {place} is not a JSON object; {JSON_RULE}")
-            own = dict.fromkeys(name for _, record in chunk for name in record)
-            names |= own
-            columns = {name: [record.get(name) for _, record in chunk] for name in own if others or name in required}
-            yield Rows(str(path), unit, [place for place, _ in chunk], columns)
+            yield from _read_json(path, text, required, others)
+
+
+def _read_json(path: Path, text: TextIO, required: Sequence[str], others: bool) -> Iterator[Rows]:
+    unit = "record" if file_format(path) == ".json" else "line"
+    names: dict[str, None] = {}
+    records = _json_records(path, text)
+    while chunk := list(islice(records, CHUNK)):
+        for place, record in chunk:
+            if not isinstance(record, dict):
+                raise UserError(f"{path}: {unit} {place} is not a JSON object; {JSON_RULE}")
+        own = dict.fromkeys(name for _, record in chunk for name in record)
+        names |= own
+        columns = {name: [record.get(name) for _, record in chunk] for name in own if others or name in required}
+        yield Rows(str(path), unit, [place for place, _ in chunk], columns)
     if names:
         check_columns(str(path), required, list(names))
+
+
+def _read_delimited(
+    path: Path, text: TextIO, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool
+) -> Iterator[Rows]:
+    records = _delimited_records(path, text, required, delimiter, quotes)
+    _, header = next(records, (0, []))
+    if header:
+        check_columns(str(path), [*required, *(header if others else [])], header)
+    positions = [i for i, name in enumerate(header) if others or name in required]
+    while chunk := list(islice(records, CHUNK)):
+        columns = {header[i]: [record[i] for _, record in chunk] for i in positions}
+        yield Rows(str(path), "line", [line for line, _ in chunk], columns)
 
 
 def detect_delimiter(text: str, columns: Sequence[str]) -> str:
@@ -189,46 +205,45 @@ def detect_delimiter(text: str, columns: Sequence[str]) -> str:
 
 
 def _delimited_records(
-    path: Path, text: TextIO, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the number of the first line of each record of a CSV or TSV file, and its fields by column."""
+    path: Path, text: TextIO, required: Sequence[str], delimiter: str | None, quotes: bool
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the first line of the header and of each record of a CSV or TSV file, and the fields."""
     head = text.read(HEAD)
     text.seek(0)
     is_marked = head.startswith("sep=") and head[5:6] in ("\r", "\n")  # the first line that Excel writes
     if delimiter is None and not is_marked:
         delimiter = "\t" if file_format(path) == ".tsv" else detect_delimiter(head, required)
+    delimiter = delimiter or head[4]
     quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    reader = csv.reader(text, delimiter=delimiter or head[4], strict=True, quoting=quoting)
+    reader = csv.reader(text, delimiter=delimiter, strict=True, quoting=quoting)
     header: list[str] = []
     end = 0  # the last line of the previous record
     try:
         for record in reader:
             line, end = end + 1, reader.line_num
             if not header:
-                if record and not (is_marked and line == 1):
-                    header = record
-                    check_columns(str(path), [*required, *(header if others else [])], header)
-            elif record or len(header) == 1:  # otherwise the line is blank
-                record = record or [""]
-                if len(record) != len(header):
-                    raise UserError(
-                        f"{path}: line {line} has {len(record)} fields where the header has {len(header)}; a field "
-                        f"that contains the delimiter {reader.dialect.delimiter!r} or a line break must be in double "
-                        "quotes"
-                    )
-                if record == header and len(header) > 1:
-                    raise UserError(f"{path}: line {line} repeats the header, as in joined files; delete the line")
-                if reader.dialect.delimiter == "\t" and any("\t" in field and "\n" in field for field in record):
-                    raise UserError(
-                        f"{path}: a double quote in line {line} encloses a tab and a line break; if double quotes are "
-                        "part of the texts, set data.quotes=false"
-                    )
-                fields = zip(header, record, strict=True)
-                yield line, {name: field for name, field in fields if others or name in required}
+                if not record or (is_marked and line == 1):
+                    continue
+                header = record
+            elif not record and len(header) > 1:  # a blank line
+                continue
+            elif len(record or [""]) != len(header):
+                raise UserError(
+                    f"{path}: line {line} has {len(record)} fields where the header has {len(header)}; a field that "
+                    f"contains the delimiter {delimiter!r} or a line break must be in double quotes"
+                )
+            elif record == header and len(header) > 1:
+                raise UserError(f"{path}: line {line} repeats the header, as in joined files; delete the line")
+            elif delimiter == "\t" and any("\t" in field and "\n" in field for field in record):
+                raise UserError(
+                    f"{path}: a double quote in line {line} encloses a tab and a line break; if double quotes are part "
+                    f"of the texts, set {QUOTES_OFF}"
+                )
+            yield line, record or [""]
     except csv.Error as error:
         raise UserError(
             f"{path}: line {end + 1} is malformed ({error}); a field that contains a double quote must be in double "
-            "quotes, and each double quote in it must be doubled, or set data.quotes=false"
+            f"quotes, and each double quote in it must be doubled, or set {QUOTES_OFF}"
         ) from None
 
 
