@@ -42,7 +42,7 @@ from src.report.terminal import render_terminal
 from src.run_folder import require_new, run_folder_of, trim_logs
 from src.run_log import write_end, write_start
 from src.run_result import RESULT_FILE, Best, Parameters, RunResult, Seconds
-from src.summary import evaluate_splits, print_summary, warn_of_single_class
+from src.summary import evaluate_baseline, evaluate_splits, print_summary, warn_of_single_class
 from src.training_state import TrainingState, read_training_state, require_same_data, require_same_options
 
 LOCK_TIMEOUT = 1.0  # seconds; a process that only reads the status of a run holds the lock for a shorter time
@@ -218,7 +218,7 @@ class Run:
         module: Any = trainer.lightning_module
         counts = module.card.class_counts
         metrics, classes = evaluate_splits(self.folder, counts.index(max(counts)), module.metrics)
-        self._record(metrics=metrics, classes=classes)
+        self._record(metrics=metrics, classes=classes, baseline=evaluate_baseline(self.folder, metrics))
         self._write_record()
         try:
             figures = write_report(self.folder)
@@ -273,7 +273,7 @@ class Run:
         self._record(
             seconds=Seconds(time.perf_counter() - self._start, sum(epochs), epochs, self.speed.test_seconds),
             texts_per_second=self.speed.texts_per_second,
-            peak_memory_mb=environment.peak_memory(),
+            peak_memory_mb=self.speed.peak_memory or environment.peak_memory(),
             finished=format_now(),
         )
         if self._is_started and _is_main_process():

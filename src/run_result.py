@@ -127,6 +127,14 @@ class ClassScore(FiniteNumbers):
 
 
 @dataclass(frozen=True)
+class Baseline(FiniteNumbers):
+    """The scores of the linear baseline, by names such as test/acc, and by how much those of the model exceed them."""
+
+    metrics: Mapping[str, Score] = field(default_factory=dict)
+    differences: Mapping[str, Score] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Seconds(FiniteNumbers):
     """Durations of the whole run, of all training epochs, of each epoch, and of the test; epochs exclude validation."""
 
@@ -167,6 +175,7 @@ class RunResult(FiniteNumbers):
         git_commit: commit of Heed's code; None outside a git repository.
         metrics: final metrics, by names such as test/acc.
         classes: scores of each class, by split and class name.
+        baseline: scores of the linear baseline.
         texts_per_second: mean speed of training.
     """
 
@@ -188,6 +197,7 @@ class RunResult(FiniteNumbers):
     best: Best = Best()
     metrics: Mapping[str, Score] = field(default_factory=dict)
     classes: Mapping[str, Mapping[str, ClassScore]] = field(default_factory=dict)
+    baseline: Baseline = Baseline()
     seconds: Seconds = Seconds()
     texts_per_second: float | None = None
     peak_memory_mb: PeakMemory = PeakMemory()

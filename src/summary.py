@@ -1,6 +1,7 @@
 """Compute the final metrics of a run with their intervals, and print tables of metrics and files."""
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,11 @@ from src.config.metrics import default_metrics
 from src.console import OutputConsole
 from src.files import read_arrays
 from src.records.files import read_predictions
-from src.report.scores import classes_section, scores_section
+from src.report.scores import baseline_line, classes_section, scores_section
 from src.report.terminal import files_table, render_terminal
-from src.run_result import ClassScore, RunResult, Score
+from src.run_result import Baseline, ClassScore, RunResult, Score
 from src.terms.added_metrics import AddedMetric
-from src.terms.evaluation import class_scores, evaluate
+from src.terms.evaluation import class_scores, evaluate, score_differences
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,21 @@ def evaluate_splits(
         results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
         classes[split] = class_scores(probabilities, labels, names)
     return results, classes
+
+
+def evaluate_baseline(folder: Path, metrics: Mapping[str, Score]) -> Baseline:
+    """Return the scores of the linear baseline that were also computed for the model; empty if it was not fitted."""
+    scores: dict[str, Score] = {}
+    differences: dict[str, Score] = {}
+    for path in sorted((folder / "baseline").glob("*.npz")):
+        baseline, model = read_arrays(path), read_arrays(folder / "predictions" / path.name)
+        others, labels = baseline["probabilities"], baseline["labels"]
+        of_split = evaluate(others, labels)
+        scores |= {f"{path.stem}/{name}": score for name, score in of_split.items()}
+        if np.array_equal(model["index"], baseline["index"]):  # not if trainer.limit_test_batches left texts out
+            paired = score_differences(model["probabilities"], others, labels)
+            differences |= {f"{path.stem}/{name}": score for name, score in paired.items()}
+    return Baseline(*({name: each[name] for name in metrics if name in each} for each in (scores, differences)))
 
 
 def warn_of_single_class(folder: Path) -> None:
@@ -74,6 +90,8 @@ def print_summary(result: RunResult, folder: Path) -> None:
     if split in result.classes:
         sections.append(classes_section(result.classes[split], split))
     console.print(render_terminal(sections))
+    if baseline := baseline_line(result):
+        console.print(baseline + "\n")
     written = [path for path in folder.rglob("*") if path.is_file() and not {"wandb", ".hydra"} & set(path.parts)]
     console.print(files_table(folder, written))
     for offline in sorted((folder / "wandb").glob("offline-run-*")):

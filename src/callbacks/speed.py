@@ -6,18 +6,22 @@ from typing import Any
 import pytorch_lightning as pl
 
 from src.data.padded_batches import Batch
+from src.environment import peak_memory
+from src.run_result import PeakMemory
 
 
 class Speed(pl.Callback):
     """Measures the duration of each training epoch, without the validation at its end, and counts the texts.
 
-    After a run, `epochs` contains a (texts, seconds) pair for each complete training epoch, and `test_seconds` is the
-    duration of the test. A resumed run continues the measurements from its checkpoint.
+    After a run, `epochs` contains a (texts, seconds) pair for each complete training epoch, `test_seconds` is the
+    duration of the test, and `peak_memory` is the memory until then. A resumed run continues the measurements from its
+    checkpoint.
     """
 
     def __init__(self) -> None:
         self.epochs: list[tuple[int, float]] = []
         self.test_seconds: float | None = None
+        self.peak_memory: PeakMemory | None = None
         self._texts = 0  # texts in the unfinished epoch
         self._start = 0.0
         self._seconds = 0.0  # duration of the unfinished epoch before training was resumed
@@ -55,6 +59,7 @@ class Speed(pl.Callback):
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.test_seconds = time.perf_counter() - self._start
+        self.peak_memory = peak_memory()
 
     @property
     def texts_per_second(self) -> float | None:

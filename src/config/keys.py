@@ -16,8 +16,9 @@ UNRELATED_TO_RESULT = (
     *("ckpt_path", "sweep", "metrics"),
     *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.quotes", "data.cache_dir"),
     *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
-    *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),
-    *("callbacks.progress", "callbacks.parts_summary", "callbacks.last_checkpoint", "callbacks.pruning"),
+    *("callbacks.attention", "callbacks.gradient_norms", "callbacks.finite_loss", "callbacks.baseline"),
+    *("callbacks.lexicon", "callbacks.progress", "callbacks.parts_summary"),
+    *("callbacks.last_checkpoint", "callbacks.pruning"),
 )
 # Options of `data` that do not affect which texts are in which split.
 UNRELATED_TO_SPLITS = {

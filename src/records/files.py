@@ -140,6 +140,18 @@ def read_statistics(run: Path) -> Statistics | None:
     return read_existing(run / "attention_stats.npz", read)
 
 
+def read_features(run: Path) -> dict[str, list[str]] | None:
+    """Read the features of the linear baseline with the largest weights of each class, by class."""
+
+    def read(path: Path) -> dict[str, list[str]]:
+        features: dict[str, list[str]] = {}
+        for row in read_rows(path):
+            features.setdefault(row["class"], []).append(row["feature"])
+        return features
+
+    return read_existing(run / "baseline" / "features.csv", read)
+
+
 def read_lexicon_weights(run: Path) -> Lexicon | None:
     """Read the statistics of the attention weights of lexicon words."""
     return read_existing(run / "lexicon.json", lambda path: read_json(path, Lexicon))

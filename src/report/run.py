@@ -9,14 +9,21 @@ from src.files import write_text
 from src.formatting import format_compact, format_count
 from src.records.errors import read_errors
 from src.records.examples import Example, read_examples
-from src.records.files import read_gradients, read_history, read_lexicon_weights, read_predictions, read_statistics
+from src.records.files import (
+    read_features,
+    read_gradients,
+    read_history,
+    read_lexicon_weights,
+    read_predictions,
+    read_statistics,
+)
 from src.report.data_section import data_section
 from src.report.figures.attention import draw_entropy, draw_lexicon, draw_position
 from src.report.figures.evaluation import draw_confusion, draw_reliability
 from src.report.figures.style import save_figure
 from src.report.figures.training import draw_curves, draw_gradients
 from src.report.html import render_html
-from src.report.scores import classes_table, scores_section
+from src.report.scores import baseline_section, classes_table, scores_section
 from src.report.section import Chart, Content, Group, Maps, Section, Strip, Table
 from src.report.words import coloured_words, top_words
 from src.run_result import RunResult
@@ -64,6 +71,7 @@ def run_sections(run: Path) -> list[Section]:
     result = RunResult.load(run)
     sections = [
         scores_section(dict(sorted(result.metrics.items(), key=lambda item: not item[0].startswith("test/")))),
+        baseline_section(result, read_features(run) or {}),
         Section("Training", list(_training_charts(run, result)), "The test uses the best checkpoint."),
         Section("Classes", list(_classes(run))),
         Section("Errors", list(_errors(run)), f"These texts are from errors.csv. {STRIP_NOTE}"),

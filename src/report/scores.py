@@ -1,11 +1,12 @@
 """Sections with the scores of a run and of its classes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from src.formatting import UNKNOWN, format_known
+from src.formatting import UNKNOWN, format_known, format_with_bounds
 from src.report.section import Section, Table
 from src.report.words import clean_text
-from src.run_result import ClassScore, Score
+from src.run_result import ClassScore, RunResult, Score
+from src.terms.scores import SCORES
 
 SPLITS = {"test": "test", "val": "validation"}
 MAX_CLASSES = 20  # maximum number of rows in the table of classes
@@ -13,6 +14,12 @@ NOTE = (
     "The intervals are 95 % intervals over texts. They reflect the variation between texts, not the variation between "
     "seeds. majority_acc: accuracy of always predicting the most frequent training class. "
     f"{UNKNOWN}: the value is not defined for these texts, or its interval is not, because all texts agree."
+)
+
+BASELINE_NOTE = (
+    "Logistic regression on the TF-IDF features of words and bigrams, fitted to the same training split. Differences: "
+    "the model's score minus the baseline's, with paired 95 % intervals over texts. Features: those with the largest "
+    "weights, largest first."
 )
 
 
@@ -31,6 +38,36 @@ def scores_section(metrics: Mapping[str, Score], title: str = "Scores") -> Secti
     heads = ["metric", "value", "95 % interval", *(SPLITS.get(split, split) for split in others)]
     counts = ", ".join(f"{SPLITS.get(split, split)} {n:,}" for split, n in sizes.items())
     return Section(title, [Table(heads, rows)] if rows else [], f"Texts: {counts}. {NOTE}")
+
+
+def baseline_line(result: RunResult) -> str:
+    """Return a sentence that compares the accuracy of the model with that of the linear baseline; "" without one."""
+    score, difference = result.baseline.metrics.get("test/acc"), result.baseline.differences.get("test/acc")
+    if score is None or score.value is None or difference is None or difference.value is None:
+        return ""
+    low, high = difference.low or 0.0, difference.high or 0.0
+    verdict = "better" if low > 0 else "worse" if high < 0 else "not significantly different"
+    gain = format_with_bounds((difference.value, difference.low, difference.high), 1, 100, " points")
+    return f"Linear baseline: accuracy {score.value:.3f}; the model is {verdict}: {gain}"
+
+
+def baseline_section(result: RunResult, features: Mapping[str, Sequence[str]]) -> Section:
+    """Return the scores of the linear baseline beside those of the model, and its top features by class."""
+    rows = []
+    for name, score in result.baseline.metrics.items():
+        split, _, metric = name.partition("/")
+        if split == "test" and metric in SCORES:
+            own, difference = result.metrics[name].value, result.baseline.differences.get(name)
+            gain = format_with_bounds((difference.value, difference.low, difference.high)) if difference else UNKNOWN
+            rows.append([SCORES[metric].label, format_known(own), format_known(score.value), gain])
+    tables = [Table(["score", "model", "linear baseline", "difference"], rows)] if rows else []
+    if features:
+        shown = [
+            [clean_text(name, 40), ", ".join(clean_text(word, 40) for word in words)]
+            for name, words in features.items()
+        ]
+        tables.append(Table(["class", "features"], shown[:MAX_CLASSES], text_columns=frozenset(["features"])))
+    return Section("Linear baseline", tables, BASELINE_NOTE)
 
 
 def classes_table(classes: Mapping[str, ClassScore]) -> Table:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from src.run_result import ClassScore, Score
-from src.terms.intervals import mean_of_terms
+from src.terms.intervals import Sample, estimate, mean_of_terms
 from src.terms.scores import SCORES, confidence_bins
 
 QUANTILE = NormalDist().inv_cdf(0.975)
@@ -53,6 +53,21 @@ def _score(name: str, probabilities: np.ndarray, labels: np.ndarray) -> Score:
     elif name == "auroc":
         low, high = area_interval(value, float(terms.std()) / math.sqrt(n))
     return Score(value, max(score.low, low), min(score.high, high), n)
+
+
+def score_differences(probabilities: np.ndarray, others: np.ndarray, labels: np.ndarray) -> dict[str, Score]:
+    """Return by how much each score of one model exceeds that of another on the same n texts, with paired intervals.
+
+    Args:
+        probabilities, others: n×C, the predictions of the two models.
+    """
+    differences = {}
+    for name, score in SCORES.items():
+        terms, other_terms = score.terms(probabilities, labels), score.terms(others, labels)
+        if terms is not None and other_terms is not None:
+            value, low, high, _ = estimate([(1, Sample(terms[None])), (-1, Sample(other_terms[None]))])
+            differences[name] = Score(value, low, high, len(labels))
+    return differences
 
 
 def wilson_interval(count: int, n: int) -> tuple[float, float]:

@@ -24,7 +24,7 @@ def test_each_group_has_its_choices(page: str) -> None:
     assert "\n  data              csv* eraser_movies hub imdb rotten_tomatoes small_csv sst2\n" in page
     assert "\n  trainer           cpu* ddp ddp_sim default gpu mps\n" in page
     assert " report* " in page  # a choice, although another experiment includes it
-    assert "\n  callbacks         attention checkpoints default*" in page
+    assert "\n  callbacks         attention baseline checkpoints default*" in page
 
 
 def test_a_command_without_choices_shows_its_options_first() -> None:

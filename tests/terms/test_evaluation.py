@@ -12,6 +12,7 @@ from src.terms.evaluation import (
     class_scores,
     confusion_matrix,
     evaluate,
+    score_differences,
     wilson_interval,
 )
 from tests.report.runs import predictions
@@ -222,3 +223,21 @@ def test_calibration_interval_agrees_with_the_bootstrap() -> None:
     low, high = calibration_interval(probabilities, labels)
     expected = 2 * value - np.percentile(resampled, [97.5, 2.5])
     assert (low, high) == pytest.approx(expected, abs=0.15 * (high - low))
+
+
+def test_differences_are_paired() -> None:
+    first = np.stack([1 - POSITIVE, POSITIVE], 1)
+    second = first[:, ::-1].copy()  # right where the first is wrong
+    second[2] = first[2]
+    differences = score_differences(first, second, LABELS)
+    each = np.array([1, 1, 0, 1, -1])
+    half = 1.959964 * each.std(ddof=1) / math.sqrt(5)
+    assert differences["acc"] == Score(*map(pytest.approx, (2 / 5, 2 / 5 - half, 2 / 5 + half)), 5)
+    log_odds = np.log(POSITIVE / (1 - POSITIVE))
+    assert differences["nll"].value == pytest.approx(np.mean(log_odds * [-1, 1, 0, -1, 1]))
+    assert "auroc" not in score_differences(first[:1], second[:1], LABELS[:1])
+
+
+def test_equal_predictions_differ_by_zero_without_an_interval() -> None:
+    first = np.stack([1 - POSITIVE, POSITIVE], 1)
+    assert set(score_differences(first, first, LABELS).values()) == {Score(0.0, None, None, 5)}

@@ -1,0 +1,106 @@
+"""The linear baseline is fitted to the training split, and its predictions are comparable with those of a model."""
+
+import csv
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from datasets import Dataset
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from src.callbacks.baseline import LinearBaseline
+from src.data.source import Source
+from src.data.tokenizer import Word
+from tests.helpers import train
+
+ENDINGS = {"bad": "awful", "fair": "medium", "good": "superb"}
+
+
+def source(folder: Path, texts: int = 67, classes: int = 3, fill: str = "text {}") -> Source:
+    names = list(ENDINGS)[:classes]
+    labels = [names[i % classes] for i in range(texts)]
+    rows = [f"{fill.format(i % 11)} {ENDINGS[label] if '{' in fill else ''}" for i, label in enumerate(labels)]
+    data = Source.of(
+        Dataset.from_dict({"text": rows, "label": labels}),
+        tokenizer=Word(),
+        cache_dir=str(folder / "cache"),
+        progress=False,
+    )
+    data.setup()
+    return data
+
+
+def baseline(folder: Path, **options: int) -> LinearBaseline:
+    return LinearBaseline(str(folder / "baseline"), **options)
+
+
+@pytest.mark.parametrize("split", ["val", "test"])
+def test_two_classes_equal_the_pipeline_of_scikit_learn(tmp_path: Path, split: str) -> None:
+    data = source(tmp_path, classes=2)
+    assert baseline(tmp_path).write(data, tmp_path / "out")
+    texts = {name: data.texts(name, range(data.sizes[name])) for name in ("train", split)}
+    pipeline = make_pipeline(
+        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+"),
+        LogisticRegression(C=10, tol=1e-8, max_iter=1000),
+    )
+    expected = pipeline.fit(texts["train"], data.tokenized("train").labels).predict_proba(texts[split])
+    with np.load(tmp_path / "out" / f"{split}.npz") as arrays:
+        # liblinear penalizes the intercept, too
+        np.testing.assert_allclose(arrays["probabilities"], expected, atol=0.05)
+        assert arrays["probabilities"].argmax(1).tolist() == arrays["labels"].tolist()
+        assert arrays["labels"].tolist() == data.tokenized(split).labels.tolist()
+        assert arrays["index"].tolist() == list(range(data.sizes[split]))
+        assert arrays["class_names"].tolist() == ["bad", "fair"]
+
+
+def test_the_first_feature_of_each_class_is_its_word(tmp_path: Path) -> None:
+    baseline(tmp_path, top=2).write(source(tmp_path), tmp_path / "out")
+    with (tmp_path / "out" / "features.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6
+    assert {row["class"]: row["feature"] for row in reversed(rows)} == ENDINGS
+    assert all(float(row["weight"]) > 0 for row in rows[::2])
+
+
+def test_a_second_run_reads_the_baseline_from_the_cache(tmp_path: Path) -> None:
+    baseline(tmp_path).write(source(tmp_path), tmp_path / "first")
+    with patch("sklearn.linear_model.LogisticRegression", side_effect=AssertionError):
+        baseline(tmp_path).write(source(tmp_path), tmp_path / "second")
+        with pytest.raises(AssertionError):
+            baseline(tmp_path, max_order=1).write(source(tmp_path), tmp_path / "second")
+    with np.load(tmp_path / "first" / "test.npz") as first, np.load(tmp_path / "second" / "test.npz") as second:
+        assert np.array_equal(first["probabilities"], second["probabilities"])
+
+
+def test_a_class_without_training_texts_has_the_probability_zero(tmp_path: Path) -> None:
+    data = source(tmp_path, classes=2)
+    data.class_names = ("absent", *data.class_names)
+    for name in ("train", "val", "test"):
+        np.add(data.tokenized(name).labels, 1, out=data.tokenized(name).labels)
+    baseline(tmp_path).write(data, tmp_path / "out")
+    with np.load(tmp_path / "out" / "test.npz") as arrays:
+        assert arrays["probabilities"].shape[1] == 3
+        assert not arrays["probabilities"][:, 0].any()
+
+
+def test_too_many_texts_have_no_baseline(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert not baseline(tmp_path, max_texts=5).write(source(tmp_path), tmp_path / "out")
+    assert "callbacks.baseline.max_texts=5" in caplog.text
+    assert not (tmp_path / "out").exists()
+
+
+def test_texts_without_words_have_no_baseline(tmp_path: Path) -> None:
+    assert not baseline(tmp_path).write(source(tmp_path, fill="?!"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_records_the_baseline_and_its_difference(tmp_path: Path) -> None:
+    options = [f"callbacks.{name}=null" for name in ("progress", "parts_summary", "attention", "gradient_norms")]
+    result = train(tmp_path / "run", "callbacks=default", "trainer.max_epochs=1", *options)
+    scores, differences = result["baseline"]["metrics"], result["baseline"]["differences"]
+    assert scores.keys() == differences.keys() == result["metrics"].keys() - {"test/majority_acc", "val/majority_acc"}
+    for name, score in scores.items():
+        assert differences[name]["value"] == pytest.approx(result["metrics"][name]["value"] - score["value"])
