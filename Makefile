@@ -52,7 +52,7 @@ bench-accuracy: venv  ## measure test accuracy by seconds of training, also of f
 	$(RUN) -m benchmarks.time_to_accuracy $(BENCH)
 
 # make study STUDY="--path imdb=<folder> --path rotten_tomatoes=<train.tsv>"; --quick tries it on 60 texts.
-study: venv  ## run the sweeps of the study that are not released yet; prints the time that they take first
+study: venv  ## run the sweeps of the study that are not released yet
 	$(RUN) -m studies.run $(STUDY)
 
 study-report: venv  ## write docs/results.md and the comparison page from the released records

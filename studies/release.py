@@ -19,6 +19,7 @@ most 0.004 with more; the most probable class is the same. `docs/run-folders.md`
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,27 +42,23 @@ LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # options
 LIMIT = 40.0  # bound on the absolute log-odds, in nats
 DIGITS = 6  # significant digits of gradient norms and curves
 DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # much faster, but not available on every machine
+DECIMAL = re.compile(r"-?\d+(\.\d+(e[-+]\d+)?|e[-+]\d+)")
 RECORD = TypeAdapter(RunResult)
-FLOATS, INTEGERS = pa.list_(pa.float32()), pa.list_(pa.int32())
+STATISTICS = ("position_mean", "entropy", "length")  # arrays of attention_stats.npz
 SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in ("run", "result", "config")),
         ("log_odds", pa.list_(pa.float16())),
-        *((name, INTEGERS) for name in ("labels", "index")),
+        *((name, pa.list_(pa.int32())) for name in ("labels", "index")),
         ("class_names", pa.list_(pa.string())),
-        *((name, FLOATS) for name in ("position_mean", "entropy", "length")),
+        *((name, pa.list_(pa.float32())) for name in STATISTICS),
         *((name, pa.string()) for name in ("gradients", "curves")),
     ]
 )
 
 
 def write_release(sweep: Path, file: Path) -> int:
-    """Write the records of all completed and tested runs below a sweep's folder to a file, and return their number.
-
-    Raises:
-        UserError: if there is no such run, the predictions of a run are not for the test split, or a setting contains a
-            local path.
-    """
+    """Write the records of all completed and tested runs below a sweep's folder to a file, and return their number."""
     runs = find_runs([sweep]).runs
     rows = [_record(run) for run in runs]
     columns = {name: [row[name] for row in rows] for name in SCHEMA.names}
@@ -82,11 +79,7 @@ def write_release(sweep: Path, file: Path) -> int:
 
 
 def unpack_release(file: Path, folder: Path) -> list[Path]:
-    """Write a folder for each run of a released file below `folder`, and return the paths of these folders.
-
-    Raises:
-        UserError: if the file cannot be read or is not a release.
-    """
+    """Write a folder for each run of a released file below `folder`, and return the paths of these folders."""
     try:
         rows = pq.read_table(file, schema=SCHEMA).to_pylist()
     except (OSError, pa.ArrowException) as error:
@@ -100,26 +93,18 @@ def pack_probabilities(probabilities: np.ndarray) -> np.ndarray:
     odds = (logs[:, :-1] - logs[:, -1:]).clip(-LIMIT, LIMIT).astype(np.float16)  # n×(C - 1)
     predicted = probabilities.argmax(1)
     while (rows := np.flatnonzero(unpack_probabilities(odds).argmax(1) != predicted)).size:
-        _separate(odds, rows, predicted)
+        # raise the predicted class by the smallest step; if it is the last class, lower all others instead
+        is_last = predicted[rows] == odds.shape[1]
+        others, last = rows[~is_last], rows[is_last]
+        odds[others, predicted[others]] = np.nextafter(odds[others, predicted[others]], np.float16(np.inf))
+        odds[last] = np.nextafter(odds[last], np.float16(-np.inf))
     return odds
 
 
 def unpack_probabilities(odds: np.ndarray) -> np.ndarray:
     """Convert log-odds n×(C - 1) to probabilities n×C, float32."""
     logits = np.concatenate([odds.astype(np.float64), np.zeros((len(odds), 1))], axis=1)
-    probabilities: np.ndarray = softmax(logits, axis=1).astype(np.float32)
-    return probabilities
-
-
-def _separate(odds: np.ndarray, rows: np.ndarray, predicted: np.ndarray) -> None:
-    """Increase the log-odds of the predicted class in these rows by the smallest step, in place.
-
-    If the last class is predicted, decrease the log-odds of all other classes instead.
-    """
-    is_last = predicted[rows] == odds.shape[1]
-    others, last = rows[~is_last], rows[is_last]
-    odds[others, predicted[others]] = np.nextafter(odds[others, predicted[others]], np.float16(np.inf))
-    odds[last] = np.nextafter(odds[last], np.float16(-np.inf))
+    return np.asarray(softmax(logits, axis=1), dtype=np.float32)
 
 
 def _record(run: FinishedRun) -> dict[str, Any]:
@@ -138,7 +123,8 @@ def _record(run: FinishedRun) -> dict[str, Any]:
         "gradients": _round_numbers(run.folder / "gradients.csv"),
         "curves": _round_numbers(run.folder / "csv" / "metrics.csv"),
     }
-    for column, name in (("position_mean", "position"), ("entropy", "entropy"), ("length", "length")):
+    for column in STATISTICS:
+        name = column.removesuffix("_mean")
         record[column] = [] if statistics is None else getattr(statistics, name).astype(np.float32)
     return record
 
@@ -166,52 +152,26 @@ def _round_numbers(path: Path) -> str:
     if not path.exists():
         return ""
     with path.open(newline="", encoding="utf-8") as file:
-        return "".join(csv_line(map(_rounded, row)) for row in csv.reader(file))
-
-
-def _rounded(cell: str) -> str:
-    try:
-        return f"{float(cell):.{DIGITS}g}" if not cell.lstrip("-").isdigit() else cell
-    except ValueError:
-        return cell
+        rows = list(csv.reader(file))
+    rounded = [[f"{float(cell):.{DIGITS}g}" if DECIMAL.fullmatch(cell) else cell for cell in row] for row in rows]
+    return "".join(map(csv_line, rounded))
 
 
 def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
-    name, classes = str(row["run"]), row["class_names"] or []
+    name, classes = str(row["run"]), row["class_names"]
     if Path(name).name != name or name in ("", ".", ".."):
         raise UserError(f"{file}: {name!r} is not the name of a run")
     run = folder / name
-    write_text(run / RESULT_FILE, row["result"] or "")
-    write_text(run / "config.yaml", _yaml(row["config"] or "", file))
-    odds = np.array(row["log_odds"] or [], dtype=np.float16)
-    if len(classes) < 2 or odds.size != len(row["labels"] or []) * (len(classes) - 1):
-        raise UserError(f"{file}: {name}: the number of log-odds does not match the numbers of labels and classes")
-    write_arrays(
-        run / "predictions" / "test.npz",
-        probabilities=unpack_probabilities(odds.reshape(-1, len(classes) - 1)),
-        labels=np.array(row["labels"], dtype=np.int64),
-        index=np.array(row["index"], dtype=np.int64),
-        class_names=np.array(classes),
-    )
+    write_text(run / RESULT_FILE, row["result"])
+    write_text(run / "config.yaml", yaml.dump(json.loads(row["config"]), Dumper=DUMPER, sort_keys=False))
+    odds = np.array(row["log_odds"], dtype=np.float16).reshape(-1, len(classes) - 1)
+    labels, index = (np.array(row[column], dtype=np.int64) for column in ("labels", "index"))
+    predictions = {"labels": labels, "index": index, "class_names": np.array(classes)}
+    write_arrays(run / "predictions" / "test.npz", probabilities=unpack_probabilities(odds), **predictions)
     if row["entropy"]:
-        position, entropy, length = (
-            np.array(row[name], dtype=np.float32) for name in ("position_mean", "entropy", "length")
-        )
-        write_arrays(
-            run / "attention_stats.npz",
-            position_mean=position,
-            entropy=entropy,
-            length=length,
-            effective=np.exp(entropy),
-        )
-    for name, target in (("gradients", run / "gradients.csv"), ("curves", run / "csv" / "metrics.csv")):
-        if row[name]:
-            write_text(target, row[name])
+        arrays = {column: np.array(row[column], dtype=np.float32) for column in STATISTICS}
+        write_arrays(run / "attention_stats.npz", effective=np.exp(arrays["entropy"]), **arrays)
+    for column, target in (("gradients", run / "gradients.csv"), ("curves", run / "csv" / "metrics.csv")):
+        if row[column]:
+            write_text(target, row[column])
     return run
-
-
-def _yaml(text: str, file: Path) -> str:
-    try:
-        return str(yaml.dump(json.loads(text), Dumper=DUMPER, allow_unicode=True, sort_keys=False))
-    except ValueError as error:
-        raise UserError(f"{file}: a configuration is not JSON ({error})") from None

@@ -15,11 +15,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from src.compare.files import render_page
 from src.process import exit_with_message
+from src.report.figures.comparison import draw_intervals
 from src.report.figures.style import save_figure
-from studies.figure import draw_accuracies
-from studies.plan import RESULTS, ROOT, Plan, load_plan, release_file
+from studies.plan import RESULTS, ROOT, load_plan, release_file
 from studies.release import unpack_release
-from studies.results import ATTENTIONS, ENCODERS, StudyResults
+from studies.results import StudyResults
 
 REPORT = ROOT / "docs" / "results.md"
 CHART = re.compile(r"<svg.*?</svg>", re.DOTALL)
@@ -30,7 +30,7 @@ def render_report(results: StudyResults) -> str:
     """Fill the template `studies/results.md.j2`."""
     loader = FileSystemLoader(ROOT / "studies")
     environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["row"] = lambda cells: f"| {' | '.join(cells)} |"
+    environment.filters["rows"] = lambda rows: "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
     return environment.get_template("results.md.j2").render(study=results)
 
 
@@ -47,25 +47,20 @@ def write_report(check: bool = False, results: Path = RESULTS, report: Path = RE
     """
     plan = load_plan()
     with TemporaryDirectory() as folder:
-        unpack(plan, Path(folder), results)
+        for name, sweep in plan.sweeps.items():
+            for file in (release_file(name, seed, results) for seed in sweep.seeds):
+                if file.exists():
+                    unpack_release(file, Path(folder) / name / file.stem)
         study = StudyResults(plan, Path(folder))
         contents = {report: render_report(study)}
         if study.has_main_table:
             contents[results / PAGE] = render_page(study.comparison)
             if not check:
-                save_figure(draw_accuracies(study.accuracy_by_variant(), ENCODERS, ATTENTIONS), results / FIGURE)
+                save_figure(draw_intervals(study.bars(), "Test accuracy", "%"), results / FIGURE)
     changed = [path for path, text in contents.items() if not _has_content(path, text)]
     for path in [] if check else changed:
         path.write_text(contents[path], encoding="utf-8")
     return changed
-
-
-def unpack(plan: Plan, folder: Path, results: Path = RESULTS) -> None:
-    """Write the folders of the released runs below `folder`, by sweep and seed."""
-    for name, sweep in plan.sweeps.items():
-        for file in (release_file(name, seed, results) for seed in sweep.seeds):
-            if file.exists():
-                unpack_release(file, folder / name / file.stem)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The released runs of the study, and the rows of the report's tables."""
+"""The released runs of the study, and the rows of the report's tables; scores and differences are in %."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -6,19 +6,24 @@ from functools import cached_property
 from itertools import product
 from math import nan
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
 from src.compare.sections import claim_lines
+from src.formatting import format_p_value, format_with_bounds, format_with_margin
 from src.records.runs import FinishedRun, find_runs
 from src.records.variants import Variant, group_runs
-from src.terms.comparison import Comparison, compare
-from src.terms.intervals import mean_of_terms
-from studies.cells import NOT_MEASURED, difference_cells, format_interval, format_mean, preset_cells, score_of
+from src.report.figures.comparison import Bar
+from src.report.figures.style import COLOURS, GREY
+from src.terms.comparison import Comparison, compare, difference_verdict
+from src.terms.intervals import Interval, estimate, holm, mean_of_terms
+from src.terms.measurements import measure
+from src.terms.scores import SCORES
 from studies.plan import Plan
 
 TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table
 ENCODERS, ATTENTIONS = ("rnn", "lstm", "birnn", "bilstm"), ("none", "uniform", "bahdanau", "luong_dot", "luong_general")
 OTHER_BASELINES = ATTENTIONS[:3]  # baselines of the sweep `other_attentions`
+NOT_MEASURED = "not measured"
 
 
 @dataclass(frozen=True)
@@ -71,30 +76,35 @@ class StudyResults:
         return _by_choice(self.runs("other_attentions"))
 
     def mean(self, encoder: str, attention: str, metric: str = "acc") -> float:
-        """Return the mean score of a variant over seeds, in %; nan if the variant is not released."""
+        """Return the mean score of a variant over seeds; nan if the variant is not released."""
         variant = (self._twenty | self._others).get((encoder, attention))
-        return 100 * mean_of_terms([score_of(run, metric) for run in variant.runs]).value if variant else nan
-
-    def accuracy_by_variant(self) -> dict[tuple[str, str], list[float]]:
-        """Map each encoder and attention in the main table to the accuracies of its seeds, in %."""
-        return {choices: [100 * score_of(run) for run in variant.runs] for choices, variant in self._twenty.items()}
-
-    def accuracies(self, encoder: str, attention: str) -> str:
-        """Return the accuracies of the seeds of a variant in the main table, in %, such as "80.1, 79.5 and 81.0"."""
-        values = self.accuracy_by_variant().get((encoder, attention), [])
-        *first, last = [f"{value:.1f}" for value in values] or [NOT_MEASURED]
-        return " and ".join([", ".join(first), last] if first else [last])
+        return mean(_scores(variant.runs, metric)) if variant else nan
 
     def gain(self, encoder: str, attention: str, baseline: str, metric: str = "acc") -> str:
-        """Return the difference between two mean scores, in points, with its sign."""
+        """Return the difference between two mean scores, with its sign."""
         return f"{self.mean(encoder, attention, metric) - self.mean(encoder, baseline, metric):+.1f}"
+
+    def accuracies(self, encoder: str, attention: str) -> str:
+        """Return the accuracies of the seeds of a variant in the main table, such as "80.1, 79.5 and 81.0"."""
+        variant = self._twenty.get((encoder, attention))
+        *first, last = [f"{value:.1f}" for value in _scores(variant.runs)] if variant else [NOT_MEASURED]
+        return " and ".join([", ".join(first), last] if first else [last])
+
+    def bars(self) -> list[Bar]:
+        """Return the mean accuracy of each variant in the main table, with its interval over seeds."""
+        colours = dict(zip(ATTENTIONS, (GREY, *COLOURS), strict=False))
+        choices = [choice for choice in product(ENCODERS, ATTENTIONS) if choice in self._twenty]
+        means = [mean_of_terms(_scores(self._twenty[choice].runs)) for choice in choices]
+        return [
+            Bar(" · ".join(choice), value, colours[choice[1]]) for choice, value in zip(choices, means, strict=True)
+        ]
 
     def score_rows(self, *sweeps: str, metric: str = "acc") -> Iterator[list[str]]:
         """Yield a row for each encoder: the mean score with each attention, ± the half-width of the mean's interval."""
         by_choice = _by_choice(self.runs(*sweeps or TWENTY))
         for encoder in ENCODERS:
             variants = [by_choice.get((encoder, attention)) for attention in ATTENTIONS]
-            yield [f"`{encoder}`", *(format_mean(variant, metric) for variant in variants)]
+            yield [f"`{encoder}`", *(_format_mean(variant, metric) for variant in variants)]
 
     def difference_rows(self, baseline: str, metric: str = "acc") -> Iterator[list[str]]:
         """Yield the difference from `baseline`, for each encoder and each attention after `baseline` in ATTENTIONS."""
@@ -104,48 +114,57 @@ class StudyResults:
             for encoder, attention in product(ENCODERS, attentions)
             if {(encoder, attention), (encoder, baseline)} <= self._twenty.keys()
         ]
-        for (variant, _), cells in zip(pairs, difference_cells(pairs, metric), strict=True):
+        for (variant, _), cells in zip(pairs, _difference_cells(pairs, metric), strict=True):
             yield [f"`{variant.choices['encoder']}`", f"`{variant.choices['attention']}`", *cells]
 
     def other_rows(self) -> Iterator[list[str]]:
         """Yield a row for each variant of `other_attentions`: accuracy, AUROC, differences from OTHER_BASELINES."""
         seeds = {run.seed for variant in self._others.values() for run in variant.runs}
-        baselines = [_with_seeds(self._twenty["bilstm", attention], seeds) for attention in OTHER_BASELINES]
-        pairs = list(product(self._others.values(), baselines))
-        cells = iter(difference_cells(pairs))
+        baselines = []
+        for attention in OTHER_BASELINES:
+            variant = self._twenty["bilstm", attention]
+            baselines.append(replace(variant, runs=tuple(run for run in variant.runs if run.seed in seeds)))
+        cells = iter(_difference_cells(list(product(self._others.values(), baselines))))
         for variant in self._others.values():
             differences = [cell for _ in baselines for cell in next(cells)[:2]]  # without the verdict
             name = f"`{variant.choices['attention']}`"
-            yield [name, format_mean(variant), format_mean(variant, "auroc"), *differences]
+            yield [name, _format_mean(variant), _format_mean(variant, "auroc"), *differences]
 
     def cost_rows(self) -> Iterator[list[str]]:
         """Yield a row for each variant: seconds of the fastest and the median epoch, parameters and peak memory."""
-        variants = group_runs(self.runs(*TWENTY, "other_attentions"))
-        for variant in sorted(variants, key=_row_order):
-            runs = variant.runs
-            epochs = sorted(epoch for run in runs for epoch in run.result.seconds.per_epoch)
-            memory = max((run.result.peak_memory_mb.process or 0.0 for run in runs), default=0.0)
-            name = " · ".join(f"`{variant.choices[key]}`" for key in ("encoder", "attention"))
-            seconds = f"{epochs[0]:.0f} ({median(epochs):.0f})"
-            yield [name, seconds, f"{runs[0].parameters:,}", f"{memory:,.0f}"]
+        for encoder in ENCODERS:
+            variants = {name: variant for name, variant in (self._others | self._twenty).items() if name[0] == encoder}
+            attentions = [name for name in ATTENTIONS if (encoder, name) in variants]
+            attentions += [name for _, name in variants if name not in ATTENTIONS]
+            for attention in attentions:
+                runs = variants[encoder, attention].runs
+                epochs = sorted(epoch for run in runs for epoch in run.result.seconds.per_epoch)
+                memory = max(run.result.peak_memory_mb.process or 0.0 for run in runs)
+                seconds = f"{epochs[0]:.0f} ({median(epochs):.0f})"
+                yield [f"`{encoder}` · `{attention}`", seconds, f"{runs[0].parameters:,}", f"{memory:,.0f}"]
 
     def preset_rows(self) -> Iterator[list[str]]:
-        """Yield a row for each preset: the document's result and `preset_cells`."""
+        """Yield a row for each preset: the document's result, the accuracy, texts, epochs and trained parameters."""
         for name, sweep in self.plan.sweeps.items():
             if sweep.document is not None:
-                runs = self.runs(name)
-                yield [f"`{name}`", sweep.document.statement, *(preset_cells(runs) if runs else [NOT_MEASURED] * 4)]
+                cells = [NOT_MEASURED] * 4
+                for run in self.runs(name)[:1]:
+                    result, score = run.result, run.result.metrics["test/acc"]
+                    bounds = Interval(_scores([run])[0], *(100 * (bound or 0.0) for bound in (score.low, score.high)))
+                    best = "not known" if result.best.epoch is None else result.best.epoch + 1
+                    epochs = f"{len(result.seconds.per_epoch)}, {best}"
+                    cells = [_format_accuracy(bounds), f"{score.n:,}", epochs, f"{result.parameters.trainable:,}"]
+                yield [f"`{name}`", sweep.document.statement, *cells]
 
     def single_rows(self, sweeps: Sequence[str]) -> Iterator[list[str]]:
         """Yield a row for each of these sweeps of one variant: mean accuracy, accuracies, and seconds of training."""
         for name in sweeps:
             cells = [NOT_MEASURED] * 3
             if runs := self.runs(name):
-                accuracies = [score_of(run) for run in runs]
-                seconds = [run.result.seconds.fit or 0.0 for run in runs]
-                each = ", ".join(f"{100 * value:.2f}" for value in accuracies)
+                accuracies, seconds = _scores(runs), [run.result.seconds.fit or 0.0 for run in runs]
+                each = ", ".join(f"{value:.2f}" for value in accuracies)
                 duration = f"{min(seconds):.0f} to {max(seconds):.0f}"
-                cells = [format_interval(mean_of_terms(accuracies), unit=" %"), each, duration]
+                cells = [_format_accuracy(mean_of_terms(accuracies)), each, duration]
             yield [f"`{name}`", *cells]
 
     def claim_rows(self) -> Iterator[list[str]]:
@@ -164,16 +183,39 @@ class StudyResults:
         return sum(run.result.seconds.total or 0.0 for run in self.runs(*self.plan.sweeps)) / 3600
 
 
-def _row_order(variant: Variant) -> tuple[int, int]:
-    """Return the sort key of a variant: by encoder, then by attention, with attentions of the main table first."""
-    attention = variant.choices["attention"]
-    number = ATTENTIONS.index(attention) if attention in ATTENTIONS else len(ATTENTIONS)
-    return ENCODERS.index(variant.choices["encoder"]), number
-
-
 def _by_choice(runs: Sequence[FinishedRun]) -> dict[tuple[str, str], Variant]:
     return {(variant.choices["encoder"], variant.choices["attention"]): variant for variant in group_runs(runs)}
 
 
-def _with_seeds(variant: Variant, seeds: set[int]) -> Variant:
-    return replace(variant, runs=tuple(run for run in variant.runs if run.seed in seeds))
+def _scores(runs: Sequence[FinishedRun], metric: str = "acc") -> list[float]:
+    """Return a score of each run."""
+    predictions = [run.predictions() for run in runs]
+    terms = [SCORES[metric].terms(each.probabilities, each.labels) for each in predictions]
+    return [100 * float(by_text.mean()) for by_text in terms if by_text is not None]
+
+
+def _difference_cells(pairs: Sequence[tuple[Variant, Variant]], metric: str = "acc") -> list[list[str]]:
+    """For each pair, return the difference with its interval, p after Holm's adjustment for all pairs, and the verdict.
+
+    Different variants must have different names.
+    """
+    variants = list({variant.name: variant for pair in pairs for variant in pair}.values())
+    samples = {item.variant.name: item.samples[metric] for item in measure(variants, metric)}
+    differences = [estimate([(1, samples[a.name]), (-1, samples[b.name])]) for a, b in pairs]
+    adjusted = holm([1.0 if difference.p_value is None else difference.p_value for difference in differences])
+    rows = []
+    for pair, difference, p_value in zip(pairs, differences, adjusted, strict=True):
+        verdict = difference_verdict(difference.value, p_value, min(len(variant.runs) for variant in pair))
+        rows.append([format_with_bounds(difference, 1, 100), format_p_value(p_value), verdict])
+    return rows
+
+
+def _format_mean(variant: Variant | None, metric: str = "acc") -> str:
+    """Format the mean of a score over seeds ± the half-width of its interval."""
+    return NOT_MEASURED if variant is None else format_with_margin(mean_of_terms(_scores(variant.runs, metric)), 1)
+
+
+def _format_accuracy(interval: Interval) -> str:
+    """Format an accuracy as "81.3 % (80.8 to 81.8)"."""
+    value, low, high = interval
+    return f"{value:.1f} %" + ("" if low is None or high is None else f" ({low:.1f} to {high:.1f})")

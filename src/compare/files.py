@@ -62,8 +62,6 @@ def _csv_cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]
     yield from _with_bounds(f"{comparison.metric}_difference", row.difference)
     yield "p", row.difference and row.difference.p_value
     yield "p_holm", row.p_adjusted
-    yield "mcnemar_found", row.mcnemar and row.mcnemar[0]
-    yield "mcnemar_of", row.mcnemar and row.mcnemar[1]
     yield "verdict", row.verdict
     for name, interval in row.faithfulness.items():
         yield from _with_bounds(name, interval)

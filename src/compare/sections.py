@@ -30,8 +30,7 @@ SCORES = (
 DIFFERENCES = (
     "Difference from the baseline ± the half-width of its 95 % interval over seeds and texts (Student's t). The "
     "interval and the first p are unadjusted; the second p is adjusted (Holm) for all {num_tests} differences of the "
-    "table, and decides the verdict. McNemar: for k of n seeds, the exact test finds a significant difference of the "
-    "same sign (p below 5 %). Exploratory: fewer than {min_seeds} seeds."
+    "table, and decides the verdict. Exploratory: fewer than {min_seeds} seeds."
 )
 FOLDS = (
     "Cross-validation: {folds} folds per seed. Each text is predicted by the run whose test split contains it, and a "
@@ -131,7 +130,6 @@ def _differences(comparison: Comparison) -> Section:
             format_with_margin(difference, 4, "+"),
             format_p_value(difference.p_value),
             format_p_value(row.p_adjusted),
-            UNKNOWN if row.mcnemar is None else f"{row.mcnemar[0]} of {row.mcnemar[1]}",
             row.verdict,
         ]
         for row, difference in others
@@ -141,7 +139,7 @@ def _differences(comparison: Comparison) -> Section:
     ]
     figure = draw_intervals(bars, title, f"difference in {label(comparison.metric)}", zero=True)
     chart = Chart("differences", figure, f"{title}, with intervals")
-    table = Table(["variant", "difference", "p", "p, Holm", "McNemar", "verdict"], rows)
+    table = Table(["variant", "difference", "p", "p, Holm", "verdict"], rows)
     note = DIFFERENCES.format(
         num_tests=sum(difference.p_value is not None for _, difference in others), min_seeds=MIN_SEEDS
     )

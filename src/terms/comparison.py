@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 from omegaconf import OmegaConf
-from scipy.special import bdtr
 
 from src.config.metrics import default_metrics, metric_nodes
 from src.config.quoting import escape_references
@@ -37,9 +36,6 @@ class Row:
     ensemble: float | None  # compared metric of the mean probabilities over seeds; None for one seed or if undefined
     difference: Difference | None  # from the baseline in the compared metric; None for the baseline
     p_adjusted: float | None  # p-value after Holm's adjustment; None if the difference was not tested
-    # (k, n): for k of the n seeds that the variant shares with the baseline, McNemar's test is significant, with the
-    # same sign as the mean difference; None for the baseline, and if no seed is shared
-    mcnemar: tuple[int, int] | None
     verdict: Verdict
     faithfulness: dict[str, Interval]  # mean over seeds of each statistic in FAITHFULNESS that was measured
 
@@ -155,19 +151,6 @@ def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Ver
     return "better" if gain > 0 else "worse"
 
 
-def mcnemar(correct: np.ndarray, other_correct: np.ndarray) -> float:
-    """Return the p-value of McNemar's exact test of the hypothesis that two runs have equal accuracy.
-
-    Under this hypothesis, each text that only one run classifies correctly is equally likely to be classified correctly
-    by the first or by the second run (McNemar 1947, Psychometrika 12(2)).
-
-    Args:
-        correct, other_correct: n, 1 for the texts that the first and the second run classify correctly, 0 for others.
-    """
-    first, second = int((correct > other_correct).sum()), int((other_correct > correct).sum())
-    return min(1.0, 2 * float(bdtr(min(first, second), first + second, 0.5)))
-
-
 def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, lower_is_better: bool) -> list[Row]:
     """Return a row for each variant, best first."""
     base = next(item for item in measurements if item.variant is baseline)
@@ -194,24 +177,11 @@ def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, l
                 item.ensemble,
                 difference,
                 adjusted.get(variant.name),
-                None if difference is None else _mcnemar(item, base),
                 verdict,
                 {name: mean_of_terms(sample.by_seed) for name, sample in statistics.items()},
             )
         )
     return sorted(rows, key=lambda row: -sign * row.metrics[metric].value)
-
-
-def _mcnemar(measurement: Measurement, baseline: Measurement) -> tuple[int, int] | None:
-    """Return `Row.mcnemar` of a variant other than the baseline."""
-    correct, base_correct = (
-        dict(zip(side.variant.seeds, side.samples["acc"].scores, strict=True)) for side in (measurement, baseline)
-    )
-    pairs = [(correct[seed], base_correct[seed]) for seed in correct if seed in base_correct]
-    margins = [float(a.sum() - b.sum()) for a, b in pairs]
-    same_sign = [margin * sum(margins) > 0 for margin in margins]
-    found = sum(agrees and mcnemar(a, b) < LEVEL for agrees, (a, b) in zip(same_sign, pairs, strict=True))
-    return (found, len(pairs)) if pairs else None
 
 
 def _command(folders: Sequence[Path], baseline: str | None, metric: str, study: Path | None) -> str:

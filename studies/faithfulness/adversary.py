@@ -17,8 +17,7 @@ from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts, differentiabl
 from src.faithfulness.trained import Sample, TrainedRun
 from src.models.classifier import Classifier
 from src.records.faithfulness import ATTENTION
-from studies.faithfulness.training import training_batches
-from studies.faithfulness.values import Arrays, study
+from studies.faithfulness.script import Arrays, study, training_batches
 from studies.faithfulness.weights import jensen_shannon
 
 LAMBDAS = (0.0, 0.001, 0.01, 0.1)  # weights of the attention's divergence in the loss of an adversary

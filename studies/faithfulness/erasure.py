@@ -15,7 +15,7 @@ from src.faithfulness.measures import Predicted, erase_shares
 from src.faithfulness.probe import Probe, Scores, pad
 from src.faithfulness.texts import rank_texts
 from src.faithfulness.trained import Sample, TrainedRun
-from studies.faithfulness.values import Arrays, by_ranking, compute_chunks, study
+from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 
 DRAWS = 3  # number of random masks for each text in soft erasure
 HEADINGS = {

@@ -18,8 +18,7 @@ from src.faithfulness.probe import Probe, Scores, Texts, pad
 from src.faithfulness.trained import Sample, TrainedRun
 from src.models.masking import masked_softmax
 from src.records.faithfulness import ATTENTION
-from studies.faithfulness.training import training_batches
-from studies.faithfulness.values import Arrays, study
+from studies.faithfulness.script import Arrays, study, training_batches
 
 HIDDEN, RATE = 128, 1e-3  # number of features of a transformed word vector, and learning rate of Adam
 HEADINGS = {

@@ -13,7 +13,7 @@ from src.faithfulness.probe import Probe, Scores
 from src.faithfulness.texts import rank_texts
 from src.faithfulness.trained import Sample, TrainedRun
 from src.records.faithfulness import LEAVE_ONE_OUT
-from studies.faithfulness.values import Arrays, by_ranking, compute_chunks, study
+from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 
 SHARE = 0.1  # share of the tokens that are tested
 HEADINGS = {"polarity": "polarity violations (low)"}

@@ -20,7 +20,7 @@ from src.faithfulness.trained import Sample, TrainedRun
 from src.models.component import Encoded
 from src.models.masking import masked_softmax
 from src.records.faithfulness import ATTENTION
-from studies.faithfulness.values import Arrays, compute_chunks, study
+from studies.faithfulness.script import Arrays, compute_chunks, study
 
 PERMUTATIONS = 100
 TOLERANCE = 0.01  # adversarial weights change the prediction by at most this distance (Jain & Wallace 2019, sec. 4.2.2)

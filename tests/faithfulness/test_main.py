@@ -89,28 +89,17 @@ def test_a_new_record_keeps_the_previous_measures(
     assert {name: lines[name] for name in first} == first
 
 
-def test_the_scripts_of_the_study_measure_the_same_runs(
-    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Each script prints its table, and the released values give the same table."""
-    from studies.faithfulness import accuracy, adversary, erasure, guides, polarity, seeds, values, weights
+def test_the_scripts_of_the_study_measure_the_same_runs(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from studies.faithfulness import adversary, erasure, guides, polarity, script, seeds, weights
 
     main([str(sweep), "--texts", "5"])
-    values.main([str(tmp_path / "records.parquet"), str(sweep)])
     seeds.main([str(sweep)])
-    accuracy.main([str(sweep)])
-    output = capsys.readouterr().out
-    assert "normalized" in output and "weights: above chance" in output and "minus uniform attention" in output
+    assert "weights: above chance" in capsys.readouterr().out
     options = [str(sweep), "--texts", "5", "--train-texts", "7", "--epochs", "1"]
-    for script in (erasure, polarity, weights, guides, adversary):
-        file = tmp_path / "values.parquet"
-        values.study(script.__doc__, script.compute, script.HEADINGS, [*options, "--values", str(file)])
+    for module in (erasure, polarity, weights, guides, adversary):
+        script.study(module.__doc__, module.compute, module.HEADINGS, options)
         printed = capsys.readouterr().out
-        rows = values.read_values(file)
-        assert {row.measure for row in rows} == set(script.HEADINGS)
-        assert {(row.variant, row.seed) for row in rows} == {(v, s) for v in ("bahdanau", "multi_head") for s in (1, 2)}
-        assert all(len(row.texts) == len(row.values) == 5 for row in rows)
-        assert "bahdanau" in printed
+        assert "bahdanau" in printed and "±" in printed
 
 
 def test_damaged_records_are_reported_before_any_run_is_measured(

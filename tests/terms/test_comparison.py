@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from scipy.stats import binomtest
 
 from src.compare.files import render_page
 from src.errors import UserError
-from src.terms.comparison import compare, difference_verdict, mcnemar
+from src.terms.comparison import compare, difference_verdict
 from tests.compare.runs import make_probabilities, write_run, write_sweep
 
 ACCURACIES = {("lstm", "none"): 0.7, ("lstm", "uniform"): 0.702, ("lstm", "bahdanau"): 0.85, ("lstm", "keras"): 0.6}
@@ -31,8 +30,6 @@ def test_variants_are_ranked_and_have_verdicts(sweep: Path) -> None:
     assert best.metrics["acc"].value == pytest.approx(0.85, abs=0.01)
     assert best.difference.low < 0.15 < best.difference.high
     assert best.p_adjusted >= best.difference.p_value
-    assert best.mcnemar == (5, 5)
-    assert result.rows[1].mcnemar[0] < 3
     assert best.parameters == 1009
     assert best.seconds_per_epoch.value == pytest.approx(3.0)  # medians of 3, 2 and 2 + seed: 3, 3, 3, 3, 3
     assert best.peak_memory_mb == 705
@@ -173,20 +170,6 @@ def test_an_added_metric_of_the_runs_is_compared(tmp_path: Path) -> None:
     )
     with pytest.raises(UserError, match="the runs define it differently"):
         compare([sweep], metric="kappa")
-
-
-def test_mcnemar_by_hand() -> None:
-    """1 text is correct only in the first run and 9 only in the second: 2 × (1 + 10) / 2¹⁰."""
-    first = np.array([True] * 5 + [True] * 1 + [False] * 9 + [False] * 2)
-    second = np.array([True] * 5 + [False] * 1 + [True] * 9 + [False] * 2)
-    assert mcnemar(first, second) == pytest.approx(22 / 1024)
-    assert mcnemar(first, first) == 1.0
-
-
-@pytest.mark.parametrize(("first", "second"), [(0, 3), (7, 7), (40, 61), (11, 10)])
-def test_mcnemar_equals_scipys_binomial_test(first: int, second: int) -> None:
-    correct = np.array([True] * first + [False] * second)
-    assert mcnemar(correct, ~correct) == pytest.approx(binomtest(first, first + second).pvalue)
 
 
 @pytest.mark.parametrize(
