@@ -166,7 +166,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         return getattr(self._corpus, data.origin), [int(data.rows[i]) for i in index]
 
     def train_dataloader(self) -> ShuffledBatches | Batches:
-        builder = self._builder("train")
+        builder = self.builder("train")
         order = partial(shuffled, builder.lengths, self.batch_size, self.seed, self.length_buckets, *self._ranks())
         if getattr(self.trainer, "overfit_batches", 0):
             return Batches(builder, order(0))  # the same batches in every epoch
@@ -179,10 +179,11 @@ class TextDataModule(pl.LightningDataModule, ABC):
         return self._evaluation_batches("test")
 
     def _evaluation_batches(self, split: str) -> Batches:
-        builder = self._builder(split)
+        builder = self.builder(split)
         return Batches(builder, by_length(builder.lengths, self.batch_size, *self._ranks()))
 
-    def _builder(self, split: str) -> BatchBuilder:
+    def builder(self, split: str) -> BatchBuilder:
+        """Return the builder of the batches of a split."""
         data = self.tokenized(split)
         device = self.trainer.strategy.root_device if self.on_device and self.trainer is not None else "cpu"
         return BatchBuilder(data.tokens, data.offsets, data.labels, self.truncation, device)

@@ -1,5 +1,6 @@
 """The model: embedding → position → encoder → attention → pooling → head."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -27,6 +28,8 @@ class Classifier(nn.Module):
         self.attention = attention
         self.pooling = pooling
         self.head = head
+        # states of a frozen encoder by token ids, if they were computed before; None for other texts
+        self.stored_states: Callable[[Tensor, Tensor], Encoded | None] | None = None
 
     def load_pretrained(self) -> None:
         """Load the weights of every pretrained component."""
@@ -71,6 +74,8 @@ class Classifier(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the logits of each text: N×L ids, N×L bool → N×num_logits. Padding must follow the text."""
         tokens, mask, _ = self.drop_unknown(tokens, mask)
+        if self.stored_states is not None and (encoded := self.stored_states(tokens, mask)) is not None:
+            return self.head(self.pooling(self.attention(encoded)))
         return self.classify(self.embed(tokens, mask), mask)
 
     def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:

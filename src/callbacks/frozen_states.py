@@ -1,0 +1,137 @@
+"""A callback that encodes all texts once if the encoder is frozen, so that training reads the states of the tokens."""
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from numpy.lib.format import open_memmap
+from pydantic import Field
+from torch import Tensor
+
+from src.console import row_progress
+from src.data.batch_order import by_length
+from src.data.datamodule import TextDataModule
+from src.data.padded_batches import BatchBuilder
+from src.data.store import load_or_build
+from src.data.tokenized import SPLITS
+from src.kernels.dropout import Dropout
+from src.models.classifier import Classifier
+from src.models.component import Encoded
+
+BATCH = 64  # texts that are encoded together
+log = logging.getLogger(__name__)
+
+
+class StoredStates:
+    """The states of texts in half precision, mapped into memory, which are found by the ids of a text's tokens.
+
+    Args:
+        keys: n digests, as `text_keys` returns them.
+        offsets: n+1 int64; the states of text i are `states[offsets[i]:offsets[i + 1]]`.
+        states: flat, float16, all texts one after another, ×D.
+        summaries: n×D float32.
+    """
+
+    def __init__(self, keys: np.ndarray, offsets: np.ndarray, states: np.ndarray, summaries: np.ndarray) -> None:
+        self.rows = {key: row for row, key in enumerate(keys.tolist())}
+        self.offsets = offsets
+        self.states = states
+        self.summaries = summaries
+
+    @classmethod
+    def load(cls, folder: Path) -> "StoredStates":
+        names = ("keys", "offsets", "states", "summaries")
+        return cls(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in names))
+
+    def __call__(self, tokens: Tensor, mask: Tensor) -> Encoded | None:
+        """Return the states of texts, N×L ids, N×L bool → N×L×D; None if a text is not stored."""
+        lengths = mask.sum(1).tolist()
+        rows = [self.rows.get(key, -1) for key in text_keys(tokens, lengths)]
+        if -1 in rows:
+            return None
+        states = np.zeros((*tokens.shape, self.states.shape[1]), dtype=np.float16)
+        for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+            start = self.offsets[row]
+            states[i, :length] = self.states[start : start + length]
+        summaries = torch.from_numpy(self.summaries[rows])
+        return Encoded(torch.from_numpy(states).to(tokens.device).float(), mask, summaries.to(tokens.device))
+
+
+class FrozenStates(pl.Callback):
+    """Stores the states of all texts in the cache of the data, if the encoder is pretrained and frozen.
+
+    All runs with the same texts and encoder share the stored states, so that they compute only the layers after it.
+
+    Args:
+        max_gb: largest size of the states on disk, in GB of 10⁹ bytes; larger states are computed in every epoch.
+    """
+
+    def __init__(self, *, max_gb: Annotated[float, Field(ge=0)] = 10.0) -> None:
+        self.max_gb = max_gb
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        model: Any = pl_module.model
+        data: TextDataModule = trainer.datamodule  # type: ignore[attr-defined]
+        if not is_frozen(model):
+            return
+        builders = [data.builder(split) for split in SPLITS]
+        size = sum(int(builder.lengths.sum()) for builder in builders) * model.encoder.output_dim * 2 / 1e9
+        if size > self.max_gb:
+            log.warning(
+                "The frozen states are not stored, because %.1f GB exceed frozen_states.max_gb=%g", size, self.max_gb
+            )
+            return
+        digest = hashlib.sha256(repr((data.data_fingerprint, data.splitting.fold, data.truncation)).encode())
+        for part in (model.embedding, model.position, model.encoder):
+            for name, value in part.state_dict().items():
+                digest.update(name.encode() + value.detach().cpu().numpy().tobytes())
+        path = data.cache_dir / f"states-{digest.hexdigest()}"
+        model.stored_states = load_or_build(path, StoredStates.load, lambda folder: _encode(model, builders, folder))
+
+
+def is_frozen(model: Classifier) -> bool:
+    """Return whether a pretrained encoder returns the same states in every epoch."""
+    parts = (model.embedding, model.position, model.encoder)
+    is_trained: bool = any(parameter.requires_grad for part in parts for parameter in part.parameters())
+    drops: bool = any(module.rate > 0 for module in model.embedding.modules() if isinstance(module, Dropout))
+    return model.encoder.is_pretrained and not (is_trained or drops or model.embedding.word_dropout)
+
+
+def text_keys(tokens: Tensor, lengths: Sequence[int]) -> list[bytes]:
+    """Return a digest of the token ids of each text, without padding: N×L → N digests of 16 bytes."""
+    rows = tokens.int().cpu().numpy()
+    return [
+        hashlib.blake2b(row[:length].tobytes(), digest_size=16).digest()
+        for row, length in zip(rows, lengths, strict=True)
+    ]
+
+
+@torch.no_grad()
+def _encode(model: Classifier, builders: Sequence[BatchBuilder], folder: Path) -> None:
+    """Write the arrays of `StoredStates` for the texts of all splits into a folder."""
+    lengths = np.concatenate([builder.lengths for builder in builders])
+    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    dim = model.encoder.output_dim
+    states = open_memmap(folder / "states.npy", "w+", np.float16, (int(offsets[-1]), dim))
+    summaries = np.empty((len(lengths), dim), dtype=np.float32)
+    keys = np.empty(len(lengths), dtype="V16")
+    first = 0
+    with row_progress("Encoded", len(lengths), "texts") as advance:
+        for builder in builders:
+            for rows in by_length(builder.lengths, BATCH, rank=0, world_size=1):
+                batch = builder(rows)
+                encoded = model.encode(model.embed(batch.tokens, batch.mask), batch.mask)
+                summaries[first + rows] = encoded.summary.float().cpu().numpy()
+                keys[first + rows] = text_keys(batch.tokens, builder.lengths[rows].tolist())
+                for row, of_text in zip(first + rows, encoded.states.half().cpu().numpy(), strict=True):
+                    states[offsets[row] : offsets[row + 1]] = of_text[: lengths[row]]
+                advance(len(rows))
+            first += len(builder.lengths)
+    states.flush()
+    for name, array in (("keys", keys), ("offsets", offsets), ("summaries", summaries)):
+        np.save(folder / f"{name}.npy", array)

@@ -1,0 +1,63 @@
+"""A frozen encoder is computed once for each text; the stored states lead to the same model as computed ones."""
+
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from src.config.schema import validate_config
+from src.models.encoder.pretrained import PretrainedEncoder
+from src.train import main
+from tests.helpers import small_config
+from tests.models.encoder.test_pretrained import save
+
+CALLBACKS = ("progress", "parts_summary", "attention", "gradient_norms", "baseline")
+
+
+def run(folder: Path, *overrides: str) -> np.ndarray:
+    """Train on the states of a small pretrained model, and return the probabilities of the test texts."""
+    model = save(folder / "model") if not (folder / "model").exists() else folder / "model"
+    name = f"run{len(list(folder.iterdir()))}"
+    cfg = small_config(
+        folder / name,
+        [
+            *("data/tokenizer=pretrained", f"data.tokenizer.name_or_path='{model}'", "data.max_length=19"),
+            *("model/embedding=pretrained", "model/encoder=pretrained", "trainer.max_epochs=2", "logger=csv"),
+            *(f"callbacks.{callback}=null" for callback in CALLBACKS),
+            *overrides,
+        ],
+    )
+    validate_config(cfg, "train")
+    with patch("src.run.write_report", return_value=[]):
+        main.__wrapped__(cfg)  # type: ignore[attr-defined]
+    with np.load(folder / name / "predictions" / "test.npz") as arrays:
+        return arrays["probabilities"]
+
+
+def test_stored_states_lead_to_the_same_predictions(tmp_path: Path) -> None:
+    computed = run(tmp_path, "model.encoder.freeze=true", "callbacks.frozen_states=null")
+    stored = run(tmp_path, "model.encoder.freeze=true")
+    assert not np.array_equal(stored, computed)  # half precision
+    np.testing.assert_allclose(stored, computed, atol=2e-3)
+
+
+def test_a_second_run_computes_no_states(tmp_path: Path) -> None:
+    first = run(tmp_path, "model.encoder.freeze=true")
+    with patch.object(PretrainedEncoder, "forward", side_effect=AssertionError):
+        again = run(tmp_path, "model.encoder.freeze=true")
+        with pytest.raises(AssertionError):
+            run(tmp_path, "model.encoder.freeze=true", "data.max_length=5")
+    assert np.array_equal(again, first)
+
+
+@pytest.mark.parametrize("override", ["model.encoder.freeze=false", "model.embedding.dropout=0.5"])
+def test_states_that_change_are_not_stored(tmp_path: Path, override: str) -> None:
+    run(tmp_path, "model.encoder.freeze=true", override)
+    assert not list((tmp_path / "cache").glob("states-*"))
+
+
+def test_states_that_are_too_large_are_not_stored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run(tmp_path, "model.encoder.freeze=true", "callbacks.frozen_states.max_gb=0")
+    assert "frozen_states.max_gb=0" in caplog.text
+    assert not list((tmp_path / "cache").glob("states-*"))
