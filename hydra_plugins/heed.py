@@ -20,15 +20,8 @@ class Sweeper(sweeper.Sweeper):
         search: options of `src.sweep.search.Search`; None runs every combination.
     """
 
-    def __init__(
-        self,
-        max_batch_size: int | None = None,
-        params: Mapping[str, str] | None = None,
-        search: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.max_batch_size = max_batch_size
-        self.params = params or {}
-        self.search = search
+    def __init__(self, max_batch_size: int | None, params: Mapping[str, str], search: Mapping[str, Any] | None) -> None:
+        self.max_batch_size, self.params, self.search = max_batch_size, params, search
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         self._context, self._config = hydra_context, config

@@ -11,6 +11,7 @@ from src.files import read_json, write_json
 
 RESULT_FILE = "result.json"
 FORMAT = 1
+DONE = ("completed", "pruned")  # statuses of runs that a resumed sweep does not repeat
 
 
 class FiniteNumbers:

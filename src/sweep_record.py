@@ -1,6 +1,7 @@
 """The record of a sweep. No other module reads or writes its file, `sweep.json`."""
 
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
@@ -12,18 +13,11 @@ SWEEP_FILE = "sweep.json"
 
 
 class Job(BaseModel):
-    """One run of a sweep.
-
-    Args:
-        number: position in the sweep, from 0.
-        folder: output folder, relative to the sweep's folder.
-        status: the status of the run when the sweep ended.
-    """
+    """One run of a sweep: its position from 0, its overrides, and the name of its folder in the sweep's folder."""
 
     number: int
     overrides: list[str]
-    folder: str
-    status: str = "pending"
+    folder: Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
 
 
 class Sweep(BaseModel):
@@ -31,14 +25,13 @@ class Sweep(BaseModel):
 
     Args:
         format: version of the format of the file.
-        started, finished: times in ISO format, UTC.
+        started: time in ISO format, UTC.
         arguments: the command line that started the sweep, including flags.
         jobs: all jobs; in a search, the jobs that have been sampled so far.
     """
 
     format: int = 1
     started: str = Field(default_factory=format_now)
-    finished: str | None = None
     arguments: list[str]
     jobs: list[Job] = []
 
@@ -51,9 +44,7 @@ class Sweep(BaseModel):
         """
         path = folder / SWEEP_FILE
         if not path.is_file():
-            raise UserError(
-                f"{folder} is not the folder of a sweep: it has no {SWEEP_FILE}; sweeps are in …/multiruns/"
-            )
+            raise UserError(f"{folder} is not the folder of a sweep: it has no {SWEEP_FILE}")
         try:
             return read_json(path, cls)
         except (OSError, ValueError) as error:

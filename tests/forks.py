@@ -124,13 +124,13 @@ def _execute(line: Sequence[str], folder: Path, environment: dict[str, str], str
     flag, program, *arguments = line
     from src import run
     from src.process import set_up_process
-    from src.sweep import run as sweep_run
+    from src.sweep import job
 
     if not draws:
         run.write_report = lambda folder: []
 
     # The server has only imported modules, so its children may fork, which spares a sweep a server of its own.
-    sweep_run.START_METHOD = "fork"
+    job.START_METHOD = "fork"
     sys.argv = [flag, *arguments]
     try:
         if flag == "-m":

@@ -76,7 +76,6 @@ PACKAGES = (  # each imports only earlier ones; the modules at the top of src/ s
 
 
 UPWARDS = {
-    ("config", "sweep"): "a command line that resumes a sweep is replaced by the recorded one",
     ("terms", "build"): "a comparison computes metrics that runs have added",
 }
 

@@ -17,9 +17,7 @@ from src.errors import UserError
 from src.records.runs import find_runs
 from src.report.run import run_sections
 from src.run_result import FORMAT, RESULT_FILE, Best, RunResult
-from src.sweep.jobs import current_result
-from src.sweep.table import result_table
-from src.sweep_record import Job
+from src.sweep.job import outcome, recorded_result
 from src.terms.comparison import compare
 from tests.compare.runs import make_probabilities, write_run
 from tests.damage import damaged, few_examples, trees
@@ -106,7 +104,7 @@ def test_a_complete_record_is_read(sweep: Path) -> None:
     result = RunResult.load(run)
     assert (result.best.value, result.metrics["test/acc"].high, result.seconds.per_epoch) == (0.25, 0.9, (3.0, 2.0))
     assert set(RECORD) == {field.name for field in fields(RunResult)}
-    assert current_result(run) == result
+    assert recorded_result(run) == result
     assert [finished.folder for finished in find_runs([sweep]).runs] == [sweep / "1", run]
 
 
@@ -146,8 +144,8 @@ def test_any_record_is_read_or_reported(record: Any, sweep: Path) -> None:
         RunResult.load(run)
     except UserError as error:
         assert str(run / "result.json") in str(error)
-        assert current_result(run).status == "pending"
-    result_table([(Job(number=2, overrides=["seed=2"], folder="2"), current_result(run))], shared=())
+        assert recorded_result(run).status == "pending"
+    outcome(recorded_result(run))
     discovered = find_runs([sweep])
     assert sweep / "1" in [finished.folder for finished in discovered.runs]
     assert {finished.folder for finished in (*discovered.runs, *discovered.excluded)} == {sweep / "1", run}
@@ -184,7 +182,7 @@ def test_a_damaged_record_is_reported_and_its_job_is_pending(
         UserError, match=rf"result\.json cannot be read .*{message if message != 'cannot be read' else ''}"
     ):
         RunResult.load(tmp_path)
-    assert current_result(tmp_path) == RunResult()
+    assert recorded_result(tmp_path) == RunResult()
     assert "result.json cannot be read" in caplog.text
 
 

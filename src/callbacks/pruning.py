@@ -5,6 +5,8 @@ from typing import Any
 
 import pytorch_lightning as pl
 
+from src.errors import UserError
+
 
 class Pruned(Exception):
     """The search pruned the job."""
@@ -25,6 +27,10 @@ class Pruning(pl.Callback):
     def __init__(self, journal: str, trial: int, monitor: str, mode: str, n_startup_trials: int, warmup: int) -> None:
         self.number, self.monitor = trial, monitor
         self.study = open_study(Path(journal), mode, n_startup_trials, warmup)
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if trainer.world_size > 1:
+            raise UserError("a search with pruning needs one device per job: add hydra.sweeper.search.warmup=null")
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         from optuna.trial import Trial

@@ -54,9 +54,9 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
     with exit_with_message("standard output"):
         arguments = sys.argv[1:]
         if command == "train" and any(argument.startswith("sweep.resume=") for argument in arguments):
-            from src.sweep.jobs import restore_arguments
+            from src.config.resume import restore_sweep_arguments
 
-            arguments = restore_arguments(arguments)
+            arguments = restore_sweep_arguments(arguments)
         texts = {key: value for key, equals, value in (line.partition("=") for line in arguments) if equals}
         for key in texts.keys() & set(free_text):
             arguments = [f"{key}={quote(texts[key])}" if line.startswith(f"{key}=") else line for line in arguments]
@@ -71,7 +71,7 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
             cfg, mistakes = files.check(flags.overrides, flags.multirun)
             sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
             if mistakes and not sweeps and _sets_another_option(files, flags.overrides, mistakes):
-                mistakes += _wrong_values(files, cfg, ".")
+                mistakes += wrong_values(files, cfg, ".")
             elif not (mistakes or flags.help or flags.cfg):
                 mistakes = find_mistakes(files, cfg, flags.overrides, sweeps)
         except RecursionError:
@@ -142,11 +142,11 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
     if not sweeps:
         if OmegaConf.select(cfg, "sweep.dry_run") is True:
             mistakes.append(Mistake("sweep.dry_run=true", "applies only to sweeps: add -m"))
-        mistakes += _wrong_values(files, cfg, "." if mistakes else folder)
+        mistakes += wrong_values(files, cfg, "." if mistakes else folder)
     return mistakes
 
 
-def _wrong_values(files: ConfigFiles, cfg: DictConfig, folder: str) -> list[Mistake]:
+def wrong_values(files: ConfigFiles, cfg: DictConfig, folder: str) -> list[Mistake]:
     """Find the mistakes that the schema finds in the configuration of a run in `folder`."""
     from src.config.schema import config_mistakes
 

@@ -1,4 +1,4 @@
-"""Resume a training run from its folder: `python -m src.train ckpt_path=<run>/checkpoints/last.ckpt`.
+"""Resume a run or a sweep from its folder: `python -m src.train ckpt_path=<run>/checkpoints/last.ckpt`.
 
 The folder is trusted: the run repeats the overrides that `.hydra/overrides.yaml` records, and may run any code that its
 configuration names.
@@ -6,6 +6,7 @@ configuration names.
 
 import os
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from src.config.quoting import quote
 from src.errors import UserError
 from src.process import announce
 from src.run_folder import require_no_links, run_folder_of
+from src.sweep_record import Sweep
 
 OF_A_SWEEP = ("hparams_search", "sweep", "hydra")  # recorded overrides that a single run does not repeat
 FOLDERS = ("hydra.run.dir", "hydra.output_subdir", "paths.output_dir")  # a run resumes in its own folder
@@ -44,8 +46,7 @@ def restore_run_overrides(flags: Namespace) -> None:
             f"ckpt_path={checkpoint} is not a checkpoint in the folder of a run (<run>/checkpoints/last.ckpt): a "
             "training resumes only there"
         )
-    if folder.stat().st_uid != os.getuid():
-        announce(f"{folder} belongs to another user: resuming runs the code that its configuration names")
+    _announce_owner(folder)
     require_no_links(folder)
     recorded = [line for line in _read(folder, "overrides.yaml") if not is_within(_dotted(line), OF_A_SWEEP)]
     may_change = [line for line in flags.overrides if is_within(_dotted(line), KEEPS_TRAINING)]
@@ -66,6 +67,32 @@ def restore_run_overrides(flags: Namespace) -> None:
     kept = [line for line in recorded if key_of(line) not in keys and not is_within(key_of(line), replaced)]
     own = [f"hydra.run.dir={quote(str(folder))}", "hydra.output_subdir=null", "hydra.mode=RUN"]
     flags.overrides = [*searchpath, *kept, *may_change, *own]
+
+
+def restore_sweep_arguments(typed: Sequence[str]) -> list[str]:
+    """Return the command line of the sweep whose folder `sweep.resume=<folder>` names, with the typed options added.
+
+    A typed option replaces the recorded one; a typed launcher also replaces the recorded options of the launcher.
+
+    Raises:
+        UserError: if the folder contains no sweep, or a typed override is an option of the jobs.
+    """
+    lines = {key_of(line): line for line in typed if not line.startswith("-")}
+    folder = Path(lines.pop("sweep.resume").partition("=")[2].strip("'\" ")).expanduser().absolute()
+    recorded = Sweep.read(folder).arguments
+    _announce_owner(folder)
+    may_change = ("sweep", "hydra")
+    if other := [line for line in lines.values() if not is_within(_dotted(line), may_change) and line not in recorded]:
+        raise UserError(f"sweep.resume takes all overrides from the sweep: remove {' '.join(other)}")
+    replaced = [*lines, "sweep", "hydra.sweep.dir", *(["hydra.launcher"] if "hydra/launcher" in lines else [])]
+    kept = [line for line in recorded if line.startswith("-") or not is_within(key_of(line), replaced)]
+    folders = [f"{key}={quote(str(folder))}" for key in ("hydra.sweep.dir", "sweep.resume")]
+    return [*kept, *(line for line in typed if key_of(line) != "sweep.resume"), *folders]
+
+
+def _announce_owner(folder: Path) -> None:
+    if folder.stat().st_uid != os.getuid():
+        announce(f"{folder} belongs to another user: resuming runs the code that its configuration names")
 
 
 def _read(folder: Path, name: str) -> Any:

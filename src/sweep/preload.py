@@ -10,7 +10,7 @@ MODULES = (
     "src.run",
     "src.checkpoint",
     "src.callbacks.predictions",
-    "src.sweep.run",
+    "src.sweep.job",
     "datasets",
     "pytorch_lightning.callbacks",
     "pytorch_lightning.loggers",

@@ -14,12 +14,9 @@ from src.callbacks.pruning import open_study
 from src.config.compose import Override
 from src.errors import UserError
 from src.extras import require_extra
-from src.formatting import format_count
-from src.sweep.jobs import current_result
-from src.sweep.preflight import parse_overrides
-from src.sweep.run import uses_one_device
+from src.sweep.job import recorded_result
+from src.sweep.plan import create_job, parse_overrides, validate_jobs
 from src.sweep.sweeper import SweepRunner
-from src.sweep.table import show
 from src.sweep_record import Job
 
 log = logging.getLogger(__name__)
@@ -40,10 +37,6 @@ class Search:
         n_startup_trials: number of jobs at the start of the search that are sampled at random and never pruned.
         warmup: epochs before a job may be pruned; None disables pruning.
         seed: seed of the sampler; None samples differently in every search.
-
-    Raises:
-        UserError: if Optuna is not installed, `trials` or `n_jobs` is below 1, callbacks.best_checkpoint is absent, or
-            the overrides contain no choices or ranges, or an invalid range.
     """
 
     runner: SweepRunner
@@ -54,101 +47,62 @@ class Search:
     warmup: int | None
     seed: int | None
 
-    def __post_init__(self) -> None:
+    def run(self) -> None:
+        """Run the search; the other errors are those of `Sweeper.sweep`.
+
+        Raises:
+            UserError: if Optuna is not installed, `trials` or `n_jobs` is below 1, callbacks.best_checkpoint is absent,
+                or the overrides contain no choices or ranges, or an invalid range.
+        """
         require_extra("optuna", by="hparams_search=optuna", extra="optuna")
-        for name in ("trials", "n_jobs"):
-            if getattr(self, name) < 1:
-                raise UserError(f"hydra.sweeper.search.{name}={getattr(self, name)} must be at least 1")
-        best = OmegaConf.select(self.runner.config, "callbacks.best_checkpoint")
+        if min(self.trials, self.n_jobs) < 1:
+            raise UserError("hydra.sweeper.search: trials and n_jobs must be at least 1")
+        runner = self.runner
+        best = OmegaConf.select(runner.config, "callbacks.best_checkpoint")
         if best is None:
             raise UserError(
                 "a search needs callbacks.best_checkpoint: it optimizes the metric that this callback monitors"
             )
-        if self.warmup is not None and not uses_one_device(self.runner.config.trainer):
-            raise UserError("a search with pruning needs one device per job: add hydra.sweeper.search.warmup=null")
-        self.monitor, self.mode = str(best.monitor), str(best.mode)
-        self.shared, self.space = parse_space(parse_overrides(self.runner.files, self.runner.config, self.overrides))
-        self.runner.shared = self.shared
-        self.journal = self.runner.folder / JOURNAL
-
-    def run(self) -> None:
-        """Run the search; the errors are those of `Sweeper.sweep`."""
-        runner, sweep = self.runner, self.runner.sweep
-        self._plan_boundaries()
-        if runner.is_dry_run:
-            self._show_plan(len(sweep.jobs))
+        shared, space = parse_space(parse_overrides(runner.files, runner.config, self.overrides))
+        boundaries = boundary_jobs(shared, space)
+        validate_jobs(runner.files, runner.config, boundaries)
+        if runner.config.sweep.dry_run:
+            title = f"{self.trials} jobs to optimize {best.monitor} ({best.mode}), with values between or among these"
+            runner.show_plan(boundaries, title)
             return
-        pending = runner.pending()
+        journal, jobs, pending = runner.folder / JOURNAL, runner.sweep.jobs, runner.pending()
+        options = {"mode": best.mode, "n_startup_trials": self.n_startup_trials, "warmup": self.warmup}
+        pruning = {"_target_": "src.callbacks.pruning.Pruning", "journal": str(journal), "monitor": best.monitor}
         with runner.recorded():
-            drop_torn_line(self.journal)
-            # A resumed search must not repeat its samples
-            seed = None if self.seed is None else self.seed + len(sweep.jobs)
-            study = open_study(self.journal, self.mode, self.n_startup_trials, self.warmup, seed)
-            self._report_outcomes(study, sweep.jobs)
-            while not runner.signals and (pending or len(sweep.jobs) < self.trials):
+            drop_torn_line(journal)
+            seed = None if self.seed is None else self.seed + len(jobs)  # a resumed search must not repeat its samples
+            study = open_study(journal, seed=seed, **options)
+            _report_outcomes(study, runner.folder, jobs)
+            while not runner.signals and (pending or len(jobs) < self.trials):
                 if not pending:
-                    pending = self._sample(study, min(self.n_jobs, self.trials - len(sweep.jobs)))
-                    sweep.jobs += pending
-                    sweep.write(runner.folder)
+                    for trial in [study.ask(space) for _ in range(min(self.n_jobs, self.trials - len(jobs)))]:
+                        sampled = [f"{key}={value}" for key, value in trial.params.items()]
+                        pending.append(create_job(trial.number, [*shared, *sampled], shared))
+                    jobs += pending
+                    runner.sweep.write(runner.folder)
                 batch, pending = pending[: self.n_jobs], pending[self.n_jobs :]
-                runner.launch(batch, self._pruning())
-                self._report_outcomes(study, batch)
-            self._log_best(study)
+                runner.launch(batch, None if self.warmup is None else pruning | options)
+                _report_outcomes(study, runner.folder, batch)
+            if any(trial.value is not None and trial.state.name == "COMPLETE" for trial in study.trials):
+                values = " ".join(f"{key}={value}" for key, value in study.best_params.items())
+                log.info("Best: %s=%.4g with %s", best.monitor, study.best_value, values)
 
-    def _sample(self, study: Any, count: int) -> list[Job]:
-        trials = [study.ask(self.space) for _ in range(count)]
-        return self.runner.plan(
-            [
-                (trial.number, [*self.shared, *(f"{key}={value}" for key, value in trial.params.items())])
-                for trial in trials
-            ]
-        )
 
-    def _report_outcomes(self, study: Any, jobs: Sequence[Job]) -> None:
-        """Report completed and pruned jobs to Optuna; the trial of any other job stays open until the job reruns."""
-        from optuna.trial import TrialState
+def _report_outcomes(study: Any, folder: Path, jobs: Sequence[Job]) -> None:
+    """Report completed and pruned jobs to Optuna; the trial of any other job stays open until the job reruns."""
+    from optuna.trial import TrialState
 
-        for job in jobs:
-            result = current_result(self.runner.folder / job.folder)
-            if result.status == "completed" and result.best.value is not None:
-                study.tell(job.number, result.best.value, skip_if_finished=True)
-            elif result.status == "pruned":
-                study.tell(job.number, state=TrialState.PRUNED, skip_if_finished=True)
-
-    def _log_best(self, study: Any) -> None:
-        if any(trial.value is not None and trial.state.name == "COMPLETE" for trial in study.trials):
-            best = study.best_trial
-            values = " ".join(f"{key}={value}" for key, value in best.params.items())
-            log.info("Best job: #%d with %s=%.4g: %s", best.number, self.monitor, best.value, values)
-
-    def _pruning(self) -> dict[str, object] | None:
-        """Return the options of the pruning callback, except the number of the trial; None if pruning is disabled."""
-        if self.warmup is None:
-            return None
-        return {
-            "_target_": "src.callbacks.pruning.Pruning",
-            "journal": str(self.journal),
-            "monitor": self.monitor,
-            "mode": self.mode,
-            "n_startup_trials": self.n_startup_trials,
-            "warmup": self.warmup,
-        }
-
-    def _plan_boundaries(self) -> None:
-        """Validate jobs that together contain every choice and both ends of every range."""
-        columns = [boundary_overrides(key, distribution) for key, distribution in self.space.items()]
-        rows = range(max(map(len, columns)))
-        self.runner.plan([(i, [*self.shared, *(column[i % len(column)] for column in columns)]) for i in rows])
-
-    def _show_plan(self, planned: int) -> None:
-        earlier = f" ({planned} more were planned earlier)" if planned else ""
-        lines = [
-            f"{format_count(self.trials - planned, 'job')}{earlier} to optimize {self.monitor} ({self.mode}) by varying"
-        ]
-        for key, values in self.space.items():
-            choices = ", ".join(getattr(values, "choices", ()))
-            lines.append(f"  {key}: {choices or f'{values.low} to {values.high}'}")
-        show("\n".join(lines), self.runner.nothing_started)
+    for job in jobs:
+        result = recorded_result(folder / job.folder)
+        if result.status == "completed" and result.best.value is not None:
+            study.tell(job.number, result.best.value, skip_if_finished=True)
+        elif result.status == "pruned":
+            study.tell(job.number, state=TrialState.PRUNED, skip_if_finished=True)
 
 
 def drop_torn_line(journal: Path) -> None:
@@ -174,10 +128,14 @@ def parse_space(parsed: Sequence[Override]) -> tuple[list[str], dict[str, Any]]:
     return [override.line for override in parsed if not override.is_sweep], space
 
 
-def boundary_overrides(key: str, distribution: Any) -> list[str]:
-    """Return the overrides that set an option to both ends of its range, or to each of its choices."""
-    values = getattr(distribution, "choices", None) or [getattr(distribution, end) for end in ("low", "high")]
-    return [f"{key}={value}" for value in values]
+def boundary_jobs(shared: Sequence[str], space: dict[str, Any]) -> list[Job]:
+    """Return jobs that together contain every choice and both ends of every range."""
+    columns = [
+        [f"{key}={value}" for value in getattr(values, "choices", None) or (values.low, values.high)]
+        for key, values in space.items()
+    ]
+    rows = range(max(map(len, columns)))
+    return [create_job(i, [*shared, *(column[i % len(column)] for column in columns)], shared) for i in rows]
 
 
 def _distribution(override: Override) -> Any:

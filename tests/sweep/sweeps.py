@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from src.run_result import RunResult
+from src.sweep_record import Sweep
 from tests.forks import Fork
 from tests.helpers import command
 
@@ -32,7 +34,8 @@ def read_results(sweep: Path) -> dict[str, dict[str, Any]]:
 
 
 def read_statuses(sweep: Path) -> list[str]:
-    return [job["status"] for job in json.loads((sweep / "sweep.json").read_text())["jobs"]]
+    """Return the status of each job."""
+    return [RunResult.load(sweep / job.folder).status for job in Sweep.read(sweep).jobs]
 
 
 def find_descendants(pid: int) -> set[int]:

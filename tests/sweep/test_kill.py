@@ -57,7 +57,7 @@ def test_kills_do_not_change_the_results_of_a_sweep(tmp_path: Path) -> None:
     line, options = command(tmp_path, "train", f"sweep.resume={sweep}")
     resumed = subprocess.run(line, capture_output=True, **options)
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
-    assert "Traceback" not in resumed.stderr and "Resuming at step" in resumed.stderr
+    assert "Traceback" not in resumed.stderr and "Resuming from" in resumed.stderr
     wait_for_end(orphans)
     results = read_results(sweep)
     assert len(results) == len(SEEDS)

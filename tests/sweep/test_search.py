@@ -8,8 +8,8 @@ import pytest
 
 from src.callbacks.pruning import open_study
 from src.errors import UserError
-from src.sweep.preflight import parse_overrides
-from src.sweep.search import boundary_overrides, drop_torn_line, parse_space
+from src.sweep.plan import parse_overrides
+from src.sweep.search import boundary_jobs, drop_torn_line, parse_space
 from tests.helpers import repository
 from tests.sweep.sweeps import SMALL, read_results, read_statuses, run_sweep
 
@@ -31,10 +31,9 @@ def test_overrides_are_split_into_shared_overrides_and_dimensions() -> None:
         "model.encoder.hidden_dim": optuna.distributions.IntDistribution(8, 32, step=8),
         "model/attention": optuna.distributions.CategoricalDistribution(("none", "bahdanau")),
     }
-    assert [boundary_overrides(key, values) for key, values in space.items()] == [
-        ["optimizer.lr=0.0001", "optimizer.lr=0.1"],
-        ["model.encoder.hidden_dim=8", "model.encoder.hidden_dim=32"],
-        ["model/attention=none", "model/attention=bahdanau"],
+    assert [job.overrides[len(shared) :] for job in boundary_jobs(shared, space)] == [
+        ["optimizer.lr=0.0001", "model.encoder.hidden_dim=8", "model/attention=none"],
+        ["optimizer.lr=0.1", "model.encoder.hidden_dim=32", "model/attention=bahdanau"],
     ]
 
 
@@ -78,7 +77,7 @@ def test_a_search_with_pruning_is_resumed(tmp_path: Path) -> None:
     first = read_results(sweep)
     assert len(first) == 2
     assert all(re.fullmatch(r"\d_lr-[\d.e-]+", name) for name in first), list(first)
-    assert len(re.findall(r"^#\d optimizer\.lr=\S+: (?:completed|pruned), acc", output, re.M)) == 2, output
+    assert len(re.findall(r"^\d_lr-\S+: (?:completed|pruned) \(accuracy", output, re.M)) == 2, output
     code, output = run_sweep(tmp_path, f"sweep.resume={sweep}", "hydra.sweeper.search.trials=6")
     assert code == 0, output
     final = read_results(sweep)

@@ -21,7 +21,7 @@ def test_the_other_jobs_of_a_sweep_run_if_a_job_fails(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert sorted(read_results(sweep)) == ["0_lr-0.01", "1_lr-1e-30", "2_lr-0.02"]
     assert "2 completed, 1 failed." in output
-    assert "#0 optimizer.lr=0.01: completed" in output
+    assert "0_lr-0.01: completed (accuracy" in output
     assert "loss" in output.partition("To run the remaining jobs")[0].rpartition("accuracy")[2]
     assert "To run the remaining jobs: python -m src.train sweep.resume=sweep" in output
     code, output = run_sweep(tmp_path, "-m", *rates, *SMALL[::2])
@@ -29,10 +29,14 @@ def test_the_other_jobs_of_a_sweep_run_if_a_job_fails(tmp_path: Path) -> None:
     assert f"{sweep} already contains a sweep: resume it with sweep.resume={sweep}" in output
     code, output = run_sweep(tmp_path, "sweep.resume=sweep")
     assert code == 1
-    assert "#0" not in output.rpartition("accuracy")[0] and "#1 optimizer.lr=1e+30: failed" in output
+    assert "0_lr-0.01:" not in output and "1_lr-1e-30: failed" in output
     with lock_folder(sweep):
         code, output = run_sweep(tmp_path, "sweep.resume=sweep")
     assert code == 1 and "another process is running the sweep" in output
+    (sweep / "0_lr-0.01").rename(sweep / "other")
+    (sweep / "0_lr-0.01").symlink_to(sweep / "other")
+    code, output = run_sweep(tmp_path, "sweep.resume=sweep")
+    assert code == 1 and f"{sweep / '0_lr-0.01'} is a link: remove it" in output
 
 
 @pytest.mark.parametrize(("signum", "name"), [(signal.SIGINT, "SIGINT"), (signal.SIGTERM, "SIGTERM")])
@@ -52,7 +56,7 @@ def test_a_signal_stops_the_running_job_and_leaves_the_others_pending(
     assert "1 interrupted, 1 pending." in output and f"stopped by {name}" in output
     code, output = run_sweep(tmp_path, f"sweep.resume={sweep}", "sweep.dry_run=true")
     assert code == 0
-    assert "2 jobs." in output and "Nothing was started" in output
+    assert "2 jobs of 2" in output and "Nothing was started" in output
     assert read_statuses(sweep) == ["interrupted", "pending"]
 
 

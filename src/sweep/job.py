@@ -1,0 +1,243 @@
+"""Run each job of a sweep in a child of a server that has imported everything, so that no failure ends the sweep."""
+
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from hydra.conf import HydraConf
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.utils import configure_log, setup_globals
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from src.config.quoting import quote_if_needed
+from src.errors import UserError
+from src.files import lock_folder
+from src.formatting import UNKNOWN, format_duration, format_known
+from src.kernels.malloc import reuse_freed_memory
+from src.process import STOP_SIGNALS, exit_with_message
+from src.run_folder import trim_logs
+from src.run_log import log_config
+from src.run_result import DONE, RunResult, delete_result
+from src.sweep_record import Job
+
+log = logging.getLogger(__name__)
+COMMAND = "src.train"  # the module whose `main` wraps the function that a job is
+OUTPUT = "output.txt"
+STOP_FILE = "stop"
+POLL = 0.2  # seconds between checks whether the sweep should stop, and whether the parent of a job lives
+LOCK_TIMEOUT = 10.0  # seconds; longer than the processes of a killed sweep need to notice its end
+START_METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+
+
+def job_context() -> Any:
+    """Return the multiprocessing context in which jobs run: children of a server that has imported what they need."""
+    multiprocessing.set_start_method(None, force=True)  # joblib sets its own, which is unknown in the server
+    context = multiprocessing.get_context(START_METHOD)
+    context.set_forkserver_preload(["src.sweep.preload"])
+    return context
+
+
+@dataclass(frozen=True)
+class Task:
+    """Runs one job in a child process, and records the job's outcome even if the child is killed.
+
+    A completed or pruned job is not repeated, an interrupted job resumes from its last checkpoint, and a job that is
+    running in another process is skipped. A launcher may therefore call the task again for the same job, as the
+    launchers for Slurm and Ray do after a failure.
+
+    Args:
+        working_dir: the folder relative to which paths are resolved.
+        sweep: the sweep's folder.
+        jobs: the jobs, by folder.
+        redirect_output: whether jobs print to output.txt in their folders.
+        pruning: options of the pruning callback, except the number of the trial; None disables pruning.
+    """
+
+    working_dir: Path
+    sweep: Path
+    jobs: Mapping[str, Job]
+    redirect_output: bool
+    pruning: Mapping[str, object] | None
+
+    def __call__(self, cfg: DictConfig) -> None:
+        """Run the job, unless it was completed or pruned earlier."""
+        os.chdir(self.working_dir)  # a worker may have started in another folder
+        hydra: Any = OmegaConf.to_container(HydraConfig.instance().cfg, resolve=False)  # plain values can be pickled
+        folder = Path(hydra["hydra"]["runtime"]["output_dir"])
+        job = self.jobs[folder.name]
+        if self.stop_requested():
+            return
+        if self.pruning:
+            with open_dict(cfg):
+                cfg.callbacks = {**(cfg.callbacks or {}), "pruning": {**self.pruning, "trial": job.number}}
+        code = run_in_child((cfg, hydra, self.redirect_output, dict(os.environ)), self.stop_requested)
+        with lock_folder(folder, LOCK_TIMEOUT) as acquired:
+            if not acquired:
+                log.warning("%s: another process is running this job", job.folder)
+                return
+            result = record_ending(folder, code, job)
+        log.info("%s: %s (accuracy %s, %s) %s", job.folder, *outcome(result))
+
+    def stop_requested(self) -> int | None:
+        """Return the signal that asked the sweep to stop, on any machine; None if it should not stop."""
+        try:
+            return int((self.sweep / STOP_FILE).read_text() or signal.SIGINT)
+        except FileNotFoundError:
+            return None
+
+
+def run_in_child(arguments: tuple[Any, ...], stop: Callable[[], int | None]) -> int:
+    """Call `run_job` with the arguments in a child process, and wait for it, however long it takes.
+
+    Args:
+        stop: returns a signal to send to the child. After Ctrl-C, or an exception of a signal handler, such as
+            Submitit's when Slurm preempts the job, the child receives SIGINT.
+
+    Returns:
+        The exit code of the child, or the negative number of the signal that killed it.
+    """
+    process: Any = job_context().Process(target=run_job, args=arguments)
+    process.start()
+    signum = None
+    try:
+        while process.exitcode is None and signum is None:
+            process.join(POLL)
+            signum = stop()
+    except BaseException:
+        signum = signal.SIGINT
+        raise
+    finally:
+        if signum is not None:
+            with suppress(ProcessLookupError):  # the process has ended
+                os.kill(process.pid, signum)
+        process.join()
+    return int(process.exitcode)
+
+
+def outcome(result: RunResult) -> tuple[str, str, str, str]:
+    """Return the status, the accuracy (without a test, on the validation split), the duration and the reason."""
+    score = result.score("test/acc" if "test/acc" in result.metrics else "val/acc")
+    seconds = UNKNOWN if result.seconds.total is None else format_duration(result.seconds.total)
+    return result.status, format_known(score), seconds, (result.error or "").partition("\n")[0]
+
+
+def recorded_result(folder: Path) -> RunResult:
+    """Return the record of a run; if it cannot be read, log a warning and return an empty record."""
+    try:
+        return RunResult.load(folder)
+    except UserError as error:
+        log.warning("%s. The record is ignored", error)
+        return RunResult()
+
+
+def record_ending(folder: Path, code: int, job: Job) -> RunResult:
+    """Return the record of a job that ended with an exit code, after completing it if the process was killed.
+
+    A recorded completion counts only if the exit code is 0.
+    """
+    result = recorded_result(folder)
+    is_recorded = {"completed": code == 0, "failed": bool(result.error), "interrupted": True, "pruned": True}
+    if is_recorded.get(result.status):
+        return result
+    status, error = "failed", f"ended with exit code {code}"
+    if (signum := -code if code < 0 else code - 128) in STOP_SIGNALS:
+        status, error = "interrupted", f"stopped by {signal.Signals(signum).name}"
+    elif code < 0:
+        hint = ", possibly because memory ran out" * (signum == signal.SIGKILL)
+        error = f"killed by {signal.Signals(signum).name}{hint}"
+    result = replace(result, overrides=result.overrides or tuple(job.overrides), status=status, error=error)
+    result.save(folder)
+    return result
+
+
+def die_with_parent() -> None:
+    """Kill this process soon after the process that started it, or the server from which it was forked, ends.
+
+    A sweep then leaves no process behind, even after SIGKILL, and no job is still running when the sweep is resumed.
+    """
+    parent, ppid = multiprocessing.parent_process(), os.getppid()
+    assert parent is not None
+
+    def watch() -> None:
+        while os.getppid() == ppid and (ppid == parent.pid or parent.is_alive()):
+            time.sleep(POLL)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def set_up_worker() -> None:
+    """Set up a worker of joblib; the sweep passes signals on to the jobs."""
+    die_with_parent()
+    for signum in STOP_SIGNALS:
+        signal.signal(signum, signal.SIG_IGN)
+
+
+def run_job(cfg: DictConfig, hydra: dict[str, Any], redirect_output: bool, environment: Mapping[str, str]) -> None:
+    """Run one job in this process, from its last checkpoint if it has one, unless it was completed or pruned earlier.
+
+    Args:
+        cfg: the job's configuration, without the node `hydra`.
+        hydra: the node `hydra`, as plain values.
+        redirect_output: whether to write standard output and error to output.txt in the job's folder.
+        environment: the environment of the process that started the job.
+    """
+    folder = Path(hydra["hydra"]["runtime"]["output_dir"])
+    _set_up_process(folder if redirect_output else None, environment)
+    with lock_folder(folder, LOCK_TIMEOUT) as acquired:
+        if not acquired:
+            sys.exit("Error: another process is running this job")
+        if recorded_result(folder).status not in DONE:
+            delete_result(folder)
+            with exit_with_message(str(folder)):
+                _run(cfg, hydra, folder)
+
+
+def _set_up_process(output_folder: Path | None, environment: Mapping[str, str]) -> None:
+    die_with_parent()
+    os.setpgid(0, 0)  # Ctrl-C reaches only the sweep, which forwards it
+    os.environ.clear()
+    os.environ.update(environment)
+    for signum in STOP_SIGNALS:  # imported code may catch the exception that Python's own handler raises
+        signal.signal(signum, signal.SIG_DFL)
+    for signum in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT):  # Slurm's signals; the parent handles them
+        signal.signal(signum, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the server blocks signals; now the earlier ones arrive, too
+    if output_folder is not None:
+        file = os.open(output_folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666)
+        os.dup2(file, sys.stdout.fileno())
+        os.dup2(file, sys.stderr.fileno())
+
+
+def _run(cfg: DictConfig, hydra: dict[str, Any], folder: Path) -> None:
+    """Call the function of the command with the job's configuration, as a single run of the command does."""
+    command = import_module(COMMAND)  # also registers the resolvers that the configuration uses
+    sys.modules["__main__"].__spec__ = command.__spec__  # Lightning starts this module for each further device
+    hydra["hydra"]["run"]["dir"] = str(folder)  # the other processes of a distributed job write there, too
+    setup_globals()
+    node = OmegaConf.create({"hydra": HydraConf})
+    with open_dict(node.hydra):
+        node.merge_with(hydra)
+    HydraConfig.instance().set_config(node)
+    configure_log(node.hydra.job_logging, node.hydra.verbose)
+    sys.argv = [COMMAND.rpartition(".")[2], *hydra["hydra"]["overrides"]["task"], "hydra.mode=RUN"]  # without a sweep
+    last = folder / "checkpoints" / "last.ckpt"
+    if cfg.get("train") and last.exists():
+        cfg.ckpt_path = str(last)
+        sys.argv.append(f"ckpt_path={quote_if_needed(str(last))}")
+        log.info("Resuming from %s", last)
+    else:
+        trim_logs(folder, 0)  # the job logs all rows again
+    log_config(cfg)
+    reuse_freed_memory()  # malloc's options apply to one process only
+    command.main.__wrapped__(cfg)

@@ -1,0 +1,83 @@
+"""Plan the jobs of a sweep, and validate all of them before the first one starts."""
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+from hydra.core.utils import setup_globals
+from omegaconf import DictConfig
+
+from src.config.compose import ConfigFiles, Override
+from src.config.entry import wrong_values
+from src.config.jobs import job_folder
+from src.config.keys import key_of
+from src.config.mistakes import Mistake
+from src.errors import UserError
+from src.formatting import format_count
+from src.sweep.job import die_with_parent, job_context
+from src.sweep_record import Job
+
+SHOWN = 6  # maximum number of jobs listed for each mistake
+
+
+def parse_overrides(files: ConfigFiles, sweep: DictConfig, lines: Sequence[str]) -> list[Override]:
+    """Parse the overrides of a sweep; if an option is set several times, the last override counts.
+
+    Raises:
+        UserError: if an override is wrong; those of the command line were checked earlier, unlike those of files.
+    """
+    last = {key_of(line): line for line in lines}.values()
+    files.compose([*_hydra_overrides(sweep), *last], sweeps=True)
+    return [files.parse(line) for line in last]
+
+
+def grid(overrides: Iterable[Sequence[str]]) -> list[Job]:
+    """Return a job for each combination of overrides; its folder is named after those that not all jobs share."""
+    lists = list(map(list, dict.fromkeys(map(tuple, overrides))))  # a value that was listed twice is run once
+    shared = set(lists[0]).intersection(*lists) if len(lists) > 1 else set[str]()
+    return [create_job(number, lines, shared) for number, lines in enumerate(lists)]
+
+
+def create_job(number: int, overrides: list[str], shared: Iterable[str]) -> Job:
+    """Create a job, whose folder is named after the overrides that are not shared by all jobs."""
+    folder = job_folder(number, [line for line in overrides if line not in set(shared)])
+    return Job(number=number, overrides=overrides, folder=folder)
+
+
+def validate_jobs(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) -> None:
+    """Compose and validate the configurations of jobs, in processes with the imports of a job.
+
+    Args:
+        sweep: the sweep's own configuration.
+
+    Raises:
+        UserError: if a job cannot run; the message lists all mistakes, each with the jobs that contain it.
+    """
+    size = -(-len(jobs) // (os.cpu_count() or 1)) or 1
+    with ProcessPoolExecutor(os.cpu_count(), job_context(), initializer=die_with_parent) as pool:
+        found = list(pool.map(partial(mistakes_in, files, sweep), jobs, chunksize=size))
+    folders_by_mistake: dict[Mistake, list[str]] = {}
+    for job, mistakes in zip(jobs, found, strict=True):
+        for mistake in mistakes:
+            folders_by_mistake.setdefault(mistake, []).append(job.folder)
+    if not folders_by_mistake:
+        return
+    invalid = f"{sum(map(bool, found))} of {format_count(len(jobs), 'job')}"
+    lines = [f"{format_count(len(folders_by_mistake), 'mistake')} in {invalid}; nothing was started."]
+    for (entry, message), folders in folders_by_mistake.items():
+        lines += [f"  {entry}   {message}", *(f"      {folder}" for folder in folders[:SHOWN])]
+        lines += [f"      and {len(folders) - SHOWN} more"] * (len(folders) > SHOWN)
+    raise UserError("\n".join(lines))
+
+
+def mistakes_in(files: ConfigFiles, sweep: DictConfig, job: Job) -> list[Mistake]:
+    """Return the mistakes in the configuration of a job; files are merged once for each choice of them."""
+    setup_globals()
+    cfg, mistakes = files.check([*_hydra_overrides(sweep), *job.overrides])
+    return mistakes or wrong_values(files, cfg, f"{sweep.hydra.sweep.dir}/{job.folder}")
+
+
+def _hydra_overrides(sweep: DictConfig) -> list[str]:
+    """Return the overrides of the node `hydra` of a sweep, except the search path, which `ConfigFiles` adds itself."""
+    return [line for line in sweep.hydra.overrides.hydra if key_of(line) != "hydra.searchpath"]

@@ -1,0 +1,88 @@
+"""Planning and validation of jobs before the first one starts."""
+
+from itertools import product
+from pathlib import Path
+from unittest.mock import Mock
+
+import hydra
+import pytest
+from hydra.core.hydra_config import HydraConfig
+
+import src.build  # noqa: F401  # once here instead of in each forked process
+from src.config.compose import ConfigFiles, combinations
+from src.errors import UserError
+from src.sweep import job
+from src.sweep.plan import grid, mistakes_in, parse_overrides, validate_jobs
+from src.sweep_record import Job
+from tests.helpers import repository
+
+
+@pytest.fixture(autouse=True)
+def reset_hydra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(job, "START_METHOD", "fork")
+    yield
+    HydraConfig.instance().cfg = None
+
+
+def plan(*overrides: str) -> list[Job]:
+    files = repository("train")
+    sweep = files.compose(["hydra.mode=MULTIRUN", "hydra.sweep.dir=sweep", *overrides], sweeps=True)
+    jobs = grid(combinations(parse_overrides(files, sweep, overrides)))
+    validate_jobs(files, sweep, jobs)
+    return jobs
+
+
+def error_message(*overrides: str) -> str:
+    with pytest.raises(UserError) as error:
+        plan(*overrides)
+    return str(error.value)
+
+
+def test_a_folder_is_named_after_varying_overrides() -> None:
+    jobs = plan("trainer.max_epochs=3", "seed=1,2", "model/attention=none,bahdanau")
+    assert [job.overrides for job in jobs] == [
+        ["trainer.max_epochs=3", f"seed={seed}", f"model/attention={attention}"]
+        for seed in (1, 2)
+        for attention in ("none", "bahdanau")
+    ]
+    assert [job.folder for job in jobs][:2] == ["0_seed-1_attention-none", "1_seed-1_attention-bahdanau"]
+
+
+def test_the_folder_of_a_single_job_is_named_after_all_overrides() -> None:
+    (job,) = plan("seed=1", "logger=csv")
+    assert job.folder == "0_seed-1_logger-csv"
+
+
+def test_a_combination_that_occurs_twice_is_run_once() -> None:
+    assert [job.folder for job in plan("seed=1,2,1")] == ["0_seed-1", "1_seed-2"]
+
+
+def test_all_mistakes_are_listed_with_their_jobs() -> None:
+    message = error_message("trainer.log_every_n_steps=-1,7", "optimizer.lr=0.1,fast")
+    assert message.splitlines() == [
+        "2 mistakes in 3 of 4 jobs; nothing was started.",
+        "  trainer.log_every_n_steps=-1   must be at least 0",
+        "      0_log_every_n_steps-1_lr-0.1",
+        "      1_log_every_n_steps-1_lr-fast",
+        "  optimizer.lr=fast   must be a valid number",
+        "      1_log_every_n_steps-1_lr-fast",
+        "      3_log_every_n_steps-7_lr-fast",
+    ]
+
+
+def test_long_lists_of_jobs_are_shortened() -> None:
+    message = error_message("seed=range(9)", "optimizer.lr=fast")
+    assert message.count("_seed-") == 6
+    assert message.endswith("and 3 more")
+
+
+def test_files_are_merged_once_for_each_choice_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    composed = Mock(side_effect=hydra.compose)
+    monkeypatch.setattr(hydra, "compose", composed)
+    files = ConfigFiles("train")
+    sweep = files.compose(["hydra.mode=MULTIRUN", "hydra.sweep.dir=sweep"], sweeps=True)
+    for seed, attention in product((1, 2, 3), ("none", "bahdanau")):
+        (job,) = grid([[f"seed={seed}", f"model/attention={attention}"]])
+        assert mistakes_in(files, sweep, job) == []
+    assert composed.call_count == 3
