@@ -1,17 +1,13 @@
 """Tables on standard output, and the progress of a pass over rows on standard error."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from src.formatting import format_duration
-from src.process import drop_if_broken
-
-LINE_INTERVAL = 30  # minimum number of seconds between lines
+from src.process import drop_broken_output
 
 
 class OutputConsole(Console):
@@ -25,47 +21,21 @@ class OutputConsole(Console):
         super().__init__(width=None if sys.stdout.isatty() else width)
 
     def on_broken_pipe(self) -> None:
-        drop_if_broken(sys.stdout)
+        drop_broken_output()
 
 
 @contextmanager
 def row_progress(verb: str, total: int | None = None, noun: str = "rows") -> Iterator[Callable[[int], None]]:
-    """Show the number of rows, the rows per second and the time left: a bar on a terminal, otherwise a line every 30 s.
+    """Show the number of rows and the time left, such as "Read rows ━━━ 7/11 0:00:02", if there is a terminal.
 
     Args:
-        verb: first word of the line, such as "Classified".
         total: total number of rows; None if unknown.
-        noun: plural noun for the rows.
 
     Yields:
         A function to call with the number of rows that were processed since the previous call.
     """
     console = Console(stderr=True)
-    rows, start = 0, time.monotonic()
-    last = start
-    columns = (TextColumn("{task.description}", markup=False), BarColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(describe_progress(verb, 0, total, 0, noun), total=total)
-
-        def advance(count: int) -> None:
-            nonlocal rows, last
-            rows += count
-            now = time.monotonic()
-            line = describe_progress(verb, rows, total, now - start, noun)
-            bar.update(task, completed=rows, description=line)
-            if not console.is_terminal and now - last >= LINE_INTERVAL:
-                last = now
-                print(line, file=sys.stderr, flush=True)
-
-        yield advance
-
-
-def describe_progress(verb: str, rows: int, total: int | None, seconds: float, noun: str = "rows") -> str:
-    """Return a line such as "Classified 12,000 of 200,000 rows, 2,400 rows/s, 1 min 18 s left"."""
-    facts = [f"{verb} {rows:,}" + ("" if total is None else f" of {total:,}") + f" {noun}"]
-    if seconds > 0:
-        rate = rows / seconds
-        facts.append(f"{rate:,.0f} {noun}/s" if rate >= 10 else f"{rate:.1f} {noun}/s")
-    if total is not None and 0 < rows < total:
-        facts.append(f"{format_duration(seconds / rows * (total - rows))} left")
-    return ", ".join(facts)
+        task = bar.add_task(f"{verb} {noun}", total=total)
+        yield lambda count: bar.advance(task, count)

@@ -1,12 +1,10 @@
 """The folders that a report reads, and the folder into which it is written."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from src.errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -14,42 +12,21 @@ if TYPE_CHECKING:
 
 def add_folders(parser: argparse.ArgumentParser, command: str) -> None:
     """Add the arguments FOLDER… and `--out` to the parser of a command."""
-    parser.add_argument(
-        "folders",
-        nargs="+",
-        type=_folder,
-        metavar="FOLDER",
-        help="a run, a sweep, or a folder with runs or sweeps",
-    )
-    parser.add_argument(
-        "--out",
-        type=_folder,
-        metavar="FOLDER",
-        help=f"output folder; default: FOLDER, or outputs/{command}/<time> if several folders are given",
-    )
+    read = "a run, a sweep, or a folder with runs or sweeps"
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help=read)
+    written = f"output folder; default: FOLDER, or outputs/{command}/<time> if several folders are given"
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help=written)
 
 
-def report_folder(folders: Sequence[Path], out: Path | None, command: str) -> Path:
-    """Return the output folder: `out`, or else the only folder, or else `outputs/<command>/<time>`.
-
-    Raises:
-        UserError: if the output folder cannot be written to.
-    """
-    from src.config.paths import unwritable_reason
-
+def report_folder(args: argparse.Namespace, command: str) -> Path:
+    """Return the output folder: `--out`, or else the only FOLDER, or else `outputs/<command>/<time>`."""
     time = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
-    folder = out or (folders[0] if len(folders) == 1 else Path("outputs") / command / time)
-    if (out or folder.is_dir()) and (reason := unwritable_reason(folder)):  # a missing FOLDER is reported later
-        raise UserError(f"{folder} cannot be written to ({reason}): name another folder with --out")
-    return folder
+    folder: Path = args.folders[0] if len(args.folders) == 1 else Path("outputs", command, time)
+    return args.out or folder
 
 
 def write_report(folder: Path, texts: Mapping[str, str], tables: "RenderableType") -> None:
-    """Write the files of a report, and print the tables and the paths of the files.
-
-    Args:
-        texts: the content of each file, by file name.
-    """
+    """Write the files of a report, whose names are the keys of `texts`, and print the tables and the paths."""
     from src.console import OutputConsole
     from src.files import write_text
     from src.report.terminal import files_table
@@ -59,9 +36,3 @@ def write_report(folder: Path, texts: Mapping[str, str], tables: "RenderableType
     console = OutputConsole()
     console.print(tables)
     console.print(files_table(folder, [folder / name for name in texts]))
-
-
-def _folder(text: str) -> Path:
-    if not text.strip():
-        raise argparse.ArgumentTypeError("is empty: name a folder")
-    return Path(text)

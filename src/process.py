@@ -1,19 +1,16 @@
 """The process of a command: signals, exit codes and messages, and the import of torchmetrics."""
 
-import errno
 import os
-import re
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any, TextIO
+from typing import Any
 
 from src.errors import UserError
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory")  # in torch's errors of GPUs and CPUs
 HIDDEN = ("scipy", "transformers")  # packages that only text and audio metrics of torchmetrics need
 
 _pid = 0
@@ -34,9 +31,9 @@ def stopping_signals() -> tuple[signal.Signals, ...]:
 
 
 @contextmanager
-def handle_signals(handler: Callable[[int, FrameType | None], Any], signums: Iterable[int] = ()) -> Iterator[None]:
-    """Call `handler` for signals in the block, by default those that stop a command; then restore their handlers."""
-    previous = {signum: signal.signal(signum, handler) for signum in signums or stopping_signals()}
+def handle_signals(handler: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
+    """Call `handler` for signals that stop a command in the block; then restore their handlers."""
+    previous = {signum: signal.signal(signum, handler) for signum in stopping_signals()}
     try:
         yield
     finally:
@@ -72,22 +69,13 @@ def exit_with_message(path: str) -> Iterator[None]:
         signum = signal.Signals(stop.args[0] if stop.args else signal.SIGINT)
         print(f"\nStopped by {signum.name}", file=sys.stderr)
         raise SystemExit(128 + signum) from None
-    except BrokenPipeError:  # the reader, such as `head`, has exited
-        drop_if_broken(sys.stdout)
-        raise SystemExit(1) from None
-    except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(str(error)):
-            raise
-        advice = "close other programs, or choose a smaller model or batch size"
-        raise SystemExit(f"Error: not enough memory; {advice}") from None
     except OSError as error:
         if error.errno is None or isinstance(error, FileNotFoundError):  # perhaps a defect of the program
             raise
-        place = "standard output" if drop_if_broken(sys.stdout) else error.filename2 or error.filename or path
-        message = f"{place}: {error.strerror}; correct this, or choose another path"
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            message = f"the disk is full, so {place} could not be written; free some space and run again"
-        raise SystemExit(f"Error: {message}") from None
+        place = "standard output" if drop_broken_output() else error.filename2 or error.filename or path
+        if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has exited
+            raise SystemExit(1) from None
+        raise SystemExit(f"Error: {place}: {error.strerror}; correct this, or choose another path") from None
 
 
 def announce(line: str) -> None:
@@ -97,16 +85,16 @@ def announce(line: str) -> None:
     except RuntimeError:  # the signal interrupted another print
         pass
     except OSError:
-        drop_if_broken(sys.stdout)
+        drop_broken_output()
 
 
-def drop_if_broken(stream: TextIO) -> bool:
-    """Return whether a standard stream cannot be written to; if so, discard further output to it."""
+def drop_broken_output() -> bool:
+    """Return whether standard output cannot be written to; if so, discard further output to it."""
     try:
-        stream.flush()
+        sys.stdout.flush()
     except (OSError, ValueError):
         with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return True
     return False
 

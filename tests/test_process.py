@@ -68,7 +68,7 @@ def test_a_full_disk_is_reported_for_standard_output(name: str, arguments: tuple
     line, options = command(tmp_path, name, *arguments)
     with open("/dev/full", "w") as full:
         process = subprocess.run(line, **options, stdout=full, stderr=subprocess.PIPE, check=False)
-    message = "Error: the disk is full, so standard output could not be written; free some space and run again\n"
+    message = "Error: standard output: No space left on device; correct this, or choose another path\n"
     assert (process.returncode, process.stderr) == (1, message)
 
 
@@ -85,14 +85,8 @@ def test_a_closed_pipe_ends_the_command_without_a_message(name: str, tmp_path: P
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (OSError(errno.ENOSPC, "x"), "the disk is full, so run could not be written; free some space and run again"),
-        (OSError(errno.ENOSPC, "x", "a.ckpt"), "the disk is full, so a.ckpt could not be written; free some space and"),
+        (OSError(errno.ENOSPC, "No space left on device"), "run: No space left on device; correct this, or"),
         (PermissionError(errno.EACCES, "Permission denied", "a.ckpt"), "a.ckpt: Permission denied; correct this, or"),
-        (MemoryError(), "not enough memory; close other programs, or choose a smaller model or batch size"),
-        (
-            RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to"),
-            "not enough memory",
-        ),
     ],
 )
 def test_an_error_of_the_system_is_reported_with_its_path(error: Exception, message: str) -> None:
@@ -102,7 +96,7 @@ def test_an_error_of_the_system_is_reported_with_its_path(error: Exception, mess
 
 
 @pytest.mark.parametrize(
-    "error", [FileNotFoundError(errno.ENOENT, "no such file", "a"), OSError("timed out"), ValueError("no number")]
+    "error", [FileNotFoundError(errno.ENOENT, "no such file", "a"), OSError("timed out"), MemoryError()]
 )
 def test_other_errors_keep_their_traceback(error: Exception) -> None:
     with pytest.raises(type(error)), exit_with_message("run"):

@@ -16,7 +16,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Compare the runs, write the files, and print the tables and the files' paths."""
     with exit_with_message("standard output"):
         args = arguments().parse_args(argv)
-        out = report_folder(args.folders, args.out, "compare")
+        out = report_folder(args, "compare")
 
         from src.compare.files import comparison_files
         from src.compare.sections import sections

@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure the runs, write the files, and print the tables and the paths of the files."""
     with exit_with_message("standard output"):
         args = arguments().parse_args(argv)
-        out = report_folder(args.folders, args.out, "faithfulness")
+        out = report_folder(args, "faithfulness")
 
         from src.extras import require_extra
 

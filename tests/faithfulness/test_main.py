@@ -129,7 +129,6 @@ def test_mistakes_are_reported_in_one_message(sweep: Path, tmp_path: Path) -> No
         return str(error.value)
 
     assert message("nowhere").startswith("Error: nowhere: no such folder")
-    assert message(str(sweep), "--out", "/dev/null/x").startswith("Error: /dev/null/x cannot be written to")
     run = shutil.copytree(sweep / "multi_head_1", tmp_path / "run", ignore=shutil.ignore_patterns("faithfulness.*"))
     (run / RECORD_FILE).write_bytes(b"not a record")
     assert message(str(run)).startswith(f"Error: {run / RECORD_FILE} cannot be read (is damaged: ")
