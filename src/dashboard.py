@@ -2,13 +2,9 @@
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from src.errors import UserError
 from src.process import exit_with_message
-
-if TYPE_CHECKING:
-    from wandb_workspaces.workspaces import Workspace
 
 DESCRIPTION = """\
 Builds a W&B workspace: a ranking with error bars, the attention mechanisms of each encoder, accuracy against cost,
@@ -21,47 +17,33 @@ BY = (
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Build the workspace, then print or save it."""
+    """Build the workspace, then print it, or save it as a new view of its project and print its URL."""
     with exit_with_message("standard output"):
         parser = argparse.ArgumentParser("python -m src.dashboard", description=DESCRIPTION)
         parser.add_argument("--by", default="variant", metavar="OPTION", help=BY)
         parser.add_argument("--save", metavar="ENTITY/PROJECT", help="save the workspace in this project")
         args = parser.parse_args(argv)
-        entity, slash, project = (args.save or "entity/project").partition("/")
-        if not (entity and slash and project) or "/" in project:
+        entity, _, project = (args.save or "entity/project").partition("/")
+        if not (entity and project):
             parser.error(f"--save={args.save} must name an entity and a project, such as --save my-team/heed")
 
         from src.extras import require_extra
 
         require_extra("wandb_workspaces", by="python -m src.dashboard", extra="dashboard")
+        import wandb
         from pydantic import TypeAdapter
         from wandb_workspaces.workspaces import Workspace
 
         from src.loggers.dashboard import build
 
         workspace = build(entity, project, args.by)
-        if args.save:
-            save(workspace)
-        else:
+        if not args.save:
             print(TypeAdapter(Workspace).dump_json(workspace, exclude_none=True, indent=2).decode())
-
-
-def save(workspace: "Workspace") -> None:
-    """Save the workspace as a new view of its project, and print its URL.
-
-    Raises:
-        UserError: if no account is configured, or W&B does not save the workspace.
-    """
-    import wandb
-
-    if not wandb.login(prompt=False, verify=False):
-        raise UserError("--save needs a W&B account: run `wandb login`, or set WANDB_API_KEY")
-    try:
+            return
+        if not wandb.login(prompt=False, verify=False):
+            raise UserError("--save needs a W&B account: run `wandb login`, or set WANDB_API_KEY")
         workspace.save()
-    except Exception as error:  # the client raises various exceptions
-        target = f"{workspace.entity}/{workspace.project}"
-        raise UserError(f"W&B did not save the workspace in {target}: {error}") from error
-    print(f"Saved: {workspace.url}")
+        print(f"Saved: {workspace.url}")
 
 
 if __name__ == "__main__":

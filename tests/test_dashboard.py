@@ -38,9 +38,10 @@ def test_the_workspace_contains_all_sections_for_comparisons() -> None:
     assert {bars["groupBy"] for bars in ranking} == {"variant.value"}
 
     grid = {panel["chartTitle"]: panel for panel in sections["Accuracy of each encoder by attention mechanism"]}
-    assert grid.keys() == {path.stem for path in (ROOT / "conf" / "model" / "encoder").glob("*.yaml")}
-    assert grid["bilstm"]["metrics"] == ["of_encoder/bilstm"]
-    assert grid["bilstm"]["groupBy"] == "choices.value.attention"
+    encoders = {path.stem for path in (ROOT / "conf" / "model" / "encoder").glob("*.yaml")}
+    assert grid.keys() == {f"of_encoder/{encoder}" for encoder in encoders}
+    assert grid["of_encoder/bilstm"]["metrics"] == ["of_encoder/bilstm"]
+    assert grid["of_encoder/bilstm"]["groupBy"] == "choices.value.attention"
 
     parallel, importance = sections["Hyperparameters"]
     assert parallel["kind"] == "Parallel Coordinates Plot"
@@ -93,17 +94,6 @@ def test_the_workspace_is_saved_with_one_command(
     assert "Ranking" in panels(json.loads(view["spec"])["section"])
 
 
-def test_an_error_of_wandb_is_reported_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*args: object) -> None:
-        raise ValueError("permission denied")
-
-    monkeypatch.setattr("wandb.login", lambda **_: True)
-    monkeypatch.setattr("wandb_workspaces.workspaces.internal.upsert_view2", refuse)
-    with pytest.raises(SystemExit) as exit_info:
-        main(["--save", "team/heed"])
-    assert str(exit_info.value) == "Error: W&B did not save the workspace in team/heed: permission denied"
-
-
 def test_saving_needs_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wandb.login", lambda **_: False)
     with pytest.raises(SystemExit) as exit_info:
@@ -111,7 +101,7 @@ def test_saving_needs_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(exit_info.value).startswith("Error: --save needs a W&B account: run `wandb login`")
 
 
-@pytest.mark.parametrize("target", ["heed", "/heed", "team/", "team/heed/runs"])
+@pytest.mark.parametrize("target", ["heed", "/heed", "team/"])
 def test_the_save_target_must_be_an_entity_and_a_project(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--save", target])

@@ -1,14 +1,13 @@
 """The logger for Weights & Biases: `logger=wandb` selects it."""
 
 import os
-import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
+from unittest.mock import patch
 
 import wandb
 from pytorch_lightning.loggers import WandbLogger
@@ -20,7 +19,6 @@ from src.records.files import read_predictions
 from src.report.words import clean_text, top_words
 from src.run_result import RunResult
 
-FOLDER = re.compile(r"(?:offline-)?run-(\d{8}_\d{6})-([\w-]{1,64})")  # time and id of a run
 EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
 TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
 
@@ -31,52 +29,31 @@ class Wandb(Tracker, WandbLogger):
     Args:
         offline: whether to keep the run in its folder, from which `wandb sync` can upload the run; the environment
             variable WANDB_MODE takes precedence.
-        log_model: True uploads the checkpoints after training, "all" also uploads them during training; both need an
-            online run.
         options: other options of Lightning's logger and of `wandb.init`.
 
     Raises:
         UserError: if the run is online and no account is configured.
-        ValueError: if `log_model` is set in an offline run.
     """
 
-    def __init__(self, offline: bool = True, log_model: bool | Literal["all"] = False, **options: Any) -> None:
+    def __init__(self, offline: bool = True, **options: Any) -> None:
         mode = os.environ.get("WANDB_MODE") or ("offline" if offline else "online")
-        if log_model and mode != "online":
-            raise ValueError(f"log_model={log_model} needs an online run: offline=false")
         if mode == "online" and not wandb.login(prompt=False, verify=False):
-            setting = "WANDB_MODE=online" if offline else "logger.wandb.offline=false"
             raise UserError(
-                f"{setting} needs a W&B account: run `wandb login` once, set WANDB_API_KEY, or keep the run in its "
-                "folder with WANDB_MODE=offline"
+                "an online run (logger.wandb.offline=false or WANDB_MODE=online) needs a W&B account: run "
+                "`wandb login` once, set WANDB_API_KEY, or keep the run in its folder with WANDB_MODE=offline"
             )
-        # Lightning's own `offline` sets an environment variable, which would affect the next job of a sweep
-        super().__init__(mode=mode, log_model=log_model, **options)
+        # Lightning's own `offline` sets an environment variable, which would affect later runs of this process
+        super().__init__(mode=mode, **options)
         self._wandb_init.pop("anonymous")  # Lightning always passes it, and W&B warns about it
         if mode != "online":  # W&B would import Launch, in 1.5 s of CPU time, for inputs that only its jobs have
             no_inputs: Any = SimpleNamespace(StagedLaunchInputs=lambda: SimpleNamespace(apply=lambda run: None))
             sys.modules.setdefault("wandb.sdk.launch.inputs.internal", no_inputs)
 
-    @property
-    def experiment(self) -> Any:
-        """The W&B run, which starts at the first access.
-
-        Raises:
-            UserError: if W&B cannot start the run.
-        """
-        try:
-            return super().experiment
-        except wandb.errors.Error as error:
-            raise UserError(
-                f"W&B could not start a run: {error}; WANDB_MODE=offline keeps the run in its folder"
-            ) from error
-
     def continue_run(self) -> None:
-        """Continue the newest W&B run in the folder, unless an id is configured."""
+        """Continue the newest W&B run in the folder, `<mode>run-<time>-<id>`, unless an id is configured."""
         folders = Path(self.save_dir or ".", "wandb").glob("*run-*")
-        ids = sorted(match.groups() for folder in folders if (match := FOLDER.fullmatch(folder.name)))
-        if ids and self._wandb_init.get("id") is None:
-            self._wandb_init["id"] = ids[-1][1]
+        if runs := sorted(folder.name.partition("run-")[2] for folder in folders):
+            self._wandb_init["id"] = self._wandb_init["id"] or runs[-1].partition("-")[2]
 
     def describe(self, result: RunResult) -> None:
         run, choices = self.experiment, dict(result.choices)
@@ -99,7 +76,9 @@ class Wandb(Tracker, WandbLogger):
         if examples := read_examples(folder, class_names):
             rows = [_row(example) for example in examples]
             media["examples"] = wandb.Table(columns=list(rows[0]), data=[list(row.values()) for row in rows])
-        with _stage_files_in(self.save_dir):
+        # W&B would store tables in the user's home folder until the upload
+        staging = os.environ.get("WANDB_DATA_DIR") or str(Path(self.save_dir or ".", "wandb", "data").absolute())
+        with patch.dict(os.environ, {"WANDB_DATA_DIR": staging}):
             self.experiment.log(media | {"trainer/global_step": step})
 
     def close(self, result: RunResult) -> None:
@@ -126,37 +105,13 @@ def scores(result: RunResult) -> dict[str, float]:
 
 def costs(result: RunResult) -> dict[str, float]:
     """Return the parameters, seconds, speed, peak memory, best score and best epoch of a run, if they are known."""
-    parameters, seconds, memory, best = result.parameters, result.seconds, result.peak_memory_mb, result.best
-    numbers = {
-        "parameters/total": parameters.total,
-        "parameters/trainable": parameters.trainable,
-        **{f"parameters/{name}": count for name, count in parameters.by_part.items()},
-        "seconds/total": seconds.total,
-        "seconds/fit": seconds.fit,
-        "seconds/test": seconds.test,
-        "seconds/epoch": median(seconds.per_epoch) if seconds.per_epoch else None,
-        "peak_memory_mb/process": memory.process,
-        "peak_memory_mb/cuda": memory.cuda,
-        "best/value": best.value,
-        "best/epoch": best.epoch,
-        "texts_per_second": result.texts_per_second,
-    }
-    return {name: number for name, number in numbers.items() if number is not None}
-
-
-@contextmanager
-def _stage_files_in(folder: str | None) -> Iterator[None]:
-    """Make W&B store tables in the run's folder until the upload, instead of in the user's home folder.
-
-    If the environment variable WANDB_DATA_DIR is set, W&B uses that folder.
-    """
-    previous = os.environ.get("WANDB_DATA_DIR")
-    os.environ["WANDB_DATA_DIR"] = previous or os.path.abspath(os.path.join(folder or ".", "wandb", "data"))
-    try:
-        yield
-    finally:
-        if previous is None:
-            del os.environ["WANDB_DATA_DIR"]
+    numbers: dict[str, Any] = {"texts_per_second": result.texts_per_second}
+    for name in ("parameters", "seconds", "peak_memory_mb", "best"):
+        numbers |= {f"{name}/{key}": value for key, value in vars(getattr(result, name)).items()}
+    numbers |= {f"parameters/{name}": count for name, count in result.parameters.by_part.items()}
+    if epochs := result.seconds.per_epoch:
+        numbers["seconds/epoch"] = median(epochs)
+    return {name: number for name, number in numbers.items() if isinstance(number, int | float)}
 
 
 def _row(example: Example) -> dict[str, Any]:
