@@ -1,11 +1,13 @@
 """The YAML files of data sets and tokenizers instantiate the classes that they name."""
 
 import inspect
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from datasets import ClassLabel, Dataset, Features, Value
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
@@ -24,7 +26,27 @@ SOURCES: dict[str, list[str]] = {
     "eraser_movies": ["data.path=."],
     "csv": ["data.path=file.tsv"],
     "hub": ["data.name=owner/name"],
+    **{name: [] for name in ("trec", "subj", "mr", "cr", "mpqa", "ag_news", "dbpedia", "yelp_polarity")},
+    **{name: [] for name in ("20_newsgroups", "banking77", "tweet_eval", "emotion")},
 }
+# Columns of the files on the hub: the names of a ClassLabel, or the text of each label
+LABEL_NAMES: dict[str, list[str]] = {
+    "mr": ["neg", "pos"],
+    "ag_news": ["World", "Sports", "Business", "Sci/Tech"],
+    "dbpedia": ["Company", "Artist", "Album"],
+    "yelp_polarity": ["1", "2"],
+    "tweet_eval": ["negative", "neutral", "positive"],
+    "emotion": ["sadness", "joy", "love", "anger", "fear", "surprise"],
+}
+LABEL_TEXTS: dict[str, list[str]] = {
+    "trec": ["abbreviation", "entity", "number"],
+    "subj": ["objective", "subjective"],
+    "cr": ["negative", "positive"],
+    "mpqa": ["negative", "positive"],
+    "20_newsgroups": ["alt.atheism", "rec.autos", "sci.med"],
+    "banking77": ["activate_my_card", "age_limit", "card_swallowed"],
+}
+CLASSES = {"mr": ["negative", "positive"], "yelp_polarity": ["negative", "positive"]}
 
 
 def config(*overrides: str) -> DictConfig:
@@ -34,6 +56,39 @@ def config(*overrides: str) -> DictConfig:
 
 def make(cfg: DictConfig) -> Any:
     return instantiate(cfg.data, _convert_="all")
+
+
+def save_split(folder: Path, name: str, split: str, texts: int) -> None:
+    """Write made-up texts into a file of the format and with the columns that the data set has on the hub."""
+    names = LABEL_NAMES.get(name) or LABEL_TEXTS[name]
+    numbers = [i % len(names) for i in range(texts)]
+    contents = [f"{split} text {i}" for i in range(texts)]
+    if name in LABEL_NAMES:
+        columns = {"label": numbers, "content" if name == "dbpedia" else "text": contents}
+        features = Features({column: Value("string") for column in columns} | {"label": ClassLabel(names=names)})
+        Dataset.from_dict(columns, features).to_parquet(folder / f"{split}-00000-of-00001.parquet")
+    else:
+        label = "label_coarse_text" if name == "trec" else "label_text"
+        rows = [{"text": text, "label": i, label: names[i]} for text, i in zip(contents, numbers, strict=True)]
+        (folder / f"{split}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+@pytest.mark.parametrize("name", [*LABEL_NAMES, *LABEL_TEXTS])
+def test_local_files_are_read_like_those_of_the_hub(name: str, tmp_path: Path) -> None:
+    sizes = {"train": 61, "test": 29}
+    if "val_split" in config(f"data={name}").data:
+        sizes["validation"] = 23
+    for split, texts in sizes.items():
+        save_split(tmp_path, name, split, texts)
+    overrides = (f"data={name}", f"data.path='{tmp_path}'", "data.progress=false")
+    module = make(config(*overrides, f"data.cache_dir='{tmp_path / 'cache'}'"))
+    module.setup()
+    held_out = 0 if "validation" in sizes else 6
+    assert module.sizes == {"train": 61 - held_out, "val": sizes.get("validation", held_out), "test": 29}
+    expected = CLASSES.get(name) or LABEL_NAMES.get(name) or LABEL_TEXTS[name]
+    assert sorted(module.class_names) == sorted(expected)
+    labels = module.tokenized("test").labels
+    assert [module.class_names[label] for label in labels] == [expected[i % len(expected)] for i in range(29)]
 
 
 def test_every_data_set_is_tested() -> None:
