@@ -14,8 +14,7 @@ from pydantic import Field
 
 from src.data.datamodule import TextDataModule
 from src.files import csv_line, write_arrays, write_text
-from src.records.errors import disarm
-from src.records.examples import write_examples
+from src.records.examples import disarm, write_examples
 
 ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words")
 BINS = 50  # equal parts of a text, in which `by_position` sums the weights

@@ -1,31 +1,22 @@
-"""A text with its prediction and the attention weight of each word, and `attention.json`, a file of such texts."""
+"""A text with its prediction and the attention weight of each word, and the files of such texts in a run's folder."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 from typing_extensions import NotRequired, TypedDict
 
 from src.files import read_json, write_text
-from src.records.files import read_existing
+from src.records.files import read_existing, read_rows
 
-
-class Entry(TypedDict):
-    """One text in the file."""
-
-    split: str
-    index: int
-    label: str | None
-    predicted: str
-    probabilities: list[float]
-    words: list[str]
-    weights: list[float]
-    matrix: list[Any] | None
-    cut: NotRequired[str]
-    layers: NotRequired[dict[str, list[Any]]]
+KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions"}
+WORDS = TypeAdapter(list[tuple[str, float]])
+FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")  # the start of a text that spreadsheets run as a formula
 
 
 @dataclass(frozen=True)
@@ -63,6 +54,21 @@ class Example:
         return f"{self.split} {self.index}: {classes}{cut}"
 
 
+class Entry(TypedDict):
+    """One text in `attention.json`."""
+
+    split: str
+    index: int
+    label: str | None
+    predicted: str
+    probabilities: list[float]
+    words: list[str]
+    weights: list[float]
+    matrix: list[Any] | None
+    cut: NotRequired[str]
+    layers: NotRequired[dict[str, list[Any]]]
+
+
 def write_examples(path: Path, examples: Sequence[Example]) -> None:
     """Write texts as JSON; weights are rounded to six decimal places, and matrices to four."""
     entries = [
@@ -88,13 +94,9 @@ def _rounded(matrix: np.ndarray) -> Any:
 
 
 def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
-    """Return the texts in `attention.json` with their attention weights; [] if the file is absent.
+    """Return the texts in `attention.json`, whose probabilities are in the order of the classes; [] without the file.
 
-    Args:
-        class_names: the classes in the order of the probabilities.
-
-    Raises:
-        UserError: if the file is damaged.
+    A matrix is omitted if its rows are not words.
     """
 
     def read(path: Path) -> list[Example]:
@@ -104,14 +106,11 @@ def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
 
 
 def _example(entry: Entry, class_names: Sequence[str]) -> Example:
-    weights, length = np.array(entry["weights"], dtype=np.float64), len(entry["words"])
-    if len(weights) != length:
-        raise ValueError(f"{len(weights)} weights for {length} words")
-    layers = {}
-    for name, matrix in entry.get("layers", {}).items():
-        if (layer := _to_map(matrix, length)) is None:
-            raise ValueError(f"the matrix of a layer does not have {length} rows and columns")
-        layers[name] = layer
+    length, matrix = len(entry["words"]), [] if entry["matrix"] is None else [("", entry["matrix"])]
+    maps = {name: np.array(weights, np.float64) for name, weights in (*matrix, *entry.get("layers", {}).items())}
+    if len(entry["weights"]) != length or any(weights.ndim != 3 for weights in maps.values()):
+        raise ValueError(f"{len(entry['weights'])} weights for {length} words, or a matrix without three axes")
+    of_words = {name: weights for name, weights in maps.items() if weights.shape[1:] == (length, length)}
     return Example(
         split=entry["split"],
         index=entry["index"],
@@ -119,16 +118,37 @@ def _example(entry: Entry, class_names: Sequence[str]) -> Example:
         predicted=entry["predicted"],
         words=entry["words"],
         probabilities=dict(zip(class_names, entry["probabilities"], strict=True)),
-        weights=weights,
-        matrix=None if entry["matrix"] is None else _to_map(entry["matrix"], length),
+        weights=np.array(entry["weights"], np.float64),
+        matrix=of_words.pop("", None),
         cut=entry.get("cut", ""),
-        layers=layers,
+        layers=of_words,
     )
 
 
-def _to_map(matrix: list[Any], length: int) -> np.ndarray | None:
-    """Return weights H×T×L as an array if each word has a row (T = L); return None if the rows are not words."""
-    weights = np.asarray(matrix, dtype=np.float64)
-    if weights.ndim != 3 or not np.isfinite(weights).all():
-        raise ValueError(f"a matrix of shape {weights.shape} must be finite and have three axes, H×T×L")
-    return weights if weights.shape[1:] == (length, length) and len(weights) else None
+def read_errors(run: Path) -> dict[str, list[Example]]:
+    """Return the texts in `errors.csv` by the heading of their kind; {} without the file."""
+
+    def read(path: Path) -> dict[str, list[Example]]:
+        by_kind: dict[str, list[Example]] = {}
+        for row in read_rows(path):
+            words = WORDS.validate_json(row["words"])
+            label, predicted = (row[name].removeprefix("'") for name in ("label", "predicted"))
+            example = Example(
+                split="text",
+                index=int(row["index"]),
+                label=label,
+                predicted=predicted,
+                probabilities={predicted: float(row["probability"])},
+                words=[word for word, _ in words],
+                weights=np.array([weight for _, weight in words]),
+                matrix=None,
+            )
+            by_kind.setdefault(KINDS[row["kind"]], []).append(example)
+        return by_kind
+
+    return read_existing(run / "errors.csv", read) or {}
+
+
+def disarm(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would run as a formula; `read_errors` removes it."""
+    return f"'{text}" if FORMULA.match(text) else text

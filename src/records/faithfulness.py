@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from src.errors import UserError
 from src.files import read_arrays, validate, write_arrays
+from src.records.files import read_existing
 
 RECORD_FILE = "faithfulness.npz"
 FORMAT = 7  # version of the file and of the measures; runs with a record of another version are measured again
@@ -113,20 +113,14 @@ class Record:
 
     @classmethod
     def load(cls, run: Path) -> "Record | None":
-        """Read the record of a run; None if there is no record, or if it has another format version.
+        """Read the record of a run; None if there is no record, or if it has another format version."""
 
-        Raises:
-            UserError: if the file is damaged.
-        """
-        path = run / RECORD_FILE
-        if not path.exists():
-            return None
-        try:
+        def read(path: Path) -> "Record | None":
             arrays = read_arrays(path)
             options = json.loads(str(arrays.pop("options")))
             return None if options["format"] != FORMAT else cls(validate(options, Options), arrays)
-        except (ValueError, KeyError, OSError) as error:
-            raise UserError(f"{path} cannot be read ({error}): delete it, and run the command again") from error
+
+        return read_existing(run / RECORD_FILE, read)
 
 
 def normalize(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from pydantic import ConfigDict
+import yaml
 from typing_extensions import TypedDict
 
 from src.errors import UserError
@@ -17,6 +17,9 @@ from src.files import read_arrays, read_json
 Value = TypeVar("Value")
 log = logging.getLogger(__name__)
 csv.field_size_limit(2**31 - 1)  # a text may exceed the csv module's default limit of 131,072 characters
+
+HISTORY = ("train/loss", "val/loss", "train/acc", "val/acc")
+History = dict[str, dict[int, float]]  # metric → epoch → value
 
 
 class Predictions(NamedTuple):
@@ -50,8 +53,6 @@ class LexiconWord(TypedDict):
 class Lexicon(TypedDict):
     """The attention on the words of a lexicon, compared with chance."""
 
-    __pydantic_config__ = ConfigDict(allow_inf_nan=False)  # type: ignore[misc]
-
     texts: int
     weight: float
     chance: float
@@ -61,11 +62,6 @@ class Lexicon(TypedDict):
     words: list[LexiconWord]
 
 
-MAX_EPOCHS = 1_000_000
-HISTORY = ("train/loss", "val/loss", "train/acc", "val/acc")
-History = dict[str, dict[int, float]]  # metric → epoch → value
-
-
 def read_predictions(run: Path) -> Predictions | None:
     """Read the predictions for the test split, or for the validation split if there are none for the test split."""
 
@@ -73,10 +69,9 @@ def read_predictions(run: Path) -> Predictions | None:
         arrays = read_arrays(path)
         probabilities, labels, index = arrays["probabilities"], arrays["labels"], arrays["index"]
         names = [str(name) for name in arrays["class_names"].ravel()]
-        if not (probabilities.ndim == 2 and probabilities.shape[0] > 0 and probabilities.shape[1] == len(names) > 0):
-            raise ValueError(f"probabilities have shape {probabilities.shape}; the number of classes is {len(names)}")
-        if any(array.shape != probabilities.shape[:1] or array.dtype.kind != "i" for array in (labels, index)):
-            raise ValueError(f"labels and index must each contain {len(probabilities)} integers")
+        are_integers = labels.dtype.kind == index.dtype.kind == "i"
+        if probabilities.shape != (len(labels), len(names)) or labels.shape != index.shape or not are_integers:
+            raise ValueError(f"the arrays do not match: probabilities {probabilities.shape}, {len(names)} classes")
         if not (np.isfinite(probabilities).all() and labels.min() >= 0 and labels.max() < len(names)):
             raise ValueError("probabilities are not finite or labels are out of range")
         return Predictions(path.stem, probabilities, labels, names, index)
@@ -95,18 +90,13 @@ def read_history(run: Path) -> History | None:
         values: dict[str, dict[int, list[float]]] = {name: {} for name in HISTORY}
         for row in read_rows(path):
             for name in HISTORY:
-                if row.get(name):
-                    epoch, value = float(row["epoch"]), float(row[name])
-                    if not 0 <= epoch <= MAX_EPOCHS:
-                        raise ValueError(f"epoch {epoch} is out of range")
-                    if math.isfinite(value):  # a curve cannot show NaN
-                        values[name].setdefault(int(epoch), []).append(value)
+                if row.get(name) and math.isfinite(value := float(row[name])):
+                    values[name].setdefault(int(row["epoch"]), []).append(value)
         history: History = {}
         for name, by_epoch in values.items():
-            is_training = name.startswith("train/")
             for epoch in values["train/loss"].keys() & by_epoch.keys():
-                mean_or_last = float(np.mean(by_epoch[epoch])) if is_training else by_epoch[epoch][-1]
-                history.setdefault(name, {})[epoch] = mean_or_last
+                mean_or_last = np.mean(by_epoch[epoch]) if name.startswith("train/") else by_epoch[epoch][-1]
+                history.setdefault(name, {})[epoch] = float(mean_or_last)
         return history
 
     return read_existing(run / "csv" / "metrics.csv", read) or None
@@ -128,14 +118,8 @@ def read_statistics(run: Path) -> Statistics | None:
     """Read the attention statistics of the test texts."""
 
     def read(path: Path) -> Statistics:
-        arrays = read_arrays(path)
-        names = ("position_mean", "entropy", "effective", "length")
-        statistics = Statistics(*(np.asarray(arrays[name], dtype=np.float64) for name in names))
-        if statistics.position.ndim != 1 or len({array.shape for array in statistics[1:]}) > 1:
-            raise ValueError("the shapes of the arrays do not match")
-        if statistics.length.ndim != 1 or not all(np.isfinite(array).all() for array in statistics):
-            raise ValueError("the arrays must be one-dimensional and finite")
-        return statistics
+        arrays, names = read_arrays(path), ("position_mean", "entropy", "effective", "length")
+        return Statistics(*(arrays[name].astype(np.float64) for name in names))
 
     return read_existing(run / "attention_stats.npz", read)
 
@@ -173,14 +157,10 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 
 def read_existing(path: Path, read: Callable[[Path], Value]) -> Value | None:
-    """Return `read(path)`, or None if the file is absent.
-
-    Raises:
-        UserError: if the file is damaged.
-    """
+    """Return `read(path)`, or None if the file is absent; all errors of damaged files become a UserError."""
     if not path.exists():
         return None
     try:
         return read(path)
-    except (ValueError, TypeError, LookupError, OSError, csv.Error) as error:
-        raise UserError(f"{path} cannot be read ({error!r}): delete it or run again") from error
+    except (ValueError, TypeError, LookupError, OSError, csv.Error, yaml.YAMLError) as error:
+        raise UserError(f"{path} cannot be read ({error!r}): delete it, and run the command again") from error

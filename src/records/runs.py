@@ -1,10 +1,10 @@
 """Find finished runs by the files in their folders."""
 
 import os
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -13,7 +13,7 @@ import yaml
 
 from src.errors import UserError
 from src.files import YAML_LOADER
-from src.records.files import Predictions, read_predictions
+from src.records.files import Predictions, read_existing, read_predictions
 from src.run_result import RESULT_FILE, RunResult, has_result
 from src.sweep_record import SWEEP_FILE, Sweep
 
@@ -46,7 +46,6 @@ class FinishedRun:
 
     @property
     def started(self) -> str:
-        """The start time in ISO format, UTC."""
         return cast(str, self.result.started)
 
     @property
@@ -55,7 +54,6 @@ class FinishedRun:
 
     @property
     def choices(self) -> dict[str, str]:
-        """The choice of each config group, such as {"encoder": "bilstm", "attention": "none", …}."""
         return dict(self.result.choices)
 
     def predictions(self) -> Predictions:
@@ -90,8 +88,7 @@ def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
     Raises:
         UserError: if a folder does not exist, or no run can be compared.
     """
-    missing = [str(folder) for folder in folders if not folder.is_dir()]
-    if missing:
+    if missing := [str(folder) for folder in folders if not folder.is_dir()]:
         raise UserError(f"{', '.join(missing)}: no such folder; name folders of runs or sweeps")
     below = {path.resolve(): path for folder in folders for path in _run_folders(folder)}
     results = [_read(path) for path in below.values()]
@@ -104,21 +101,15 @@ def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
 
 
 def summarize_excluded(excluded: Sequence[ExcludedRun], total: int) -> list[str]:
-    """Return at most five lines about runs that are not compared: counts, how to resume, and the first reasons.
-
-    Args:
-        total: number of all runs.
-    """
+    """Return lines about the runs, of `total`, that are not compared: counts, how to resume, and the first reasons."""
     if not excluded:
         return []
     counts = ", ".join(f"{count} {status}" for status, count in Counter(run.status for run in excluded).items())
-    verb = "is" if len(excluded) == 1 else "are"
-    lines = [f"{len(excluded)} of {total} runs {verb} not compared: {counts}."]
-    parents = dict.fromkeys(run.folder.parent for run in excluded if run.status in TO_RESUME)
-    if sweeps := [parent for parent in parents if (parent / SWEEP_FILE).exists()]:
-        more = f" (and {len(sweeps) - 1} more sweeps)" if len(sweeps) > 1 else ""
-        lines.append(f"To run them: python -m src.train {shlex.quote(f'sweep.resume={sweeps[0]}')}{more}")
-    reasons = [f"{run.folder.name}: {run.error.strip().partition(chr(10))[0]}" for run in excluded if run.error]
+    lines = [f"{len(excluded)} of {total} runs {'is' if len(excluded) == 1 else 'are'} not compared: {counts}."]
+    for sweep in dict.fromkeys(run.folder.parent for run in excluded if run.status in TO_RESUME):
+        if (sweep / SWEEP_FILE).exists():
+            lines.append(f"To run them: python -m src.train {shlex.quote(f'sweep.resume={sweep}')}")
+    reasons = [f"{run.folder.name}: {run.error.strip().splitlines()[0]}" for run in excluded if run.error.strip()]
     return lines + reasons[:MAX_REASONS]
 
 
@@ -129,23 +120,11 @@ def _run_folders(folder: Path) -> Iterator[Path]:
             folders.clear()
             yield Path(path)
             continue
-        names = {name for name in folders if not name.startswith(".")}
-        if SWEEP_FILE in files:  # jobs that were not started have no folder
-            yield from (Path(path) / name for name in sorted(_jobs(Path(path)) - names, key=_natural))
-        folders[:] = sorted(names, key=_natural)
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Return a sort key that puts "9_a" before "10_a"."""
-    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
-
-
-def _jobs(sweep: Path) -> set[str]:
-    """Return the folders of the jobs of a sweep, relative to its folder; none if its file is damaged."""
-    try:
-        return {job.folder for job in Sweep.read(sweep).jobs}
-    except UserError:
-        return set()
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if SWEEP_FILE in files:
+            with suppress(UserError):  # a damaged file does not prevent a comparison
+                pending = (job.folder for job in Sweep.read(Path(path)).jobs if job.folder not in folders)
+                yield from (Path(path) / name for name in pending)
 
 
 def _read(folder: Path) -> FinishedRun | ExcludedRun:
@@ -157,9 +136,11 @@ def _read(folder: Path) -> FinishedRun | ExcludedRun:
         result = RunResult.load(folder)
         if result.status != "completed":
             return ExcludedRun(folder, result.status, result.error or "the run is still running or was killed")
-        config = _config(folder / "config.yaml")
         if missing := result.lacks(*REQUIRED) or ["parameters.total"] * (result.parameters.total is None):
             return ExcludedRun(folder, "unreadable", f"{RESULT_FILE} lacks {', '.join(missing)}")
+        config = read_existing(folder / "config.yaml", lambda path: dict(yaml.load(path.read_bytes(), YAML_LOADER)))
+        if config is None:
+            return ExcludedRun(folder, "unreadable", "no config.yaml")
         if "model" not in config:
             return ExcludedRun(folder, "untested", "the run is an evaluation: name the folder of the training run")
         if not (folder / "predictions" / "test.npz").exists():
@@ -168,13 +149,3 @@ def _read(folder: Path) -> FinishedRun | ExcludedRun:
     except UserError as error:
         return ExcludedRun(folder, "unreadable", str(error))
     return FinishedRun(folder, result, config)
-
-
-def _config(path: Path) -> dict[str, Any]:
-    try:
-        config = yaml.load(path.read_text(encoding="utf-8"), YAML_LOADER)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise UserError(f"{path} cannot be read ({type(error).__name__})") from error
-    if not isinstance(config, dict):
-        raise UserError(f"{path} contains no configuration")
-    return config

@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from src.config.keys import MODEL, UNRELATED_TO_RESULT, is_within, options_in
-from src.formatting import format_value
-from src.records.runs import FinishedRun
+from src.errors import UserError
+from src.formatting import format_names, format_value
+from src.records.files import Predictions
+from src.records.runs import ExcludedRun, FinishedRun
 
 GROUPS = {  # config groups and their keys, in the order in which a variant's name lists them
     key.rpartition(".")[2]: key
@@ -61,48 +65,42 @@ def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
     the varying options that these choices do not determine, such as `hidden_dim=64`.
     """
     options = [_options(run.config) for run in runs]
-    varying = [key for key in dict.fromkeys(key for values in options for key in values) if _varies(options, key)]
-    # values of the varying options → seed and fold → run
-    groups: dict[tuple[str | None, ...], dict[tuple[int, int], FinishedRun]] = {}
+    keys = dict.fromkeys(key for values in options for key in values)
+    varying = [key for key in keys if len({values.get(key) for values in options}) > 1]
+    groups: dict[tuple[str | None, ...], dict[tuple[int, int], FinishedRun]] = {}  # by options, then by seed and fold
     for run, values in sorted(zip(runs, options, strict=True), key=lambda pair: pair[0].started):
         groups.setdefault(tuple(values.get(key) for key in varying), {})[run.seed, run.fold] = run
-    first_runs = [next(iter(by_repetition.values())) for by_repetition in groups.values()]
+    first_runs = [next(iter(repetitions.values())) for repetitions in groups.values()]
     settings = [
         Settings(run.choices, dict(zip(varying, key, strict=True))) for run, key in zip(first_runs, groups, strict=True)
     ]
     differences = _differences(settings)
-    names = _make_unique([_name(differs, run) for differs, run in zip(differences, first_runs, strict=True)])
-    return [
-        Variant(name, differs, tuple(run for _, run in sorted(by_repetition.items())))
-        for name, differs, by_repetition in zip(names, differences, groups.values(), strict=True)
-    ]
+    names = [_name(differs, run) for differs, run in zip(differences, first_runs, strict=True)]
+    variants = []
+    for place, repetitions in enumerate(groups.values()):
+        number = f" ({names[: place + 1].count(names[place])})" if names.count(names[place]) > 1 else ""
+        in_order = tuple(run for _, run in sorted(repetitions.items()))
+        variants.append(Variant(names[place] + number, differences[place], in_order))
+    return variants
 
 
 def _options(config: dict[str, Any]) -> dict[str, str]:
-    """Return the options that affect the result of a run, as JSON by dotted path."""
+    """Return the options that affect the result as JSON by dotted path; folders may differ between machines."""
+
+    def portable(value: Any) -> Any:
+        return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+
     options = options_in(config, (*UNRELATED_TO_RESULT, "data.fold"))
-    return {key: json.dumps(_portable(value)) for key, value in options.items() if value != {}}
-
-
-def _portable(value: Any) -> Any:
-    """Return the file name of an absolute path, since folders differ between machines; leave other values unchanged."""
-    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
-
-
-def _varies(mappings: Sequence[Mapping[str, Any]], key: str) -> bool:
-    return len({values.get(key) for values in mappings}) > 1
+    return {key: json.dumps(portable(value)) for key, value in options.items() if value != {}}
 
 
 def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
     """Return `Variant.differs` of each variant."""
-    choices = [variant.choices for variant in variants]
-    groups = {
-        name: prefix
-        for name, prefix in GROUPS.items()
-        if _varies(choices, name) and any(is_within(key, [prefix]) for key in variants[0].options)
-    }
+    keys = variants[0].options
+    varying = [name for name in GROUPS if len({variant.choices.get(name) for variant in variants}) > 1]
+    groups = {name: GROUPS[name] for name in varying if any(is_within(key, [GROUPS[name]]) for key in keys)}
     differences = _describe(variants, groups)
-    have_presets = all(selection.get("experiment") not in (None, "None") for selection in choices)
+    have_presets = all(variant.choices.get("experiment") not in (None, "None") for variant in variants)
     if max(map(len, differences)) > MAX_NAME_ITEMS and have_presets:
         return _describe(variants, {"experiment": ""})
     return differences
@@ -117,30 +115,19 @@ def _describe(variants: Sequence[Settings], groups: Mapping[str, str]) -> list[d
     undetermined = []
     for key in variants[0].options:
         owners = [name for name, prefix in groups.items() if not prefix or is_within(key, [prefix])]
-        if not _is_determined(key, owners, variants):
+        values = {(tuple(choices.get(name) for name in owners), options[key]) for choices, options in variants}
+        if len(values) > len({selection for selection, _ in values}):
             undetermined.append(key)
-    labels = _short_labels(undetermined)
+    labels = {}  # dotted path → its shortest unique suffix
+    for key in undetermined:
+        parts = key.split(".")
+        ends = (".".join(parts[-size:]) for size in range(1, len(parts) + 1))
+        labels[key] = next(end for end in ends if sum(f".{other}".endswith(f".{end}") for other in undetermined) == 1)
     return [
         {name: str(choices[name]) for name in groups if name in choices}
         | {labels[key]: format_value(json.loads(text)) for key in undetermined if (text := options[key]) is not None}
         for choices, options in variants
     ]
-
-
-def _is_determined(key: str, groups: Sequence[str], variants: Sequence[Settings]) -> bool:
-    """Return whether variants with the same choices in these groups have the same value of an option."""
-    values = {(tuple(choices.get(name) for name in groups), options[key]) for choices, options in variants}
-    return len(values) == len({selection for selection, _ in values})
-
-
-def _short_labels(keys: Sequence[str]) -> dict[str, str]:
-    """Map each dotted path to its shortest unique suffix."""
-    labels: dict[str, str] = {}
-    for key in keys:
-        parts = key.split(".")
-        ends = (".".join(parts[-size:]) for size in range(1, len(parts) + 1))
-        labels[key] = next(end for end in ends if sum(f".{other}".endswith(f".{end}") for other in keys) == 1)
-    return labels
 
 
 def _name(differs: Mapping[str, str], run: FinishedRun) -> str:
@@ -157,9 +144,43 @@ def _name(differs: Mapping[str, str], run: FinishedRun) -> str:
     return " · ".join(items) or run.result.architecture or run.result.task or run.folder.name
 
 
-def _make_unique(names: Sequence[str]) -> list[str]:
-    """Number the names that occur more than once, such as "a (1)" and "a (2)"."""
-    return [
-        f"{name} ({names[: index + 1].count(name)})" if names.count(name) > 1 else name
-        for index, name in enumerate(names)
-    ]
+def pool_folds(runs: Sequence[FinishedRun]) -> tuple[Predictions, np.ndarray | None]:
+    """Return the predictions for all texts of a cross-validation, each from the run whose test split has the text.
+
+    Args:
+        runs: the runs of all folds, in the order of the folds; without cross-validation, the only run.
+
+    Returns:
+        The predictions for n texts, and the fold of each text, n; None instead of the folds without cross-validation.
+    """
+    parts = [run.predictions() for run in runs]
+    if len(parts) == 1:
+        return parts[0], None
+    names = ("probabilities", "labels", "index")
+    probabilities, labels, index = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    folds = np.repeat(np.arange(len(parts)), [len(part.labels) for part in parts])
+    return Predictions(parts[0].split, probabilities, labels, parts[0].class_names, index), folds
+
+
+def with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], list[ExcludedRun]]:
+    """Remove the seeds that lack a run for a fold; return the variants that retain a seed, and the removed runs.
+
+    Raises:
+        UserError: if no seed of any variant has all folds.
+    """
+    complete: list[Variant] = []
+    excluded: list[ExcludedRun] = []
+    for variant in variants:
+        kept: tuple[FinishedRun, ...] = ()
+        for seed, runs in variant.runs_by_seed.items():
+            missing = sorted(set(range(runs[0].folds)) - {run.fold for run in runs})
+            if missing:
+                folds = f"data.fold={format_names(map(str, missing))} ({runs[0].folds} folds)"
+                reason = f"seed {seed} lacks {folds}, so some texts have no prediction: run these folds too"
+                excluded += [ExcludedRun(run.folder, "incomplete", reason) for run in runs]
+            else:
+                kept += runs
+        complete += [replace(variant, runs=kept)] if kept else []
+    if not complete:
+        raise UserError(f"no cross-validation is complete: {excluded[0].error}")
+    return complete, excluded

@@ -7,8 +7,7 @@ from statistics import median
 
 from src.files import write_text
 from src.formatting import format_compact, format_count
-from src.records.errors import read_errors
-from src.records.examples import Example, read_examples
+from src.records.examples import Example, read_errors, read_examples
 from src.records.files import (
     read_features,
     read_gradients,
@@ -120,13 +119,7 @@ def _classes(run: Path) -> Iterator[Content]:
 
 def _errors(run: Path) -> Iterator[Group]:
     for kind, rows in read_errors(run).items():
-        strips = [
-            Strip(
-                f"text {row.number}: {row.label}, predicted {row.predicted} ({row.probability:.3f})",
-                coloured_words(row.words, row.weights),
-            )
-            for row in rows
-        ]
+        strips = [Strip(each.title, coloured_words(each.words, each.weights)) for each in rows]
         yield Group(kind, strips)
 
 

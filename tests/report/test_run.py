@@ -9,7 +9,7 @@ from matplotlib.image import imread
 
 from src.errors import UserError
 from src.files import csv_line
-from src.records.errors import disarm, read_errors
+from src.records.examples import disarm, read_errors
 from src.report.run import run_sections, write_report
 from src.report.section import Group, Maps, Table
 from tests.report.runs import example
