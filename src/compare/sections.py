@@ -70,7 +70,7 @@ def sections(comparison: Comparison) -> list[Section]:
     parts = [
         _scores(comparison),
         _differences(comparison),
-        _claims(comparison),
+        claims_section(comparison.claims),
         _grid(comparison),
         _cost(comparison),
         _faithfulness(comparison),
@@ -146,12 +146,13 @@ def _differences(comparison: Comparison) -> Section:
     return Section(title, [chart, table], note)
 
 
-def _claims(comparison: Comparison) -> Section:
-    if not comparison.claims:
+def claims_section(claims: Sequence[Claim]) -> Section:
+    """Return the table of the claims, and the differences behind each verdict."""
+    if not claims:
         return Section("Claims", [])
-    rows = [[c.definition.claim, c.verdict, claim_lines(c)[0], c.definition.source] for c in comparison.claims]
-    evidence = [Lines([f"{c.definition.claim}:", *claim_lines(c)]) for c in comparison.claims]
-    notes = list(dict.fromkeys(line for claim in comparison.claims for line in claim.notes))
+    rows = [[c.definition.claim, c.verdict, claim_lines(c)[0], c.definition.source] for c in claims]
+    evidence = [Lines([f"{c.definition.claim}:", *claim_lines(c)]) for c in claims]
+    notes = list(dict.fromkeys(line for claim in claims for line in claim.notes))
     content: list[Content] = [Table(["claim", "verdict", "numbers", "source"], rows)]
     content += [Lines(notes)] if notes else []
     return Section("Claims", [*content, Group("Evidence", evidence, is_open=False)], RULES)

@@ -39,32 +39,15 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m src.faithfulness", description=DESCRIPTION)
-    parser.add_argument(
-        "--texts",
-        type=_positive,
-        default=500,
-        metavar="N",
-        help="size of the stratified sample of test texts (default: 500)",
-    )
+    text = "size of the stratified sample of test texts (default: 500)"
+    parser.add_argument("--texts", type=_natural, default=500, metavar="N", help=text)
     parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of all random numbers (default: 0)")
-    parser.add_argument(
-        "--measures",
-        nargs="+",
-        choices=MEASURES,
-        default=list(MEASURES),
-        metavar="NAME",
-        help=f"measures to compute (default: {', '.join(MEASURES)})",
-    )
-    parser.add_argument(
-        "--data-path", metavar="PATH", help="path of the data, which replaces data.path of the checkpoints"
-    )
-    parser.add_argument(
-        "--trusted-modules",
-        nargs="+",
-        default=[],
-        metavar="PACKAGE",
-        help="your own packages whose classes the checkpoints may name",
-    )
+    text = f"measures to compute (default: {', '.join(MEASURES)})"
+    parser.add_argument("--measures", nargs="+", choices=MEASURES, default=list(MEASURES), metavar="NAME", help=text)
+    text = "path of the data, which replaces data.path of the checkpoints"
+    parser.add_argument("--data-path", metavar="PATH", help=text)
+    text = "your own packages whose classes the checkpoints may name"
+    parser.add_argument("--trusted-modules", nargs="+", default=[], metavar="PACKAGE", help=text)
     add_folders(parser, "faithfulness")
     return parser
 
@@ -73,12 +56,6 @@ def _natural(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} must be a whole number without a sign")
     return int(text)
-
-
-def _positive(text: str) -> int:
-    if (number := _natural(text)) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} must be at least 1")
-    return number
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,14 +18,11 @@ from src.faithfulness.texts import map_chunks, measure_texts
 from src.faithfulness.trained import TrainedRun, checkpoint_path
 from src.formatting import format_duration
 from src.kernels.malloc import limit_compiled_kernels
-from src.records.faithfulness import ATTENTION, Example, Options, Record
+from src.records.faithfulness import ATTENTION, Options, Record
 from src.records.runs import ExcludedRun, find_runs
 from src.records.variants import Variant, group_runs
 from src.terms.intervals import MIN_SEEDS
 from src.terms.measurements import require_same_data
-
-EXAMPLES = 3  # number of texts whose scores the record contains
-EXAMPLE_TOKENS = 40  # the examples are the texts with lengths closest to this number of tokens
 
 
 @dataclass(frozen=True)
@@ -52,52 +48,33 @@ def measure(
     data_path: str | None = None,
     command: str = "",
 ) -> Report:
-    """Measure all runs below the folders, and summarize them by variant.
-
-    Args:
-        texts: size of the stratified sample of test texts.
-        measures: names in MEASURES of `src.faithfulness.__main__`.
-        trusted_modules: the user's packages whose classes checkpoints may name.
-        data_path: path that replaces `data.path` of the checkpoints; None retains it.
-        command: the command line that the report shows.
-
-    Raises:
-        UserError: if there is no run, if runs differ in their data or are folds of a cross-validation, if a checkpoint
-            or a record is missing or damaged, if data cannot be read, or if no text can be measured.
-    """
+    """Measure all runs below the folders, and summarize them by variant; the arguments are those of `__main__`."""
     limit_compiled_kernels()
     variants, excluded = measurable_variants(folders)
-    selected = [run for variant in variants for run in variant.runs]
-    records = {run.folder: Record.load(run.folder) for run in selected}
-    wanted = {}
-    for run in selected:
-        digest = hashlib.sha256(checkpoint_path(run.folder).read_bytes()).hexdigest()
-        wanted[run.folder] = Options(checkpoint=digest, texts=texts, seed=seed, measures=list(measures))
-    for number, run in enumerate(selected, 1):
-        previous, options = records[run.folder], wanted[run.folder]
+    runs = [run.folder for variant in variants for run in variant.runs]
+    records, wanted = {run: Record.load(run) for run in runs}, {}
+    for run in runs:
+        digest = hashlib.sha256(checkpoint_path(run).read_bytes()).hexdigest()
+        wanted[run] = Options(checkpoint=digest, texts=texts, seed=seed, measures=list(measures))
+    measured: dict[Path, Record] = {}
+    for number, run in enumerate(runs, 1):
+        previous, options = records[run], wanted[run]
         if previous is not None and previous.has(options):
+            measured[run] = previous
             continue
         if previous is not None:  # the new record replaces the previous one, so it contains the same measures
             options = options.model_copy(update={"measures": sorted({*measures, *previous.options.measures})})
-        title, start = f"Run {number} of {len(selected)}", time.monotonic()
-        measured = measure_run(TrainedRun(run.folder, trusted_modules, data_path), options, title)
-        measured.save(run.folder)
-        records[run.folder] = measured
+        title, start = f"Run {number} of {len(runs)}", time.monotonic()
+        measured[run] = measure_run(TrainedRun(run, trusted_modules, data_path), options, title)
+        measured[run].save(run)
         print(f"{title}: measured in {format_duration(time.monotonic() - start)}", file=sys.stderr)
-    by_variant = {
-        variant.name: [record for run in variant.runs if (record := records[run.folder]) is not None]
-        for variant in variants
-    }
+    by_variant = {variant.name: [measured[run.folder] for run in variant.runs] for variant in variants}
     summaries = summarize(variants, by_variant)
     return Report(summaries, len(summaries[0].records[0].arrays["rows"]), excluded, command)
 
 
 def measurable_variants(folders: Sequence[Path]) -> tuple[list[Variant], tuple[ExcludedRun, ...]]:
-    """Return the variants below the folders, which have the same test texts, and the runs that cannot be used.
-
-    Raises:
-        UserError: if there is no run, or if runs differ in their data or are folds of a cross-validation.
-    """
+    """Return the variants below the folders, which have the same test texts, and the runs that cannot be used."""
     runs, excluded = find_runs(folders)
     require_same_data(runs)
     if any(run.folds > 1 for run in runs):
@@ -106,15 +83,7 @@ def measurable_variants(folders: Sequence[Path]) -> tuple[list[Variant], tuple[E
 
 
 def measure_run(trained: TrainedRun, options: Options, title: str) -> Record:
-    """Measure a sample of a run's test texts, and return the record.
-
-    Args:
-        title: first words of the progress line.
-
-    Raises:
-        UserError: if the model knows no token of the texts, or if the only measure is `plausibility` and the data have
-            no rationales.
-    """
+    """Measure a sample of a run's test texts; the progress line starts with `title`."""
     sample = trained.sample("test", options.texts, options.seed)
     rows, texts = sample.rows, sample.texts
     marks = trained.marks(rows) if "plausibility" in options.measures else None
@@ -136,20 +105,9 @@ def measure_run(trained: TrainedRun, options: Options, title: str) -> Record:
             results.append(result)
             advance(len(chunk))
     arrays = {name: np.concatenate([chunk[name] for chunk, _ in results]) for name in results[0][0]}
-    scores = {name: [text for _, by_ranking in results for text in by_ranking[name]] for name in results[0][1]}
+    attention = [text for _, scores in results for text in scores[ATTENTION]]
     lengths, predicted = np.array([len(text) for text in texts]), arrays["probabilities"].argmax(1)
-    weights = pad(scores[ATTENTION], np.arange(len(texts)), lengths.max())
+    weights = pad(attention, np.arange(len(texts)), lengths.max())
     arrays |= {"rows": rows, "lengths": lengths, "correct": predicted == sample.labels, "weights": weights}
-    shown = np.sort(np.argsort(np.abs(lengths - EXAMPLE_TOKENS), kind="stable")[:EXAMPLES])
-    of_examples = [np.concatenate([values[i] for i in shown]) for values in scores.values()]
-    arrays["scores"] = np.stack(of_examples).astype(np.float32)
-    names = trained.codec.class_names
-    described: dict[str, Any] = {
-        "rankings": list(scores),
-        "skipped": sample.skipped,
-        "examples": [
-            Example(words=words, label=names[sample.labels[i]], predicted=names[predicted[i]])
-            for i, words in zip(shown, trained.words(rows[shown]), strict=True)
-        ],
-    }
+    described = {"rankings": list(results[0][1]), "skipped": sample.skipped}
     return Record(options.model_copy(update=described), arrays)

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from src.errors import UserError
-from src.records.faithfulness import AGREEMENT, ATTENTION, COLUMNS, RANDOM, RANKINGS, SHARES, Record
+from src.records.faithfulness import AGREEMENT, ATTENTION, COLUMNS, RANDOM, RANKINGS, Record
 from src.records.variants import Variant
 from src.terms.intervals import Difference, Interval, Sample, estimate
 
@@ -34,8 +35,6 @@ class VariantSummary:
     records: tuple[Record, ...]  # one for each seed
     rankings: tuple[str, ...]
     measures: Mapping[tuple[str, str], Estimate]  # by ranking and name in COLUMNS, or ATTENTION and name in AGREEMENT
-    # by ranking: p(c) of the whole text, then p(c) after the removal of each of SHARES
-    curves: Mapping[str, tuple[Interval, ...]]
 
     @property
     def seeds(self) -> int:
@@ -43,15 +42,8 @@ class VariantSummary:
 
 
 def summarize(variants: Sequence[Variant], records: Mapping[str, Sequence[Record]]) -> list[VariantSummary]:
-    """Summarize each variant; `records` maps the name of a variant to its records, in the order of its runs.
-
-    Raises:
-        UserError: if no text was measured in all runs.
-    """
-    rows = [record.arrays["rows"] for by_seed in records.values() for record in by_seed]
-    common = rows[0]
-    for other in rows[1:]:
-        common = np.intersect1d(common, other)
+    """Summarize each variant; `records` maps the name of a variant to its records, in the order of its runs."""
+    common = reduce(np.intersect1d, [record.arrays["rows"] for by_seed in records.values() for record in by_seed])
     if not len(common):
         raise UserError("no test text was measured in all runs: name runs of the same data")
     return [_summarize(variant, [_select(record, common) for record in records[variant.name]]) for variant in variants]
@@ -59,8 +51,7 @@ def summarize(variants: Sequence[Variant], records: Mapping[str, Sequence[Record
 
 def _select(record: Record, rows: np.ndarray) -> Record:
     index = np.searchsorted(record.arrays["rows"], rows)
-    arrays = {name: array if name == "scores" else array[index] for name, array in record.arrays.items()}
-    return Record(record.options, arrays)
+    return Record(record.options, {name: array[index] for name, array in record.arrays.items()})
 
 
 def _summarize(variant: Variant, records: Sequence[Record]) -> VariantSummary:
@@ -72,7 +63,7 @@ def _summarize(variant: Variant, records: Sequence[Record]) -> VariantSummary:
     for name in AGREEMENT:
         of_attention = {ATTENTION: stack([record.arrays.get(name) for record in records])}
         measures |= {(ranking, name): value for ranking, value in estimate_rankings(of_attention).items()}
-    return VariantSummary(variant, tuple(records), rankings, measures, _curves(records, rankings))
+    return VariantSummary(variant, tuple(records), rankings, measures)
 
 
 def stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
@@ -99,15 +90,3 @@ def estimate_rankings(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, 
             against_random = estimate([(1, Sample(values - scores[RANDOM]))])
         estimates[name] = Estimate(estimate([(1, Sample(values))]).interval, int(defined.sum()), against_random)
     return estimates
-
-
-def _curves(records: Sequence[Record], rankings: Sequence[str]) -> dict[str, tuple[Interval, ...]]:
-    if not all("comprehensiveness_removal" in record.arrays for record in records):
-        return {}
-    whole = np.stack([record.arrays["probabilities"].max(1) for record in records])  # S×n
-    curves = {}
-    for ranking in rankings:
-        drops = np.stack([record.of("comprehensiveness_removal", ranking) for record in records])  # S×n×5
-        points = [whole, *(whole - drops[:, :, share] for share in range(len(SHARES)))]
-        curves[ranking] = tuple(estimate([(1, Sample(values))]).interval for values in points)
-    return curves

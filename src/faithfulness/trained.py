@@ -32,9 +32,6 @@ class TrainedRun:
     Args:
         trusted_modules: the user's packages whose classes the checkpoint may name.
         data_path: path that replaces `data.path` of the checkpoint; None retains it.
-
-    Raises:
-        UserError: if the checkpoint or its data cannot be read.
     """
 
     def __init__(self, run: Path, trusted_modules: Sequence[str] = (), data_path: str | None = None) -> None:
@@ -50,11 +47,7 @@ class TrainedRun:
         self._data = build.datamodule(with_data(cfg, self.card), self.codec)
 
     def sample(self, split: str, count: int, seed: int) -> Sample:
-        """Draw a stratified sample of a split, with at least one text of each class; skip texts without known tokens.
-
-        Raises:
-            UserError: if the model knows no token of these texts.
-        """
+        """Draw a stratified sample of a split, with a text of each class; skip texts without known tokens."""
         labels = self._data.tokenized(split).labels
         rows = sample(labels, max(count, len(np.unique(labels))), [seed])
         texts = [tokens[self.probe.known(tokens)] for tokens in self._tokens(split, rows)]
@@ -63,14 +56,6 @@ class TrainedRun:
             raise UserError(f"{self.run}: the model knows no token of the {len(rows):,} selected {split} texts")
         rows = rows[~is_empty]
         return Sample(rows, labels[rows], [text for text in texts if len(text)], int(is_empty.sum()))
-
-    def words(self, rows: np.ndarray) -> list[list[str]]:
-        """Return the words of the known tokens of the test texts in these rows."""
-        _, words = self.codec.read(self._data.texts("test", rows.tolist()))
-        return [
-            [text_words[i] for i in np.flatnonzero(self.probe.known(tokens))]
-            for tokens, text_words in zip(self._tokens("test", rows), words, strict=True)
-        ]
 
     def marks(self, rows: np.ndarray) -> list[np.ndarray] | None:
         """Return whether people marked each known token of these test texts; None if the data have no rationales."""
@@ -93,11 +78,7 @@ class TrainedRun:
 
 
 def checkpoint_path(run: Path) -> Path:
-    """Return the path of the best checkpoint of a run, or of the last one if there is no best checkpoint.
-
-    Raises:
-        UserError: if the run has no checkpoint.
-    """
+    """Return the path of the best checkpoint of a run, or of the last one if there is no best checkpoint."""
     paths = [run / "checkpoints" / f"{name}.ckpt" for name in ("best", "last")]
     for path in paths:
         if path.is_file():

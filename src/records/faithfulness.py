@@ -12,7 +12,7 @@ from src.files import read_arrays, validate, write_arrays
 from src.records.files import read_existing
 
 RECORD_FILE = "faithfulness.npz"
-FORMAT = 7  # version of the file and of the measures; runs with a record of another version are measured again
+FORMAT = 8  # version of the file and of the measures; runs with a record of another version are measured again
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # shares of tokens that are erased (DeYoung et al. 2020, section 4.2)
 MIN_RANGE = 1e-6  # smallest distance between a text's limits for which a normalized value is defined
 
@@ -45,14 +45,6 @@ COLUMNS = (
 AGREEMENT = {"tau_gradient": "τ with gradient", "tau_leave_one_out": "τ with leave-one-out"}
 
 
-class Example(BaseModel):
-    """A text with its true and predicted class."""
-
-    words: list[str]
-    label: str
-    predicted: str
-
-
 class Options(BaseModel):
     """What determines the values of a record, and what describes them."""
 
@@ -65,7 +57,6 @@ class Options(BaseModel):
     measures: list[str]
     rankings: list[str] = []
     skipped: int = 0  # number of texts without a token that the model knows
-    examples: list[Example] = []
 
 
 @dataclass(frozen=True)
@@ -74,8 +65,8 @@ class Record:
 
     Args:
         arrays: arrays by name: n×R×5 for comprehensiveness and sufficiency by removal, n×R for other measures of
-            rankings, `probabilities` n×C, attention `weights` n×L with zeros after the end of the text, `scores`
-            R×tokens of the examples, and n for all others.
+            rankings, `probabilities` n×C, attention `weights` n×L with zeros after the end of the text, and n for all
+            others.
     """
 
     options: Options

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from src.terms.intervals import LEVEL, MIN_SEEDS, Difference, Sample, estimate, holm
 from src.terms.measurements import RUN_STATISTICS, Measurement, sample_runs
 from src.terms.scores import SCORES
-from src.terms.study import ClaimDefinition, describe, match_pairs
+from src.terms.study import ClaimDefinition, Statement, describe, match_pairs
 
 Pair = tuple[Measurement, Measurement]  # the variant that the claim favours, and its counterpart
 ClaimVerdict = Literal["supported", "real but negligible", "contradicted", "not supported", "inconclusive"]
@@ -37,7 +37,7 @@ class Claim:
         notes: sentences about excluded pairs, and about variants that count as one.
     """
 
-    definition: ClaimDefinition
+    definition: Statement
     verdict: ClaimVerdict = "inconclusive"
     difference: Difference | None = None
     p_value: float | None = None
@@ -46,7 +46,7 @@ class Claim:
     notes: tuple[str, ...] = ()
 
 
-class _Evidence(NamedTuple):
+class Evidence(NamedTuple):
     """A claim without verdict, and the weights and samples of its mean difference, which are empty without evidence."""
 
     claim: Claim
@@ -58,13 +58,19 @@ def judge_claims(definitions: Sequence[ClaimDefinition], measurements: Sequence[
     """Judge each claim by the mean difference over pairs of variants that differ only in the components of the claim.
 
     Pairs that differ only by twins (variants with identical predictions) count once. Pairs with fewer than 5 seeds are
-    excluded if other pairs have enough seeds. Two methods, each with a family-wise error rate of 5 %, are applied to
-    the m claims that can be tested. Holm's test decides whether the mean differs from zero (p below 5 % after the
-    adjustment). Bonferroni's simultaneous intervals, which have a confidence level of 1 - 5 %/m each, estimate the
-    mean. Holm's test is more powerful: if it rejects zero but the interval contains zero, the interval is truncated at
-    zero. docs/comparing.md states the rules of the verdicts.
+    excluded if other pairs have enough seeds.
     """
-    evidence = [_gather(definition, measurements) for definition in definitions]
+    return judge([_gather(definition, measurements) for definition in definitions])
+
+
+def judge(evidence: Sequence[Evidence]) -> tuple[Claim, ...]:
+    """Give each claim its verdict; docs/comparing.md states the rules.
+
+    Two methods, each with a family-wise error rate of 5 %, are applied to the m claims that can be tested. Holm's test
+    decides whether the mean differs from zero (p below 5 % after the adjustment). Bonferroni's simultaneous intervals,
+    which have a confidence level of 1 - 5 %/m each, estimate the mean. Holm's test is more powerful: if it rejects zero
+    but the interval contains zero, the interval is truncated at zero.
+    """
     p_values = [estimate(item.weighted).p_value if item.weighted else None for item in evidence]
     tested = [p_value for p_value in p_values if p_value is not None]
     adjusted, level = iter(holm(tested)), LEVEL / max(1, len(tested))
@@ -84,7 +90,7 @@ def claim_verdict(difference: Difference, significant: bool, negligible: float |
     return "not supported" if is_negligible else "inconclusive"
 
 
-def _judge(evidence: _Evidence, p_value: float | None, level: float) -> Claim:
+def _judge(evidence: Evidence, p_value: float | None, level: float) -> Claim:
     """Judge a claim with evidence.
 
     Args:
@@ -112,7 +118,7 @@ def _judge(evidence: _Evidence, p_value: float | None, level: float) -> Claim:
     return replace(claim, verdict=claim_verdict(difference, significant, claim.definition.negligible))
 
 
-def _gather(definition: ClaimDefinition, measurements: Sequence[Measurement]) -> _Evidence:
+def _gather(definition: ClaimDefinition, measurements: Sequence[Measurement]) -> Evidence:
     """Return the evidence about a claim."""
     by_name = {item.variant.name: item for item in measurements}
     matches = match_pairs([item.variant for item in measurements], definition.variants, definition.against)
@@ -123,7 +129,7 @@ def _gather(definition: ClaimDefinition, measurements: Sequence[Measurement]) ->
         missing = f"no variant with {favoured} has a counterpart with {against}"
     pairs = [pair for pair in pairs if all(item.variant.name in samples for item in pair)]
     if not pairs:
-        return _Evidence(Claim(definition, reason=missing), [])
+        return Evidence(Claim(definition, reason=missing), [])
     included = [pair for pair in pairs if _seeds(pair) >= MIN_SEEDS] or pairs
     notes = [
         f"{first.variant.name} against {second.variant.name}: excluded because it has fewer than {MIN_SEEDS} seeds"
@@ -147,7 +153,7 @@ def _gather(definition: ClaimDefinition, measurements: Sequence[Measurement]) ->
         differences.append(PairDifference(first.variant.name, second.variant.name, difference))
         for name, weight in weighted.items():
             weights[name] = weights.get(name, 0.0) + weight / len(distinct)
-    return _Evidence(
+    return Evidence(
         Claim(definition, pairs=tuple(differences), notes=tuple(dict.fromkeys(notes))),
         [(weight, samples[name]) for name, weight in weights.items()],
         min(map(_seeds, distinct)),

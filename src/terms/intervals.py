@@ -125,7 +125,9 @@ def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL) -> 
     - Interval and test: value ± t · e, and value / e, where e² is the sum of the variances; Student's t has
       Satterthwaite's (1946) degrees of freedom.
 
-    A variant with one seed adds no variance between seeds, so the result applies only to its one trained model.
+    A variant with one seed adds no variance between seeds, so the result applies only to its one trained model. If the
+    degrees of freedom are below 1, as they may be with two seeds, there are neither bounds nor a p-value: Student's t
+    would give bounds far beyond the range of any score.
 
     Args:
         weighted: weights and samples; each sample occurs once.
@@ -146,6 +148,8 @@ def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL) -> 
     if error < SMALLEST_ERROR:  # identical predictions, or run statistics that do not vary by seed
         return Difference(value, None, None, 1.0 if is_by_text else None)
     freedom = _degrees_of_freedom(parts)
+    if freedom < 1:
+        return Difference(value, None, None, None)
     half = float(stdtrit(freedom, 1 - level / 2)) * error
     return Difference(value, value - half, value + half, float(2 * stdtr(freedom, -abs(value) / error)))
 

@@ -76,22 +76,28 @@ Selector = Annotated[
 ]
 
 
-class ClaimDefinition(_Record):
-    """A claim: a metric is higher (or lower) for some variants than for their counterparts.
+class Statement(_Record):
+    """A claim that a metric is higher (or lower) on one side than on the other.
 
     Args:
         claim, source: the claim in words, and the document that makes it.
-        variants, against: the favoured variants and their counterparts.
         negligible: upper bound on negligible differences, in units of the metric.
     """
 
     claim: Annotated[str, Field(min_length=1)]
     source: Annotated[str, Field(min_length=1)]
+    metric: str
+    direction: Literal["higher", "lower"] = "higher"
+    negligible: Annotated[float, Field(gt=0, strict=True)] | None = None
+
+
+class ClaimDefinition(Statement):
+    """A claim about the favoured variants and their counterparts."""
+
     metric: Annotated[str, AfterValidator(_check_metric)]
     direction: Literal["higher", "lower"]
     variants: Selector
     against: Selector
-    negligible: Annotated[float, Field(gt=0, strict=True)] | None = None
 
 
 class Study(_Record):

@@ -16,9 +16,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from src.compare.sections import claims_section
 from src.console import OutputConsole
 from src.errors import UserError
-from src.faithfulness.claims import JudgedClaim, has_attention, judge
+from src.faithfulness.claims import gather, trained_attention
 from src.faithfulness.measurement import measurable_variants
 from src.faithfulness.sections import format_estimate
 from src.faithfulness.summary import VariantSummary, estimate_rankings, summarize
@@ -27,6 +28,7 @@ from src.records.faithfulness import ATTENTION as OF_ATTENTION
 from src.records.faithfulness import Record
 from src.report.section import Section, Table
 from src.report.terminal import render_terminal
+from src.terms.claims import Claim, judge
 from src.terms.intervals import Sample
 from studies.faithfulness.weights import jensen_shannon
 
@@ -156,20 +158,19 @@ def _divergence(first: Record, second: Record) -> np.ndarray:
 
 def judge_seeds(
     summaries: Sequence[VariantSummary], values: Mapping[str, Mapping[str, np.ndarray]]
-) -> list[JudgedClaim]:
+) -> tuple[Claim, ...]:
     """Judge CLAIM on the variants with trained attention.
 
     Args:
         values: the result of `agreement_between_seeds` by name of the variant.
     """
-    attentive = [summary for summary in summaries if has_attention(summary.variant)]
-    samples: dict[str, Sample | None] = {}
+    attentive, differences = trained_attention(summaries), {}
     for summary in attentive:
-        of_variant = values[summary.variant.name]
-        is_measured = PREDICTIONS in of_variant and ATTENTION in of_variant
-        difference = of_variant[PREDICTIONS] - of_variant[ATTENTION] if is_measured else None
-        samples[summary.variant.name] = None if difference is None else Sample(difference, summary.variant.seeds)
-    return judge({CLAIM: samples}, min((summary.seeds for summary in attentive), default=0), "agreement above chance")
+        measured = values[summary.variant.name]
+        is_measured = PREDICTIONS in measured and ATTENTION in measured
+        sample = Sample(measured[PREDICTIONS] - measured[ATTENTION], summary.variant.seeds) if is_measured else None
+        differences[f"predictions of {summary.variant.name}"] = sample
+    return judge(gather(CLAIM, "agreement above chance", differences, "attention", attentive))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -177,21 +178,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     with exit_with_message("standard output"):
         variants, _ = measurable_variants(parser.parse_args(argv).folders)
-        records = {variant.name: [Record.load(run.folder) for run in variant.runs] for variant in variants}
-        found = {name: [record for record in of_variant if record is not None] for name, of_variant in records.items()}
-        if any(None in of_variant for of_variant in records.values()):
-            raise UserError("a run has no record: first run `python -m src.faithfulness` on these folders")
-        summaries = summarize(variants, found)
+        records: dict[str, list[Record]] = {}
+        for variant in variants:
+            for run in variant.runs:
+                if (record := Record.load(run.folder)) is None:
+                    raise UserError(f"{run.folder} has no record: first run `python -m src.faithfulness`")
+                records.setdefault(variant.name, []).append(record)
+        summaries = summarize(variants, records)
         values = {summary.variant.name: agreement_between_seeds(summary.records) for summary in summaries}
         rows = []
         for name, of_variant in values.items():
             estimates = [estimate_rankings({OF_ATTENTION: of_variant.get(measure)}) for measure in HEADINGS]
             rows.append([name, *(format_estimate(estimate.get(OF_ATTENTION)) for estimate in estimates)])
-        claims = [list(claim) for claim in judge_seeds(summaries, values)]
-        sections = [
-            Section("Agreement between seeds", [Table(["variant", *HEADINGS.values()], rows)]),
-            Section("Claim", [Table(["claim", "verdict", "numbers", "reason"], claims)]),
-        ]
+        table = Table(["variant", *HEADINGS.values()], rows)
+        sections = [Section("Agreement between seeds", [table]), claims_section(judge_seeds(summaries, values))]
         OutputConsole(160).print(render_terminal(sections))
 
 

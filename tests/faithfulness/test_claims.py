@@ -4,9 +4,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from src.faithfulness.claims import JudgedClaim, judge_rankings
+from src.compare.sections import claim_lines
+from src.faithfulness.claims import judge_rankings
 from src.faithfulness.summary import VariantSummary
 from src.records.faithfulness import Options, Record
+from src.terms.claims import Claim
 from studies.faithfulness.seeds import ATTENTION, PREDICTIONS, judge_seeds
 
 RANKINGS = ["attention", "attention × gradient", "random", "uniform"]
@@ -23,36 +25,37 @@ def summary(name: str, means: list[float], seeds: int = 5, attention: str = "bah
         arrays |= {"comprehensiveness_low": np.zeros(53), "comprehensiveness_high": np.ones(53)}
         records.append(Record(options, arrays))
     variant: Any = SimpleNamespace(name=name, seeds=tuple(range(seeds)), choices={"attention": attention})
-    return VariantSummary(variant, tuple(records), tuple(RANKINGS), {}, {})
+    return VariantSummary(variant, tuple(records), tuple(RANKINGS), {})
 
 
-def verdicts(claims: list[JudgedClaim]) -> list[str]:
+def verdicts(claims: tuple[Claim, ...]) -> list[str]:
     return [claim.verdict for claim in claims]
 
 
 def test_verdicts_on_rankings() -> None:
     claims = judge_rankings([summary("a", [0.6, 0.4, 0.2, 0.2]), summary("b", [0.5, 0.4, 0.2, 0.2])])
     assert verdicts(claims) == ["supported", "supported", "contradicted"]
-    assert claims[0].numbers.startswith("+0.3")
-    assert claims[2].remark == "the opposite is shown for a, b"
+    assert claim_lines(claims[0])[0].startswith("+0.3")
+    assert claim_lines(claims[2])[1].startswith("attention × gradient of a against attention: -0.2")
 
 
 def test_variants_without_attention_are_ignored() -> None:
     with_attention = [summary("a", [0.6, 0.7, 0.2, 0.2])]
     others = [summary("b", [0.1, 0.1, 0.9, 0.9], attention=name) for name in ("none", "uniform")]
-    assert judge_rankings([*with_attention, *others]) == judge_rankings(with_attention)
-    assert judge_rankings(others) == []
+    assert list(map(claim_lines, judge_rankings([*with_attention, *others]))) == list(
+        map(claim_lines, judge_rankings(with_attention))
+    )
+    assert judge_rankings(others) == ()
 
 
 def test_few_seeds_give_no_verdict() -> None:
     claims = judge_rankings([summary("a", [0.6, 0.7, 0.2, 0.2], seeds=4)])
     assert verdicts(claims) == ["inconclusive"] * 3
-    assert claims[0].remark == "fewer than 5 seeds"
+    assert claims[0].reason == "at least one variant has only 4 seeds: a verdict needs 5"
 
 
-@pytest.mark.parametrize("means", [[0.2, 0.2, 0.2, 0.2]])
-def test_equal_rankings_are_inconclusive(means: list[float]) -> None:
-    assert "supported" not in verdicts(judge_rankings([summary("a", means)]))
+def test_equal_rankings_are_inconclusive() -> None:
+    assert "supported" not in verdicts(judge_rankings([summary("a", [0.2] * 4)]))
 
 
 @pytest.mark.parametrize(("attention_agreement", "verdict"), [(0.4, "supported"), (0.9, "contradicted")])
@@ -60,10 +63,10 @@ def test_agreement_between_seeds_has_a_verdict(attention_agreement: float, verdi
     noise = np.random.default_rng(11).normal(0, 0.05, (5, 53))
     values = {PREDICTIONS: 0.7 + noise, ATTENTION: attention_agreement - noise}
     (claim,) = judge_seeds([summary("a", [0.2] * 4)], {"a": values})
-    assert claim.text == "Seeds agree more on predictions than on attention"
     assert claim.verdict == verdict
-    assert f"{0.7 - attention_agreement:+.1f}" in claim.numbers and "agreement above chance" in claim.numbers
+    numbers = claim_lines(claim)[0]
+    assert f"{0.7 - attention_agreement:+.1f}" in numbers and "agreement above chance" in numbers
 
 
 def test_claims_without_values_are_omitted() -> None:
-    assert judge_seeds([summary("a", [0.2] * 4)], {"a": {}}) == []
+    assert judge_seeds([summary("a", [0.2] * 4)], {"a": {}}) == ()

@@ -5,7 +5,7 @@ import pytest
 
 from src.errors import UserError
 from src.files import write_arrays
-from src.records.faithfulness import FORMAT, RECORD_FILE, Example, Options, Record
+from src.records.faithfulness import FORMAT, RECORD_FILE, Options, Record
 
 OPTIONS = Options(
     checkpoint="abc",
@@ -13,7 +13,6 @@ OPTIONS = Options(
     seed=0,
     measures=["removal", "limits"],
     rankings=["attention", "random"],
-    examples=[Example(words=["a", "b"], label="x", predicted="y")],
 )
 ARRAYS = {
     "rows": np.array([1, 4, 6]),
