@@ -187,9 +187,7 @@ def run_job(cfg: DictConfig, hydra: dict[str, Any], redirect_output: bool, envir
     """Run one job in this process, from its last checkpoint if it has one, unless it was completed or pruned earlier.
 
     Args:
-        cfg: the job's configuration, without the node `hydra`.
-        hydra: the node `hydra`, as plain values.
-        redirect_output: whether to write standard output and error to output.txt in the job's folder.
+        hydra: the node `hydra`, as plain values, which `cfg` lacks.
         environment: the environment of the process that started the job.
     """
     folder = Path(hydra["hydra"]["runtime"]["output_dir"])

@@ -48,12 +48,7 @@ class Search:
     seed: int | None
 
     def run(self) -> None:
-        """Run the search; the other errors are those of `Sweeper.sweep`.
-
-        Raises:
-            UserError: if Optuna is not installed, `trials` or `n_jobs` is below 1, callbacks.best_checkpoint is absent,
-                or the overrides contain no choices or ranges, or an invalid range.
-        """
+        """Run the search, or print its plan; the errors of a sweep are those of `Sweeper.sweep`."""
         require_extra("optuna", by="hparams_search=optuna", extra="optuna")
         if min(self.trials, self.n_jobs) < 1:
             raise UserError("hydra.sweeper.search: trials and n_jobs must be at least 1")

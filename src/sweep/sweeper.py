@@ -59,11 +59,7 @@ class SweepRunner:
             self.sweep = Sweep(arguments=sys.argv[1:])
 
     def run_grid(self, overrides: list[str], batch_size: int | None) -> None:
-        """Run every combination of the values in the overrides, or, in a resumed sweep, the jobs that are missing.
-
-        Args:
-            batch_size: number of jobs that are passed to the launcher at a time; None passes all jobs at once.
-        """
+        """Run every combination of the values in the overrides, or, in a resumed sweep, the jobs that are missing."""
         if not self.sweep.jobs:
             self.sweep.jobs = grid(combinations(parse_overrides(self.files, self.config, overrides)))
         pending = self.pending()
@@ -127,15 +123,7 @@ class SweepRunner:
         )
 
     def launch(self, jobs: Sequence[Job], pruning: Mapping[str, object] | None = None) -> None:
-        """Run jobs with the launcher, unless a signal was received.
-
-        Args:
-            jobs: at least one job.
-            pruning: options of the pruning callback, except the number of the trial; None disables pruning.
-
-        Raises:
-            UserError: if the launcher cannot be loaded.
-        """
+        """Run one or more jobs with the launcher, unless a signal was received; `Task` describes `pruning`."""
         if self.signals:
             return
         name = self.config.hydra.runtime.choices.get("hydra/launcher")
@@ -157,11 +145,7 @@ class SweepRunner:
                 log.error("%s could not be run", job.folder, exc_info=result._return_value)
 
     def _report(self) -> None:
-        """Print the results, and how to resume the sweep.
-
-        Raises:
-            SystemExit: if a signal stopped the sweep, or a job is neither completed nor pruned.
-        """
+        """Print the results and how to resume the sweep, and exit if it is not completed."""
         results = [(job.folder, recorded_result(self.folder / job.folder)) for job in self.sweep.jobs]
         rows = [[folder, *outcome(result)] for folder, result in results]
         counts = sorted(Counter(result.status for _, result in results).items())
