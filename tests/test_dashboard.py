@@ -60,14 +60,10 @@ def test_the_workspace_contains_all_sections_for_comparisons() -> None:
     assert not section["settings"]["shouldAutoGeneratePanels"]
 
 
-def test_the_workspace_is_printed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_workspace_is_printed_as_json_with_the_requested_grouping(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--by", "optimizer.lr"])
     workspace = json.loads(capsys.readouterr().out)
     assert workspace["name"] == "Heed" and len(workspace["sections"]) == 8
-    assert workspace["sections"][0]["panels"][0]["groupby"] == {"name": "optimizer.lr"}
-
-
-def test_bars_are_means_by_the_requested_option() -> None:
     sections = panels(section_of("optimizer.lr"))
     grouped = {panel["groupBy"] for name in ("Ranking", "Curves", "Gradient norms") for panel in sections[name]}
     assert grouped == {"optimizer.value.lr"}

@@ -18,7 +18,9 @@ from omegaconf import open_dict, read_write
 from src.errors import UserError
 from src.lit import LitClassifier
 from src.loggers.dashboard import build
-from tests.helpers import CONF, evaluate, train
+from src.loggers.wandb import costs, scores
+from src.run_result import RunResult, Score
+from tests.helpers import CONF, evaluate, one_class_data, train
 from tests.loggers.records import media_file, read_records, read_summary
 
 
@@ -126,26 +128,14 @@ def test_the_run_has_configuration_variant_and_tags(log: dict[str, Any]) -> None
     assert log["tags"] == ["one", "two", "glove", "rnn", "qkv", "max"]
 
 
-def test_pictures_have_the_same_names_in_all_runs(folder: Path, log: dict[str, Any]) -> None:
-    summary = log["summary"]
-    logged = {
-        name.removeprefix("pictures/"): media_file(folder, item)
-        for name, item in summary.items()
-        if "pictures/" in name
-    }
-    pictures = sorted((folder / "pictures").glob("*.png"))
-    assert sorted(path.read_bytes() for path in logged.values()) == sorted(path.read_bytes() for path in pictures)
-    run_pictures = {"curves", "gradients", "confusion", "reliability", "attention_position", "attention_entropy"}
-    assert run_pictures <= logged.keys()
-
-
-def test_the_page_is_logged_unchanged(folder: Path, log: dict[str, Any]) -> None:
-    pages = {name: item for name, item in log["summary"].items() if name.startswith("pages/")}
-    files = {path.stem: path for path in folder.rglob("*.html") if "wandb" not in path.parts}
-    assert pages.keys() == {f"pages/{name}" for name in files}
-    assert files
+def test_all_pictures_and_pages_are_logged_unchanged(folder: Path, log: dict[str, Any]) -> None:
+    files = {f"pictures/{path.stem}": path for path in (folder / "pictures").glob("*.png")}
+    files |= {f"pages/{path.stem}": path for path in folder.glob("*.html")}
+    names = ("curves", "gradients", "confusion", "reliability", "attention_position", "attention_entropy")
+    assert {f"pictures/{name}" for name in names} | {"pages/page"} <= files.keys()
+    assert {name for name in log["summary"] if name.startswith(("pictures/", "pages/"))} == files.keys()
     for name, path in files.items():
-        assert media_file(folder, pages[f"pages/{name}"]).read_bytes() == path.read_bytes()
+        assert media_file(folder, log["summary"][name]).read_bytes() == path.read_bytes(), name
 
 
 def test_the_confusion_matrix_counts_the_predictions(folder: Path, log: dict[str, Any]) -> None:
@@ -223,3 +213,24 @@ def test_runs_log_the_keys_of_the_dashboard(folder: Path, log: dict[str, Any]) -
     text = json.dumps(spec)
     assert '"examples"' in text and "examples" in log["summary"]
     assert {"variant.value", "choices.value.attention", "choices.value.pooling"} <= options
+
+
+def test_undefined_numbers_are_omitted() -> None:
+    metrics = {"test/acc": Score(0.5, 0.25, 0.75, 8), "test/auroc": Score(None, None, None, 8)}
+    numbers = {"test/acc": 0.5, "test/acc_low": 0.25, "test/acc_high": 0.75, "test/n": 8, "of_encoder/gru": 0.5}
+    assert scores(RunResult(metrics=metrics, choices={"encoder": "gru"})) == numbers
+    assert costs(RunResult()) == {}
+
+
+@pytest.mark.parametrize(("mode", "offline"), [("online", True), (None, False)])
+def test_an_online_run_without_an_account_is_refused_before_data_are_read(
+    mode: str | None, offline: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WANDB_MODE")
+    if mode:
+        monkeypatch.setenv("WANDB_MODE", mode)
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    with pytest.raises(UserError, match="needs a W&B account: run `wandb login`"):
+        train(tmp_path / "run", "logger=wandb", f"logger.wandb.offline={offline}", *one_class_data(tmp_path))
+    assert not (tmp_path / "run" / "wandb").exists()
