@@ -33,10 +33,13 @@ class Wandb(Tracker, WandbLogger):
 
     Raises:
         UserError: if the run is online and no account is configured.
+        ValueError: if `log_model` is set in an offline run.
     """
 
     def __init__(self, offline: bool = True, **options: Any) -> None:
         mode = os.environ.get("WANDB_MODE") or ("offline" if offline else "online")
+        if options.get("log_model") and mode != "online":  # W&B would copy the checkpoints to the user's home folder
+            raise ValueError("log_model needs an online run: offline=false")
         if mode == "online" and not wandb.login(prompt=False, verify=False):
             raise UserError(
                 "an online run (logger.wandb.offline=false or WANDB_MODE=online) needs a W&B account: run "

@@ -18,7 +18,7 @@ from omegaconf import open_dict, read_write
 from src.errors import UserError
 from src.lit import LitClassifier
 from src.loggers.dashboard import build
-from src.loggers.wandb import costs, scores
+from src.loggers.wandb import Wandb, costs, scores
 from src.run_result import RunResult, Score
 from tests.helpers import CONF, evaluate, one_class_data, train
 from tests.loggers.records import media_file, read_records, read_summary
@@ -234,3 +234,8 @@ def test_an_online_run_without_an_account_is_refused_before_data_are_read(
     with pytest.raises(UserError, match="needs a W&B account: run `wandb login`"):
         train(tmp_path / "run", "logger=wandb", f"logger.wandb.offline={offline}", *one_class_data(tmp_path))
     assert not (tmp_path / "run" / "wandb").exists()
+
+
+def test_offline_runs_upload_no_checkpoints() -> None:
+    with pytest.raises(ValueError, match="log_model needs an online run: offline=false"):
+        Wandb(log_model="all")
