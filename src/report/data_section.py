@@ -1,54 +1,55 @@
-"""A table that describes a run's data: classes, lengths, truncation, unknown tokens and duplicates in each split."""
-
-from collections.abc import Callable
-from functools import partial
+"""A section that describes a run's data: classes, lengths, truncation, unknown tokens and duplicates in each split."""
 
 from src.formatting import UNKNOWN, format_known
 from src.report.section import Lines, Section, Table
 from src.report.words import clean_text
-from src.run_result import Data, SplitSummary
+from src.run_result import Data
 
 MAX_CLASSES = 10  # maximum number of classes to list; if there are more, the most frequent are listed
 NOTED_SHARE = 0.05  # a note is added if at least this share of all tokens is cut
 
-Row = tuple[str, list[str]]  # the name of a value, and the value in each split
 
-
-def data_rows(data: Data) -> list[Row]:
-    """Return the rows of the table, with a cell for each split; [] if there are no splits."""
+def data_section(data: Data) -> Section | None:
+    """Return a table with a column for each split, and sentences about cut and repeated texts; None without splits."""
+    if not data.splits:
+        return None
     splits = list(data.splits.values())
-
-    def row(name: str, cell: Callable[[SplitSummary], str]) -> Row:
-        return name, [cell(split) for split in splits]
-
-    names = _frequent_classes(data)
-    rows = [
-        row("texts", lambda split: _count(split.texts)),
-        *(row(clean_text(name), partial(_class_cell, names=[name])) for name in names),
-    ]
-    if others := [name for name in data.class_names if name not in names]:
-        rows.append(row(f"{len(others):,} other classes", partial(_class_cell, names=others)))
+    total = {name: sum(split.class_counts.get(name, 0) for split in splits) for name in data.class_names}
+    listed = sorted(total, key=lambda name: -total[name])[:MAX_CLASSES]
+    rows = [["texts", *(_count(split.texts) for split in splits)]]
+    for title, names in (*((clean_text(name), [name]) for name in total if name in listed), _others(total, listed)):
+        counts = [sum(split.class_counts.get(name, 0) for name in names) for split in splits]
+        cells = [
+            f"{count:,} ({_percent(count / split.texts)})" if split.texts else f"{count:,}"
+            for count, split in zip(counts, splits, strict=True)
+        ]
+        rows += [[title, *cells]] if names else []
     majority = clean_text(data.majority_class or UNKNOWN)
+    rows.append([f"accuracy of always predicting “{majority}”", *(format_known(s.majority_accuracy) for s in splits)])
+    for quantile in dict.fromkeys(name for split in splits for name in split.lengths):
+        rows.append([f"tokens per text, {quantile}", *(_count(split.lengths.get(quantile)) for split in splits)])
     rows += [
-        row(f"accuracy of always predicting “{majority}”", lambda split: format_known(split.majority_accuracy)),
-        *(
-            row(f"tokens per text, {name}", partial(_length_cell, quantile=name))
-            for name in dict.fromkeys(name for split in splits for name in split.lengths)
-        ),
-        row(f"texts longer than {_count(data.max_length)} tokens", lambda split: _count(split.cut_texts)),
-        row("tokens cut by data.max_length", lambda split: _percent(split.cut_share)),
-        row("unknown tokens", lambda split: _percent(split.unknown_share)),
+        [f"texts longer than {_count(data.max_length)} tokens", *(_count(split.cut_texts) for split in splits)],
+        ["tokens cut by data.max_length", *(_percent(split.cut_share) for split in splits)],
+        ["unknown tokens", *(_percent(split.unknown_share) for split in splits)],
     ]
     if data.vectors is not None:
-        rows.append(row("tokens with a GloVe vector", lambda split: _percent(split.vector_share)))
+        rows.append(["tokens with a GloVe vector", *(_percent(split.vector_share) for split in splits)])
     rows += [
-        row("duplicates of an earlier text in the split", lambda split: _count(split.duplicates)),
-        row("duplicates of a training text", lambda split: _count(split.in_train)),
+        ["duplicates of an earlier text in the split", *(_count(split.duplicates) for split in splits)],
+        ["duplicates of a training text", *(_count(split.in_train) for split in splits)],
     ]
-    return rows if splits else []
+    table = Table(["data", *map(clean_text, data.splits)], rows)
+    note = "The table describes the texts before truncation. Duplicates agree in every character."
+    return Section("Data", [table, *(Lines([sentence]) for sentence in _notes(data))], note)
 
 
-def data_notes(data: Data) -> list[str]:
+def _others(total: dict[str, int], listed: list[str]) -> tuple[str, list[str]]:
+    others = [name for name in total if name not in listed]
+    return f"{len(others):,} other classes", others
+
+
+def _notes(data: Data) -> list[str]:
     """Return sentences about cut texts, and about validation and test texts that are also training texts."""
     notes = []
     splits = data.splits.values()
@@ -67,34 +68,6 @@ def data_notes(data: Data) -> list[str]:
                 "scores on this split may be too high"
             )
     return notes
-
-
-def data_section(data: Data) -> Section | None:
-    """Return the section with the table and the sentences of `data_notes`; None if no split is described."""
-    if not data.splits:
-        return None
-    rows = [[name, *cells] for name, cells in data_rows(data)]
-    table = Table(["data", *map(clean_text, data.splits)], rows)
-    note = "The table describes the texts before truncation. Duplicates agree in every character."
-    return Section("Data", [table, *(Lines([sentence]) for sentence in data_notes(data))], note)
-
-
-def _frequent_classes(data: Data) -> list[str]:
-    """Return the classes to list, in the order of `class_names`: all, or the 10 most frequent if there are more."""
-    if len(data.class_names) <= MAX_CLASSES:
-        return list(data.class_names)
-    total = {name: sum(split.class_counts.get(name, 0) for split in data.splits.values()) for name in data.class_names}
-    frequent = set(sorted(total, key=lambda name: -total[name])[:MAX_CLASSES])
-    return [name for name in data.class_names if name in frequent]
-
-
-def _class_cell(split: SplitSummary, names: list[str]) -> str:
-    count = sum(split.class_counts.get(name, 0) for name in names)
-    return f"{count:,} ({_percent(count / split.texts)})" if split.texts else f"{count:,}"
-
-
-def _length_cell(split: SplitSummary, quantile: str) -> str:
-    return _count(split.lengths.get(quantile))
 
 
 def _count(value: int | None) -> str:

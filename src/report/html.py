@@ -3,8 +3,7 @@
 import base64
 import hashlib
 import io
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from markupsafe import Markup
 
 from src.report.figures.style import missing_glyphs_allowed
 from src.report.section import Chart, Maps, Section
-from src.report.words import MAP_QUANTILE, Word, colour_limit
+from src.report.words import MAP_QUANTILE, colour_limit
 
 FOLDER = Path(__file__).parent / "templates"
 RESOLUTION = 10_000  # weights of maps are stored as integer multiples of 1/10,000, the precision of attention.json
@@ -26,26 +25,8 @@ def render_html(title: str, lede: str, facts: Mapping[str, str], sections: Seque
 
     Args:
         lede: a sentence below the title.
-        facts: short texts by heading.
+        facts: short texts by heading; empty texts are omitted.
     """
-    style, script = ((FOLDER / name).read_text("utf-8") for name in ("page.css", "page.js"))
-    digest = _base64(hashlib.sha256(script.encode()).digest())
-    html = (
-        _environment()
-        .get_template("page.html.j2")
-        .render(title=title, lede=lede, facts=facts, sections=sections, style=style, script=script, digest=digest)
-    )
-    return html.encode(errors="replace").decode()  # a lone surrogate becomes "?"
-
-
-def render_strip(words: Sequence[Word]) -> str:
-    """Return the coloured words of a text as an HTML element, to show it outside a page."""
-    macro: Callable[..., str] = _environment().get_template("words.html.j2").module.words  # type: ignore[attr-defined]
-    return macro(words)
-
-
-@cache
-def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
@@ -55,7 +36,17 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {"kind": lambda content: type(content).__name__, "image": _image, "maps": _integer_maps}
-    return environment
+    style, script = ((FOLDER / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    html = environment.get_template("page.html.j2").render(
+        title=title,
+        lede=lede,
+        facts={name: fact for name, fact in facts.items() if fact},
+        sections=sections,
+        style=style,
+        script=script,
+        digest=_base64(hashlib.sha256(script.encode()).digest()),
+    )
+    return html.encode(errors="replace").decode()  # a lone surrogate becomes "?"
 
 
 def _image(chart: Chart) -> Markup:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from src.report.section import Cell, Content, Group, Heat, Lines, Section, Table
+from src.report.section import Content, Group, Lines, Section, Table
 
 MARKDOWN = str.maketrans({"|": r"\|", "\\": r"\\", "<": "&lt;", "*": r"\*", "`": r"\`", "\n": " "})
 LATEX = str.maketrans(
@@ -16,50 +16,39 @@ def render_markdown(title: str, sections: Sequence[Section]) -> str:
     """Render the tables and lines with their notes as Markdown; charts, texts and maps are omitted."""
     blocks = [f"# {title.translate(MARKDOWN)}"]
     for section in sections:
-        shown = list(_tables_and_lines(section.content))
-        if not shown:
-            continue
-        blocks.append(f"## {section.title.translate(MARKDOWN)}")
-        for item in shown:
-            if isinstance(item, Table):
-                blocks += [f"### {item.title.translate(MARKDOWN)}"] if item.title else []
-                blocks.append(_markdown_table(item))
-            else:
-                blocks.append("\n".join(f"- {line.translate(MARKDOWN)}" for line in item.lines))
-        blocks += [section.note.translate(MARKDOWN)] if section.note else []
+        if shown := list(_blocks(section.content)):
+            blocks += [f"## {section.title.translate(MARKDOWN)}", *shown]
+            blocks += [section.note.translate(MARKDOWN)] if section.note else []
     return "\n\n".join(blocks) + "\n"
 
 
-def _tables_and_lines(content: Sequence[Content]) -> Iterator[Table | Lines]:
+def _blocks(content: Sequence[Content]) -> Iterator[str]:
     for item in content:
-        if isinstance(item, Table | Lines):
-            yield item
+        if isinstance(item, Table):
+            if item.title:
+                yield f"### {item.title.translate(MARKDOWN)}"
+            alignment = ("---:" if item.has_numbers(column) else "---" for column in range(len(item.head)))
+            head, *rows = _lines(item, " | ", MARKDOWN)
+            yield "\n".join(f"| {line} |" for line in (head, " | ".join(alignment), *rows))
+        elif isinstance(item, Lines):
+            yield "\n".join(f"- {line.translate(MARKDOWN)}" for line in item.lines)
         elif isinstance(item, Group):
-            yield from _tables_and_lines(item.content)
+            yield from _blocks(item.content)
 
 
-def _markdown_table(table: Table) -> str:
-    lines = [" | ".join(_text(cell).translate(MARKDOWN) for cell in line) for line in (table.head, *table.rows)]
-    is_text = [not number or head in table.text_columns for number, head in enumerate(table.head)]
-    lines.insert(1, " | ".join("---" if text else "---:" for text in is_text))
-    return "\n".join(f"| {line} |" for line in lines)
+def _lines(table: Table, separator: str, escapes: dict[int, str]) -> list[str]:
+    return [separator.join(cell.translate(escapes) for cell in line) for line in (table.head, *table.rows)]
 
 
 def render_latex(sections: Sequence[Section]) -> str:
     """Render the tables as LaTeX floats that require no packages."""
     blocks = []
-    for section in sections:
-        for table in section.tables:
-            lines = [
-                " & ".join(_text(cell).translate(LATEX) for cell in line) + r" \\" for line in (table.head, *table.rows)
-            ]
-            columns = "".join("l" if not n or head in table.text_columns else "r" for n, head in enumerate(table.head))
-            title, note = section.title.translate(LATEX), section.note.translate(LATEX)
-            rows = [r"\hline", lines[0], r"\hline", *lines[1:], r"\hline"]
-            body = [rf"\caption{{{title}. {note}}}", rf"\begin{{tabular}}{{{columns}}}", *rows, r"\end{tabular}"]
-            blocks.append("\n".join([r"\begin{table}", *body, r"\end{table}"]))
+    for title, note, table in (
+        (section.title, section.note, table) for section in sections for table in section.tables
+    ):
+        head, *rows = (rf"{line} \\" for line in _lines(table, " & ", LATEX))
+        columns = "".join("r" if table.has_numbers(column) else "l" for column in range(len(table.head)))
+        caption = rf"\caption{{{title.translate(LATEX)}. {note.translate(LATEX)}}}"
+        body = [caption, rf"\begin{{tabular}}{{{columns}}}", r"\hline", head, r"\hline", *rows, r"\hline"]
+        blocks.append("\n".join([r"\begin{table}", *body, r"\end{tabular}", r"\end{table}"]))
     return "\n\n".join(blocks) + "\n"
-
-
-def _text(cell: Cell) -> str:
-    return cell.text if isinstance(cell, Heat) else cell

@@ -5,14 +5,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich import box
-from rich.console import Console, Group, RenderableType
-from rich.table import Column, Table
+from rich.console import Console
 from rich.text import Text
 
 from src.files import write_text
 from src.records.examples import Example
-from src.report.section import Section
+from src.report.section import Section, Table
+from src.report.terminal import render_terminal
 from src.report.words import clean_text, top_words
 
 
@@ -35,7 +34,7 @@ def print_predictions(texts: Sequence[str], examples: Mapping[int, Example], as_
             console.print(Text("(blank text: no prediction)", style="dim"))
         else:
             console.print(Text(f"“{clean_text(text, 200)}”", style="dim"))
-            console.print(prediction_table(example, top))
+            console.print(render_terminal([prediction_section(example, top)]))
 
 
 def write_predictions_page(examples: Sequence[Example], folder: Path) -> None:
@@ -43,24 +42,21 @@ def write_predictions_page(examples: Sequence[Example], folder: Path) -> None:
     from src.report.html import render_html
     from src.report.run import MAP_NOTE, STRIP_NOTE, example_content
 
-    section = Section("Texts", [example_content(each.title, each) for each in examples], f"{STRIP_NOTE} {MAP_NOTE}")
+    section = Section("Texts", [example_content(each) for each in examples], f"{STRIP_NOTE} {MAP_NOTE}")
     write_text(folder / "page.html", render_html("Predictions", "", {"Texts": f"{len(examples):,}"}, [section]))
 
 
-def prediction_table(example: Example, count: int) -> RenderableType:
+def prediction_section(example: Example, count: int) -> Section:
     """Return the predicted class, the ten largest probabilities, and at most `count` most attended words."""
     likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:10]
-    classes = Table("class", Column("probability", justify="right"), "", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, probability in likeliest:
-        bar = Text("█" * round(10 * probability), style="blue")
-        classes.add_row(Text(clean_text(name)), f"{probability:.3f}", bar)
-    weight_column, position_column = (Column(name, justify="right") for name in ("weight", "position"))
-    ranked = Table("most attended", weight_column, position_column, box=box.SIMPLE_HEAD, pad_edge=False)
-    for position, word, weight in top_words(example.words, example.weights, count):
-        ranked.add_row(Text(clean_text(word, 20)), f"{weight:.4f}", str(position + 1))
-    side_by_side = Table.grid(padding=(0, 4))
-    side_by_side.add_row(classes, ranked)
-    return Group(Text(clean_text(likeliest[0][0]), style="bold"), side_by_side)
+    classes = [[clean_text(name), f"{probability:.3f}"] for name, probability in likeliest]
+    return Section(classes[0][0], [Table(["class", "probability"], classes), words_table(example, count)])
+
+
+def words_table(example: Example, count: int = 10) -> Table:
+    top = top_words(example.words, example.weights, count)
+    rows = [[clean_text(word), f"{weight:.4f}", str(position + 1)] for position, word, weight in top]
+    return Table(["most attended", "weight", "position"], rows)
 
 
 def _record(text: str, example: Example | None, top: int) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """The report of a run: `page.html` and the charts in `pictures/`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -9,6 +9,7 @@ from src.files import write_text
 from src.formatting import format_compact, format_count
 from src.records.examples import Example, read_errors, read_examples
 from src.records.files import (
+    Predictions,
     read_features,
     read_gradients,
     read_history,
@@ -17,14 +18,21 @@ from src.records.files import (
     read_statistics,
 )
 from src.report.data_section import data_section
-from src.report.figures.attention import draw_entropy, draw_lexicon, draw_position
-from src.report.figures.evaluation import draw_confusion, draw_reliability
+from src.report.figures.run import (
+    draw_confusion,
+    draw_curves,
+    draw_entropy,
+    draw_gradients,
+    draw_lexicon,
+    draw_position,
+    draw_reliability,
+)
 from src.report.figures.style import save_figure
-from src.report.figures.training import draw_curves, draw_gradients
 from src.report.html import render_html
+from src.report.predictions import words_table
 from src.report.scores import baseline_section, classes_table, scores_section
-from src.report.section import Chart, Content, Group, Maps, Section, Strip, Table
-from src.report.words import coloured_words, top_words
+from src.report.section import Chart, Content, Group, Maps, Section, Strip
+from src.report.words import coloured_words
 from src.run_result import RunResult
 from src.terms.evaluation import class_scores, confusion_matrix
 
@@ -62,25 +70,26 @@ def write_report(run: Path) -> list[Path]:
 
 
 def run_sections(run: Path) -> list[Section]:
-    """Return the sections of a run that have content.
-
-    Raises:
-        UserError: if a file of the run cannot be read.
-    """
-    result = RunResult.load(run)
+    """Return the sections of a run that have content."""
+    result, predictions = RunResult.load(run), read_predictions(run)
+    class_names = predictions.class_names if predictions else result.data.class_names
+    errors = [
+        Group(kind, [Strip(each.title, coloured_words(each.words, each.weights)) for each in texts])
+        for kind, texts in read_errors(run).items()
+    ]
     sections = [
         scores_section(dict(sorted(result.metrics.items(), key=lambda item: not item[0].startswith("test/")))),
         baseline_section(result, read_features(run) or {}),
-        Section("Training", list(_training_charts(run, result)), "The test uses the best checkpoint."),
-        Section("Classes", list(_classes(run))),
-        Section("Errors", list(_errors(run)), f"These texts are from errors.csv. {STRIP_NOTE}"),
-        Section("Attention", list(_attention(run, result)), f"{STRIP_NOTE} {MAP_NOTE}"),
+        Section("Training", list(_training(run, result)), "The test uses the best checkpoint."),
+        Section("Classes", list(_classes(predictions)) if predictions else []),
+        Section("Errors", errors, f"These texts are from errors.csv. {STRIP_NOTE}"),
+        Section("Attention", list(_attention(run, class_names)), f"{STRIP_NOTE} {MAP_NOTE}"),
+        data_section(result.data),
     ]
-    data = data_section(result.data)
-    return [section for section in (*sections, *([data] if data else [])) if section.content]
+    return [section for section in sections if section and section.content]
 
 
-def example_content(title: str, example: Example) -> Group:
+def example_content(example: Example) -> Group:
     """Return a text with its most probable classes, attention weights, maps and most attended words."""
     likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:MAX_CLASSES]
     classes = ", ".join(f"{name} {probability:.3f}" for name, probability in likeliest)
@@ -91,47 +100,32 @@ def example_content(title: str, example: Example) -> Group:
         maps |= {f"{layer}, head {number}": head for number, head in enumerate(heads, 1) if len(heads) > 1}
     if maps:
         content.append(Maps(example.words, maps))
-    top = [
-        [word, f"{weight:.4f}", str(position + 1)]
-        for position, word, weight in top_words(example.words, example.weights)
-    ]
-    content.append(Group("Most attended words", [Table(["word", "weight", "position"], top)], is_open=False))
-    return Group(title, content)
+    content.append(Group("Most attended words", [words_table(example)], is_open=False))
+    return Group(example.title, content)
 
 
-def _training_charts(run: Path, result: RunResult) -> Iterator[Chart]:
+def _training(run: Path, result: RunResult) -> Iterator[Content]:
     if history := read_history(run):
         yield Chart("curves", draw_curves(history, result.best.epoch), "Loss and accuracy by epoch")
     if gradients := read_gradients(run):
         yield Chart("gradients", draw_gradients(gradients), "Gradient norm of each component by step")
 
 
-def _classes(run: Path) -> Iterator[Content]:
-    if (predictions := read_predictions(run)) is None:
-        return
+def _classes(predictions: Predictions) -> Iterator[Content]:
     split, probabilities, labels, names, _ = predictions
     yield classes_table(class_scores(probabilities, labels, names))
     figure = draw_confusion(confusion_matrix(probabilities, labels), names, split)
     yield Chart("confusion", figure, "Number of texts by true class and predicted class")
-    figure = draw_reliability(probabilities, labels, split)
-    yield Chart("reliability", figure, "Accuracy by confidence")
+    yield Chart("reliability", draw_reliability(probabilities, labels, split), "Accuracy by confidence")
 
 
-def _errors(run: Path) -> Iterator[Group]:
-    for kind, rows in read_errors(run).items():
-        strips = [Strip(each.title, coloured_words(each.words, each.weights)) for each in rows]
-        yield Group(kind, strips)
-
-
-def _attention(run: Path, result: RunResult) -> Iterator[Content]:
-    predictions = read_predictions(run)
-    names = predictions.class_names if predictions else result.data.class_names
+def _attention(run: Path, class_names: Sequence[str]) -> Iterator[Content]:
     if statistics := read_statistics(run):
         yield Chart("attention_position", draw_position(statistics), "Mean attention weight by position")
-        yield Chart("attention_entropy", draw_entropy(statistics), "Entropy of the weights by length")
+        yield Chart("attention_entropy", draw_entropy(statistics), "Effective number of words by length")
     if (lexicon := read_lexicon_weights(run)) and lexicon["words"]:
         yield Chart("attention_lexicon", draw_lexicon(lexicon), "Mean weight of the most attended words")
-    yield from (example_content(example.title, example) for example in read_examples(run, names))
+    yield from map(example_content, read_examples(run, class_names))
 
 
 def _title(result: RunResult) -> str:
@@ -141,7 +135,7 @@ def _title(result: RunResult) -> str:
 
 def _facts(result: RunResult) -> dict[str, str]:
     best, epochs, parameters = result.best, result.seconds.per_epoch, result.parameters.total
-    facts = {
+    return {
         "Texts": ", ".join(f"{size:,} {split}" for split, size in result.data.sizes.items()),
         "Classes": ", ".join(result.data.class_names),
         "Seed": "" if result.seed is None else str(result.seed),
@@ -154,4 +148,3 @@ def _facts(result: RunResult) -> dict[str, str]:
         "Started": (result.started or "")[:16].replace("T", " "),
         "Commit": (result.git_commit or "")[:10],
     }
-    return {name: fact for name, fact in facts.items() if fact}

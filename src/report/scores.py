@@ -26,16 +26,16 @@ BASELINE_NOTE = (
 def scores_section(metrics: Mapping[str, Score], title: str = "Scores") -> Section:
     """Return a table of metrics by name, such as test/acc; only the first split, usually test, has intervals."""
     splits = sorted({name.partition("/")[0] for name in metrics})  # test, val
-    main, others = splits[:1], splits[1:]
-    sizes = {split: max(score.n or 0 for name, score in metrics.items() if _is_of(name, split)) for split in splits}
+    sizes = {split: 0 for split in splits}
     rows = []
     for name, score in metrics.items():
-        if _is_of(name, *main):
+        split, _, metric = name.partition("/")
+        sizes[split] = max(sizes[split], score.n or 0)
+        if split == splits[0]:
             interval = UNKNOWN if score.low is None else f"{format_known(score.low)} to {format_known(score.high)}"
-            beside = [metrics.get(f"{split}/{name.partition('/')[2]}") for split in others]
-            values = [format_known(other.value if other else None) for other in beside]
-            rows.append([name, format_known(score.value), interval, *values])
-    heads = ["metric", "value", "95 % interval", *(SPLITS.get(split, split) for split in others)]
+            others = [metrics.get(f"{other}/{metric}", Score()).value for other in splits[1:]]
+            rows.append([name, format_known(score.value), interval, *map(format_known, others)])
+    heads = ["metric", "value", "95 % interval", *(SPLITS.get(split, split) for split in splits[1:])]
     counts = ", ".join(f"{SPLITS.get(split, split)} {n:,}" for split, n in sizes.items())
     return Section(title, [Table(heads, rows)] if rows else [], f"Texts: {counts}. {NOTE}")
 
@@ -62,11 +62,9 @@ def baseline_section(result: RunResult, features: Mapping[str, Sequence[str]]) -
             rows.append([SCORES[metric].label, format_known(own), format_known(score.value), gain])
     tables = [Table(["score", "model", "linear baseline", "difference"], rows)] if rows else []
     if features:
-        shown = [
-            [clean_text(name, 40), ", ".join(clean_text(word, 40) for word in words)]
-            for name, words in features.items()
-        ]
-        tables.append(Table(["class", "features"], shown[:MAX_CLASSES], text_columns=frozenset(["features"])))
+        words_by_class = {name: ", ".join(clean_text(word, 40) for word in words) for name, words in features.items()}
+        shown = [[clean_text(name, 40), words] for name, words in words_by_class.items()][:MAX_CLASSES]
+        tables.append(Table(["class", "features"], shown, text_columns=frozenset(["features"])))
     return Section("Linear baseline", tables, BASELINE_NOTE)
 
 
@@ -87,7 +85,3 @@ def classes_table(classes: Mapping[str, ClassScore]) -> Table:
 def classes_section(classes: Mapping[str, ClassScore], split: str) -> Section:
     """Return the section of `classes_table`."""
     return Section(f"Classes, {SPLITS.get(split, split)}", [classes_table(classes)])
-
-
-def _is_of(name: str, split: str) -> bool:
-    return name.startswith(f"{split}/")

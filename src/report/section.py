@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from src.report.words import Word
-
 if TYPE_CHECKING:  # a prediction draws nothing
     from pathlib import Path
 
     from matplotlib.figure import Figure
 
 
-class Heat(NamedTuple):
-    """A cell whose background shows a number."""
+class Heat(str):
+    """A cell whose background shows a number, the depth of the colour from 0 to 1."""
 
-    text: str
-    depth: float  # depth of the colour, 0 to 1
+    depth: float
 
-
-Cell: TypeAlias = str | Heat
+    def __new__(cls, text: str, depth: float) -> "Heat":
+        cell = super().__new__(cls, text)
+        cell.depth = depth
+        return cell
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,12 @@ class Table:
     """A table; the first column is text, and the other columns are numbers, except those named in `text_columns`."""
 
     head: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[str]]
     title: str = ""
     text_columns: frozenset[str] = frozenset(("verdict", "status", "reason", "numbers", "source"))
+
+    def has_numbers(self, column: int) -> bool:
+        return column > 0 and self.head[column] not in self.text_columns
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,14 @@ class Chart:
     figure: "Figure"
     description: str  # for screen readers
     png: "Path | None" = None  # the saved figure, which a page embeds instead of drawing it again
+
+
+class Word(NamedTuple):
+    """A word of a text with its colour."""
+
+    text: str
+    depth: float  # depth of the colour, 0 to 1
+    tooltip: str
 
 
 @dataclass(frozen=True)

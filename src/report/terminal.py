@@ -1,7 +1,6 @@
 """Render sections for a terminal, readable without colour."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from rich import box
@@ -9,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from src.report.section import Heat, Lines, Section, Table
+from src.report.section import Lines, Section, Table
 
 MAX_COLUMNS = 7  # maximum number of columns of a table that fits a terminal
 
@@ -23,40 +22,29 @@ def render_terminal(sections: Sequence[Section]) -> RenderableType:
             continue
         parts.append(Text(section.title, style="bold"))
         for item in shown:
-            if isinstance(item, Table):
-                parts += [_table(part) for part in _narrow(item)]
-            else:
+            if isinstance(item, Lines):
                 parts += [Text(f"  {line}", overflow="fold") for line in item.lines]
+            else:
+                columns = len(item.head)
+                width = columns if columns <= MAX_COLUMNS else MAX_COLUMNS - 1
+                starts = range(1, max(columns, 2), width)
+                parts += [_table(item, [0, *range(start, columns)[:width]]) for start in starts]
         parts += [Text(section.note), Text()] if section.note else [Text()]
     return Group(*parts)
 
 
-def _narrow(table: Table) -> list[Table]:
-    """Split a table with more than MAX_COLUMNS columns; each part has the first column."""
-    starts = range(1, max(2, len(table.head)), MAX_COLUMNS - 1) if len(table.head) > MAX_COLUMNS else [1]
-    width = MAX_COLUMNS - 1 if len(table.head) > MAX_COLUMNS else len(table.head)
-    return [
-        replace(
-            table,
-            head=[table.head[0], *table.head[start : start + width]],
-            rows=[[row[0], *row[start : start + width]] for row in table.rows],
-        )
-        for start in starts
-    ]
-
-
-def _table(table: Table) -> RichTable:
+def _table(table: Table, columns: Sequence[int]) -> RichTable:
     rendered = RichTable(
         title=Text(table.title, style="bold") if table.title else None,
         box=box.SIMPLE_HEAD,
         collapse_padding=True,
         title_justify="left",
     )
-    for number, head in enumerate(table.head):
-        is_text = not number or head in table.text_columns
-        rendered.add_column(Text(head), justify="left" if is_text else "right", overflow="fold")
+    for column in columns:
+        is_number = table.has_numbers(column)
+        rendered.add_column(Text(table.head[column]), justify="right" if is_number else "left", overflow="fold")
     for row in table.rows:
-        rendered.add_row(*(Text(cell.text if isinstance(cell, Heat) else cell) for cell in row))
+        rendered.add_row(*(Text(row[column]) for column in columns))
     return rendered
 
 

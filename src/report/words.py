@@ -1,60 +1,29 @@
 """Words and their weights, prepared for tables, figures and pages."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
+
+from src.report.section import Word
 
 MAP_QUANTILE = 0.995  # the quantile of a map's weights that gets the full colour, to keep small weights visible
 
 
-class WeightedWord(NamedTuple):
-    """A word of a text with its position and weight."""
-
-    position: int  # 0 for the first word
-    word: str
-    weight: float
-
-
-class Word(NamedTuple):
-    """A word of a text with its colour."""
-
-    text: str
-    depth: float  # depth of the colour, 0 to 1
-    tooltip: str
-
-
 def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[Word]:
-    """Return the words with the depth of their colour and a tooltip that shows the weight.
-
-    Raises:
-        ValueError: if the numbers of words and weights differ.
-    """
-    weights = clean_weights(words, weights)
-    limit, uniform = colour_limit(weights), 1 / max(1, len(weights))
+    """Return the words with the depth of their colour and a tooltip that shows the weight."""
+    weights = np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
+    limit, count = colour_limit(weights), max(1, len(weights))
     return [
-        Word(word, weight / limit, f"weight {weight:.4f}, {weight / uniform:.1f} × uniform")
+        Word(word, weight / limit, f"weight {weight:.4f}, {weight * count:.1f} × uniform")
         for word, weight in zip(words, weights.tolist(), strict=True)
     ]
 
 
-def top_words(words: Sequence[str], weights: np.ndarray, count: int = 10) -> list[WeightedWord]:
-    """Return the most attended words by descending weight, then by position; a repeated word has several entries."""
-    weights = clean_weights(words, weights)
+def top_words(words: Sequence[str], weights: np.ndarray, count: int = 10) -> list[tuple[int, str, float]]:
+    """Return (position from 0, word, weight) of the most attended words, by descending weight, then by position."""
+    weights = np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
     order = np.argsort(-weights, kind="stable")[:count]
-    return [WeightedWord(int(index), words[index], float(weights[index])) for index in order]
-
-
-def clean_weights(words: Sequence[str], weights: np.ndarray) -> np.ndarray:
-    """Convert weights to float64 and replace NaN and infinity with 0.
-
-    Raises:
-        ValueError: if the numbers of words and weights differ.
-    """
-    weights = np.asarray(weights, dtype=np.float64)
-    if weights.shape != (len(words),):
-        raise ValueError(f"weights have shape {weights.shape} for {len(words)} words: pass one weight for each word")
-    return np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
+    return [(int(index), words[index], float(weights[index])) for index in order]
 
 
 def colour_limit(weights: np.ndarray, quantile: float = 1.0) -> float:
@@ -72,9 +41,6 @@ def colour_limit(weights: np.ndarray, quantile: float = 1.0) -> float:
 
 
 def clean_text(text: str, max_length: int = 28) -> str:
-    """Remove unprintable characters and surrounding spaces, and shorten the text to `max_length` characters.
-
-    Returns “␣” if nothing remains.
-    """
+    """Remove unprintable characters and surrounding spaces, and shorten the text; return “␣” if nothing remains."""
     printable = "".join(letter for letter in text if letter.isprintable()).strip() or "\N{OPEN BOX}"
     return printable if len(printable) <= max_length else printable[: max_length - 1] + "…"

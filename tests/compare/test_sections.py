@@ -75,7 +75,7 @@ def test_recalls_by_hand(comparison: Comparison) -> None:
     runs = [run.predictions() for run in variant.runs]
     hits = sum(((run.probabilities.argmax(1) == run.labels) & (run.labels == 1)).sum() for run in runs)
     assert table.rows[0][0] == variant.name
-    assert table.rows[0][2][0] == f"{hits / sum((run.labels == 1).sum() for run in runs):.3f}"
+    assert table.rows[0][2] == f"{hits / sum((run.labels == 1).sum() for run in runs):.3f}"
 
 
 def test_a_single_run_has_the_sections_of_one_run(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The table of the data in the terminal."""
 
-from src.report.data_section import data_notes, data_rows, data_section
+from src.report.data_section import data_section
+from src.report.section import Lines
 from src.run_result import Data, SplitSummary
 from tests.report.test_scores import print_table
 
@@ -18,10 +19,18 @@ LONG = SplitSummary(
 DATA = Data(class_names=("neg", "[b]pos"), max_length=500, majority_class="neg", splits={"train": LONG, "test": LONG})
 
 
+def content(data: Data) -> tuple[list[list[str]], list[str]]:
+    """The rows of the table, and the sentences below it."""
+    section = data_section(data)
+    assert section is not None
+    (table,) = section.tables
+    return [list(row) for row in table.rows], [item.lines[0] for item in section.content if isinstance(item, Lines)]
+
+
 def test_every_row_fits_80_columns() -> None:
     text = print_table(data_section(DATA))
     assert max(map(len, text.splitlines())) <= 80
-    rows = {name: cells[0] for name, cells in data_rows(DATA)}
+    rows = {name: cells[0] for name, *cells in content(DATA)[0]}
     assert rows["[b]pos"] == "6 (20.0 %)" and "[b]pos" in text
     assert rows["accuracy of always predicting “neg”"] == "0.800"
     assert rows["tokens per text, max"] == "20,000"
@@ -32,16 +41,16 @@ def test_every_row_fits_80_columns() -> None:
 
 def test_truncated_and_repeated_texts_are_stated() -> None:
     repeated = SplitSummary(texts=9, tokens=9, cut_texts=0, cut_share=0.0, in_train=4)
-    (truncated,) = data_notes(DATA)
+    (truncated,) = content(DATA)[1]
     assert truncated.startswith("60 of 60 texts are longer than 500 tokens; 97.0 % of the tokens are not read")
-    (overlap,) = data_notes(Data(max_length=500, splits={"test": repeated}))
+    (overlap,) = content(Data(max_length=500, splits={"test": repeated}))[1]
     assert overlap.startswith("test: 4 of 9 texts are also in the training split")
-    assert data_notes(Data()) == [] and data_rows(Data()) == []
+    assert data_section(Data()) is None
 
 
 def test_the_most_frequent_of_many_classes_are_listed() -> None:
     names = tuple(f"c{i}" for i in range(30))
     split = SplitSummary(texts=435, class_counts={name: i for i, name in enumerate(names)})
-    rows = data_rows(Data(class_names=names, splits={"train": split}))
-    assert [name for name, _ in rows][1:12] == [*names[20:], "20 other classes"]
-    assert rows[11][1] == ["190 (43.7 %)"]
+    rows, _ = content(Data(class_names=names, splits={"train": split}))
+    assert [row[0] for row in rows][1:12] == [*names[20:], "20 other classes"]
+    assert rows[11][1:] == ["190 (43.7 %)"]

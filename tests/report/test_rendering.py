@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from src.report.figures.style import new_figure
-from src.report.html import render_html, render_strip
+from src.report.html import render_html
 from src.report.markdown import render_latex, render_markdown
 from src.report.section import Chart, Group, Heat, Lines, Maps, Section, Strip, Table
 from src.report.terminal import render_terminal
@@ -88,11 +88,6 @@ def test_the_page_contains_weights_and_depths() -> None:
 def test_a_page_is_the_same_each_time_and_without_lone_surrogates() -> None:
     assert render_html("t", "l", {}, sections("a")) == render_html("t", "l", {}, sections("a"))
     render_html("\ud800", "\ud800", {}, [Section("\ud800", [Lines(["\ud800"])])]).encode()
-
-
-def test_a_strip_outside_a_page() -> None:
-    assert "<p class=" in render_strip(coloured_words([INJECTION], np.array([1.0])))
-    assert INJECTION not in render_strip(coloured_words([INJECTION], np.array([1.0])))
 
 
 def test_markdown_is_escaped_and_complete() -> None:

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from src.records.examples import Example
-from src.report.predictions import prediction_table
+from src.report.predictions import prediction_section
 from src.report.scores import baseline_line, baseline_section, classes_section, scores_section
 from src.report.section import Section
 from src.report.terminal import files_table, render_terminal
@@ -80,14 +80,13 @@ def test_the_table_of_many_classes_has_the_classes_with_the_lowest_f1() -> None:
     assert "The 20 of 31 classes with the lowest F1" in many
 
 
-def test_prediction_table_has_label_probabilities_and_words_without_markup() -> None:
+def test_a_prediction_has_label_probabilities_and_words_without_markup() -> None:
     words = ["not", "[red]bad[/red]", ":smile:", *"abcdefghij"]
     weights = np.array([0.5, 0.2, 0.1, *[0.02] * 10])
     probabilities = {"neg": 0.1, "[b]pos": 0.7, "mid": 0.2}
-    text = print_table(prediction_table(Example("text", 0, None, "[b]pos", probabilities, words, weights, None), 10))
+    text = print_table(prediction_section(Example("text", 0, None, "[b]pos", probabilities, words, weights, None), 10))
     assert text.splitlines()[0] == "[b]pos"
     assert row(text, "[b]pos") == "[b]pos"
-    assert "0.700   ███████" in text
     assert [number for number in ("0.700", "0.200", "0.100") if number in text] == ["0.700", "0.200", "0.100"]
     assert text.index("not") < text.index("[red]bad[/red]") < text.index(":smile:")
     assert "0.5000" in text and " i " not in text  # at most ten words
@@ -98,7 +97,9 @@ def test_prediction_table_has_label_probabilities_and_words_without_markup() -> 
 def test_prediction_of_an_empty_text_and_of_many_classes(classes: int) -> None:
     names = [f"name{c:02}" for c in range(classes)]
     probabilities = dict(zip(names, np.linspace(0, 1, classes), strict=True))
-    text = print_table(prediction_table(Example("text", 0, None, names[-1], probabilities, [], np.array([]), None), 10))
+    text = print_table(
+        prediction_section(Example("text", 0, None, names[-1], probabilities, [], np.array([]), None), 10)
+    )
     assert text.splitlines()[0] == names[-1]
     assert sum(name in text for name in names) == min(10, classes)
 

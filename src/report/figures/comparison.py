@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from src.formatting import format_compact
 from src.records.files import History
-from src.report.figures.style import COLOURS, GREY, INK, name_axes, new_figure, user_text
-from src.report.figures.training import SPLITS
+from src.report.figures.run import SPLITS
+from src.report.figures.style import COLOURS, GREY, INK, integer_ticks, name_axes, new_figure, user_text
 from src.report.words import clean_text
 from src.terms.intervals import Interval
 
@@ -59,22 +58,22 @@ def draw_costs(marks: Sequence[Mark], kinds: Sequence[str], score: str) -> Figur
     shapes = {name: SHAPES[n % len(SHAPES)] for n, name in enumerate(dict.fromkeys(mark.shape for mark in marks))}
     panels = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
     for axes, kind in zip(panels, kinds, strict=True):
-        for mark in marks:
-            if cost := mark.costs[kind]:
-                value, low, high = mark.interval
+        costs = []
+        for (value, low, high), colour, shape, cost in ((*mark[1:], mark.costs[kind]) for mark in marks):
+            if cost:
+                costs.append(cost)
+                axes.plot(cost, value, shapes[shape], color=colours[colour], markersize=6)
                 if low is not None and high is not None:
-                    axes.plot([cost, cost], [low, high], color=colours[mark.colour], linewidth=1.2, alpha=0.5)
-                axes.plot(cost, value, shapes[mark.shape], color=colours[mark.colour], markersize=6)
-        costs = [cost for mark in marks if (cost := mark.costs[kind])]
+                    axes.plot([cost, cost], [low, high], color=colours[colour], linewidth=1.2, alpha=0.5)
         if costs and max(costs) > MIN_LOG * min(costs):
             axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: format_compact(value))
         name_axes(axes, "", kind, score if axes is panels[0] else "")
-    for names, style in ((colours, "colour"), (shapes, "shape")):
-        for name, key in names.items() if len(names) > 1 else ():
-            line = {"color": key, "marker": "o"} if style == "colour" else {"color": GREY, "marker": key}
-            panels[0].plot([], [], linestyle="", label=clean_text(name), **line)
-    if len(colours) > 1 or len(shapes) > 1:
+    legend = [(name, "o", colour) for name, colour in colours.items() if len(colours) > 1]
+    legend += [(name, shape, GREY) for name, shape in shapes.items() if len(shapes) > 1]
+    for name, shape, colour in legend:
+        panels[0].plot([], [], shape, color=colour, label=clean_text(name))
+    if legend:
         figure.legend(loc="outside right upper", fontsize=8, frameon=False)
     return figure
 
@@ -90,19 +89,17 @@ def draw_variant_curves(variants: Sequence[tuple[str, Sequence[History]]], score
     figure = new_figure(2.3 * across + 0.6, 1.9 * down + 0.5)
     panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
     for axes, (name, histories) in zip(panels, shown, strict=False):
-        for history in histories:
-            for split, _, colour, marker in SPLITS:
+        name_axes(axes, "", "", label if axes is panels[0] else "")
+        axes.set_title(clean_text(name, 30), loc="left", **user_text(8))
+        axes.xaxis.set_major_locator(integer_ticks(nbins=4))
+        for split, split_name, colour, marker in SPLITS:
+            for history in histories:
                 by_epoch = sorted(history.get(f"{split}/{score}", {}).items())
                 x, y = [epoch + 1 for epoch, _ in by_epoch], [value for _, value in by_epoch]
                 axes.plot(x, y, color=colour, linewidth=1, alpha=0.7, marker=marker if len(x) == 1 else "")
-        name_axes(axes, "", "", "")
-        axes.set_title(clean_text(name, 30), loc="left", **user_text(8))
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
+            axes.lines[-1].set_label(split_name)
     for axes in panels[len(shown) :]:
         axes.axis("off")
-    panels[0].set_ylabel(label, fontsize=9)
-    for _, split_name, colour, _ in SPLITS:
-        panels[0].plot([], [], color=colour, label=split_name)
     panels[0].legend(fontsize=7, frameon=False)
     figure.supxlabel("epoch (from 1)", fontsize=9)
     return figure

@@ -1,7 +1,6 @@
 """The common style of all figures (colours, sizes, axes and fonts), and atomic saving."""
 
 import logging
-import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any, Literal
 from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from src.files import replace_atomically
 
@@ -19,7 +19,6 @@ log = logging.getLogger(__name__)
 WEIGHTS = "Blues"  # colour map of weights: one hue, light to dark, readable in greyscale and with colour blindness
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito 2008
 INK, GREY = "#111827", "#6b7280"
-DPI = 150
 SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaHei", "Noto Sans", "Symbola")
 
 
@@ -32,7 +31,7 @@ def new_figure(
         width, height: in inches.
         layout: "compressed" for maps with square cells, "constrained" for other plots, None for fixed positions.
     """
-    return Figure((width, height), dpi=DPI, layout=layout)
+    return Figure((width, height), dpi=150, layout=layout)
 
 
 def name_axes(axes: Axes, title: str, x: str, y: str) -> None:
@@ -46,45 +45,36 @@ def name_axes(axes: Axes, title: str, x: str, y: str) -> None:
     axes.set_axisbelow(True)
 
 
+def integer_ticks(**options: int) -> MaxNLocator:
+    return MaxNLocator(integer=True, min_n_ticks=1, **options)
+
+
 @cache
-def families() -> list[str]:
-    """Return DejaVu Sans, followed by the installed font families for scripts that it lacks."""
+def _families() -> list[str]:
     installed = set(font_manager.get_font_names())
     return ["DejaVu Sans", *(family for family in SCRIPTS if family in installed)]
 
 
 def user_text(size: float) -> dict[str, Any]:
-    """Return matplotlib properties for text from users: fallback fonts, and no parsing of formulas."""
-    return {"fontsize": size, "fontfamily": families(), "parse_math": False}
+    """Return matplotlib properties for text from users: fonts for scripts, and no parsing of formulas."""
+    return {"fontsize": size, "fontfamily": _families(), "parse_math": False}
 
 
 @contextmanager
 def missing_glyphs_allowed() -> Iterator[None]:
-    """Replace matplotlib's warnings about missing glyphs (drawn as empty boxes) with one warning per font package."""
+    """Replace matplotlib's warnings about missing glyphs (drawn as empty boxes) with one warning."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.filterwarnings("always", message="Glyph .* missing from font")
+        warnings.filterwarnings("always", "Glyph .* missing from font")
         yield
-    for warning in caught:
-        if match := re.match(r"Glyph (\d+) .*missing from font", str(warning.message)):
-            _suggest_font(_font_package(int(match[1])))
-        else:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-
-
-def _font_package(code: int) -> str:
-    """Return the Debian package of a font that has the character with this code point."""
-    if 0x1F000 <= code < 0x20000 or 0x2600 <= code < 0x27C0:
-        return "fonts-symbola"  # matplotlib cannot draw the bitmaps of Noto Color Emoji
-    is_east_asian = 0x1100 <= code < 0x1200 or 0x2E80 <= code < 0xD800 or code >= 0xF900 or code >= 0x20000
-    return "fonts-noto-cjk" if is_east_asian else "fonts-noto-core"
+    if any("missing from font" in str(warning.message) for warning in caught):
+        _suggest_fonts()
 
 
 @cache
-def _suggest_font(package: str) -> None:
-    """Warn, once for each package, that a font for some characters is missing."""
+def _suggest_fonts() -> None:
     log.warning(
-        "Figures show some characters as empty boxes: install a font that has them, such as the Debian package %s",
-        package,
+        "Figures show some characters as empty boxes: install fonts that have them, such as the Debian packages "
+        "fonts-noto-core, fonts-noto-cjk and fonts-symbola"
     )
 
 
