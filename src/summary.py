@@ -14,7 +14,7 @@ from src.records.files import read_predictions
 from src.report.scores import baseline_line, classes_section, scores_section
 from src.report.terminal import files_table, render_terminal
 from src.run_result import Baseline, ClassScore, RunResult, Score
-from src.terms.added_metrics import AddedMetric
+from src.terms.added_metrics import added_score
 from src.terms.evaluation import class_scores, evaluate, score_differences
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ def evaluate_splits(
         metrics: metrics of the run; default metrics that are not among them are omitted.
     """
     names_of_run = [str(name) for name in metrics.keys(keep_base=True)]
-    added = {name: AddedMetric(metrics[name]) for name in names_of_run if name not in default_metrics()}
+    added = {name: added_score(metrics[name], name) for name in names_of_run if name not in default_metrics()}
     removed = default_metrics().keys() - set(names_of_run)
     results: dict[str, Score] = {}
     classes: dict[str, dict[str, ClassScore]] = {}
@@ -38,8 +38,7 @@ def evaluate_splits(
         arrays, split = read_arrays(path), path.stem
         probabilities, labels = arrays["probabilities"], arrays["labels"]
         names = [str(name) for name in arrays["class_names"]]
-        scores = evaluate(probabilities, labels, majority=majority)
-        scores |= {name: metric.with_interval(probabilities, labels) for name, metric in added.items()}
+        scores = evaluate(probabilities, labels, majority=majority, added=added)
         results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
         classes[split] = class_scores(probabilities, labels, names)
     return results, classes

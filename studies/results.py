@@ -65,7 +65,7 @@ class StudyResults:
     def comparison(self) -> Comparison:
         """The comparison of the twenty variants, with the claims."""
         folders = [self.folder / sweep for sweep in TWENTY if self.has(sweep)]
-        return replace(compare(folders), command="make study-verify")
+        return compare(folders, command="make study-verify")
 
     @cached_property
     def _twenty(self) -> dict[tuple[str, str], Variant]:
@@ -202,7 +202,7 @@ def _difference_cells(pairs: Sequence[tuple[Variant, Variant]], metric: str = "a
     variants = list({variant.name: variant for pair in pairs for variant in pair}.values())
     samples = {item.variant.name: item.samples[metric] for item in measure(variants, metric)}
     differences = [estimate([(1, samples[a.name]), (-1, samples[b.name])]) for a, b in pairs]
-    adjusted = holm([1.0 if difference.p_value is None else difference.p_value for difference in differences])
+    adjusted = holm([difference.p_value for difference in differences])
     rows = []
     for pair, difference, p_value in zip(pairs, differences, adjusted, strict=True):
         verdict = difference_verdict(difference.value, p_value, min(len(variant.runs) for variant in pair))

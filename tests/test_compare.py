@@ -49,7 +49,7 @@ def test_several_folders_write_to_the_default_folder(
         (["--metric", "auc"], "Error: --metric auc: no such score; did you mean auroc?"),
         (
             ["--study", "studies/twenty_variant.yaml"],
-            "Error: --study studies/twenty_variant.yaml: no such file; did you",
+            "Error: --study studies/twenty_variant.yaml cannot be read ([Errno 2] No such file",
         ),
         (["nowhere"], "Error: nowhere: no such folder"),
         (["--out", "/dev/null/x"], "Error: /dev/null/x: Not a directory"),

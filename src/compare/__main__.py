@@ -1,6 +1,8 @@
 """Compare finished runs: `python -m src.compare outputs/train/multiruns/…`."""
 
 import argparse
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +25,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         from src.report.terminal import render_terminal
         from src.terms.comparison import compare
 
-        comparison = compare(args.folders, args.baseline, args.metric, args.study)
+        command = shlex.join(["python", "-m", "src.compare", *(sys.argv[1:] if argv is None else argv)])
+        comparison = compare(args.folders, args.baseline, args.metric, args.study, command)
         parts = sections(comparison)
         write_report(out, comparison_files(comparison, parts), render_terminal(parts))
 

@@ -55,7 +55,7 @@ def _csv_cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]
     for name, interval in row.metrics.items():
         yield from _with_bounds(name, interval)
     yield f"{comparison.metric}_ensemble", row.ensemble
-    yield "parameters", row.parameters
+    yield "parameters", row.variant.runs[0].parameters
     yield from _with_bounds("seconds_per_epoch", row.seconds_per_epoch)
     yield "peak_memory_mb", row.peak_memory_mb
     yield "baseline", comparison.baseline.variant.name

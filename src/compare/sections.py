@@ -107,7 +107,7 @@ def _scores(comparison: Comparison) -> Section:
         is_baseline = row.verdict == "baseline"
         name = f"{row.variant.name} (baseline)" if is_baseline else row.variant.name
         scores = [format_with_margin(row.metrics.get(name)) for name in names]
-        rows.append([name, str(row.seeds), *scores, format_known(row.ensemble)])
+        rows.append([name, str(len(row.variant.seeds)), *scores, format_known(row.ensemble)])
         bars.append(Bar(name, row.metrics[metric], GREY if is_baseline else COLOURS[0]))
     content: list[Content] = [Table(["variant", "seeds", *map(label, names), "ensemble"], rows)]
     if len(bars) > 1:
@@ -220,7 +220,7 @@ def _cost(comparison: Comparison) -> Section:
     rows = [
         [
             row.variant.name,
-            f"{row.parameters:,}",
+            f"{row.variant.runs[0].parameters:,}",
             format_with_margin(row.seconds_per_epoch, 2),
             UNKNOWN if row.peak_memory_mb is None else f"{row.peak_memory_mb:,.0f}",
         ]
@@ -233,7 +233,7 @@ def _cost(comparison: Comparison) -> Section:
             Mark(
                 {
                     "seconds per epoch": None if row.seconds_per_epoch is None else row.seconds_per_epoch.value,
-                    "parameters": row.parameters,
+                    "parameters": row.variant.runs[0].parameters,
                 },
                 row.metrics[comparison.metric],
                 row.variant.differs.get(first, ""),

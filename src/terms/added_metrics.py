@@ -1,73 +1,50 @@
-"""Metrics added by the user: scores with 95 % intervals, and values of groups of texts whose mean is the score."""
+"""Metrics added by the user, as scores whose terms are values of groups of texts."""
 
 from copy import deepcopy
+from math import inf
 
 import numpy as np
 import torch
 from torchmetrics import Metric
 
-from src.run_result import Score
-from src.terms.intervals import mean_of_terms
+from src.terms.scores import ScoreType
 
 GROUPS = 100  # number of groups of texts; the jackknife leaves out each group once
 
 
-class AddedMetric:
-    """A metric as a function of probabilities n×C and labels n, computed on the CPU in this process alone.
+def added_score(metric: Metric, name: str) -> ScoreType:
+    """Return a copy of a metric as a score; it is computed on the CPU, in this process alone.
+
+    The terms are the pseudo-values of the delete-a-group jackknife (Wolter 2007, chapter 4), shifted so that their
+    mean is the score. Their variance divided by the number of groups is an estimate of the variance of the score. The
+    texts are assigned at random to 100 groups, which are the same for all runs on these texts; if there are fewer than
+    200 texts, each text is a group. The score is the only term if there are fewer than two texts, if the pseudo-values
+    are equal, or if the score of all texts outside one of the groups is undefined.
 
     Args:
-        metric: returns a single number for probabilities and labels. It is copied.
+        metric: returns a single number for probabilities and labels.
     """
+    metric = deepcopy(metric).cpu()
+    *_, innermost = metrics = [module for module in metric.modules() if isinstance(module, Metric)]
+    for nested in metrics:
+        nested.distributed_available_fn = lambda: False
 
-    def __init__(self, metric: Metric) -> None:
-        self._metric = deepcopy(metric).cpu()
-        *_, innermost = metrics = [module for module in self._metric.modules() if isinstance(module, Metric)]
-        for nested in metrics:
-            nested.distributed_available_fn = lambda: False
-        self.is_lower_better = innermost.higher_is_better is False
-        self.upper_bound = innermost.plot_upper_bound
+    def value(probabilities: np.ndarray, labels: np.ndarray) -> float:
+        metric.reset()
+        metric.update(torch.from_numpy(probabilities.astype(np.float32)), torch.from_numpy(labels.astype(np.int64)))
+        return float(metric.compute())
 
-    def __call__(self, probabilities: np.ndarray, labels: np.ndarray) -> float:
-        self._metric.reset()
-        p, y = torch.from_numpy(probabilities.astype(np.float32)), torch.from_numpy(labels.astype(np.int64))
-        self._metric.update(p, y)
-        return float(self._metric.compute())
-
-    def with_interval(self, probabilities: np.ndarray, labels: np.ndarray) -> Score:
-        """Return the score with its 95 % interval: Student's t interval for the mean of the values of `by_group`.
-
-        If the metric declares a highest possible value, the upper bound does not exceed it. The score and the bounds
-        are None if the score is undefined; the bounds alone are None if the values of `by_group` are undefined or all
-        equal.
-        """
-        n, value = len(labels), self(probabilities, labels)
-        if not np.isfinite(value):
-            return Score(None, None, None, n)
-        values = self.by_group(probabilities, labels)
-        if values is None or np.ptp(values) < 1e-6:
-            return Score(value, None, None, n)
-        _, low, high = mean_of_terms(values)
-        if high is not None and self.upper_bound is not None:
-            high = max(value, min(high, self.upper_bound))
-        return Score(value, low, high, n)
-
-    def by_group(self, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
-        """Return a value for each group of texts; the mean of the values is the score.
-
-        The values are the pseudo-values of the delete-a-group jackknife (Wolter 2007, chapter 4), shifted so that their
-        mean is the score. Their variance divided by the number of groups is an estimate of the variance of the score.
-        The texts are assigned at random to 100 groups, which are the same for all runs on these texts; if there are
-        fewer than 200 texts, each text is a group.
-
-        Returns:
-            One value per group; None if there are fewer than two texts, or if the score of all texts, or of all texts
-            outside one of the groups, is undefined.
-        """
-        n = len(labels)
-        groups = GROUPS if n >= 2 * GROUPS else n
-        if groups < 2:
+    def terms(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
+        n, of_all = len(labels), value(probabilities, labels)
+        if not np.isfinite(of_all):
             return None
+        groups = GROUPS if n >= 2 * GROUPS else n
         group = np.random.default_rng(0).permutation(n) % groups
-        without = np.array([self(probabilities[group != i], labels[group != i]) for i in range(groups)])
-        values = self(probabilities, labels) + (groups - 1) * (without.mean() - without)
-        return values if np.isfinite(values).all() else None
+        parts = [(probabilities[group != i], labels[group != i]) for i in range(groups) if groups > 1]
+        without = np.array([value(*part) for part in parts])
+        if groups < 2 or not np.isfinite(without).all() or np.ptp(without) * (groups - 1) < 1e-6:
+            return np.array([of_all])
+        return of_all + (groups - 1) * (without.mean() - without)
+
+    highest = inf if innermost.plot_upper_bound is None else innermost.plot_upper_bound
+    return ScoreType(terms, name, -inf, highest, lower_is_better=innermost.higher_is_better is False)

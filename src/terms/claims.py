@@ -34,7 +34,7 @@ class Claim:
         p_value: p-value after Holm's adjustment; None if the claim cannot be tested.
         pairs: the differences of which `difference` is the mean.
         reason: the reason for an inconclusive verdict that the numbers do not show; "" if there is none.
-        notes: sentences about excluded pairs, and about variants that count as one.
+        notes: sentences about excluded pairs.
     """
 
     definition: Statement
@@ -57,8 +57,7 @@ class Evidence(NamedTuple):
 def judge_claims(definitions: Sequence[ClaimDefinition], measurements: Sequence[Measurement]) -> tuple[Claim, ...]:
     """Judge each claim by the mean difference over pairs of variants that differ only in the components of the claim.
 
-    Pairs that differ only by twins (variants with identical predictions) count once. Pairs with fewer than 5 seeds are
-    excluded if other pairs have enough seeds.
+    Pairs with fewer than 5 seeds are excluded if other pairs have enough seeds.
     """
     return judge([_gather(definition, measurements) for definition in definitions])
 
@@ -72,11 +71,10 @@ def judge(evidence: Sequence[Evidence]) -> tuple[Claim, ...]:
     but the interval contains zero, the interval is truncated at zero.
     """
     p_values = [estimate(item.weighted).p_value if item.weighted else None for item in evidence]
-    tested = [p_value for p_value in p_values if p_value is not None]
-    adjusted, level = iter(holm(tested)), LEVEL / max(1, len(tested))
+    level = LEVEL / max(1, sum(p_value is not None for p_value in p_values))
     return tuple(
-        _judge(item, None if p_value is None else next(adjusted), level) if item.weighted else item.claim
-        for item, p_value in zip(evidence, p_values, strict=True)
+        _judge(item, p_value, level) if item.weighted else item.claim
+        for item, p_value in zip(evidence, holm(p_values), strict=True)
     )
 
 
@@ -109,9 +107,11 @@ def _judge(evidence: Evidence, p_value: float | None, level: float) -> Claim:
         seeds = f"{evidence.seeds} seed{'s' * (evidence.seeds > 1)}"
         return replace(claim, reason=f"at least one variant has only {seeds}: a verdict needs {MIN_SEEDS}")
     if significant and value > 0:
-        adjusted = holm([1.0 if pair.difference.p_value is None else pair.difference.p_value for pair in claim.pairs])
+        adjusted = holm([pair.difference.p_value for pair in claim.pairs])
         opposite = [
-            str(pair) for pair, p in zip(claim.pairs, adjusted, strict=True) if p < LEVEL and pair.difference.value < 0
+            str(pair)
+            for pair, p in zip(claim.pairs, adjusted, strict=True)
+            if p is not None and p < LEVEL and pair.difference.value < 0
         ]
         if opposite:
             return replace(claim, reason=f"true on average, but not for {', '.join(opposite)}")
@@ -136,27 +136,18 @@ def _gather(definition: ClaimDefinition, measurements: Sequence[Measurement]) ->
         for first, second in pairs
         if (first, second) not in included
     ]
-    by_predictions: dict[tuple[str, ...], list[Pair]] = {}
-    for pair in included:
-        by_predictions.setdefault(tuple(_first_twin(item, measurements) for item in pair), []).append(pair)
-    for same in by_predictions.values():
-        for side in zip(*same, strict=True):
-            *names, last = dict.fromkeys(item.variant.name for item in side)
-            if names:
-                notes.append(f"{', '.join(names)} and {last} have identical predictions: they count once")
-    distinct = [max(same, key=_seeds) for same in by_predictions.values()]
     sign = 1 if definition.direction == "higher" else -1
     differences, weights = [], dict[str, float]()  # by variant, because a variant may be in several pairs
-    for first, second in distinct:
+    for first, second in included:
         weighted = {first.variant.name: sign, second.variant.name: -sign}
         difference = estimate([(weight, samples[name]) for name, weight in weighted.items()])
         differences.append(PairDifference(first.variant.name, second.variant.name, difference))
         for name, weight in weighted.items():
-            weights[name] = weights.get(name, 0.0) + weight / len(distinct)
+            weights[name] = weights.get(name, 0.0) + weight / len(included)
     return Evidence(
-        Claim(definition, pairs=tuple(differences), notes=tuple(dict.fromkeys(notes))),
+        Claim(definition, pairs=tuple(differences), notes=tuple(notes)),
         [(weight, samples[name]) for name, weight in weights.items()],
-        min(map(_seeds, distinct)),
+        min(map(_seeds, included)),
     )
 
 
@@ -169,16 +160,6 @@ def _samples(metric: str, pairs: Sequence[Pair]) -> tuple[Mapping[str, Sample], 
     variants = {item.variant.name: item.variant for item in measurements}
     reason = f"too few runs have enough data in {RUN_STATISTICS[metric].file}"
     return sample_runs(variants.values(), metric), reason
-
-
-def _first_twin(item: Measurement, measurements: Sequence[Measurement]) -> str:
-    """Return the name of the first variant with the same predictions under all common seeds, possibly the variant's."""
-
-    def is_twin(other: Measurement) -> bool:
-        shared = item.digests.keys() & other.digests.keys()
-        return bool(shared) and all(item.digests[seed] == other.digests[seed] for seed in shared)
-
-    return next((other.variant.name for other in measurements if is_twin(other)), item.variant.name)
 
 
 def _seeds(pair: Pair) -> int:

@@ -1,6 +1,5 @@
 """Compare finished runs: a ranking of variants, differences from a baseline, and claims."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,14 +36,6 @@ class Row:
     p_adjusted: float | None  # p-value after Holm's adjustment; None if the difference was not tested
     verdict: Verdict
     faithfulness: dict[str, Interval]  # mean over seeds of each statistic in FAITHFULNESS that was measured
-
-    @property
-    def seeds(self) -> int:
-        return len(self.variant.seeds)
-
-    @property
-    def parameters(self) -> int:
-        return self.variant.runs[0].parameters
 
     @property
     def seconds_per_epoch(self) -> Interval | None:
@@ -89,7 +80,11 @@ class Comparison:
 
 
 def compare(
-    folders: Sequence[Path], baseline: str | None = None, metric: str = "acc", study: Path | None = None
+    folders: Sequence[Path],
+    baseline: str | None = None,
+    metric: str = "acc",
+    study: Path | None = None,
+    command: str = "",
 ) -> Comparison:
     """Compare all runs below the folders.
 
@@ -98,13 +93,11 @@ def compare(
             validation accuracy, or, if all variants have attention, the variant that started first.
         metric: the score to compare: a key of SCORES, or a metric added in the config group `metrics` of the runs.
         study: file with the claims to judge. None selects the claims in DEFAULT_STUDY that concern compared variants.
-
-    Raises:
-        UserError: if no run can be compared, the data or test texts of the runs differ, the baseline does not exist,
-            the metric does not exist or is not defined on the texts, or the study file is invalid.
+        command: the command line that the page shows.
     """
     runs, excluded = find_runs(folders)
-    known = [*SCORES, *dict.fromkeys(name for run in runs for name in metric_nodes(run.config) if _is_added(name))]
+    added = dict.fromkeys(name for run in runs for name in metric_nodes(run.config) if name not in default_metrics())
+    known = [*SCORES, *added]
     if metric not in known:
         raise UserError(f"--metric {metric}: {no_such('score', nearest(metric, known))} ({', '.join(known)})")
     require_same_data(runs)
@@ -131,7 +124,7 @@ def compare(
         excluded=(*excluded, *incomplete, *repeated),
         texts=measurements[0].samples["acc"].scores.shape[1],
         class_names=tuple(variants[0].runs[0].predictions().class_names),
-        command=_command(folders, baseline, metric, study),
+        command=command,
     )
 
 
@@ -140,7 +133,6 @@ def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Ver
 
     Args:
         gain: the difference, positive if the variant is better.
-        p_adjusted: p-value after Holm's adjustment; None if there was no test.
         seeds: number of seeds of the variant or of the baseline, whichever has fewer.
     """
     if seeds < MIN_SEEDS:
@@ -154,40 +146,24 @@ def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, l
     """Return a row for each variant, best first."""
     base = next(item for item in measurements if item.variant is baseline)
     sign = -1 if lower_is_better else 1
-    differences = {
-        item.variant.name: estimate([(1, item.samples[metric]), (-1, base.samples[metric])])
+    differences = [
+        None if item is base else estimate([(1, item.samples[metric]), (-1, base.samples[metric])])
         for item in measurements
-        if item is not base
-    }
-    p_values = {name: result.p_value for name, result in differences.items() if result.p_value is not None}
-    adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+    ]
+    adjusted = holm([difference and difference.p_value for difference in differences])
     rows = []
-    for item in measurements:
-        variant, difference = item.variant, differences.get(item.variant.name)
+    for item, difference, p_adjusted in zip(measurements, differences, adjusted, strict=True):
         verdict: Verdict = "baseline"
         if difference is not None:
-            fewer_seeds = min(len(variant.seeds), len(baseline.seeds))
-            verdict = difference_verdict(sign * difference.value, adjusted.get(variant.name), fewer_seeds)
-        statistics = {name: sample for name in FAITHFULNESS for sample in sample_runs([variant], name).values()}
-        rows.append(
-            Row(
-                variant,
-                {name: mean_of_terms(sample.by_seed) for name, sample in item.samples.items()},
-                item.ensemble,
-                difference,
-                adjusted.get(variant.name),
-                verdict,
-                {name: mean_of_terms(sample.by_seed) for name, sample in statistics.items()},
-            )
+            fewer_seeds = min(len(item.variant.seeds), len(baseline.seeds))
+            verdict = difference_verdict(sign * difference.value, p_adjusted, fewer_seeds)
+        faithfulness = {name: sample for name in FAITHFULNESS for sample in sample_runs([item.variant], name).values()}
+        metrics, statistics = (
+            {name: mean_of_terms(sample.by_seed) for name, sample in samples.items()}
+            for samples in (item.samples, faithfulness)
         )
+        rows.append(Row(item.variant, metrics, item.ensemble, difference, p_adjusted, verdict, statistics))
     return sorted(rows, key=lambda row: -sign * row.metrics[metric].value)
-
-
-def _command(folders: Sequence[Path], baseline: str | None, metric: str, study: Path | None) -> str:
-    """Return the command line of a comparison, without options that have their defaults."""
-    options = {"--baseline": baseline, "--metric": None if metric == "acc" else metric, "--study": study}
-    words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
-    return f"python -m src.compare {shlex.join([*words, *map(str, folders)])}"
 
 
 def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:
@@ -208,22 +184,13 @@ def _validation_accuracy(variant: Variant) -> float:
     return float(np.mean([score for score in scores if score is not None] or [0.0]))
 
 
-def _is_added(name: str) -> bool:
-    return name not in default_metrics()
-
-
 def _added_score(runs: Sequence[FinishedRun], name: str) -> ScoreType:
-    """Create a metric, a class of `torchmetrics.classification`, from its definition in the runs' configurations.
-
-    Raises:
-        UserError: if the runs define the metric differently, or it cannot be created.
-    """
+    """Create a metric, a class of `torchmetrics.classification`, from its definition in the runs' configurations."""
     from src import build
-    from src.terms.added_metrics import AddedMetric  # imports torch
+    from src.terms.added_metrics import added_score  # imports torch
 
     nodes = [node for run in runs if (node := metric_nodes(run.config).get(name)) is not None]
     if any(node != nodes[0] for node in nodes):
         raise UserError(f"--metric {name}: the runs define it differently; compare runs that use the same definition")
     cfg = OmegaConf.create({"metrics": {name: escape_references(nodes[0])}})
-    metric = AddedMetric(build.metric(cfg, name, len(runs[0].predictions().class_names)))
-    return ScoreType(metric.by_group, name, lower_is_better=metric.is_lower_better)
+    return added_score(build.metric(cfg, name, len(runs[0].predictions().class_names)), name)

@@ -1,7 +1,7 @@
 """Final scores of a split, each with its 95 % interval and number of texts."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -9,13 +9,19 @@ from scipy.special import ndtr
 
 from src.run_result import ClassScore, Score
 from src.terms.intervals import Sample, estimate, mean_of_terms
-from src.terms.scores import SCORES, confidence_bins
+from src.terms.scores import SCORES, ScoreType, confidence_bins
 
 QUANTILE = NormalDist().inv_cdf(0.975)
 
 
-def evaluate(probabilities: np.ndarray, labels: np.ndarray, *, majority: int | None = None) -> dict[str, Score]:
-    """Compute SCORES and majority_acc, the accuracy of predicting the class `majority` everywhere.
+def evaluate(
+    probabilities: np.ndarray,
+    labels: np.ndarray,
+    *,
+    majority: int | None = None,
+    added: Mapping[str, ScoreType] | None = None,
+) -> dict[str, Score]:
+    """Compute SCORES, added scores, and majority_acc, the accuracy of predicting the class `majority` everywhere.
 
     acc and majority_acc have Wilson intervals, ece that of `calibration_interval`, and auroc that of `area_interval`.
     The other intervals are Student's t intervals of the mean of the terms, and end at the score's lowest and highest
@@ -25,22 +31,19 @@ def evaluate(probabilities: np.ndarray, labels: np.ndarray, *, majority: int | N
         probabilities: n×C in [0, 1], rows summing to 1.
         labels: n integers from 0 to C-1.
         majority: index of the most frequent class of the training texts; if it is None, majority_acc is omitted.
-
-    Raises:
-        ValueError: if a probability is not finite.
     """
     if not np.isfinite(probabilities).all():
         raise ValueError("the model returned probabilities that are not finite")
     labels, n = labels.astype(np.int64), len(labels)
-    scores = {name: _score(name, probabilities, labels) for name in SCORES}
+    scores = {name: _score(name, score, probabilities, labels) for name, score in (SCORES | dict(added or {})).items()}
     if majority is not None:
         count = int((labels == majority).sum())
         scores = {"acc": scores["acc"], "majority_acc": Score(count / n, *wilson_interval(count, n), n)} | scores
     return scores
 
 
-def _score(name: str, probabilities: np.ndarray, labels: np.ndarray) -> Score:
-    score, n = SCORES[name], len(labels)
+def _score(name: str, score: ScoreType, probabilities: np.ndarray, labels: np.ndarray) -> Score:
+    n = len(labels)
     if (terms := score.terms(probabilities, labels)) is None:
         return Score(None, None, None, n)
     if name == "acc":

@@ -87,17 +87,20 @@ def mean_of_terms(terms: Sequence[float] | np.ndarray, level: float = LEVEL) -> 
     return Interval(mean, mean - half, mean + half)
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjust m p-values (Holm 1979): at a threshold of 5 %, the probability of any false positive is at most 5 %.
 
     The adjusted value of the i-th smallest p-value is the maximum over j ≤ i of min(1, (m - j + 1) · p_j), where
-    p_j is the j-th smallest p-value.
+    p_j is the j-th smallest p-value. None stands for a difference without a test, which does not count.
     """
-    p = np.asarray(p_values, dtype=np.float64)
+    tested = [number for number, p_value in enumerate(p_values) if p_value is not None]
+    p = np.array([p_values[number] for number in tested], dtype=np.float64)
     order = np.argsort(p, kind="stable")
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
-    return adjusted.tolist()
+    adjusted: list[float | None] = [None] * len(p_values)
+    scaled = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    for number, value in zip(order.tolist(), scaled.tolist(), strict=True):
+        adjusted[tested[number]] = value
+    return adjusted
 
 
 class _Variance(NamedTuple):
@@ -134,7 +137,8 @@ def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL) -> 
         level: 1 minus the coverage of the interval.
     """
     value = float(sum(weight * sample.by_seed.mean() for weight, sample in weighted))
-    parts = _seed_variances(weighted)
+    of_several = [(weight, sample) for weight, sample in weighted if len(sample.scores) > 1]
+    parts = [_seed_variance(group) for group in _group_by_shared_seeds(of_several)]
     profile = np.sum([weight * sample.units.mean(0) for weight, sample in weighted], axis=0)
     count, is_by_text = len(profile), len(profile) > 1
     if is_by_text:
@@ -167,19 +171,6 @@ def _degrees_of_freedom(parts: Sequence[_Variance]) -> float:
     return min(total**2 / squares, 1e9) if squares > 0 else 1e9  # stdtrit(inf, p) is NaN
 
 
-def _seed_variances(weighted: Sequence[tuple[float, Sample]]) -> list[_Variance]:
-    """Return the variance of a weighted sum of scores that is due to each group of seeds."""
-    variances = []
-    for group in _group_by_shared_seeds([(weight, sample) for weight, sample in weighted if len(sample.scores) > 1]):
-        variance, interaction = _seed_variance(group)
-        freedom = min(len(sample.scores) for _, sample in group) - 1
-        estimate = max(0.0, variance - interaction)
-        # the subtraction of the interaction does not make an estimate more certain
-        margin = (freedom / float(chdtri(freedom, 0.75)) - 1) * estimate
-        variances.append(_Variance(estimate, variance, freedom, margin))
-    return variances
-
-
 def _group_by_shared_seeds(weighted: Sequence[tuple[float, Sample]]) -> list[list[tuple[float, Sample]]]:
     """Group samples that share a seed with each other, directly or through other samples."""
     groups: list[list[tuple[float, Sample]]] = []
@@ -191,8 +182,8 @@ def _group_by_shared_seeds(weighted: Sequence[tuple[float, Sample]]) -> list[lis
     return groups
 
 
-def _seed_variance(group: Sequence[tuple[float, Sample]]) -> tuple[float, float]:
-    """Return the variance of the sum of weight × mean between seeds, and the part of it due to the interaction.
+def _seed_variance(group: Sequence[tuple[float, Sample]]) -> _Variance:
+    """Return the variance of the sum of weight × mean between seeds, without the part due to the interaction.
 
     The variance is the sum of the squared contributions of the seeds, unbiased if all samples have the same seeds.
     The interaction is Σ r² / (n (n - 1)) over the residuals r of seeds and texts.
@@ -207,4 +198,8 @@ def _seed_variance(group: Sequence[tuple[float, Sample]]) -> tuple[float, float]
         of_seed = sample.by_seed - sample.by_seed.mean()
         contributions[indices] += scale * of_seed
         residuals[indices] += scale * (units - units.mean(0) - units.mean(1, keepdims=True) + units.mean())
-    return float((contributions**2).sum()), float((residuals**2).sum() / max(1, n * (n - 1)))
+    variance, interaction = float((contributions**2).sum()), float((residuals**2).sum() / max(1, n * (n - 1)))
+    freedom = min(len(sample.scores) for _, sample in group) - 1
+    estimate = max(0.0, variance - interaction)
+    # the subtraction of the interaction does not make an estimate more certain
+    return _Variance(estimate, variance, freedom, (freedom / float(chdtri(freedom, 0.75)) - 1) * estimate)

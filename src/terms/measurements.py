@@ -1,15 +1,13 @@
 """Measurements of the variants: scores by seed and text, and statistics from the files of the runs."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from src.errors import UserError
-from src.formatting import format_names
 from src.records.faithfulness import ATTENTION, RECORD_FILE, Record
 from src.records.files import read_gradients, read_or_warn, read_statistics
 from src.records.runs import FinishedRun
@@ -26,8 +24,7 @@ class Measurement:
 
     variant: Variant
     samples: dict[str, Sample]  # defined score → its terms
-    ensemble: float | None  # compared score of the mean probabilities over seeds; None for one seed or if undefined
-    digests: dict[int, str]  # seed → digest of the predicted probabilities
+    ensemble: float | None = None  # compared score of the mean probabilities over several seeds; None if undefined
 
 
 def measure(
@@ -39,9 +36,6 @@ def measure(
         metric: the compared score.
         others: further scores to compute.
         added: how to compute the compared score, if it is not one of SCORES.
-
-    Raises:
-        UserError: if runs were tested on different texts, or the metric is not defined on these texts.
     """
     scores = {name: SCORES[name] for name in others} | {metric: added or SCORES[metric]}
     first_runs = next(iter(variants[0].runs_by_seed.values()))
@@ -60,38 +54,26 @@ def measure(
         samples = {}
         for name, score in scores.items():
             by_seed = [terms for p in probabilities if (terms := score.terms(p, first.labels)) is not None]
-            if len(by_seed) == len(probabilities):
+            if len(by_seed) == len(probabilities) and len({len(terms) for terms in by_seed}) == 1:
                 # an added metric has one value for each group of texts, so the folds do not apply
                 by_fold = folds if by_seed[0].shape == first.labels.shape else None
                 samples[name] = Sample(np.stack(by_seed), variant.seeds, by_fold)
         if metric not in samples:
             raise UserError(f"--metric {metric} is not defined on these test texts; perhaps a class has no text")
-        of_ensemble = scores[metric].terms(np.mean(probabilities, axis=0), first.labels)
-        ensemble = None if of_ensemble is None or len(probabilities) == 1 else float(of_ensemble.mean())
-        digests = [hashlib.sha256(p.tobytes()).hexdigest() for p in probabilities]
-        measurements.append(Measurement(variant, samples, ensemble, dict(zip(variant.seeds, digests, strict=True))))
+        of_mean = scores[metric].terms(np.mean(probabilities, axis=0), first.labels)
+        ensemble = None if of_mean is None or len(probabilities) == 1 else float(of_mean.mean())
+        measurements.append(Measurement(variant, samples, ensemble))
     return measurements
 
 
 def require_same_data(runs: Sequence[FinishedRun]) -> None:
-    """Check that all runs have the same data.
-
-    Raises:
-        UserError: if the data differ; the message lists the groups of runs with the same data.
-    """
-    groups: dict[tuple[str, tuple[str, ...]], list[FinishedRun]] = {}
+    """Check that all runs have the same data."""
+    first: dict[tuple[Any, ...], FinishedRun] = {}  # the first run with each data
     for run in runs:
-        groups.setdefault((str(run.result.data.fingerprint), run.result.data.class_names), []).append(run)
-    if len(groups) > 1:
-        lines = [
-            f"  {group[0].choices.get('data', 'data')}, {group[0].result.data.train} training and "
-            f"{group[0].result.data.test} test texts: {format_names(str(run.folder) for run in group)}"
-            for group in groups.values()
-        ]
-        raise UserError(
-            "the runs differ in their data (in the source, its splits, or data.limit), so their scores cannot be "
-            "compared; name the folders of one of these groups:\n" + "\n".join(lines)
-        )
+        first.setdefault((run.result.data.fingerprint, run.result.data.class_names), run)
+    if len(first) > 1:
+        lines = [f"  {run.folder}: {run.result.data.test} test texts" for run in first.values()]
+        raise UserError("\n".join(["the runs differ in their data: compare runs with the same data", *lines]))
 
 
 class RunStatistic(NamedTuple):
@@ -122,30 +104,30 @@ def gradient_variation(run: Path) -> float | None:
     return float(np.sqrt(np.mean(np.diff(np.log(norms[:, 1])) ** 2)))
 
 
-def attention_faithfulness(run: Path) -> float | None:
-    """Return the normalized comprehensiveness of attention, 0 to 1, averaged over the texts for which it is defined."""
+def _mean_of_record(run: Path, values_of: Callable[[Record], np.ndarray | None]) -> float | None:
+    """Return the mean of the values of a run's record of faithfulness, over the texts for which they are defined."""
     record = read_or_warn(Record.load, run)
-    return _mean_of_defined(None if record is None else record.values("normalized_comprehensiveness", ATTENTION))
+    values = None if record is None else values_of(record)
+    return None if values is None or np.isnan(values).all() else float(np.nanmean(values))
+
+
+def attention_faithfulness(run: Path) -> float | None:
+    return _mean_of_record(run, lambda record: record.values("normalized_comprehensiveness", ATTENTION))
 
 
 def gradient_agreement(run: Path) -> float | None:
-    """Return Kendall's τ between attention and |gradient × input|, -1 to 1, averaged over texts where it is defined."""
-    record = read_or_warn(Record.load, run)
-    return _mean_of_defined(None if record is None else record.arrays.get("tau_gradient"))
-
-
-def _mean_of_defined(values: np.ndarray | None) -> float | None:
-    return None if values is None or np.isnan(values).all() else float(np.nanmean(values))
+    return _mean_of_record(run, lambda record: record.arrays.get("tau_gradient"))
 
 
 FAITHFULNESS = ("attention_faithfulness", "gradient_agreement")
 RUN_STATISTICS = {
-    "attention_faithfulness": RunStatistic(
-        RECORD_FILE, attention_faithfulness, "normalized comprehensiveness of attention"
-    ),
-    "gradient_agreement": RunStatistic(RECORD_FILE, gradient_agreement, "τ of attention and gradient"),
-    "attended_share": RunStatistic("attention_stats.npz", attended_share, "the attended share of the words"),
-    "gradient_variation": RunStatistic("gradients.csv", gradient_variation, "gradient variation, the RMS of ln(b / a)"),
+    name: RunStatistic(file, compute, sentence_name)
+    for name, file, compute, sentence_name in (
+        ("attention_faithfulness", RECORD_FILE, attention_faithfulness, "normalized comprehensiveness of attention"),
+        ("gradient_agreement", RECORD_FILE, gradient_agreement, "τ of attention and gradient"),
+        ("attended_share", "attention_stats.npz", attended_share, "the attended share of the words"),
+        ("gradient_variation", "gradients.csv", gradient_variation, "gradient variation, the RMS of ln(b / a)"),
+    )
 }
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic_core import PydanticCustomError
 
 from src.errors import UserError
 from src.formatting import format_names, format_value
@@ -41,7 +42,7 @@ def _parse_choices(value: Any) -> Any:
     value = value["not"] if is_negated else value
     names = value if isinstance(value, list) else [value]
     if not names or any(name is None or isinstance(name, dict | list) for name in names):
-        raise ValueError("expects a choice, a list of choices, or {not: [choice, …]}")
+        raise PydanticCustomError("choices", "expects a choice, a list of choices, or {not: [choice, …]}")
     return Choices(names=tuple(map(format_value, names)), is_negated=is_negated)
 
 
@@ -62,13 +63,8 @@ def _check_metric(name: str) -> str:
 
 def _require_name(kind: str, name: str, names: Iterable[str]) -> None:
     if name not in names:
-        raise ValueError(f"{no_such(f'{kind} {format_value(name)!r}', nearest(name, names))} ({format_names(names)})")
-
-
-def _check_filled(claims: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not claims:  # `min_length` would also count the claims that are invalid
-        raise ValueError("is empty")
-    return claims
+        message = f"{no_such(f'{kind} {format_value(name)!r}', nearest(name, names))} ({format_names(names)})"
+        raise PydanticCustomError("name", "{message}", {"message": message})
 
 
 Selector = Annotated[
@@ -103,23 +99,16 @@ class ClaimDefinition(Statement):
 class Study(_Record):
     """The content of a study file."""
 
-    claims: Annotated[tuple[ClaimDefinition, ...], AfterValidator(_check_filled)]
+    claims: tuple[ClaimDefinition, ...]
 
 
 def load_study(path: Path, variants: Sequence[Variant]) -> Study:
-    """Read a study file.
+    """Read a study file; the error message lists all mistakes.
 
     Args:
         variants: the compared variants. A study may name the options in which they differ, their choices, and the
             choices in `conf/`.
-
-    Raises:
-        UserError: if the file is missing, unreadable or invalid; for each mistake, the message names the key and, for
-            an unknown name, suggests a similar one.
     """
-    if not path.is_file():
-        similar = nearest(str(path), map(str, path.parent.glob("*.yaml")))
-        raise UserError(f"--study {path}: {no_such('file', similar)}")
     known: dict[str, Collection[str]] = {name: () for variant in variants for name in variant.differs}
     for group, key in GROUPS.items():
         files = sorted(file.stem for file in (ROOT / "conf" / key.replace(".", "/")).glob("*.yaml"))
@@ -127,10 +116,11 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
         known[group] = tuple(dict.fromkeys((*(name for name in files if name != "base"), *used)))
     try:
         return Study.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")), context=known)
-    except ValidationError as errors:
-        raise UserError("\n  ".join([f"{path} is not a valid study:", *map(_message, errors.errors())])) from None
+    except ValidationError as error:
+        mistakes = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+        raise UserError("\n  ".join([f"{path} is not a valid study:", *mistakes])) from None
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise UserError(f"{path} cannot be read as YAML ({str(error) or type(error).__name__})") from None
+        raise UserError(f"--study {path} cannot be read ({str(error) or type(error).__name__})") from None
 
 
 def describe(selector: Mapping[str, Choices]) -> str:
@@ -160,13 +150,3 @@ def match_pairs(
         for first in variants
         if first is not second and matches(first, favoured) and matches(second, against) and agree(first, second)
     ]
-
-
-def _message(error: Any) -> str:
-    """Format a mistake on one line, such as "claims[0].metric: no such metric 'accuracy'; did you mean acc? (…)"."""
-    path = "".join(f"[{part}]" if isinstance(part, int) else f".{format_value(part)}" for part in error["loc"])
-    text = str(error["msg"]).removeprefix("Value error, ")
-    if error["type"] == "extra_forbidden":
-        fields = (Study if len(error["loc"]) == 1 else ClaimDefinition).model_fields
-        text = f"{no_such('key', nearest(str(error['loc'][-1]), fields))} ({format_names(fields)})"
-    return f"{path.removeprefix('.') or 'the file'}: {text}"

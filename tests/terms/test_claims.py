@@ -43,14 +43,11 @@ def variant(encoder: str, attention: str, seeds: int = 5, folder: Path = Path())
     return Variant(f"{encoder} · {attention}", choices, tuple(runs))
 
 
-def measured(
-    item: Variant, values: np.ndarray | float | None = None, metric: str = "acc", twin: str = ""
-) -> Measurement:
-    """Return scores of the seeds without uncertainty from texts, and predictions equal to those of `twin`."""
-    digests = {seed: f"{twin or item.name} {seed}" for seed in item.seeds}
+def measured(item: Variant, values: np.ndarray | float | None = None, metric: str = "acc") -> Measurement:
+    """Return scores of the seeds without uncertainty from texts."""
     if values is None:
-        return Measurement(item, {}, None, digests)
-    return Measurement(item, {metric: Sample((values + np.zeros(len(item.runs)))[:, None], item.seeds)}, None, digests)
+        return Measurement(item, {})
+    return Measurement(item, {metric: Sample((values + np.zeros(len(item.runs)))[:, None], item.seeds)})
 
 
 def judge(scores: dict[str, np.ndarray | float], *claims: ClaimDefinition, metric: str = "acc") -> tuple[Claim, ...]:
@@ -136,16 +133,6 @@ def test_pairs_of_few_seeds_are_excluded_if_others_have_enough() -> None:
     (claim,) = judge({"none": 0.5, "bahdanau": 0.9 + NOISE / 99, "keras": np.array([0.1, 0.2])}, NONE)
     assert claim.verdict == "supported"
     assert claim.notes == ("lstm · keras against lstm · none: excluded because it has fewer than 5 seeds",)
-
-
-def test_twins_count_once() -> None:
-    """`luong_concat` and `bahdanau` have identical predictions."""
-    scores = {"none": 0.5 + NOISE / 999, "bahdanau": 0.8, "luong_concat": 0.8, "luong_dot": 0.6}
-    twins = {"luong_concat": "lstm · bahdanau"}
-    items = [measured(variant("lstm", name), values, twin=twins.get(name, "")) for name, values in scores.items()]
-    (claim,) = judge_claims([NONE], items)
-    assert claim.difference is not None and claim.difference.value == pytest.approx((0.3 + 0.1) / 2)
-    assert claim.notes == ("lstm · bahdanau and lstm · luong_concat have identical predictions: they count once",)
 
 
 def jitter(name: str, seed: int) -> int:

@@ -170,4 +170,5 @@ def test_interval_over_seeds_covers_the_mean_of_other_seeds_less_often(seeds: in
 def test_holm_by_hand() -> None:
     # smallest first: .005 × 4, .01 × 3, .03 × 2, and .04 × 1, which may not be smaller than its predecessor
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([None, 0.04, None, 0.03]) == pytest.approx([None, 0.06, None, 0.06])
     assert holm([]) == []
