@@ -39,7 +39,7 @@ def test_the_folds_of_a_seed_are_one_score_over_all_texts(tmp_path: Path) -> Non
     write_folds(tmp_path, {1: THREE_CORRECT, 2: THREE_CORRECT}, attention="keras")
     comparison = compare([tmp_path])
     best, last = comparison.rows
-    assert (best.variant.name, best.seeds, len(best.variant.runs)) == ("none", 2, 6)
+    assert (best.variant.name, len(best.variant.seeds), len(best.variant.runs)) == ("none", 2, 6)
     assert best.metrics["acc"].value == pytest.approx(4 / 7)
     assert last.metrics["acc"].value == pytest.approx(3 / 7)
     assert last.difference is not None and last.difference.value == pytest.approx(-1 / 7)
@@ -67,7 +67,7 @@ def test_a_seed_without_all_folds_is_listed_and_not_compared(tmp_path: Path) -> 
     write_folds(tmp_path, {1: FIVE_CORRECT, 2: THREE_CORRECT})
     (tmp_path / "none_2_1" / "result.json").unlink()
     comparison = compare([tmp_path])
-    assert comparison.rows[0].seeds == 1
+    assert comparison.rows[0].variant.seeds == (1,)
     incomplete = {run.folder.name: run.error for run in comparison.excluded if run.status == "incomplete"}
     assert incomplete.keys() == {"none_2_0", "none_2_2"}
     assert incomplete["none_2_0"].startswith("seed 2 lacks data.fold=1 (3 folds)")
