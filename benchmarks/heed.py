@@ -18,8 +18,7 @@ from src import build
 from src.callbacks.speed import Speed
 from src.checkpoint import Card
 from src.config.compose import CONF
-from src.data.batch_order import Plan
-from src.data.padded_batches import Batches, ShuffledBatches
+from src.data.padded_batches import Batches, Plan, ShuffledBatches
 
 STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # default callbacks that take time during an epoch
 

@@ -9,9 +9,8 @@ import numpy as np
 import torch
 
 from src.checkpoint import Card
-from src.data.batch_order import by_length
 from src.data.codec import Codec
-from src.data.padded_batches import Batch
+from src.data.padded_batches import Batch, by_length
 from src.errors import UserError, name_file
 from src.formatting import format_list
 from src.models.classifier import Classifier, mean_weights

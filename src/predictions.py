@@ -2,7 +2,7 @@
 
 import logging
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from src.config.paths import unwritable_reason
 from src.console import row_progress
 from src.data.files import absolute_path
-from src.data.tables import OUTPUT_FORMATS, format_places, widen, write_table
+from src.data.tables import OUTPUT_FORMATS, Rows, format_places, widen, write_table
 from src.errors import UserError
 from src.explain import Ensemble
 from src.formatting import format_count
@@ -79,23 +79,23 @@ def write_predictions(out: Path, source: TextSource, ensemble: Ensemble, batch_s
         names.append(name if name not in types else next(each for each in numbered if each not in types))
         types[names[-1]] = kind
     blank, unknown = array("q"), array("q")  # row or line numbers
-    with (
-        handle_signals(raise_interrupt),
-        write_table(out, types) as write,
-        row_progress("Classified", total) as advance,
-    ):
-        for rows, texts in source.chunks():
-            selection = _not_blank(texts)
-            probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
-            predicted = pa.array([ensemble.class_names[i] for i in probabilities.argmax(1)], pa.string())
-            cells = [predicted, *map(pa.array, probabilities.T.round(6)), pa.array(is_unknown)]
-            position = {row: i for i, row in enumerate(selection)}
-            index = pa.array([position.get(i) for i in range(len(texts))], pa.int64())
-            columns = {name: column.take(index) for name, column in zip(names, cells, strict=True)}
-            write(replace(rows, columns={**rows.columns, **columns}))
-            blank.extend(place for place, text in zip(rows.places, texts, strict=True) if not text.strip())
-            unknown.extend(rows.places[i] for i, value in zip(selection, is_unknown, strict=True) if value)
-            advance(len(texts))
+    with handle_signals(raise_interrupt), row_progress("Classified", total) as advance:
+
+        def classified() -> Iterator[Rows]:
+            for rows, texts in source.chunks():
+                selection = _not_blank(texts)
+                probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
+                predicted = pa.array([ensemble.class_names[i] for i in probabilities.argmax(1)], pa.string())
+                cells = [predicted, *map(pa.array, probabilities.T.round(6)), pa.array(is_unknown)]
+                position = {row: i for i, row in enumerate(selection)}
+                index = pa.array([position.get(i) for i in range(len(texts))], pa.int64())
+                columns = {name: column.take(index) for name, column in zip(names, cells, strict=True)}
+                yield replace(rows, columns={**rows.columns, **columns})
+                blank.extend(place for place, text in zip(rows.places, texts, strict=True) if not text.strip())
+                unknown.extend(rows.places[i] for i, value in zip(selection, is_unknown, strict=True) if value)
+                advance(len(texts))
+
+        write_table(out, types, classified())
     print(f"Wrote {format_count(total, 'row')} to {out}")
     _warn(rows.source, rows.unit, blank, unknown)
 

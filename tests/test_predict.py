@@ -199,7 +199,7 @@ def test_a_bad_row_is_reported_before_any_row_is_classified(
     monkeypatch.setattr("src.data.tables.CHUNK", 5)
     monkeypatch.setattr("src.explain.Ensemble.classify", None)
     (tmp_path / "in.csv").write_text("text,stars\n" + "good,1\n" * 17 + "bad,1,2\n" + "good,1\n" * 17)
-    with pytest.raises(SystemExit, match=r"in\.csv: line 19 has 3 fields where the header has 2"):
+    with pytest.raises(SystemExit, match=r"in\.csv: line 19 is malformed \(3 fields where the header has 2"):
         predict("file=in.csv", "text_column=text", "out=out.csv")
     assert {path.name for path in tmp_path.iterdir()} == {"in.csv"}
 

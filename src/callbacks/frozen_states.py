@@ -14,9 +14,8 @@ from pydantic import Field
 from torch import Tensor
 
 from src.console import row_progress
-from src.data.batch_order import by_length
 from src.data.datamodule import TextDataModule
-from src.data.padded_batches import BatchBuilder
+from src.data.padded_batches import BatchBuilder, by_length
 from src.data.store import load_or_build
 from src.data.tokenized import SPLITS
 from src.kernels.dropout import Dropout

@@ -1,7 +1,7 @@
 """The codec: the tokenizer, truncation and class names that a checkpoint stores with its model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -47,21 +47,12 @@ class Codec:
         return builder, [words[start : start + length] for start, length in spans]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the codec as strings, numbers and lists."""
-        return _State(
-            tokenizer=self.tokenizer.to_json(),
-            max_length=self.truncation.max_length,
-            keep=self.truncation.keep,
-            class_names=list(self.class_names),
-        ).model_dump()
+        state = {"tokenizer": self.tokenizer.to_json(), "class_names": list(self.class_names)}
+        return {**state, **asdict(self.truncation)}
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Codec":
-        """Return the codec for a result of `to_dict`.
-
-        Raises:
-            ValueError: if a value is missing, has the wrong type or is invalid.
-        """
+        """Return the codec for a result of `to_dict`; raise a ValueError if a value is missing or invalid."""
         valid = _State.model_validate(state, strict=True)
         if len(set(valid.class_names)) < len(valid.class_names):
             raise ValueError("class_names: two classes have the same name")

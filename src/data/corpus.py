@@ -14,15 +14,10 @@ FACTS = "facts.json"
 
 
 class Texts(Sequence[str]):
-    """The cells of a column of strings, which is mapped into memory.
+    """The cells of a column of strings, which is mapped into memory, at the positions `rows`."""
 
-    Args:
-        rows: the rows of the column, in order; None means all rows.
-    """
-
-    def __init__(self, column: pa.ChunkedArray, rows: np.ndarray | None = None) -> None:
-        self._column = column
-        self._rows = np.arange(len(column)) if rows is None else rows
+    def __init__(self, column: pa.ChunkedArray, rows: np.ndarray) -> None:
+        self._column, self._rows = column, rows
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -33,7 +28,6 @@ class Texts(Sequence[str]):
         return self._column[int(self._rows[i])].as_py()
 
     def take(self, rows: np.ndarray) -> "Texts":
-        """Return the texts at these positions."""
         return Texts(self._column, self._rows[rows])
 
 
@@ -60,16 +54,16 @@ class Corpus:
     def load(cls, folder: Path) -> "Corpus":
         """Return the corpus in a folder of the cache, which `Source` has written."""
         class_names = tuple(json.loads((folder / FACTS).read_text())["class_names"])
-        splits: dict[str, Split | None] = dict.fromkeys(("train", "val", "test"))
+        splits: dict[str, Any] = dict.fromkeys(("train", "val", "test"))
         for file in folder.glob("*.arrow"):
             table = pa.ipc.open_stream(pa.memory_map(str(file))).read_all()
             columns = dict(zip(table.column_names, table.columns, strict=True))
             labels = pc.index_in(columns["label"], pa.array(class_names, pa.large_string()))
             groups = columns.get("group")
             splits[file.stem] = Split(
-                Texts(columns["text"]),
+                Texts(columns["text"], np.arange(len(table))),
                 labels.to_numpy().astype(np.int64),
                 None if groups is None else np.unique(groups.to_numpy(), return_inverse=True)[1],
                 columns.get("rationale"),
             )
-        return cls(**splits, class_names=class_names)  # type: ignore[arg-type]
+        return cls(**splits, class_names=class_names)

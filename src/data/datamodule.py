@@ -1,9 +1,12 @@
 """The base class of all data sources; it turns texts into the batches of a Trainer."""
 
 import hashlib
+import logging
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,16 +17,19 @@ import tokenizers
 import torch
 from pydantic import Field
 
-from src.data.batch_order import by_length, shuffled
 from src.data.codec import Codec
 from src.data.corpus import Corpus, Split
 from src.data.files import absolute_path
-from src.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation
+from src.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
 from src.data.splits import Splitting, divide
-from src.data.store import code_version, default_folder, load_or_build
-from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit, renumber_classes, tokenize, warn_of_rare_classes
+from src.data.store import code_version, load_or_build
+from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit, tokenize
 from src.data.tokenizer import TokenizerBuilder, Trained
 from src.data.trained_tokenizer import Tokenizer
+from src.errors import UserError
+from src.formatting import format_list
+
+log = logging.getLogger(__name__)
 
 
 class TextDataModule(pl.LightningDataModule, ABC):
@@ -32,9 +38,6 @@ class TextDataModule(pl.LightningDataModule, ABC):
     `setup()` sets `codec`, `class_names` (C), `class_counts` (texts of the training split in each class), `vocabulary`,
     `sizes` and `data_fingerprint`; afterwards, `tokenized(split)` may be called. The tokenizer is trained on the
     training split alone. The comments in conf/data/base.yaml describe the options; seed=None means torch's seed.
-
-    Raises:
-        ValueError: if only one of `folds` and `fold` is set.
     """
 
     def __init__(
@@ -66,11 +69,12 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self.splitting = Splitting(val_fraction, test_fraction, split_seed, limit, folds, fold)
         self.length_buckets = length_buckets
         self.on_device = on_device
-        self.cache_dir = absolute_path(default_folder() if cache_dir is None else cache_dir, "data.cache_dir")
+        default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "heed")
+        self.cache_dir = absolute_path(default if cache_dir is None else cache_dir, "data.cache_dir")
         self.seed = torch.initial_seed() if seed is None else seed
         self.progress = progress
         self._model_classes: tuple[str, ...] | None = None
-        self._data: TokenizedCorpus | None = None
+        self._data: dict[str, TokenizedSplit] | None = None
         self._corpus: Corpus | None = None
 
     @abstractmethod
@@ -97,12 +101,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self._model_classes = codec.class_names
 
     def setup(self, stage: str | None = None) -> None:
-        """Load the tokenized data of all splits, regardless of the stage; later calls do nothing.
-
-        Raises:
-            UserError: if the data cannot be read or split, or contain a class that is not in the codec that
-                `use_codec` set.
-        """
+        """Load the tokenized data of all splits, regardless of the stage; later calls do nothing."""
         if self._data is not None:
             return
         *shared, folds, fold = self.splitting
@@ -122,48 +121,63 @@ class TextDataModule(pl.LightningDataModule, ABC):
         path = folder(self.tokenizer)
         is_cached = path.exists()
         data = load_or_build(path, TokenizedCorpus.load, build)
+        tokenizer = Tokenizer.from_json(data.tokenizer)
         if not is_cached:
             with suppress(OSError):  # the link exists, or the file system has no links
-                folder(Trained(Tokenizer.from_json(data.tokenizer))).symlink_to(path.name)  # for the trained model
-        if self._model_classes is None:
-            warn_of_rare_classes(data)
-        else:
-            data = renumber_classes(data, self._model_classes)
-        self._data, self.class_names = data, data.class_names
-        self.codec = Codec(Tokenizer.from_json(data.tokenizer), self.truncation, self.class_names)
-        self.vocabulary = self.codec.tokenizer.vocabulary
-        self.sizes = {split: len(data.splits[split].labels) for split in SPLITS}
-        self.class_counts = np.bincount(data.splits["train"].labels, minlength=len(self.class_names)).tolist()
+                folder(Trained(tokenizer)).symlink_to(path.name)  # for the trained model
+        self._data = data.splits if self.is_training else self._renumbered(data)
+        self.class_names = self._model_classes or data.class_names
+        self.codec = Codec(tokenizer, self.truncation, self.class_names)
+        self.vocabulary = tokenizer.vocabulary
+        self.sizes = {split: len(self._data[split].labels) for split in SPLITS}
+        self.class_counts = np.bincount(self._data["train"].labels, minlength=len(self.class_names)).tolist()
+        if self.is_training:
+            self._warn_of_rare_classes()
+
+    def _renumbered(self, data: TokenizedCorpus) -> dict[str, TokenizedSplit]:
+        """Return the splits with labels that are indices of the trained model's classes."""
+        names = self._model_classes or ()
+        if unknown := [name for name in data.class_names if name not in names]:
+            own = format_list(names, plain=True)
+            raise UserError(f"data: the model has no class {format_list(unknown)}, only {own}")
+        numbers = np.array([names.index(name) for name in data.class_names])
+        return {name: replace(split, labels=numbers[split.labels]) for name, split in data.splits.items()}
+
+    def _warn_of_rare_classes(self) -> None:
+        """Warn about classes that a held-out split lacks because they have too few rows."""
+        for name in ("val", "test"):
+            split = self.tokenized(name)
+            absent = np.setdiff1d(self.tokenized("train").labels, split.labels)
+            if split.origin == "train" and len(absent):
+                log.warning(
+                    "Some classes have too few rows: %s. The %s split has no texts of these classes, and its scores do "
+                    "not include them; add rows, or provide each split as a file (data.val_path, data.test_path)",
+                    format_list([self.class_names[c] for c in absent]),
+                    name,
+                )
 
     def tokenized(self, split: str) -> TokenizedSplit:
         """Return the tokenized split "train", "val" or "test"; `Batch.index` contains positions in this split."""
         assert self._data is not None, "call setup() first"
-        return self._data.splits[split]
+        return self._data[split]
 
     def texts(self, split: str, index: Iterable[int]) -> list[str]:
-        """Return the texts at the positions `index` of a split.
-
-        Raises:
-            UserError: if the texts are no longer in the cache, and the source has changed since `setup()`.
-        """
+        """Return the texts at the positions `index` of a split."""
         origin, rows = self._origin(split, index)
-        return [origin.texts[row] for row in rows]
+        return origin.texts.take(rows)[:]
 
     def rationales(self, split: str, index: Iterable[int]) -> list[list[tuple[int, int]]] | None:
-        """Return the (start, end) spans of characters that people marked as evidence, for texts as in `texts`.
-
-        The result is None if the source has no such spans.
-        """
+        """Return the (start, end) spans of characters that people marked as evidence, or None if there are none."""
         origin, rows = self._origin(split, index)
         spans = origin.rationales
-        return None if spans is None else [[(start, end) for start, end in spans[row].as_py()] for row in rows]
+        return None if spans is None else [[(start, end) for start, end in spans[row].as_py()] for row in rows.tolist()]
 
-    def _origin(self, split: str, index: Iterable[int]) -> tuple[Split, list[int]]:
+    def _origin(self, split: str, index: Iterable[int]) -> tuple[Split, np.ndarray]:
         """Return the split of the source that contains the texts of a split, and the rows of texts in it."""
         if self._corpus is None:
             self._corpus = self.read()
         data = self.tokenized(split)
-        return getattr(self._corpus, data.origin), [int(data.rows[i]) for i in index]
+        return getattr(self._corpus, data.origin), data.rows[list(index)]
 
     def train_dataloader(self) -> ShuffledBatches | Batches:
         builder = self.builder("train")
@@ -172,15 +186,12 @@ class TextDataModule(pl.LightningDataModule, ABC):
             return Batches(builder, order(0))  # the same batches in every epoch
         return ShuffledBatches(builder, order, self.seed)
 
-    def val_dataloader(self) -> Batches:
-        return self._evaluation_batches("val")
-
-    def test_dataloader(self) -> Batches:
-        return self._evaluation_batches("test")
-
-    def _evaluation_batches(self, split: str) -> Batches:
+    def val_dataloader(self, split: str = "val") -> Batches:
         builder = self.builder(split)
         return Batches(builder, by_length(builder.lengths, self.batch_size, *self._ranks()))
+
+    def test_dataloader(self) -> Batches:
+        return self.val_dataloader("test")
 
     def builder(self, split: str) -> BatchBuilder:
         """Return the builder of the batches of a split."""

@@ -18,28 +18,15 @@ BLOCK = 1 << 20  # bytes hashed at a time
 
 
 def absolute_path(path: str | Path, option: str) -> Path:
-    """Return the absolute path for a user's path, which may start with `~`, the home folder.
-
-    Args:
-        option: name of the option that sets the path, such as `data.path`, for the message.
-
-    Raises:
-        UserError: if the path is empty or contains a null character, or if the home folder for its `~` is unknown.
-    """
-    if not str(path) or "\0" in str(path):
-        raise UserError(f"{option}={str(path)!r}: is not a path; set the path of a file or folder")
-    try:
-        return Path(path).expanduser().absolute()
-    except RuntimeError:  # `~name`, and there is no such user
-        raise UserError(f"{option}={path}: there is no such home folder; write the path without ~") from None
+    """Return the absolute path for a user's path, which may start with `~`; `option` names it in messages."""
+    with suppress(RuntimeError):  # `~name`, and there is no such user
+        if str(path) and "\0" not in str(path):
+            return Path(path).expanduser().absolute()
+    raise UserError(f"{option}={str(path)!r}: is not a path; set the path of a file or folder")
 
 
 def existing_path(path: str | Path, option: str) -> Path:
-    """Return the absolute path of a file or folder; the arguments are as for `absolute_path`.
-
-    Raises:
-        UserError: if the path is empty, does not exist or is not accessible; the message suggests a similar name.
-    """
+    """Return the absolute path of a file or folder; if there is none, the message suggests a similar name."""
     full = absolute_path(path, option)
     try:
         full.stat()
@@ -58,10 +45,6 @@ def local_path(name: str, option: str) -> Path | None:
     """Return the local path of a model's files, or None if `name` is the name of a model on the hub.
 
     `name` is a path if a file or folder of this name exists, or if it looks like a path (`./…`, `/…`, `~…`, `….json`).
-
-    Raises:
-        UserError: if the name is empty; or if it is a path or looks like one, but the path does not exist or is not
-            accessible.
     """
     if not name or name.startswith((".", "/", "~")) or name.endswith(".json") or os.path.lexists(name):
         return existing_path(name, option)
@@ -69,41 +52,32 @@ def local_path(name: str, option: str) -> Path | None:
 
 
 def existing_file(path: str | Path, option: str) -> Path:
-    """Return the absolute path of a regular file; raise a UserError if it does not exist or cannot be read."""
+    """Return the absolute path of a regular file that can be opened."""
     full = existing_path(path, option)
     with open_file(full, f"{option}={path}"):
         return full
 
 
 @contextmanager
-def open_file(path: Path, source: str | None = None, pipes: bool = False, unpack: bool = False) -> Iterator[IO[bytes]]:
-    """Open a user's file for reading in binary mode.
-
-    Only regular files are opened, directly or through a link; reading a file of another kind may block or never end.
+def open_file(path: Path, source: str | None = None, unpack: bool = False) -> Iterator[IO[bytes]]:
+    """Open a regular file in binary mode, directly or through a link; reading another kind may block or never end.
 
     Args:
         source: name of the file in messages; None means the path.
-        pipes: also open pipes, such as a shell's `<(…)` and usually `/dev/stdin`.
         unpack: unpack the file if its name ends with .gz.
 
     Raises:
-        UserError: if the file is of another kind or cannot be opened; or, while it is open, if it cannot be read or
-            unpacked.
+        UserError: if the file cannot be opened; or, while it is open, if it cannot be read or unpacked.
     """
     source = source or str(path)
     try:
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode) and not (pipes and stat.S_ISFIFO(mode)):
-            name = "a folder" if stat.S_ISDIR(mode) else "a device, pipe or socket"
-            raise UserError(f"{source}: is {name}, not a file; set the path of a file")
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise UserError(f"{source}: is a folder, device, pipe or socket; set the path of a file")
         with path.open("rb") as file:
             yield gzip.GzipFile(fileobj=file) if unpack and path.suffix.lower() == ".gz" else file  # type: ignore[misc]
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise UserError(
-            f"{source}: is not a gzip file, or is damaged ({error}); compress or download it again"
-        ) from None
-    except OSError as error:
-        raise UserError(f"{source}: cannot be read ({error.strerror or error})") from None
+    except (OSError, EOFError, zlib.error) as error:  # the last two, and a subclass of the first, for a damaged .gz
+        reason = getattr(error, "strerror", None) or f"{error}: compress or download it again"
+        raise UserError(f"{source}: cannot be read ({reason})") from None
 
 
 @contextmanager
@@ -118,30 +92,11 @@ def open_text(path: Path, source: str | None = None) -> Iterator[io.TextIOWrappe
             yield io.TextIOWrapper(file, "utf-8-sig", newline="")
         except UnicodeDecodeError:
             with open_file(path, source, unpack=True) as again:
-                raise _not_utf8(source or str(path), again) from None
-
-
-def read_text(path: Path, source: str | None = None) -> str:
-    """Return the whole text of a file; `path`, `source` and the errors are as for `open_text`."""
-    with open_text(path, source) as text:
-        return text.read()
-
-
-def decode(data: bytes, source: str) -> str:
-    """Decode UTF-8, with or without a byte order mark; raise a UserError that names `source` and the line at fault."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise _not_utf8(source, data.split(b"\n")) from None
-
-
-def _not_utf8(source: str, lines: Iterable[bytes]) -> UserError:
-    """Return the error that names the first line that is not UTF-8."""
-    line = next(i for i, line in enumerate(lines, start=1) if line.decode(errors="ignore").encode() != line)
-    return UserError(
-        f"{source}: line {line} is not UTF-8; save the file as UTF-8, for instance with `iconv -f WINDOWS-1252 -t "
-        "UTF-8` if it was written on Windows in a Western language"
-    )
+                line = next(i for i, line in enumerate(again, 1) if line.decode(errors="ignore").encode() != line)
+            raise UserError(
+                f"{source or path}: line {line} is not UTF-8; save the file as UTF-8, for instance with `iconv -f "
+                "WINDOWS-1252 -t UTF-8` if it was written on Windows in a Western language"
+            ) from None
 
 
 def file_format(path: Path) -> str:
@@ -150,11 +105,7 @@ def file_format(path: Path) -> str:
 
 
 def content_hash(paths: Iterable[Path]) -> str:
-    """Return the hexadecimal SHA-256 of the contents of all files, in this order; their names and dates have no effect.
-
-    Raises:
-        UserError: if a file is not a regular file, or cannot be read.
-    """
+    """Return the hexadecimal SHA-256 of the contents of all files, in this order, without names and dates."""
     digest = hashlib.sha256()
     for path in paths:
         file_digest = hashlib.sha256()

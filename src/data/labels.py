@@ -21,10 +21,6 @@ def parse_labels(labels: Sequence[Any] | Mapping[Any, str] | None) -> dict[str, 
 
     Args:
         labels: the classes; or the class of each label, which the data may also contain instead of the label.
-
-    Raises:
-        ValueError: if there are fewer than two classes, if a class is listed twice, or if YAML read a name as a boolean
-            or null.
     """
     if labels is None:
         return None
@@ -41,11 +37,6 @@ def parse_labels(labels: Sequence[Any] | Mapping[Any, str] | None) -> dict[str, 
     for name in list(names.values()):
         names.setdefault(name, name)
     return names
-
-
-def class_order(names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the classes of a result of `parse_labels`, in order."""
-    return tuple(dict.fromkeys(names.values()))
 
 
 def sort_classes(labels: Iterable[str]) -> tuple[str, ...]:

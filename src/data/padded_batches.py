@@ -1,19 +1,27 @@
-"""Truncate the tokens of texts, build padded batches of them, and iterate over the batches of a plan."""
+"""Truncate the tokens of texts, build padded batches of them, and iterate over the batches of a plan.
+
+A plan is the order of rows in a pass over a split: a list of row arrays, one per batch. Each process (rank) has its own
+plan of ceil(n / (batch_size * world_size)) batches; the sizes of any two batches differ by at most one row. No row is
+dropped, and no row is repeated unless the ranks together have more batches than rows.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from src.data.batch_order import Plan
 from src.errors import UserError
 
 PAD_ID = 0  # the id of padding in every vocabulary
 # Significant bits of a padded length; with 4 bits, a batch's longest text is padded by less than 1/8 of its length.
 SIGNIFICANT_BITS = 4
+BATCHES_PER_BUCKET = 50  # batches per process whose rows are sorted together; more would make the order less random
+
+Plan = list[np.ndarray]
 
 
 class Batch(NamedTuple):
@@ -40,7 +48,7 @@ class Truncation:
         """Return the padded length of a batch whose longest text has `longest` tokens.
 
         Only a few padded lengths are possible, 64 for texts of up to 1,000 tokens, so that kernels are compiled for few
-        shapes, and a batch can often reuse the memory of an earlier batch of the same length.
+        shapes, and a batch can often reuse the memory of an earlier batch.
         """
         step = 1 << max(0, longest.bit_length() - SIGNIFICANT_BITS)
         return min(-(-longest // step) * step, self.max_length)
@@ -144,11 +152,7 @@ class ShuffledBatches:
         return {"epoch": self.epoch, "position": self.position, "batches": len(self), "seed": self.seed}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue at the position of `state`.
-
-        Raises:
-            UserError: if the state was saved within an epoch, and the number of batches or the seed has changed.
-        """
+        """Continue at the position of `state`, which within an epoch must be of the same number of batches and seed."""
         is_finished = state["position"] >= state["batches"]
         if 0 < state["position"] < state["batches"] and (state["batches"], state["seed"]) != (len(self), self.seed):
             raise UserError(
@@ -157,3 +161,45 @@ class ShuffledBatches:
                 " data.batch_size, seed and number of devices"
             )
         self.epoch, self.position = state["epoch"], len(self) if is_finished else state["position"]
+
+
+def by_length(lengths: np.ndarray, batch_size: int, rank: int, world_size: int) -> Plan:
+    """Return the fixed plan for evaluation, longest texts first: if memory is too small, the first batch fails."""
+    rows = np.argsort(-lengths, kind="stable")
+    bounds = _bounds(len(rows), batch_size, world_size)
+    return _split(rows, bounds)[rank::world_size]
+
+
+def shuffled(
+    lengths: np.ndarray, batch_size: int, seed: int, buckets: bool, rank: int, world_size: int, epoch: int
+) -> Plan:
+    """Return the plan for one training epoch; the same arguments always give the same plan.
+
+    Args:
+        lengths: n integers, the number of tokens of each text.
+        buckets: build batches of texts of similar length, also across the processes of a step. The rows are shuffled,
+            then sorted by length within chunks of 50 steps, or of an eighth of all steps if that is fewer, so that the
+            order stays random. Then the steps are shuffled.
+    """
+    rng = np.random.default_rng([seed, epoch])
+    rows = rng.permutation(len(lengths))
+    bounds = _bounds(len(rows), batch_size, world_size)
+    steps = (len(bounds) - 1) // world_size
+    if buckets:
+        chunk = min(BATCHES_PER_BUCKET, max(1, steps // 8)) * world_size
+        for start, stop in pairwise([*bounds[:-1:chunk], bounds[-1]]):
+            chunk_rows = rows[start:stop]
+            rows[start:stop] = chunk_rows[np.argsort(lengths[chunk_rows], kind="stable")]
+    batches = _split(rows, bounds)
+    return [batches[step * world_size + rank] for step in rng.permutation(steps)]
+
+
+def _bounds(rows: int, batch_size: int, world_size: int) -> np.ndarray:
+    """Return the boundaries of the batches; the number of batches is a multiple of the number of ranks."""
+    batches = -(-rows // (batch_size * world_size)) * world_size
+    return np.arange(batches + 1) * rows // max(batches, 1)
+
+
+def _split(rows: np.ndarray, bounds: np.ndarray) -> Plan:
+    """Split rows into batches at `bounds`; an empty batch gets a copy of another batch's row."""
+    return [rows[start : max(stop, start + 1)] for start, stop in pairwise(bounds)]

@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 from src.data.corpus import FACTS, Corpus
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash, existing_file, existing_path, file_format
-from src.data.hub import OFFLINE, connection
-from src.data.labels import canonical, class_order, parse_labels, sort_classes
+from src.data.labels import canonical, parse_labels, sort_classes
 from src.data.store import code_version, load_or_build
 from src.data.tables import CHUNK, FORMATS, Rows, arrow_rows, check_columns, format_places, parse_delimiter, read_file
 from src.errors import UserError
@@ -47,10 +46,6 @@ class Source(TextDataModule):
         options: passed to `TextDataModule`.
 
     The comments in conf/data/csv.yaml and hub.yaml describe the other options.
-
-    Raises:
-        UserError: if a file does not exist.
-        ValueError: if `text` and `label` are the same column.
     """
 
     def __init__(
@@ -81,13 +76,15 @@ class Source(TextDataModule):
         self.dataset_name = name
         self.config = config
         self.text, self.label, self.group, self.rationale = text, label, group, rationale
+        self.columns = [column for column in (text, label, group, rationale) if column is not None]
         self.names = parse_labels(labels)
         splits = {"train": train_split, "val": val_split, "test": test_split}
         self.splits = {split: own for split, own in splits.items() if own is not None}
         self.on_bad_rows = on_bad_rows
         self.delimiter = parse_delimiter(delimiter)
         self.quotes = quotes
-        self.files = {} if path is None else self._find_files(path, val_path, test_path)
+        self.files = {} if path is None else self._find_files(path, {"val": val_path, "test": test_path})
+        self.title = str(self.files["train"][0]) if self.files else name or type(self).__name__
         self._given: Mapping[str, datasets.Dataset] | None = None
 
     @classmethod
@@ -100,14 +97,11 @@ class Source(TextDataModule):
         source._given = given
         return source
 
-    def _find_files(self, path: str, val_path: str | None, test_path: str | None) -> dict[str, list[Path]]:
-        """Return the files of each split; raise a UserError if a file is missing."""
+    def _find_files(self, path: str, others: Mapping[str, str | None]) -> dict[str, list[Path]]:
+        """Return the files of each split; `others` are the options val_path and test_path."""
         if path.startswith(BUNDLED):
             path = str(ASSETS / path.removeprefix(BUNDLED))
-        given = {"val": val_path, "test": test_path}
-        files = {
-            split: [existing_file(file, f"data.{split}_path")] for split, file in given.items() if file is not None
-        }
+        files = {split: [existing_file(file, f"data.{split}_path")] for split, file in others.items() if file}
         folder = existing_path(path, "data.path")
         if not folder.is_dir():
             return {"train": [existing_file(path, "data.path")], **files}
@@ -123,36 +117,25 @@ class Source(TextDataModule):
         return dict(sorted(files.items()))
 
     def load(self) -> "Mapping[str, datasets.Dataset]":
-        """Return the data sets of all splits by name, unless they are in files; a subclass may override this method.
-
-        Raises:
-            UserError: if there is no such data set on the hub, or neither a connection nor a local copy.
-        """
+        """Return the data sets of all splits by name, unless they are in files; a subclass may override this method."""
         import datasets
 
         if self._given is not None:
             return self._given
         if self.dataset_name is None:
             raise UserError("data: set data.path, the path of a file or folder, or data.name, a name on the hub")
-        with connection() as online:
-            try:
-                return datasets.load_dataset(self.dataset_name, self.config)
-            except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
-                reason = (
-                    f"cannot be loaded from the hub ({str(error).splitlines()[0]}). Check data.name and data.config"
-                    if online
-                    else f"{OFFLINE}. Download it on another machine with `hf download {self.dataset_name} --repo-type "
-                    "dataset --local-dir <folder>`, then set data.path=<folder>"
-                )
-                raise UserError(f"data.name={self.dataset_name}: {reason}") from None
+        try:
+            return datasets.load_dataset(self.dataset_name, self.config)
+        except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+            raise UserError(
+                f"data.name={self.dataset_name}: cannot be loaded from the hub ({str(error).splitlines()[0]}). Check "
+                "data.name and data.config. Without a network, download it on another machine with `hf download "
+                f"{self.dataset_name} --repo-type dataset --local-dir <folder>`, then set data.path=<folder>"
+            ) from None
 
     @cached_property
     def _sets(self) -> "Mapping[str, datasets.Dataset]":
         return self.load()
-
-    @property
-    def _columns(self) -> list[str]:
-        return [name for name in (self.text, self.label, self.group, self.rationale) if name is not None]
 
     def fingerprint(self) -> str:
         """Return a string that changes whenever the texts or labels change: hashes of the content, and the options."""
@@ -170,15 +153,11 @@ class Source(TextDataModule):
         """Return a hash of the columns of a data set that is not in files."""
         digest = hashlib.sha256()
         for rows in self._rows(split):
-            digest.update(repr(([rows.cells(name) for name in self._columns], rows.class_names)).encode())
+            digest.update(repr(([rows.cells(name) for name in self.columns], rows.class_names)).encode())
         return digest.hexdigest()
 
     def read(self) -> Corpus:
-        """Return the corpus in the cache; read the source first if it is not in the cache.
-
-        Raises:
-            UserError: if the source cannot be read, has invalid rows, or changes while it is read.
-        """
+        """Return the corpus in the cache; read the source first if it is not in the cache."""
         fingerprint = self.source_fingerprint
 
         def build(folder: Path) -> None:
@@ -189,26 +168,22 @@ class Source(TextDataModule):
         key = hashlib.sha256(f"{fingerprint} {code_version(type(self))}".encode()).hexdigest()
         return load_or_build(self.cache_dir / f"{key}.texts", Corpus.load, build)
 
-    @property
-    def _title(self) -> str:
-        return str(self.files["train"][0]) if self.files else self.dataset_name or type(self).__name__
-
     def _rows(self, split: str) -> Iterator[Rows]:
         """Yield the rows of a split in chunks."""
         if self.files:
             for file in self.files[split]:
-                yield from read_file(file, self._columns, delimiter=self.delimiter, quotes=self.quotes)
+                yield from read_file(file, self.columns, delimiter=self.delimiter, quotes=self.quotes)
             return
         sets, own = self._sets, self.splits[split]
         if own not in sets:
             raise UserError(
-                f"{self._title}: has no split {own!r}{suggestion(own, sets)}, only {format_list(sets, plain=True)}. "
+                f"{self.title}: has no split {own!r}{suggestion(own, sets)}, only {format_list(sets, plain=True)}. "
                 "Set data.train_split, data.val_split or data.test_split; null holds out part of the training split"
             )
-        source, data = f"{self._title} ({own})", sets[own]
-        check_columns(source, self._columns, data.column_names)
-        data = data.select_columns(self._columns).with_format("arrow")
-        yield from arrow_rows(source, data.iter(CHUNK), self._columns, data.features.arrow_schema)
+        source, data = f"{self.title} ({own})", sets[own]
+        check_columns(source, self.columns, data.column_names)
+        data = data.select_columns(self.columns).with_format("arrow")
+        yield from arrow_rows(source, data.iter(CHUNK), self.columns, data.features.arrow_schema)
 
     def _write(self, folder: Path) -> None:
         """Write the valid rows of each split to a file, and the names of the classes to another."""
@@ -223,13 +198,13 @@ class Source(TextDataModule):
             labels = pc.unique(pa.ipc.open_stream(file).read_all()["label"]).to_pylist()
         if len(labels) < 2:
             raise UserError(
-                f"{self._title}: every row has the label {format_repr(labels[0])}; training needs two or more classes"
+                f"{self.title}: every row has the label {format_repr(labels[0])}; training needs two or more classes"
             )
         names = self.names or {name: name for name in own or sort_classes(labels)}
         for split in self.files or self.splits:
             if split != "train":
                 self._write_split(folder, split, names)
-        (folder / FACTS).write_text(json.dumps({"class_names": class_order(names)}))
+        (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys(names.values()))}))
 
     def _write_split(self, folder: Path, split: str, names: Mapping[str, str] | None) -> list[str]:
         """Write the valid rows of a split; return the named classes of the data set, if it has any.
@@ -245,18 +220,18 @@ class Source(TextDataModule):
         types |= {"group": pa.large_string()} if self.group else {}
         types |= {"rationale": pa.list_(pa.list_(pa.int64()))} if self.rationale else {}
         schema = pa.schema(list(types.items()))
-        missing, unknown = (defaultdict[str, list[int]](list) for _ in range(2))  # places by source
-        first_unknown, own, count = "", list[str](), 0
+        faults = defaultdict[tuple[str, str], list[int]](
+            list
+        )  # places by source and wrong label; "" if a cell is missing
+        own, count = list[str](), 0
         with pa.ipc.new_stream(str(folder / f"{split}.arrow"), schema) as stream:
             for rows in self._rows(split):
                 own = own or [canonical(name) for name in rows.class_names.get(self.label, ())]
                 texts, labels, valid = rows.texts(self.text), self._labels(rows), []
                 for i, (text, label) in enumerate(zip(texts, labels, strict=True)):
-                    if not label or not text.strip():
-                        missing[rows.source].append(rows.places[i])
-                    elif names is not None and label not in names:
-                        first_unknown = first_unknown or label
-                        unknown[rows.source].append(rows.places[i])
+                    is_missing = not label or not text.strip()
+                    if is_missing or (names is not None and label not in names):
+                        faults[rows.source, "" if is_missing else label].append(rows.places[i])
                     else:
                         valid.append(i)
                 columns: dict[str, list[Any]] = {
@@ -271,21 +246,20 @@ class Source(TextDataModule):
                     columns["rationale"] = [_characters(texts[i], spans[i], rows, i) for i in valid]
                 stream.write_batch(pa.RecordBatch.from_pydict(columns, schema))
                 count += len(valid)
-        for source, places in missing.items():
-            described = format_places(rows.unit, places)
+        for (source, label), places in faults.items():
+            where = f"{source}: {format_places(rows.unit, places)}:"
+            if label:
+                classes = dict.fromkeys((names or {}).values())
+                raise UserError(
+                    f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"
+                    f"{suggestion(label, classes)}. Correct the label, or list all classes in data.labels"
+                )
             if self.on_bad_rows == "error":
                 raise UserError(
-                    f"{source}: no {self.text!r} or no {self.label!r} in {described}. Correct the file, or drop such "
-                    "rows with data.on_bad_rows=drop"
+                    f"{where} no {self.text!r} or no {self.label!r}. Correct the file, or drop such rows with "
+                    "data.on_bad_rows=drop"
                 )
-            log.warning("%s: dropped %s, because %r or %r is missing", source, described, self.text, self.label)
-        for source, places in unknown.items():
-            classes = class_order(names or {})
-            raise UserError(
-                f"{source}: {format_places(rows.unit, places)}: label {format_repr(first_unknown)} is not among the "
-                f"classes {format_list(classes, plain=True)}{suggestion(first_unknown, classes)}. Correct the label, "
-                "or list all classes in data.labels"
-            )
+            log.warning("%s dropped, because %r or %r is missing", where, self.text, self.label)
         if not count:
             raise UserError(f"{rows.source}: no row has both {self.text!r} and {self.label!r}")
         return own

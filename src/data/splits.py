@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.data.corpus import Corpus
+from src.data.corpus import Corpus, Split
 from src.errors import UserError
 from src.formatting import format_list
 
 TEST_DRAW, VAL_DRAW, LIMIT_DRAW, FOLD_DRAW = range(4)  # each is the second number of a seed: draws are independent
-Parts = tuple[np.ndarray, np.ndarray]  # the remaining rows and the held-out rows, both in ascending order
 
 
 class Splitting(NamedTuple):
@@ -41,7 +40,7 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
     Raises:
         UserError: if `folds` is set and the source has a test split, or if the rows cannot be divided or sampled.
     """
-    seed, limit, folds, fold = splitting.seed, splitting.limit, splitting.folds, splitting.fold
+    seed, limit, folds = splitting.seed, splitting.limit, splitting.folds
     if folds is not None and corpus.test is not None:
         raise UserError(
             f"data.folds={folds}: the source has a test split, but each fold would be another test split: set "
@@ -50,20 +49,12 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
         )
     train = np.arange(len(corpus.train.labels))
     divided: dict[str, tuple[str, np.ndarray]] = {}
-    for split, fraction, draw in (
-        ("test", splitting.test_fraction, TEST_DRAW),
-        ("val", splitting.val_fraction, VAL_DRAW),
-    ):
+    for split in ("test", "val"):
         if (source := getattr(corpus, split)) is not None:
             divided[split] = (split, np.arange(len(source.labels)))
-            continue
-        groups = None if corpus.train.groups is None else corpus.train.groups[train]
-        units = Units(corpus.train.labels[train], corpus.class_names, groups)
-        if split == "test" and folds is not None and fold is not None:
-            remaining, held_out = units.hold_out_fold(folds, fold, (seed, FOLD_DRAW))
         else:
-            remaining, held_out = units.hold_out(fraction, (seed, draw))
-        train, divided[split] = train[remaining], ("train", train[held_out])
+            is_held_out = _held_out(corpus.train, train, corpus.class_names, split, splitting)
+            divided[split], train = ("train", train[is_held_out]), train[~is_held_out]
     divided["train"] = ("train", train)
     if limit is None:
         return divided
@@ -73,81 +64,53 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
     }
 
 
-class Units:
-    """The indivisible units of rows: the groups, or single rows if there are no groups.
+def _held_out(train: Split, rows: np.ndarray, class_names: Sequence[str], split: str, options: Splitting) -> np.ndarray:
+    """Return whether each of these rows of the training split is held out for `split`, "test" or "val".
 
-    A class with a single unit is not held out.
-
-    Args:
-        labels: n int64.
-        groups: n int64; the rows of a group stay together, and the class of its first row is the class of the group.
+    Units, which are single rows or groups, are held out; the class of a group is that of its first row. A class with a
+    single unit is not held out.
 
     Raises:
-        UserError: if most classes have a single unit.
+        UserError: if most classes have a single unit, or there are too few units for the folds.
     """
+    noun, first, unit_of_row = "row", np.arange(len(rows)), np.arange(len(rows))
+    if train.groups is not None:
+        noun = "group"
+        _, first, unit_of_row = np.unique(train.groups[rows], return_index=True, return_inverse=True)
+    labels = train.labels[rows][first]
+    classes, counts = np.unique(labels, return_counts=True)
+    single = classes[counts < 2]
+    if 2 * len(single) > len(classes):
+        names = format_list([class_names[c] for c in single])
+        raise UserError(
+            f"cannot split: {len(single):,} of {len(classes):,} classes ({names}) have a single {noun}, but most need "
+            "one to train on and one to hold out: add rows, or provide each split as a file (data.val_path, "
+            "data.test_path). Heed does not support regression: data.label must name a column of classes"
+        )
+    units = np.flatnonzero(~np.isin(labels, single))
+    if split == "test" and options.folds is not None and options.fold is not None:
+        units = _fold(labels, units, options.folds, options.fold, (options.seed, FOLD_DRAW), noun)
+    else:
+        fraction, draw = (options.test_fraction, TEST_DRAW) if split == "test" else (options.val_fraction, VAL_DRAW)
+        units = units[_draw(labels[units], round(fraction * len(labels)), spare=1, seed=(options.seed, draw))]
+    return np.isin(unit_of_row, units)
 
-    def __init__(self, labels: np.ndarray, class_names: Sequence[str], groups: np.ndarray | None = None) -> None:
-        first, self.of_row = np.arange(len(labels)), np.arange(len(labels))  # n, the unit of each row
-        if groups is not None:
-            _, first, self.of_row = np.unique(groups, return_index=True, return_inverse=True)
-        self.noun = "row" if groups is None else "group"
-        self.labels = labels[first]
-        classes, counts = np.unique(self.labels, return_counts=True)
-        single = classes[counts < 2]
-        self.divisible = np.flatnonzero(~np.isin(self.labels, single))
-        if 2 * len(single) > len(classes):
-            names = format_list([class_names[c] for c in single])
-            raise UserError(
-                f"cannot split: {len(single):,} of {len(classes):,} classes ({names}) have a single {self.noun}, but "
-                "most classes need one to train on and one to hold out: add rows, remove the classes, or provide each "
-                "split as a file (data.val_path, data.test_path). Heed does not support regression: data.label must "
-                "name a column of classes"
-            )
 
-    def hold_out(self, fraction: float, seed: Sequence[int]) -> Parts:
-        """Hold out a stratified part of the units.
-
-        Args:
-            fraction: fraction of the units to hold out, in (0, 1). In each class with two or more units, at least one
-                is held out and at least one remains.
-        """
-        total = round(fraction * len(self.labels))
-        return self._parts(self.divisible[_draw(self.labels[self.divisible], total, spare=1, seed=seed)])
-
-    def hold_out_fold(self, folds: int, fold: int, seed: Sequence[int]) -> Parts:
-        """Divide the units into stratified folds, and hold out the fold with index `fold`.
-
-        Each unit is in exactly one fold, except that a class with a single unit is in no fold. The numbers of units in
-        any two folds differ by at most 1, in total and in each class.
-
-        Args:
-            seed: must be the same for all folds of a cross-validation.
-
-        Raises:
-            UserError: if `fold` is not less than `folds`, or if there are more folds than units to divide.
-        """
-        if fold >= folds:
-            raise UserError(f"data.fold={fold}: with data.folds={folds} it must lie between 0 and {folds - 1}")
-        if folds > len(self.divisible):
-            raise UserError(
-                f"data.folds={folds}: must be at most {len(self.divisible)}, the number of {self.noun}s to divide; 5 "
-                "or 10 folds are usual"
-            )
-        shuffled = np.random.default_rng(list(seed)).permutation(self.divisible)
-        by_class = shuffled[np.argsort(self.labels[shuffled], kind="stable")]
-        return self._parts(by_class[fold::folds])
-
-    def _parts(self, held_out: np.ndarray) -> Parts:
-        is_held_out = np.isin(self.of_row, held_out)
-        return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+def _fold(labels: np.ndarray, units: np.ndarray, folds: int, fold: int, seed: Sequence[int], noun: str) -> np.ndarray:
+    """Return the units in one of the stratified folds, whose sizes differ by at most 1, in total and in each class."""
+    if fold >= folds:
+        raise UserError(f"data.fold={fold}: with data.folds={folds} it must lie between 0 and {folds - 1}")
+    if folds > len(units):
+        raise UserError(
+            f"data.folds={folds}: must be at most {len(units)}, the number of {noun}s to divide; 5 or 10 are usual"
+        )
+    shuffled = np.random.default_rng(list(seed)).permutation(units)
+    by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    return by_class[fold::folds]
 
 
 def sample(labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:
-    """Return a stratified sample of at most `count` rows, in ascending order, with at least one row of each class.
-
-    Raises:
-        UserError: if `count` is smaller than the number of classes.
-    """
+    """Return a stratified sample of at most `count` rows, in ascending order, with at least one row of each class."""
     if count >= len(labels):
         return np.arange(len(labels))
     classes = len(np.unique(labels))

@@ -7,25 +7,15 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import TypeVar
 
 import filelock
-import numpy as np
 
 from src.data.files import content_hash
 from src.errors import UserError
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-
-
-def default_folder() -> str:
-    """Return the path of the folder `heed` in the user's cache folder; the path may start with `~`.
-
-    A relative path in XDG_CACHE_HOME is ignored, as the XDG specification requires.
-    """
-    folder = os.environ.get("XDG_CACHE_HOME", "")
-    return os.path.join(folder if os.path.isabs(folder) else "~/.cache", "heed")
 
 
 def code_version(*classes: type) -> str:
@@ -62,14 +52,10 @@ def load_or_build(path: Path, load: Callable[[Path], T], build: Callable[[Path],
             else:
                 path.unlink(missing_ok=True)
             part.rename(path)
-    except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks
-        file = getattr(error, "filename", None)
-        if file and not Path(file).is_relative_to(path.parent) and not path.is_relative_to(file):
-            raise  # an error in a subclass of `Source`
-        reason = f"{getattr(error, 'strerror', None) or error}{f': {file}' if file else ''}"
+    except OSError as error:
         raise UserError(
-            f"data.cache_dir={path.parent}: cannot write the tokenized data to this folder ({reason}). Free disk "
-            "space, or choose another folder"
+            f"data.cache_dir={path.parent}: the data cannot be read, or not be written to this folder ({error}); free "
+            "disk space, or choose another folder"
         ) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -84,10 +70,3 @@ def _try(load: Callable[[Path], T], path: Path) -> T | None:
         if os.path.lexists(path):
             log.warning("The cached data in %s are damaged (%s) and will be rebuilt", path, error)
         return None
-
-
-def write_header(file: IO[bytes], dtype: type, length: int) -> None:
-    """Write the header of a flat .npy file at its start; NumPy reserves space for a larger length."""
-    file.seek(0)
-    header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": (length,)}
-    np.lib.format.write_array_header_1_0(file, header)

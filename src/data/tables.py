@@ -5,8 +5,8 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import islice
@@ -28,8 +28,12 @@ DETECTED = (",", ";", "\t", "|")  # the delimiters of a CSV file that are detect
 CHUNK = 1000  # rows read at a time
 HEAD = 1 << 20  # characters in which the delimiter is detected; a header should be shorter
 ROW_GROUP = 8 << 20  # bytes of row data that are collected in memory for one row group of a Parquet file
+CSV_RULE = (
+    "a field that contains the delimiter, a double quote or a line break must be in double quotes, and each double "
+    "quote in it must be doubled; if double quotes are part of the texts, set data.quotes=false, or quotes=false of "
+    "src.predict"
+)
 JSON_RULE = "a .json file must be one array of objects, and each line of a .jsonl file one object"
-QUOTES_OFF = "data.quotes=false, or quotes=false of src.predict"
 MAX_PLACES = 5  # maximum number of rows that a message lists
 UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)  # raised for values that do not fit an Arrow type
 csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
@@ -110,11 +114,7 @@ def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) 
 
 
 def parse_delimiter(value: str | None) -> str | None:
-    """Convert an option value, a character or a name such as `semicolon`, to a delimiter; None stays None.
-
-    Raises:
-        ValueError: if the value is neither the name of a delimiter nor a character that can separate fields.
-    """
+    """Convert a character or a name such as `semicolon` to a delimiter; raise a ValueError for another value."""
     delimiter = None if value is None else DELIMITERS.get(value, value)
     if delimiter is not None and not re.fullmatch(r'[^\w"\r\n]', delimiter):
         raise ValueError(f"delimiter={value!r}: must be comma, semicolon, tab, pipe, or another punctuation character")
@@ -136,78 +136,81 @@ def read_file(
         quotes: whether double quotes in a CSV or TSV file enclose fields; otherwise they are part of the text.
 
     Raises:
-        UserError: if the extension is unknown, if the file is unreadable, empty, damaged or not UTF-8, or if a line is
-            malformed; or if a column is missing or not unique.
+        UserError: if the file has no rows, is damaged or is not a table; the message names the first line at fault.
     """
-    if file_format(path) not in FORMATS:
+    kind = file_format(path)
+    if kind not in FORMATS:
         raise UserError(
             f"{path}: unknown extension; it must be one of {', '.join(FORMATS)}; .gz may follow any but .parquet"
         )
+    if kind == ".parquet":
+        chunks = _read_parquet(path, required, others)
+    elif kind in (".csv", ".tsv"):
+        chunks = _read_delimited(path, required, others, delimiter, quotes)
+    else:
+        chunks = _read_json(path, required, others)
     is_empty = True
-    for rows in _read(path, required, others, delimiter, quotes):
+    for rows in chunks:
         is_empty = False
         yield rows
     if is_empty:
         raise UserError(f"{path}: the file has no rows")
 
 
-def _read(path: Path, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool) -> Iterator[Rows]:
-    if file_format(path) == ".parquet":
-        yield from _read_parquet(path, required, others)
-        return
-    with open_text(path) as text:
-        if file_format(path) in (".csv", ".tsv"):
-            yield from _read_delimited(path, text, required, others, delimiter, quotes)
-        else:
-            yield from _read_json(path, text, required, others)
-
-
-def _read_json(path: Path, text: TextIO, required: Sequence[str], others: bool) -> Iterator[Rows]:
+def _read_json(path: Path, required: Sequence[str], others: bool) -> Iterator[Rows]:
     unit = "record" if file_format(path) == ".json" else "line"
     names: dict[str, None] = {}
-    records = _json_records(path, text)
-    while chunk := list(islice(records, CHUNK)):
-        for place, record in chunk:
-            if not isinstance(record, dict):
-                raise UserError(f"{path}: {unit} {place} is not a JSON object; {JSON_RULE}")
-        own = dict.fromkeys(name for _, record in chunk for name in record)
-        names |= own
-        columns = {name: [record.get(name) for _, record in chunk] for name in own if others or name in required}
-        yield Rows(str(path), unit, [place for place, _ in chunk], columns)
+    with open_text(path) as text:
+        records = _json_records(path, text, unit)
+        while chunk := list(islice(records, CHUNK)):
+            own = dict.fromkeys(name for _, record in chunk for name in record)
+            names |= own
+            columns = {name: [record.get(name) for _, record in chunk] for name in own if others or name in required}
+            yield Rows(str(path), unit, [place for place, _ in chunk], columns)
     if names:
         check_columns(str(path), required, list(names))
 
 
+def _json_records(path: Path, text: TextIO, unit: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects in the lines of a .jsonl file or in the array of a .json file, and their places."""
+    where = str(path)
+    try:
+        values: Iterable[Any] = text
+        if unit == "record":
+            array = json.loads(text.read())
+            values = array if isinstance(array, list) else [array]
+        for place, value in enumerate(values, start=1):
+            where = f"{path}: {unit} {place}"
+            if unit == "line" and not value.strip():
+                continue
+            record = json.loads(value) if unit == "line" else value
+            if not isinstance(record, dict):
+                raise ValueError(f"it is {format_repr(record)}")
+            yield place, record
+    except UnicodeDecodeError:  # a ValueError, which `open_text` reports
+        raise
+    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, and too many nested brackets
+        raise UserError(f"{where}: is not a JSON object ({error}); {JSON_RULE}") from None
+
+
 def _read_delimited(
-    path: Path, text: TextIO, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool
+    path: Path, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool
 ) -> Iterator[Rows]:
-    records = _delimited_records(path, text, required, delimiter, quotes)
-    _, header = next(records, (0, []))
-    if header:
-        check_columns(str(path), [*required, *(header if others else [])], header)
-    positions = [i for i, name in enumerate(header) if others or name in required]
-    while chunk := list(islice(records, CHUNK)):
-        columns = {header[i]: [record[i] for _, record in chunk] for i in positions}
-        yield Rows(str(path), "line", [line for line, _ in chunk], columns)
-
-
-def detect_delimiter(text: str, columns: Sequence[str]) -> str:
-    """Return the delimiter with which the header of a CSV file has all `columns`, or else the most columns.
-
-    Args:
-        text: the beginning of the file, with the whole header.
-    """
-    headers: dict[str, list[str]] = {}
-    for delimiter in DETECTED:
-        records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        headers[delimiter] = next((record for record in records if record), [])
-    return max(DETECTED, key=lambda each: (set(columns) <= set(headers[each]), len(headers[each])))
+    with open_text(path) as text:
+        records = _delimited_records(path, text, required, delimiter, quotes)
+        _, header = next(records, (0, []))
+        if header:
+            check_columns(str(path), [*required, *(header if others else [])], header)
+        positions = [i for i, name in enumerate(header) if others or name in required]
+        while chunk := list(islice(records, CHUNK)):
+            columns = {header[i]: [record[i] for _, record in chunk] for i in positions}
+            yield Rows(str(path), "line", [line for line, _ in chunk], columns)
 
 
 def _delimited_records(
     path: Path, text: TextIO, required: Sequence[str], delimiter: str | None, quotes: bool
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the first line of the header and of each record of a CSV or TSV file, and the fields."""
+    """Yield the first line's number and the fields of the header and of each record of a CSV or TSV file."""
     head = text.read(HEAD)
     text.seek(0)
     is_marked = head.startswith("sep=") and head[5:6] in ("\r", "\n")  # the first line that Excel writes
@@ -217,52 +220,32 @@ def _delimited_records(
     quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     reader = csv.reader(text, delimiter=delimiter, strict=True, quoting=quoting)
     header: list[str] = []
-    end = 0  # the last line of the previous record
+    line = 1  # at which the record starts
     try:
         for record in reader:
-            line, end = end + 1, reader.line_num
-            if not header:
-                if not record or (is_marked and line == 1):
-                    continue
-                header = record
-            elif not record and len(header) > 1:  # a blank line
-                continue
-            elif len(record or [""]) != len(header):
-                raise UserError(
-                    f"{path}: line {line} has {len(record)} fields where the header has {len(header)}; a field that "
-                    f"contains the delimiter {delimiter!r} or a line break must be in double quotes"
-                )
-            elif record == header and len(header) > 1:
-                raise UserError(f"{path}: line {line} repeats the header, as in joined files; delete the line")
-            elif delimiter == "\t" and any("\t" in field and "\n" in field for field in record):
-                raise UserError(
-                    f"{path}: a double quote in line {line} encloses a tab and a line break; if double quotes are part "
-                    f"of the texts, set {QUOTES_OFF}"
-                )
-            yield line, record or [""]
+            if is_marked and line == 1:
+                pass
+            elif record or len(header) == 1:  # a blank line is a row if there is one column
+                header = header or record
+                if len(record or [""]) != len(header):
+                    raise csv.Error(f"{len(record)} fields where the header has {len(header)}")
+                if record == header and len(header) > 1 and record is not header:
+                    raise csv.Error("it repeats the header, as in joined files")
+                if delimiter == "\t" and any("\t" in field and "\n" in field for field in record):
+                    raise csv.Error("a double quote encloses a tab and a line break")
+                yield line, record or [""]
+            line = reader.line_num + 1
     except csv.Error as error:
-        raise UserError(
-            f"{path}: line {end + 1} is malformed ({error}); a field that contains a double quote must be in double "
-            f"quotes, and each double quote in it must be doubled, or set {QUOTES_OFF}"
-        ) from None
+        raise UserError(f"{path}: line {line} is malformed ({error}); {CSV_RULE}") from None
 
 
-def _json_records(path: Path, text: TextIO) -> Iterator[tuple[int, Any]]:
-    """Yield the line and the value of each line of a .jsonl file, or the values of an array, counted from 1."""
-    if file_format(path) == ".jsonl":
-        for number, line in enumerate(text, start=1):
-            if line.strip():
-                yield number, _parse_json(line, f"{path}: line {number}")
-    else:
-        array = _parse_json(text.read(), str(path))
-        yield from enumerate(array if isinstance(array, list) else [array], start=1)
-
-
-def _parse_json(text: str, place: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, and too many nested brackets
-        raise UserError(f"{place}: is not JSON ({error}); {JSON_RULE}") from None
+def detect_delimiter(text: str, columns: Sequence[str]) -> str:
+    """Return the delimiter with which the header at the start of `text` has all `columns`, or else the most columns."""
+    headers: dict[str, list[str]] = {}
+    for delimiter in DETECTED:
+        records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        headers[delimiter] = next((record for record in records if record), [])
+    return max(DETECTED, key=lambda each: (set(columns) <= set(headers[each]), len(headers[each])))
 
 
 def _read_parquet(path: Path, required: Sequence[str], others: bool) -> Iterator[Rows]:
@@ -281,21 +264,17 @@ def _read_parquet(path: Path, required: Sequence[str], others: bool) -> Iterator
 
 def arrow_rows(source: str, batches: Iterable[Any], columns: Sequence[str], schema: pa.Schema) -> Iterator[Rows]:
     """Yield the rows of Arrow batches or tables, with the names of the classes that Hugging Face's metadata contain."""
-    class_names = {name: names for name in columns if (names := _class_names(schema, name))}
+    class_names = {}
+    for name in columns:
+        with suppress(KeyError, TypeError, ValueError):
+            feature = json.loads(schema.metadata[b"huggingface"])["info"]["features"][name]
+            if feature["_type"] == "ClassLabel" and pa.types.is_integer(schema.field(name).type):
+                class_names[name] = tuple(map(str, feature["names"]))
     count = 0
     for batch in batches:
         cells = {name: batch.column(name) for name in columns}
         yield Rows(source, "row", range(count + 1, count + batch.num_rows + 1), cells, class_names)
         count += batch.num_rows
-
-
-def _class_names(schema: pa.Schema, column: str) -> tuple[str, ...]:
-    """Return the names of the classes that the integers of a column index; none if the metadata contain none."""
-    with suppress(KeyError, TypeError, ValueError):
-        feature = json.loads(schema.metadata[b"huggingface"])["info"]["features"][column]
-        if feature["_type"] == "ClassLabel" and pa.types.is_integer(schema.field(column).type):
-            return tuple(map(str, feature["names"]))
-    return ()
 
 
 def widen(types: dict[str, pa.DataType], columns: Mapping[str, Any]) -> None:
@@ -309,12 +288,8 @@ def widen(types: dict[str, pa.DataType], columns: Mapping[str, Any]) -> None:
             types[name] = pa.string()
 
 
-@contextmanager
-def write_table(path: Path, types: Mapping[str, pa.DataType]) -> Iterator[Callable[[Rows], None]]:
-    """Yield a function that appends rows to a temporary file, which replaces `path` at the end of the `with` block.
-
-    The extension of the file determines its format. If the rows lack a column, its values are None. After an error, no
-    part of the table remains.
+def write_table(path: Path, types: Mapping[str, pa.DataType], chunks: Iterable[Rows]) -> None:
+    """Write rows to a CSV, JSONL or Parquet file, atomically; if rows lack a column, its values are None.
 
     Args:
         types: the columns and, for a Parquet file, their types.
@@ -325,19 +300,15 @@ def write_table(path: Path, types: Mapping[str, pa.DataType]) -> Iterator[Callab
     """
     with replace_atomically(path) as part:
         if path.suffix.lower() == ".parquet":
-            with _parquet_writer(part, pa.schema(list(types.items()))) as write:
-                yield write
+            _write_parquet(part, pa.schema(list(types.items())), chunks)
             return
         is_csv = path.suffix.lower() == ".csv"
         with part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
             if is_csv:
                 file.write(csv_line(types))
-
-            def write_lines(rows: Rows) -> None:
+            for rows in chunks:
                 for record in zip(*map(rows.cells, types), strict=True):
                     file.write(csv_line(map(_plain, record)) if is_csv else _json_line(types, record))
-
-            yield write_lines
 
 
 def _json_line(names: Iterable[str], cells: Iterable[Any]) -> str:
@@ -355,38 +326,29 @@ def _plain(cell: Any) -> Any:
     return cell if cell is None or isinstance(cell, int | float) else str(cell)
 
 
-@contextmanager
-def _parquet_writer(path: Path, schema: pa.Schema) -> Iterator[Callable[[Rows], None]]:
+def _write_parquet(path: Path, schema: pa.Schema, chunks: Iterable[Rows]) -> None:
     import pyarrow.parquet as pq
 
     batches: list[pa.RecordBatch] = []
-
     with pq.ParquetWriter(path, schema) as writer:
-
-        def flush() -> None:
-            writer.write_table(pa.Table.from_batches(batches, schema).combine_chunks())
-            batches.clear()
-
-        def write(rows: Rows) -> None:
+        for rows in chunks:
             batches.append(pa.record_batch([_array(rows, field) for field in schema], schema=schema))
             if sum(batch.nbytes for batch in batches) >= ROW_GROUP:
-                flush()
-
-        yield write
+                writer.write_table(pa.Table.from_batches(batches).combine_chunks())
+                batches.clear()
         if batches:
-            flush()
+            writer.write_table(pa.Table.from_batches(batches).combine_chunks())
 
 
 def _array(rows: Rows, field: pa.Field) -> pa.Array:
     """Return the cells of a column as an Arrow array of the type of the field."""
-    cells = rows.columns.get(field.name, [None] * len(rows.places))
+    if field.type == pa.string():
+        texts = (None if cell is None else str(_plain(cell)) for cell in rows.cells(field.name))
+        return pa.array([text and text.encode(errors="backslashreplace").decode() for text in texts], field.type)
     try:
-        if field.type != pa.string():
-            return pa.array(cells, field.type)
+        return pa.array(rows.columns.get(field.name, [None] * len(rows.places)), field.type)
     except UNFIT:
         raise UserError(
             f"{rows.source}: a value of the column {field.name!r} does not fit its Parquet type {field.type}; write a "
             ".csv or .jsonl file"
         ) from None
-    texts = [None if cell is None else str(_plain(cell)) for cell in rows.cells(field.name)]
-    return pa.array([text and text.encode(errors="backslashreplace").decode() for text in texts], field.type)

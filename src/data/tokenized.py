@@ -3,19 +3,16 @@
 import hashlib
 import json
 import logging
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from src.data.corpus import FACTS, Corpus, Texts
-from src.data.store import write_header
 from src.data.tokenizer import TokenizerBuilder
 from src.data.trained_tokenizer import Tokenizer, text_blocks
-from src.errors import UserError
-from src.formatting import format_list
 
 log = logging.getLogger(__name__)
 SPLITS = ("train", "val", "test")
@@ -66,7 +63,6 @@ def tokenize(
     Args:
         rows_by_split: the result of `src.data.splits.divide`.
     """
-    start = time.perf_counter()
     texts = {split: getattr(corpus, origin).texts.take(rows) for split, (origin, rows) in rows_by_split.items()}
     tokenizer = builder.train(texts["train"], progress)
     for split, (origin, rows) in rows_by_split.items():
@@ -80,8 +76,7 @@ def tokenize(
     }
     (folder / FACTS).write_text(json.dumps(facts))
     count, words = sum(map(len, texts.values())), len(tokenizer.vocabulary)
-    seconds = time.perf_counter() - start
-    log.info("Tokenized %s texts in %.1f s; the vocabulary has %s entries", f"{count:,}", seconds, f"{words:,}")
+    log.info("Tokenized %s texts; the vocabulary has %s entries", f"{count:,}", f"{words:,}")
 
 
 def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> dict[str, np.ndarray]:
@@ -93,7 +88,7 @@ def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> d
     offsets, digests = np.zeros(len(texts) + 1, dtype=np.int64), np.empty(len(texts), dtype=np.int64)
     row = 0
     with path.open("xb") as file:
-        write_header(file, np.int32, 0)
+        _write_header(file, 0)
         for block in text_blocks(texts, "Tokenizing", progress):
             ids, stops = tokenizer.encode(block)
             file.write(ids.tobytes())
@@ -102,33 +97,12 @@ def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> d
             offsets[1:][rows] = offsets[rows.start] + stops[1:]
             hashes = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in block)
             digests[rows] = np.frombuffer(b"".join(hashes), dtype=np.int64)
-        write_header(file, np.int32, int(offsets[-1]))
+        _write_header(file, int(offsets[-1]))
     return {"offsets": offsets, "digests": digests, "counts": counts}
 
 
-def warn_of_rare_classes(data: TokenizedCorpus) -> None:
-    """Warn about classes that a held-out split lacks because they have too few rows."""
-    for name in ("val", "test"):
-        split = data.splits[name]
-        absent = np.setdiff1d(data.splits["train"].labels, split.labels)
-        if split.origin == "train" and len(absent):
-            log.warning(
-                "Some classes have too few rows: %s. The %s split has no texts of these classes, and its scores do not "
-                "include them; add rows, or provide each split as a file (data.val_path, data.test_path)",
-                format_list([data.class_names[c] for c in absent]),
-                name,
-            )
-
-
-def renumber_classes(data: TokenizedCorpus, class_names: Sequence[str]) -> TokenizedCorpus:
-    """Convert the labels to indices of `class_names`.
-
-    Raises:
-        UserError: if a class of the data is not in `class_names`.
-    """
-    if unknown := [name for name in data.class_names if name not in class_names]:
-        own = format_list(class_names, plain=True)
-        raise UserError(f"data: the model has no class {format_list(unknown)}, only {own}")
-    numbers = np.array([class_names.index(name) for name in data.class_names])
-    splits = {name: replace(split, labels=numbers[split.labels]) for name, split in data.splits.items()}
-    return TokenizedCorpus(splits, data.tokenizer, tuple(class_names))
+def _write_header(file: IO[bytes], length: int) -> None:
+    """Write the header of a flat .npy file of int32 at its start; NumPy reserves space for a larger length."""
+    file.seek(0)
+    header = {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": (length,)}
+    np.lib.format.write_array_header_1_0(file, header)

@@ -10,9 +10,8 @@ import tokenizers
 from pydantic import Field
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 
-from src.data.files import content_hash, existing_file, local_path, read_text
+from src.data.files import content_hash, existing_file, local_path, open_text
 from src.data.glove import bundled_words
-from src.data.hub import OFFLINE, connection
 from src.data.trained_tokenizer import MAX_IDS, PAD, UNKNOWN, Tokenizer, text_blocks
 from src.errors import UserError
 
@@ -155,10 +154,13 @@ class Pretrained(TokenizerBuilder):
 
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
         path = self._path() or self._download()
+        option = f"data.tokenizer.name_or_path={path}"
+        with open_text(path, option) as text:
+            content = text.read()
         try:
-            return Tokenizer.from_json(read_text(path, f"data.tokenizer.name_or_path={path}"))
+            return Tokenizer.from_json(content)
         except ValueError as error:
-            raise UserError(f"data.tokenizer.name_or_path: {path} is not a usable tokenizer.json ({error})") from None
+            raise UserError(f"{option}: is not a usable tokenizer.json ({error})") from None
 
     def fingerprint(self) -> str:
         """Return a string that changes with the options and the local file, but not with the files on the hub."""
@@ -175,15 +177,13 @@ class Pretrained(TokenizerBuilder):
         from huggingface_hub import hf_hub_download
         from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-        with connection() as online:
-            try:
-                return Path(hf_hub_download(self.name_or_path, "tokenizer.json"))
-            except (OSError, HfHubHTTPError, HFValidationError) as error:
-                reason = str(error).splitlines()[0] if online else OFFLINE
-                raise UserError(
-                    f"data.tokenizer.name_or_path={self.name_or_path}: no such file or folder, and {reason}. Set "
-                    "the path of a tokenizer.json, or the exact name of a model on the hub"
-                ) from None
+        try:
+            return Path(hf_hub_download(self.name_or_path, "tokenizer.json"))
+        except (OSError, HfHubHTTPError, HFValidationError) as error:
+            raise UserError(
+                f"data.tokenizer.name_or_path={self.name_or_path}: no such file or folder, and it cannot be loaded "
+                f"from the hub ({str(error).splitlines()[0]}). Set the path of a tokenizer.json, or a model's name"
+            ) from None
 
 
 @dataclass(frozen=True)

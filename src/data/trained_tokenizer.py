@@ -36,11 +36,7 @@ class Tokenizer:
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """The tokens in the order of their ids; an unused id has an empty string.
-
-        Raises:
-            ValueError: if there are no ids, or more than `MAX_IDS` ids.
-        """
+        """The tokens in the order of their ids; an unused id has an empty string."""
         ids = self._backend.get_vocab()
         size = max(ids.values(), default=-1) + 1
         if not 0 < size <= MAX_IDS:
@@ -70,15 +66,10 @@ class Tokenizer:
 
     def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """Return ids and offsets as `encode` does, and the original spelling of each token in the text."""
-        words: list[str] = []
-
-        def encodings() -> Iterator[tokenizers.Encoding]:
-            for block in text_blocks(texts):
-                for text, encoding in zip(block, self._encodings(block, spans=True), strict=True):
-                    words.extend(text[start:stop].strip() for start, stop in encoding.offsets)
-                    yield encoding
-
-        return *self._flat(encodings()), words
+        read = [text for block in text_blocks(texts) for text in block]
+        encodings = [encoding for block in text_blocks(texts) for encoding in self._encodings(block, spans=True)]
+        pairs = zip(read, encodings, strict=True)
+        return *self._flat(encodings), [text[a:b].strip() for text, encoding in pairs for a, b in encoding.offsets]
 
     def spans(self, text: str) -> np.ndarray:
         """Return the index of each token's first character and the index after its last character, L×2 int64."""
@@ -106,10 +97,7 @@ class Tokenizer:
         return tokens, np.concatenate([[0], lengths.cumsum()])
 
     def special_ids(self) -> tuple[list[int], list[int]]:
-        """Return the ids of the special tokens that the model adds before and after a text, such as [CLS] and [SEP].
-
-        These are the ids of the pretrained tokenizer, without `shift`.
-        """
+        """Return the ids, without `shift`, of the special tokens that the model adds before and after a text."""
         encoding = self._backend.encode("a", add_special_tokens=True)
         special = encoding.special_tokens_mask
         prefix = special.index(0) if 0 in special else len(special)
@@ -121,11 +109,7 @@ class Tokenizer:
 
     @classmethod
     def from_json(cls, json: str) -> "Tokenizer":
-        """Return the tokenizer for a result of `to_json`.
-
-        Raises:
-            ValueError: if `json` is not a tokenizer, or the tokenizer cannot encode a text.
-        """
+        """Return the tokenizer for a result of `to_json`; raise a ValueError if it cannot encode a text."""
         try:
             tokenizer = cls(tokenizers.Tokenizer.from_str(json))
             tokenizer.read([PROBE, ""])

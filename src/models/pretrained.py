@@ -1,14 +1,12 @@
 """Hugging Face models; loading them requires the optional package `transformers`."""
 
 import json
-from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from src.data.files import local_path
-from src.data.hub import connection
 from src.data.tokenizer import Pretrained
 from src.errors import UserError
 from src.extras import require_extra
@@ -105,14 +103,13 @@ def _read(class_name: str, name_or_path: str, **options: Any) -> Any:
     model_class = getattr(_transformers(), class_name)
     path = local_path(name_or_path, "name_or_path")
     folder = path.parent if path is not None and path.is_file() else path  # the path of tokenizer.json is allowed
-    with connection() if folder is None else nullcontext(False) as online:
-        try:
-            return model_class.from_pretrained(
-                str(folder or name_or_path), local_files_only=not online, trust_remote_code=False, **options
-            )
-        except Exception as error:  # damaged files lead to exceptions of many types
-            reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-            raise UserError(f"{name_or_path}: cannot be read as a pretrained model: {reason}") from error
+    try:
+        return model_class.from_pretrained(
+            str(folder or name_or_path), local_files_only=folder is not None, trust_remote_code=False, **options
+        )
+    except Exception as error:  # damaged files lead to exceptions of many types
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise UserError(f"{name_or_path}: cannot be read as a pretrained model: {reason}") from error
 
 
 def _transformers() -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from src.console import OutputConsole
-from src.data.batch_order import shuffled
+from src.data.padded_batches import shuffled
 from src.faithfulness.measurement import measurable_variants
 from src.faithfulness.probe import Probe, Texts
 from src.faithfulness.sections import format_estimate

@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import datasets
 import numpy as np
 import pytest
-from huggingface_hub import constants
 
 from src.data.tokenizer import Word
 
@@ -22,13 +20,6 @@ def source_options(tmp_path: Path) -> Options:
         "batch_size": 7,
         "progress": False,
     }
-
-
-@pytest.fixture
-def unset_offline_mode(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An environment without HF_HUB_OFFLINE."""
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
 
 
 @pytest.fixture

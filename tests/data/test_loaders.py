@@ -10,8 +10,7 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from src.data.batch_order import by_length, shuffled
-from src.data.padded_batches import Batch, BatchBuilder, Batches, ShuffledBatches, Truncation
+from src.data.padded_batches import Batch, BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
 from src.errors import UserError
 
 ROWS, BATCH_SIZE = 29, 4

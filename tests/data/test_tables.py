@@ -76,31 +76,35 @@ NESTED = "[" * 100_000 + "]" * 100_000
             "Text,sentiment\nx,y\n",
             r"no column 'text' \(did you mean 'Text'\?\); its columns are 'Text', 'sent",
         ),
-        ("a.csv", "text,label\na,b\nc,d,e\n", "line 3 has 3 fields where the header has 2"),
-        ("a.csv", "text;label\na;b\nc;d;e\n", "line 3 has 3 fields where the header has 2; .*delimiter ';'"),
-        ("a.csv", "text,label\na,b\ntext,label\nc,d\n", "line 3 repeats the header"),
+        ("a.csv", "text,label\na,b\nc,d,e\n", "line 3 is malformed .3 fields where the header has 2"),
+        ("a.csv", "text;label\na;b\nc;d;e\n", "line 3 is malformed .3 fields where the header has 2"),
+        ("a.csv", "text,label\na,b\ntext,label\nc,d\n", "line 3 is malformed .it repeats the header"),
         ("a.csv", "text,label,text\na,b,c\n", "2 columns are called 'text'"),
         ("a.csv", 'text,label\n"a\nb",c\n"d,e\n', "line 4 is malformed"),
         ("a.csv", ",".join(f"{i}{'x' * 100}" for i in range(1000)) + "\n", "x…' and 995 more"),
         ("a.csv", b"text,label\ngood,pos\ncaf\xe9,neg\n", r"line 3 is not UTF-8; .*WINDOWS-1252"),
         ("a.tsv", 'text\tlabel\n"a" b\tc\n', "line 2 is malformed"),
-        ("a.tsv", 'text\tlabel\n"a\tb\nc"\td\n', r"line 2 encloses a tab and a line break; .*data\.quotes"),
-        ("a.jsonl", '{"text": "a", "label": 1}\n{"text": \n', "line 2: is not JSON"),
-        ("a.jsonl", '{"text": "a", "label": 1}\n["b", 0]\n', "line 2 is not a JSON object"),
+        (
+            "a.tsv",
+            'text\tlabel\n"a\tb\nc"\td\n',
+            r"line 2 is malformed .a double quote encloses a tab and a line break.*data\.quotes",
+        ),
+        ("a.jsonl", '{"text": "a", "label": 1}\n{"text": \n', "line 2: is not a JSON object .Expecting"),
+        ("a.jsonl", '{"text": "a", "label": 1}\n["b", 0]\n', r"line 2: is not a JSON object \(it is \['b', 0\]"),
         ("a.jsonl", '{"texts": "a", "label": 1}\n', "did you mean 'texts'"),
         (
             "a.jsonl",
             '{"text": "a\\ud83d", "label": 1}\n',
             r"line 1: column 'text' holds 'a.ud83d', which is neither text",
         ),
-        ("a.jsonl", f'{{"text": "a", "label": 1, "x": {NESTED}}}\n', "line 1: is not JSON .*recursion"),
-        ("a.jsonl", '{"text": "a", "label": ' + "7" * 5000 + "}", r"line 1: is not JSON .*4300 digits"),
+        ("a.jsonl", f'{{"text": "a", "label": 1, "x": {NESTED}}}\n', "line 1: is not a JSON object .*recursion"),
+        ("a.jsonl", '{"text": "a", "label": ' + "7" * 5000 + "}", r"line 1: is not a JSON object .*4300 digits"),
         ("a.jsonl", '{"text": "a", "label": [1]}\n', r"line 1: column 'label' holds \[1\], which is neither"),
-        ("a.json", '[{"text": "a", "label": 1},\n {"text": }]', "is not JSON .*line 2 column 11"),
+        ("a.json", '[{"text": "a", "label": 1},\n {"text": }]', "is not a JSON object .*line 2 column 11"),
         (
             "a.json",
             '[{"text": "a", "label": 1}, ["b", 0]]',
-            "record 2 is not a JSON object; a .json file must be one arr",
+            r"record 2: is not a JSON object \(it is .*; a .json file must be one arr",
         ),
         ("a.json", '{"data": [{"text": "a", "label": 1}]}', r"no column 'text'; its columns are 'data'"),
         (
@@ -109,9 +113,13 @@ NESTED = "[" * 100_000 + "]" * 100_000
             r"Extra data.* each line of a \.jsonl file one object",
         ),
         ("a.json", "[]", "the file has no rows"),
-        ("a.csv.gz", "text,label\na,b\n", "is not a gzip file, or is damaged"),
-        ("a.csv.gz", gzip.compress(b"text,label\na,b\n", mtime=0)[:-9], "is not a gzip file, or is damaged"),
-        ("a.csv.gz", gzip.compress(b"text,label\na,b,c\n", mtime=0), "line 2 has 3 fields"),
+        ("a.csv.gz", "text,label\na,b\n", "cannot be read .*: compress or download it again"),
+        (
+            "a.csv.gz",
+            gzip.compress(b"text,label\na,b\n", mtime=0)[:-9],
+            "cannot be read .*: compress or download it again",
+        ),
+        ("a.csv.gz", gzip.compress(b"text,label\na,b,c\n", mtime=0), "line 2 is malformed"),
         ("a.jsonl.gz", gzip.compress(b"caf\xe9", mtime=0), "line 1 is not UTF-8"),
         ("a.parquet.gz", gzip.compress(b"PAR1", mtime=0), "is not a Parquet file"),
         ("a.parquet", "PAR1 and nothing else", "is not a Parquet file"),
@@ -250,12 +258,9 @@ def write_chunks(path: Path, *chunks: dict[str, list[Any]]) -> None:
     types: dict[str, pa.DataType] = {}
     for columns in chunks:
         widen(types, columns)
-    line = 2
-    with write_table(path, types) as write:
-        for columns in chunks:
-            size = max(map(len, columns.values()))
-            write(Rows("in.csv", "line", range(line, line + size), columns))
-            line += size
+    sizes = [max(map(len, columns.values())) for columns in chunks]
+    rows = (Rows("in.csv", "line", range(size), columns) for size, columns in zip(sizes, chunks, strict=True))
+    write_table(path, types, rows)
 
 
 def test_values_of_several_types_are_written(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from src.data.batch_order import shuffled
-from src.data.padded_batches import Truncation
+from src.data.padded_batches import Truncation, shuffled
 from src.data.source import Source
 from src.data.tokenizer import Word
 

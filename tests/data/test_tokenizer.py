@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models, pre_tokenizers
 
-from src.data import hub
 from src.data.tokenizer import Bpe, Pretrained, TokenizerBuilder, Whitespace, Word, WordPiece
 from src.data.trained_tokenizer import Tokenizer, text_blocks
 from src.errors import UserError
@@ -163,9 +162,8 @@ def test_a_missing_pretrained_path_is_not_treated_as_a_hub_name(pretrained: Path
         Pretrained(str(pretrained.with_name("tokeniser.json"))).train([])
 
 
-def test_a_hub_name_without_a_network_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "_responds", lambda address: False)
-    with pytest.raises(UserError, match="the hub does not respond"):
+def test_a_hub_name_without_a_network_is_reported() -> None:
+    with pytest.raises(UserError, match="no such file or folder, and it cannot be loaded from the hub"):
         Pretrained("nobody/no-such-model").train([])
 
 
@@ -199,7 +197,7 @@ def test_a_pretrained_vocabulary_of_invalid_size_is_reported(
     content = json.loads(pretrained.read_text())
     content["model"]["vocab"] = vocabulary
     pretrained.write_text(json.dumps(content))
-    with pytest.raises(UserError, match=f"name_or_path: .*{message}"):
+    with pytest.raises(UserError, match=f"name_or_path=.*{message}"):
         Pretrained(str(pretrained)).train([])
 
 
@@ -218,5 +216,5 @@ def test_a_pretrained_file_of_another_encoding_or_kind_is_reported(pretrained: P
     pretrained.unlink()
     pretrained.symlink_to("/dev/zero")
     for path in (pretrained, pretrained.parent):
-        with pytest.raises(UserError, match="is a device, pipe or socket, not a file"):
+        with pytest.raises(UserError, match="is a folder, device, pipe or socket"):
             Pretrained(str(path)).fingerprint()
