@@ -108,7 +108,7 @@ LINKS = (  # the files of a run folder and of a report that Heed writes
         "attention_stats.npz",
         "errors.csv",
     ),
-    *("lexicon.json", "faithfulness.npz", "predictions/test.npz", "predictions/val.npz", "csv/metrics.csv"),
+    *("faithfulness.npz", "predictions/test.npz", "predictions/val.npz", "csv/metrics.csv"),
     *("pictures/curves.png", "pictures/strip_test_0.png", "comparison.md", "comparison.csv", "comparison.html"),
     *("comparison.tex", "sweep.json"),
 )

@@ -18,7 +18,7 @@ SCORES = ("acc", "f1_macro", "auroc", "ece")
 CURVES = ("train/loss", "val/loss", "train/acc", "val/acc")
 COSTS = ("seconds/epoch", "parameters/total", "peak_memory_mb/process")
 RESULTS = ("parameters/total", "seconds/epoch", "val/loss", "test/acc")  # the last axes of the parallel coordinates
-PICTURES = ("attention_position", "attention_entropy", "attention_lexicon")
+PICTURES = ("attention_position", "attention_entropy")
 
 
 def build(entity: str, project: str, by: str = "variant") -> ws.Workspace:

@@ -9,10 +9,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import yaml
-from typing_extensions import TypedDict
 
 from src.errors import UserError
-from src.files import read_arrays, read_json
+from src.files import read_arrays
 
 Value = TypeVar("Value")
 log = logging.getLogger(__name__)
@@ -39,27 +38,6 @@ class Statistics(NamedTuple):
     entropy: np.ndarray  # n, nats
     effective: np.ndarray  # n, exp(entropy), the effective number of words
     length: np.ndarray  # n, number of words
-
-
-class LexiconWord(TypedDict):
-    """A word with its mean weight relative to the uniform weight, its count, and its strength in the lexicon."""
-
-    word: str
-    lift: float
-    count: int
-    strength: float | None
-
-
-class Lexicon(TypedDict):
-    """The attention on the words of a lexicon, compared with chance."""
-
-    texts: int
-    weight: float
-    chance: float
-    ratio: float
-    low: float
-    high: float
-    words: list[LexiconWord]
 
 
 def read_predictions(run: Path) -> Predictions | None:
@@ -134,11 +112,6 @@ def read_features(run: Path) -> dict[str, list[str]] | None:
         return features
 
     return read_existing(run / "baseline" / "features.csv", read)
-
-
-def read_lexicon_weights(run: Path) -> Lexicon | None:
-    """Read the statistics of the attention weights of lexicon words."""
-    return read_existing(run / "lexicon.json", lambda path: read_json(path, Lexicon))
 
 
 def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:

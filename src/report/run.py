@@ -13,7 +13,6 @@ from src.records.files import (
     read_features,
     read_gradients,
     read_history,
-    read_lexicon_weights,
     read_predictions,
     read_statistics,
 )
@@ -23,7 +22,6 @@ from src.report.figures.run import (
     draw_curves,
     draw_entropy,
     draw_gradients,
-    draw_lexicon,
     draw_position,
     draw_reliability,
 )
@@ -123,8 +121,6 @@ def _attention(run: Path, class_names: Sequence[str]) -> Iterator[Content]:
     if statistics := read_statistics(run):
         yield Chart("attention_position", draw_position(statistics), "Mean attention weight by position")
         yield Chart("attention_entropy", draw_entropy(statistics), "Effective number of words by length")
-    if (lexicon := read_lexicon_weights(run)) and lexicon["words"]:
-        yield Chart("attention_lexicon", draw_lexicon(lexicon), "Mean weight of the most attended words")
     yield from map(example_content, read_examples(run, class_names))
 
 

@@ -11,7 +11,7 @@ from src.config.schema import COMMANDS, RECORDS, config_mistakes
 from tests.helpers import repository
 
 REQUIRED = {
-    *("ckpt_path", "out", "callbacks.lexicon.path"),
+    *("ckpt_path", "out"),
     *("data._target_", "data.path", "data.name", "data.tokenizer.name_or_path"),
 }
 

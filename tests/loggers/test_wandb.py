@@ -208,7 +208,7 @@ def test_runs_log_the_keys_of_the_dashboard(folder: Path, log: dict[str, Any]) -
             node = node[key]
     logged = {*log["summary"], *(name for record in read_records(folder, "history") for name in record["item"])}
     missing = {name for name in metrics - logged if not name.startswith("of_encoder/")}
-    assert missing == {"gradients/position", "gradients/pooling", "pictures/attention_lexicon"}
+    assert missing == {"gradients/position", "gradients/pooling"}
     assert {"of_encoder/rnn", "gradients/encoder"} <= metrics
     text = json.dumps(spec)
     assert '"examples"' in text and "examples" in log["summary"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from src.errors import UserError
 from src.records.examples import Example, read_examples
-from src.records.files import read_gradients, read_history, read_lexicon_weights, read_predictions, read_statistics
+from src.records.files import read_gradients, read_history, read_predictions, read_statistics
 from src.run_result import RunResult
 from tests.report.runs import example, write_rows
 
@@ -151,13 +151,6 @@ def test_inconsistent_examples_are_refused(changes: dict[str, Any], tmp_path: Pa
         (tmp_path / "attention.json").write_text(json.dumps(content))
         with pytest.raises(UserError, match=r"attention\.json cannot be read"):
             read_examples(tmp_path, ["class 0", "class 1"])
-
-
-@pytest.mark.parametrize("content", ["[]", "7", "{}", '{"words": 3}', "[" * 100_000], ids=range(5))
-def test_malformed_lexicon_weights_are_refused(content: str, tmp_path: Path) -> None:
-    (tmp_path / "lexicon.json").write_text(content)
-    with pytest.raises(UserError, match=r"lexicon\.json cannot be read"):
-        read_lexicon_weights(tmp_path)
 
 
 cells = st.sampled_from(["0", "-1", "1e300", "nan", "inf", "x", "", "1,2", '"', "\x00", "3", "0.5"])
