@@ -30,9 +30,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         from src.report.terminal import render_terminal
 
         command = shlex.join(["python", "-m", "src.faithfulness", *(sys.argv[1:] if argv is None else argv)])
-        report = measure(
-            args.folders, args.texts, args.seed, args.measures, args.trusted_modules, args.data_path, command
-        )
+        report = measure(args, command)
         parts = sections(report)
         write_report(out, faithfulness_files(report, parts), render_terminal(parts))
 

@@ -3,12 +3,8 @@
 Edin et al. (2024) normalize the two measures by these limits, because models differ in how much an erasure can change
 their predictions. A ranking selects a set of tokens for each share, and each set contains the sets for smaller shares.
 
-Each search is a generator, so that the texts of many searches are evaluated in common batches. In one round of
-`run_searches`,
-
-    search                            yields    Request([text without token 0, text without token 1])
-    probe.probability(texts, classes) returns   [0.91, 0.34]
-    search                            receives  [0.91, 0.34]
+Each search is a generator, so that the texts of many searches are evaluated in common batches: it yields the texts that
+it needs, and receives their probabilities.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -64,9 +60,7 @@ def search_limits(
     limits. If the value of a ranking lies beyond a limit, the value replaces the limit.
 
     Args:
-        scores: scores of the tokens by ranking; gradient × input and leave-one-out are used.
         of_rankings: R×n, the measure of each ranking as a mean over shares.
-        rngs: n generators for the perturbations.
         retain: whether the measure is sufficiency, where only the selected tokens remain.
     """
     searches, owners = [], []
@@ -109,15 +103,11 @@ def search(
     others: Sequence[np.ndarray],
     rng: np.random.Generator,
 ) -> Search:
-    """Search for the highest or lowest drop in p(c), averaged over the shares.
+    """Search for the highest drop in p(c), averaged over the shares, or for the lowest if `sign` is -1.
 
     Args:
-        text: L token ids.
         probability: p(c) of the whole text.
-        sign: 1 to search for the highest drop, -1 for the lowest.
-        retain: whether only the selected tokens remain, as for sufficiency.
         others: further scores of the tokens of a long text, L each, which are high if a token supports the class.
-        rng: generator for the perturbations.
     """
     counts, is_short = erased_counts(len(text)), len(text) <= SHORT
     alone = np.empty(0)  # p(c) of each token alone, used for sufficiency in long texts

@@ -1,5 +1,6 @@
 """Measure the runs in folders and their subfolders; later calls reuse the record in each run's folder."""
 
+import argparse
 import hashlib
 import sys
 import time
@@ -21,7 +22,6 @@ from src.kernels.malloc import limit_compiled_kernels
 from src.records.faithfulness import ATTENTION, Options, Record
 from src.records.runs import ExcludedRun, find_runs
 from src.records.variants import Variant, group_runs
-from src.terms.intervals import MIN_SEEDS
 from src.terms.measurements import require_same_data
 
 
@@ -34,28 +34,21 @@ class Report:
     excluded: Sequence[ExcludedRun]
     command: str
 
-    @property
-    def is_exploratory(self) -> bool:
-        return any(summary.seeds < MIN_SEEDS for summary in self.summaries)
 
+def measure(args: argparse.Namespace, command: str) -> Report:
+    """Measure all runs below the folders, and summarize them by variant.
 
-def measure(
-    folders: Sequence[Path],
-    texts: int,
-    seed: int,
-    measures: Sequence[str],
-    trusted_modules: Sequence[str] = (),
-    data_path: str | None = None,
-    command: str = "",
-) -> Report:
-    """Measure all runs below the folders, and summarize them by variant; the arguments are those of `__main__`."""
+    Args:
+        args: the arguments of `__main__`.
+        command: the command line that the report shows.
+    """
     limit_compiled_kernels()
-    variants, excluded = measurable_variants(folders)
+    variants, excluded = measurable_variants(args.folders)
     runs = [run.folder for variant in variants for run in variant.runs]
     records, wanted = {run: Record.load(run) for run in runs}, {}
     for run in runs:
         digest = hashlib.sha256(checkpoint_path(run).read_bytes()).hexdigest()
-        wanted[run] = Options(checkpoint=digest, texts=texts, seed=seed, measures=list(measures))
+        wanted[run] = Options(checkpoint=digest, texts=args.texts, seed=args.seed, measures=args.measures)
     measured: dict[Path, Record] = {}
     for number, run in enumerate(runs, 1):
         previous, options = records[run], wanted[run]
@@ -63,9 +56,9 @@ def measure(
             measured[run] = previous
             continue
         if previous is not None:  # the new record replaces the previous one, so it contains the same measures
-            options = options.model_copy(update={"measures": sorted({*measures, *previous.options.measures})})
+            options = options.model_copy(update={"measures": sorted({*args.measures, *previous.options.measures})})
         title, start = f"Run {number} of {len(runs)}", time.monotonic()
-        measured[run] = measure_run(TrainedRun(run, trusted_modules, data_path), options, title)
+        measured[run] = measure_run(TrainedRun(run, args.trusted_modules, args.data_path), options, title)
         measured[run].save(run)
         print(f"{title}: measured in {format_duration(time.monotonic() - start)}", file=sys.stderr)
     by_variant = {variant.name: [measured[run.folder] for run in variant.runs] for variant in variants}

@@ -27,16 +27,9 @@ JUMP = 0.05  # if the error is larger, p jumps at a point of the path, and more 
 def rank_tokens(
     probe: Probe, texts: Texts, classes: np.ndarray, rngs: Sequence[np.random.Generator]
 ) -> tuple[dict[str, Scores], np.ndarray]:
-    """Score the tokens of texts by every ranking.
+    """Return the scores of the tokens of n texts by ranking, and the errors of the integrated gradients, n.
 
-    Args:
-        texts: n texts, each of one or more tokens, all of which the model knows.
-        classes: n predicted classes.
-        rngs: n generators for the random ranking.
-
-    Returns:
-        The scores by ranking, without `attention × gradient` if the attention does not support it, and the error of
-        each text's integrated gradients, n.
+    `attention × gradient` is missing if the attention does not support it.
     """
     scores: dict[str, Scores] = {ATTENTION: probe.attention(texts)}
     attention_gradient = probe.attention_gradient(texts, classes)
@@ -63,9 +56,7 @@ def leave_one_out(probe: Probe, texts: Texts, classes: np.ndarray) -> Scores:
 def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tuple[Scores, np.ndarray]:
     """Integrate the gradients of p(c) from zeros to the embeddings of the text (Sundararajan, Taly & Yan 2017, eq. 1).
 
-    Returns:
-        The scores, and the error for each text, n: the sum of the scores minus (p(c|x) − p(c|zeros)), NaN if the sum
-        overflows.
+    The error of a text is the sum of its scores minus (p(c|x) − p(c|zeros)), NaN if the sum overflows.
     """
     few, many = STEPS
     scores, errors = _integrate(probe, texts, classes, few)

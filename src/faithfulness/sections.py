@@ -35,7 +35,7 @@ def faithfulness_files(report: Report, parts: Sequence[Section]) -> dict[str, st
     """Return the content of each file by its name."""
     counts = (len(report.summaries), sum(summary.seeds for summary in report.summaries), report.texts)
     lede = ", ".join(map(format_count, counts, ("variant", "run", "test text"))) + "."
-    if report.is_exploratory:
+    if any(summary.seeds < MIN_SEEDS for summary in report.summaries):
         lede += f" Exploratory: fewer than {MIN_SEEDS} seeds."
     facts = {"Command": report.command}
     return {

@@ -53,7 +53,6 @@ def measure_texts(
     """Return the arrays of a record for n texts, and the scores of the tokens by ranking.
 
     Args:
-        texts: texts of one or more tokens, all of which the model knows.
         names: measures, as in `--measures`.
         rationales: whether people marked each token of each text, and the share of marked tokens in all texts of the
             sample; None if plausibility is not measured.

@@ -78,23 +78,8 @@ def judge(evidence: Sequence[Evidence]) -> tuple[Claim, ...]:
     )
 
 
-def claim_verdict(difference: Difference, significant: bool, negligible: float | None) -> ClaimVerdict:
-    """Return the verdict on a claim for which all variants have enough seeds and no pair contradicts the mean."""
-    if significant and difference.value < 0:
-        return "contradicted"
-    is_negligible = negligible is not None and difference.high is not None and difference.high < negligible
-    if significant:
-        return "real but negligible" if is_negligible else "supported"
-    return "not supported" if is_negligible else "inconclusive"
-
-
 def _judge(evidence: Evidence, p_value: float | None, level: float) -> Claim:
-    """Judge a claim with evidence.
-
-    Args:
-        p_value: p-value after Holm's adjustment; None if the claim cannot be tested.
-        level: 1 minus the coverage of the interval.
-    """
+    """Judge a claim with evidence by its adjusted p-value and an interval with the coverage 1 - level."""
     difference = estimate(evidence.weighted, level)
     significant = p_value is not None and p_value < LEVEL
     value, low, high, _ = difference
@@ -115,7 +100,13 @@ def _judge(evidence: Evidence, p_value: float | None, level: float) -> Claim:
         ]
         if opposite:
             return replace(claim, reason=f"true on average, but not for {', '.join(opposite)}")
-    return replace(claim, verdict=claim_verdict(difference, significant, claim.definition.negligible))
+    limit = claim.definition.negligible
+    is_negligible = limit is not None and difference.high is not None and difference.high < limit
+    if significant and value < 0:
+        return replace(claim, verdict="contradicted")
+    if significant:
+        return replace(claim, verdict="real but negligible" if is_negligible else "supported")
+    return replace(claim, verdict="not supported" if is_negligible else "inconclusive")
 
 
 def _gather(definition: ClaimDefinition, measurements: Sequence[Measurement]) -> Evidence:

@@ -62,17 +62,6 @@ def test_differences_from_variants_of_the_same_encoder(records, tmp_path):
     assert differences.count("exploratory") == 6
 
 
-def test_auroc_and_its_differences(records, tmp_path):
-    _, path = write_report(records, tmp_path)
-    section = path.read_text().partition("### AUROC")[2].partition("### Claims")[0]
-    compared = compare([records / "all"], baseline="lstm uniform", metric="auroc").rows
-    rows = {row.variant.name: row for row in compared}
-    mean, low, _ = rows["lstm · bahdanau"].metrics["auroc"]
-    assert f" | {100 * mean:.1f} ± {100 * (mean - low):.1f} | not measured |" in section
-    value, low, high = rows["lstm · bahdanau"].difference[:3]
-    assert f"| `lstm` | `bahdanau` | {100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}) |" in section
-
-
 def test_other_attentions_are_compared_on_their_seeds(records, tmp_path):
     _, path = write_report(records, tmp_path)
     section = path.read_text().partition("with six further attention mechanisms")[2].partition("###")[0]

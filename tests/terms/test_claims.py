@@ -11,8 +11,8 @@ from src.compare.sections import claim_lines
 from src.records.runs import FinishedRun
 from src.records.variants import Variant
 from src.run_result import RunResult
-from src.terms.claims import Claim, claim_verdict, judge_claims
-from src.terms.intervals import Difference, Sample
+from src.terms.claims import Claim, judge_claims
+from src.terms.intervals import Sample
 from src.terms.measurements import Measurement
 from src.terms.study import Choices, ClaimDefinition
 from tests.compare.runs import make_probabilities, write_run
@@ -194,17 +194,3 @@ def test_a_claim_about_gradients(tmp_path: Path, lstm: float, count: int, verdic
         first, pair = claim_lines(judged)
         assert float(first.split()[0]) == pytest.approx(np.log(lstm / 3), abs=0.01) and "in gradient variation" in first
         assert pair.startswith("lstm · none against rnn · none: ")
-
-
-@pytest.mark.parametrize(
-    ("value", "high", "significant", "verdict"),
-    [
-        (-0.02, -0.01, True, "contradicted"),
-        (0.002, 0.004, True, "real but negligible"),
-        (0.02, 0.03, True, "supported"),
-        (0.001, 0.004, False, "not supported"),
-        (0.02, 0.05, False, "inconclusive"),
-    ],
-)
-def test_verdicts_on_claims(value: float, high: float, significant: bool, verdict: str) -> None:
-    assert claim_verdict(Difference(value, value - 0.01, high, 0.5), significant, negligible=0.005) == verdict

@@ -55,50 +55,6 @@ def test_rows_of_the_confusion_matrix_are_true_classes() -> None:
     assert confusion_matrix(np.stack([1 - POSITIVE, POSITIVE], 1), LABELS).tolist() == [[1, 1], [1, 2]]
 
 
-@pytest.mark.parametrize("classes", [2, 3, 5, 20])
-def test_scores_equal_simple_references(classes: int) -> None:
-    probabilities, labels = predictions(307, classes)
-    p, y, predicted_classes = probabilities.astype(np.float64), labels, probabilities.argmax(1)
-    precision, recall, f1, areas = [], [], [], []
-
-    def one_hot(classes_of_texts: np.ndarray) -> np.ndarray:
-        return np.eye(classes)[classes_of_texts]
-
-    def covariance(a: np.ndarray, b: np.ndarray) -> float:
-        return float(((a - a.mean(0)) * (b - b.mean(0))).sum())
-
-    for c in range(classes):
-        hits, predicted, true = (
-            ((predicted_classes == c) & (y == c)).sum(),
-            (predicted_classes == c).sum(),
-            (y == c).sum(),
-        )
-        precision.append(hits / predicted)
-        recall.append(hits / true)
-        f1.append(2 * hits / (predicted + true))
-        above = p[y == c, c][:, None] - p[y != c, c]
-        areas.append(((above > 0) + 0.5 * (above == 0)).mean())
-    bins = [np.floor(p.max(1) * 15) == m for m in range(15)]
-    expected = {
-        "precision_macro": np.mean(precision),
-        "recall_macro": np.mean(recall),
-        "f1_macro": np.mean(f1),
-        "balanced_acc": np.mean(recall),
-        # the correlation of the indicators of true and predicted class (Gorodkin 2004)
-        "mcc": covariance(one_hot(y), one_hot(predicted_classes))
-        / math.sqrt(
-            covariance(one_hot(y), one_hot(y)) * covariance(one_hot(predicted_classes), one_hot(predicted_classes))
-        ),
-        "auroc": areas[1] if classes == 2 else np.mean(areas),
-        "brier": ((p - np.eye(classes)[y]) ** 2).sum(1).mean(),
-        "nll": -np.log(p[np.arange(307), y]).mean(),
-        "ece": sum(abs((predicted_classes[in_bin] == y[in_bin]).sum() - p.max(1)[in_bin].sum()) for in_bin in bins)
-        / 307,
-    }
-    metrics = evaluate(probabilities, labels)
-    assert {name: metrics[name].value for name in expected} == pytest.approx(expected, abs=1e-6)
-
-
 def test_wilson_interval_of_eight_correct_out_of_eight_by_hand() -> None:
     metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8))
     z = 1.959964
