@@ -102,9 +102,6 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
 
     Args:
         cfg: the configuration of a command with the options `ckpt_path` and `extras`.
-
-    Raises:
-        UserError: if an option of the data is invalid, or a class is not trusted.
     """
     overrides = cfg.get("data") or {}
     selected = OmegaConf.create({"data": overrides, "extras": cfg.extras, "seed": cfg.get("seed", 0)})
@@ -124,9 +121,6 @@ def restore_ensemble(paths: str | Path | Sequence[str | Path], extras: DictConfi
 
     Args:
         extras: the command's node `extras`, which names the trusted modules.
-
-    Raises:
-        UserError: if there is no path, a path occurs twice, a checkpoint cannot be restored, or the classes differ.
     """
     names = [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not names:

@@ -42,12 +42,6 @@ class Ensemble:
 
     Each model encodes the texts with its own tokenizer. Classes are matched by name, and have the order of the first
     model's classes.
-
-    Args:
-        members: at least one model.
-
-    Raises:
-        UserError: if the classes of two models differ.
     """
 
     def __init__(self, members: Sequence[Member]) -> None:

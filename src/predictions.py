@@ -41,11 +41,7 @@ def show_predictions(cfg: DictConfig, source: TextSource, ensemble: Ensemble) ->
 
 
 def output_path(out: str, file: str | None) -> Path:
-    """Return the absolute path of `out`, the file for the predictions of the texts in `file`.
-
-    Raises:
-        UserError: if `out` has an unknown format, cannot be written, or is the input file.
-    """
+    """Return the absolute path of `out`, the file for the predictions of the texts in `file`."""
     path = absolute_path(out, "out")
     if path.suffix.lower() not in OUTPUT_FORMATS:
         raise UserError(f"out={out}: unknown extension; it must be one of {', '.join(OUTPUT_FORMATS)}")

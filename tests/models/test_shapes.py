@@ -17,9 +17,7 @@ from tests.helpers import small_config
 from tests.models.combinations import DIM, compose
 
 WRONG: list[tuple[str, str, str, Callable[..., Any], str]] = [  # component, method, its mistake, message
-    ("attention", "uniform", "score", lambda q, h: q.unsqueeze(1) * h, "tensor of shape (3, 7, 12); .* N×T = 3×7"),
-    ("attention", "uniform", "score", lambda q, h: None, "NoneType, not a tensor; .* N×T = 3×7"),
-    ("attention", "simple_self", "score", lambda q, k: q[..., 0], "tensor of shape (3, 1, 7); .* N×H×L×L = 3×1×7×7"),
+    ("attention", "none", "weights", lambda encoded: None, "NoneType, not a tensor; .* N×H×T×L = 3×H×T×7"),
     ("attention", "none", "weights", lambda encoded: encoded.mask, "tensor of shape (3, 7); .* N×H×T×L = 3×H×T×7"),
     ("attention", "none", "forward", lambda encoded: tuple(encoded), "tuple; it must return src.models.component.Enc"),
     ("attention", "none", "forward", lambda e: e._replace(mask=e.mask.float()), "mask of torch.float32; it must be"),

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from src.kernels.dropout import Dropout
 from src.models.component import Attention, Encoded, Rate
 from src.models.masking import masked_softmax
-from src.models.shapes import require_shape
 
 
 class QueryAttention(Attention):
@@ -37,9 +36,7 @@ class QueryAttention(Attention):
 
     def scaled_scores(self, encoded: Encoded) -> Tensor:
         """Return the arguments of the softmax: N×T. They are the scores, divided by √D if `scaled`."""
-        scores = self.score(encoded.summary, encoded.states)
-        require_shape(self, "score", scores, "N×T", encoded.mask.shape)
-        return self.scale * scores
+        return self.scale * self.score(encoded.summary, encoded.states)
 
     def weights(self, encoded: Encoded) -> Tensor:
         """Return the weights N×1×1×T."""

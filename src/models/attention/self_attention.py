@@ -11,7 +11,6 @@ from src.kernels.linear import Linear
 from src.models.component import Encoded, Rate, Size, TokenAttention
 from src.models.masking import masked_mean, masked_softmax, zero_padding
 from src.models.position import Rotary
-from src.models.shapes import require_shape
 
 
 class SelfAttention(TokenAttention):
@@ -89,14 +88,10 @@ class SelfAttention(TokenAttention):
         return self._encoded(self.transform(encoded.states, encoded.mask), encoded.mask)
 
     def _weights(self, queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
-        scores = self.score(queries, keys)
-        require_shape(self, "score", scores, "N×H×L×L", (*queries.shape[:3], keys.shape[2]))
-        return masked_softmax(scores, self.visible(mask))
+        return masked_softmax(self.score(queries, keys), self.visible(mask))
 
     def _project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         queries, keys, values = self.project(states, mask)
-        for name, projected in (("queries", queries), ("keys", keys), ("values", values)):
-            require_shape(self, f"project ({name})", projected, "N×H×L×d", (mask.shape[0], None, mask.shape[1], None))
         if self.rotary is None:
             return queries, keys, values
         return self.rotary.rotate(queries), self.rotary.rotate(keys), values
