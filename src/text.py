@@ -22,11 +22,7 @@ class TextSource:
     read_rows: Callable[[], Iterator[Rows]]  # yields all rows from the start, in chunks
 
     def chunks(self) -> Iterator[tuple[Rows, list[str]]]:
-        """Yield chunks of rows, and the texts of each chunk, some of which may be blank.
-
-        Raises:
-            UserError: if the source cannot be read, or contains only blank texts.
-        """
+        """Yield chunks of rows, and the texts of each chunk, some of which may be blank."""
         has_text = False
         for rows in self.read_rows():
             texts = rows.texts(self.column)
@@ -46,10 +42,6 @@ def text_source(
         file: a file with one text per line, or a table if `column` is set.
         column: the column of texts in the table.
         delimiter, quotes: as for `src.data.tables.read_file`.
-
-    Raises:
-        UserError: if the options are invalid or contradict each other, the file does not exist, or there is nothing to
-            classify. Errors in a file may be raised later, by `chunks`.
     """
     if text is not None and file is not None:
         raise UserError("text=… and file=… are both set: remove one of them")

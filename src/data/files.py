@@ -65,9 +65,6 @@ def open_file(path: Path, source: str | None = None, unpack: bool = False) -> It
     Args:
         source: name of the file in messages; None means the path.
         unpack: unpack the file if its name ends with .gz.
-
-    Raises:
-        UserError: if the file cannot be opened; or, while it is open, if it cannot be read or unpacked.
     """
     source = source or str(path)
     try:
@@ -82,11 +79,7 @@ def open_file(path: Path, source: str | None = None, unpack: bool = False) -> It
 
 @contextmanager
 def open_text(path: Path, source: str | None = None) -> Iterator[io.TextIOWrapper]:
-    """Open a text file in UTF-8, with or without a byte order mark; a .gz file is unpacked, and line breaks are kept.
-
-    Raises:
-        UserError: as for `open_file`; or, while the text is read, if it is not UTF-8.
-    """
+    """Open a UTF-8 file, with or without a byte order mark; a .gz file is unpacked, and line breaks are kept."""
     with open_file(path, source, unpack=True) as file:
         try:
             yield io.TextIOWrapper(file, "utf-8-sig", newline="")

@@ -27,9 +27,6 @@ def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.nd
 
     Returns:
         The m words with a vector, in the order of the file, and their vectors, m×D float32.
-
-    Raises:
-        UserError: if the file does not exist or is damaged, or if a line is not a word vector.
     """
     requested = set(words)
     if path is None:

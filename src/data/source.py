@@ -211,41 +211,35 @@ class Source(TextDataModule):
 
         Args:
             names: the class of each allowed label; None allows all labels.
-
-        Raises:
-            UserError: if a row lacks a text or a label, unless such rows are dropped; if a label is not among `names`;
-                or if no row remains.
         """
         types = {"text": pa.large_string(), "label": pa.large_string()}
         types |= {"group": pa.large_string()} if self.group else {}
         types |= {"rationale": pa.list_(pa.list_(pa.int64()))} if self.rationale else {}
         schema = pa.schema(list(types.items()))
-        faults = defaultdict[tuple[str, str], list[int]](
-            list
-        )  # places by source and wrong label; "" if a cell is missing
+        # places by source and wrong label, which is empty if a cell is missing
+        faults = defaultdict[tuple[str, str], list[int]](list)
         own, count = list[str](), 0
         with pa.ipc.new_stream(str(folder / f"{split}.arrow"), schema) as stream:
             for rows in self._rows(split):
                 own = own or [canonical(name) for name in rows.class_names.get(self.label, ())]
-                texts, labels, valid = rows.texts(self.text), self._labels(rows), []
-                for i, (text, label) in enumerate(zip(texts, labels, strict=True)):
+                texts, labels, is_valid = rows.texts(self.text), self._labels(rows), list[bool]()
+                for place, text, label in zip(rows.places, texts, labels, strict=True):
                     is_missing = not label or not text.strip()
-                    if is_missing or (names is not None and label not in names):
-                        faults[rows.source, "" if is_missing else label].append(rows.places[i])
-                    else:
-                        valid.append(i)
-                columns: dict[str, list[Any]] = {
-                    "text": [texts[i] for i in valid],
-                    "label": [names[labels[i]] if names else labels[i] for i in valid],
-                }
+                    is_valid.append(not is_missing and (names is None or label in names))
+                    if not is_valid[-1]:
+                        faults[rows.source, "" if is_missing else label].append(place)
+                columns: dict[str, list[Any]] = {"text": texts, "label": labels}
+                if names is not None:
+                    columns["label"] = [names.get(label) for label in labels]
                 if self.group is not None:
-                    groups = rows.texts(self.group)
-                    columns["group"] = [groups[i] for i in valid]
+                    columns["group"] = rows.texts(self.group)
                 if self.rationale is not None:
-                    spans = rows.cells(self.rationale)
-                    columns["rationale"] = [_characters(texts[i], spans[i], rows, i) for i in valid]
-                stream.write_batch(pa.RecordBatch.from_pydict(columns, schema))
-                count += len(valid)
+                    cells = enumerate(zip(is_valid, texts, rows.cells(self.rationale), strict=True))
+                    columns["rationale"] = [
+                        _characters(text, spans, rows, i) if ok else [] for i, (ok, text, spans) in cells
+                    ]
+                stream.write_batch(pa.RecordBatch.from_pydict(columns, schema).filter(pa.array(is_valid)))
+                count += sum(is_valid)
         for (source, label), places in faults.items():
             where = f"{source}: {format_places(rows.unit, places)}:"
             if label:

@@ -36,9 +36,6 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
     Returns:
         For each of train, val and test: the name of the source's split that contains the rows, and the indices of the
         rows in that split, int64 in ascending order.
-
-    Raises:
-        UserError: if `folds` is set and the source has a test split, or if the rows cannot be divided or sampled.
     """
     seed, limit, folds = splitting.seed, splitting.limit, splitting.folds
     if folds is not None and corpus.test is not None:
@@ -69,9 +66,6 @@ def _held_out(train: Split, rows: np.ndarray, class_names: Sequence[str], split:
 
     Units, which are single rows or groups, are held out; the class of a group is that of its first row. A class with a
     single unit is not held out.
-
-    Raises:
-        UserError: if most classes have a single unit, or there are too few units for the folds.
     """
     noun, first, unit_of_row = "row", np.arange(len(rows)), np.arange(len(rows))
     if train.groups is not None:

@@ -33,9 +33,6 @@ def load_or_build(path: Path, load: Callable[[Path], T], build: Callable[[Path],
 
     Args:
         build: writes the files into an empty folder.
-
-    Raises:
-        UserError: if the folder cannot be locked or written, for example because the disk is full.
     """
     if (content := _try(load, path)) is not None:
         return content

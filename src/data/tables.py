@@ -61,11 +61,7 @@ class Rows:
         return list(cells.to_pylist())
 
     def texts(self, column: str) -> list[str]:
-        """Return the cells of a column as strings; a missing value, NaN or infinity becomes an empty string.
-
-        Raises:
-            UserError: if a cell is neither valid text nor a number nor a boolean.
-        """
+        """Return the cells of a column as strings; a missing value, NaN or infinity becomes an empty string."""
         texts = []
         for place, cell in zip(self.places, self.cells(column), strict=True):
             try:
@@ -293,10 +289,6 @@ def write_table(path: Path, types: Mapping[str, pa.DataType], chunks: Iterable[R
 
     Args:
         types: the columns and, for a Parquet file, their types.
-
-    Raises:
-        OSError: if the file cannot be written; its `filename` is set.
-        UserError: if a value does not fit the Parquet type of its column.
     """
     with replace_atomically(path) as part:
         if path.suffix.lower() == ".parquet":
