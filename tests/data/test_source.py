@@ -83,16 +83,6 @@ def test_the_training_file_cannot_be_another_split(tmp_path: Path, source_option
     assert module.sizes["test"] == 8
 
 
-@pytest.mark.parametrize("option", ["path", "val_path", "test_path"])
-def test_a_missing_file_is_reported_by_the_constructor(
-    tmp_path: Path, source_options: dict[str, Any], option: str
-) -> None:
-    path = write_reviews(tmp_path / "reviews.csv", "a,1")
-    files = {"path": path, option: str(tmp_path / "review.csv")}
-    with pytest.raises(UserError, match=rf"data\.{option}=.*did you mean 'reviews\.csv'"):
-        Source(**files, **source_options)
-
-
 GAPS = 'text,label\n"two\nlines",pos\n,neg\ngood,\nbad,neg\n"  ",pos\n'
 
 
@@ -125,6 +115,9 @@ def test_the_delimiter_is_detected_or_set(tmp_path: Path, source_options: dict[s
 
 def test_options_that_contradict_each_other_are_refused(tmp_path: Path, source_options: dict[str, Any]) -> None:
     path = str(write(tmp_path / "a.csv", "review,label\na,1\n"))
+    for option in ("path", "val_path", "test_path"):
+        with pytest.raises(UserError, match=rf"data\.{option}=.*did you mean 'a\.csv'"):
+            Source(**{"path": path, option: str(tmp_path / "aa.csv")}, **source_options)
     with pytest.raises(ValueError, match=r"text='label': is also the column of labels"):
         Source(path, text="label", **source_options)
     with pytest.raises(UserError, match=r"set data\.path, .*, or data\.name"):

@@ -136,12 +136,6 @@ def test_mistakes_in_a_file_are_reported_in_one_short_message(
     assert len(str(error.value)) < 700
 
 
-def test_a_folder_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").mkdir()
-    with pytest.raises(UserError, match="is a folder"):
-        read_texts(tmp_path / "a.csv")
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [
