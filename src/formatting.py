@@ -46,11 +46,7 @@ def format_repr(value: Any) -> str:
 
 
 def format_list(values: Collection[Any], plain: bool = False) -> str:
-    """Format the first values, and count the others: 'a', 'b', 'c', 'd', 'e' and 1,234 more.
-
-    Args:
-        plain: whether to omit the quotes around strings.
-    """
+    """Format the first values, and count the others: 'a', 'b' and 1,234 more; `plain` omits the quotes."""
     first = [format_repr(value) for value in islice(values, LISTED_VALUES)]
     if plain:
         first = [text[1:-1] if text[0] in "'\"" else text for text in first]

@@ -90,6 +90,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> tuple[
 @pytest.fixture
 def make_run(tmp_path: Path) -> Callable[..., Path]:
     """A function that writes a run folder with the options of `write_run` and returns its path."""
-    from tests.report.runs import write_run
+    from tests.run_folders import write_trained_run
 
-    return lambda **options: write_run(tmp_path / "run", **options)
+    return lambda **options: write_trained_run(tmp_path / "run", **options)

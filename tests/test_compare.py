@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from src.compare.__main__ import main
-from tests.compare.runs import write_sweep
+from tests.run_folders import write_sweep
 
 FILES = ["comparison.csv", "comparison.html", "comparison.md", "comparison.tex"]
 

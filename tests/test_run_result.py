@@ -19,9 +19,9 @@ from src.report.run import run_sections
 from src.run_result import FORMAT, RESULT_FILE, Best, RunResult
 from src.sweep.job import outcome, recorded_result
 from src.terms.comparison import compare
-from tests.compare.runs import make_probabilities, write_run
 from tests.damage import damaged, few_examples, trees
 from tests.helpers import ROOT
+from tests.run_folders import make_probabilities, write_run
 
 LABELS = np.array([0, 1, 1, 0, 1, 0, 1])
 PROBABILITIES = make_probabilities(LABELS, LABELS == LABELS)

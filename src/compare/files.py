@@ -75,7 +75,7 @@ def _facts(comparison: Comparison) -> dict[str, str]:
     """Return facts about the runs, such as data, seeds, machines and dates, by heading."""
     runs = [run for variant in comparison.variants for run in variant.runs]
     results = [run.result for run in runs]
-    facts = {
+    return {
         "Data": _listed(result.choices.get("data", "unknown") for result in results),
         "Texts": ", ".join(f"{size:,} {split}" for split, size in results[0].data.sizes.items()),
         "Classes": ", ".join(comparison.class_names),
@@ -87,7 +87,6 @@ def _facts(comparison: Comparison) -> dict[str, str]:
         "Commit": ", ".join(sorted({result.git_commit[:10] for result in results if result.git_commit})),
         "Command": comparison.command,
     }
-    return {name: fact for name, fact in facts.items() if fact}
 
 
 def _seeds(comparison: Comparison) -> str:

@@ -1,6 +1,5 @@
 """The sections of a comparison."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -9,7 +8,7 @@ import numpy as np
 from src.formatting import UNKNOWN, format_known, format_p_value, format_with_bounds, format_with_margin
 from src.records.examples import Example, read_examples
 from src.records.files import read_history, read_or_warn
-from src.records.runs import FinishedRun, summarize_excluded
+from src.records.runs import summarize_excluded
 from src.records.variants import Variant
 from src.report.figures.comparison import Bar, Mark, draw_costs, draw_intervals, draw_variant_curves
 from src.report.figures.style import COLOURS, GREY
@@ -59,7 +58,7 @@ CURVES = (
 )
 VERDICT_COLOURS = {"better": COLOURS[0], "worse": COLOURS[1]}
 MAX_CLASSES = 12  # maximum number of classes in the table of recalls
-MAX_WORDS = 45_000  # maximum number of words over all texts and variants, to limit the size of the page
+MAX_TEXTS = 10  # maximum number of texts with the attention of each variant, to limit the size of the page
 MAX_OPEN = 3  # maximum number of initially open strips of a text
 DEFAULT_FACTORS = ("encoder", "attention")  # rows and columns of the grid, if the variants differ in both
 MIN_FILLED = 0.5  # minimum share of the grid's cells that must contain a variant
@@ -114,36 +113,25 @@ def _scores(comparison: Comparison) -> Section:
         figure = draw_intervals(bars, f"{_heading(metric)}, mean over seeds with its interval", label(metric))
         content.insert(0, Chart("ranking", figure, f"{_heading(metric)} of each variant with its interval"))
     note = SCORES.format(texts=comparison.texts, metric=label(metric))
-    return Section(
-        "Scores", content, f"{note} {FOLDS.format(folds=comparison.folds)}" if comparison.folds > 1 else note
-    )
+    note += f" {FOLDS.format(folds=comparison.folds)}" if comparison.folds > 1 else ""
+    return Section("Scores", content, note)
 
 
 def _differences(comparison: Comparison) -> Section:
     title = f"Differences in {label(comparison.metric)} from {comparison.baseline.variant.name}"
-    others = [(row, row.difference) for row in comparison.rows if row.difference is not None]
-    if not others:
+    rows, bars = [], []
+    for row in comparison.rows:
+        if (difference := row.difference) is not None:
+            p_values = format_p_value(difference.p_value), format_p_value(row.p_adjusted)
+            rows.append([row.variant.name, format_with_margin(difference, 4, "+"), *p_values, row.verdict])
+            bars.append(Bar(row.variant.name, difference.interval, VERDICT_COLOURS.get(row.verdict, GREY)))
+    if not rows:
         return Section(title, [])
-    rows = [
-        [
-            row.variant.name,
-            format_with_margin(difference, 4, "+"),
-            format_p_value(difference.p_value),
-            format_p_value(row.p_adjusted),
-            row.verdict,
-        ]
-        for row, difference in others
-    ]
-    bars = [
-        Bar(row.variant.name, difference.interval, VERDICT_COLOURS.get(row.verdict, GREY)) for row, difference in others
-    ]
     figure = draw_intervals(bars, title, f"difference in {label(comparison.metric)}", zero=True)
     chart = Chart("differences", figure, f"{title}, with intervals")
-    table = Table(["variant", "difference", "p", "p, Holm", "verdict"], rows)
-    note = DIFFERENCES.format(
-        num_tests=sum(difference.p_value is not None for _, difference in others), min_seeds=MIN_SEEDS
-    )
-    return Section(title, [chart, table], note)
+    tests = sum(row.difference is not None and row.difference.p_value is not None for row in comparison.rows)
+    note = DIFFERENCES.format(num_tests=tests, min_seeds=MIN_SEEDS)
+    return Section(title, [chart, Table(["variant", "difference", "p", "p, Holm", "verdict"], rows)], note)
 
 
 def claims_section(claims: Sequence[Claim]) -> Section:
@@ -217,30 +205,16 @@ def _grid(comparison: Comparison) -> Section:
 
 
 def _cost(comparison: Comparison) -> Section:
-    rows = [
-        [
-            row.variant.name,
-            f"{row.variant.runs[0].parameters:,}",
-            format_with_margin(row.seconds_per_epoch, 2),
-            UNKNOWN if row.peak_memory_mb is None else f"{row.peak_memory_mb:,.0f}",
-        ]
-        for row in comparison.rows
-    ]
+    first, second = [*factors(comparison), "", ""][:2]
+    rows, marks = [], []
+    for row in comparison.rows:
+        seconds, memory = row.seconds_per_epoch, format_known(row.peak_memory_mb, "{:,.0f}")
+        parameters, differs = row.variant.runs[0].parameters, row.variant.differs
+        rows.append([row.variant.name, f"{parameters:,}", format_with_margin(seconds, 2), memory])
+        costs = {"seconds per epoch": seconds and seconds.value, "parameters": parameters}
+        marks.append(Mark(costs, row.metrics[comparison.metric], differs.get(first, ""), differs.get(second, "")))
     content: list[Content] = [Table(["variant", "parameters", "seconds per epoch", "peak memory, MB"], rows)]
     if len(rows) > 1:
-        first, second = [*factors(comparison), "", ""][:2]
-        marks = [
-            Mark(
-                {
-                    "seconds per epoch": None if row.seconds_per_epoch is None else row.seconds_per_epoch.value,
-                    "parameters": row.variant.runs[0].parameters,
-                },
-                row.metrics[comparison.metric],
-                row.variant.differs.get(first, ""),
-                row.variant.differs.get(second, ""),
-            )
-            for row in comparison.rows
-        ]
         figure = draw_costs(marks, ["seconds per epoch", "parameters"], label(comparison.metric))
         content.append(Chart("cost", figure, f"{_heading(comparison.metric)} against cost"))
     return Section("Cost", content, COST)
@@ -268,52 +242,30 @@ def _curves(comparison: Comparison) -> Iterator[Chart]:
 
 def _shared_texts(comparison: Comparison) -> Section:
     """Return the texts that the largest number of variants saved, with the variants' attention, best variant first."""
-    title, seed = "Attention on the same texts", comparison.variants[0].runs[0].seed
-    runs = {variant.name: _run_of(variant, seed) for variant in comparison.variants}
-    read = partial(read_examples, class_names=comparison.class_names)
-    examples = {
-        name: {example.name: example for example in read_or_warn(read, run.folder) or []} for name, run in runs.items()
-    }
+    seed = comparison.variants[0].runs[0].seed
+    runs = {v.name: next((run for run in v.runs if run.seed == seed), v.runs[0]) for v in comparison.variants}
+    by_text: dict[str, list[tuple[str, Example]]] = {}
+    for variant, run in runs.items():
+        other_seed = "" if run.seed == seed else f", seed {run.seed}"
+        for example in read_or_warn(partial(read_examples, class_names=comparison.class_names), run.folder) or []:
+            by_text.setdefault(example.name, []).append((f"{variant}{other_seed}", example))
+    most = max(map(len, by_text.values()), default=0)
+    shared = [examples for examples in by_text.values() if len(examples) == most >= min(2, len(runs))]
     groups: list[Group] = []
-    for name in _shared_names(list(examples.values())):
-        with_text = {variant: by_name[name] for variant, by_name in examples.items() if name in by_name}
-        first = next(iter(with_text.values()))
-        words = clean_text(" ".join(first.words[:12]), 60)
-        true = "" if first.label is None else f", {first.label}"
+    for examples in shared[:MAX_TEXTS]:
+        _, first = examples[0]
         strips = []
-        for number, (variant, example) in enumerate(with_text.items()):
-            seed_note = "" if runs[variant].seed == seed else f", seed {runs[variant].seed}"
-            summary = f"{variant}{seed_note}: {_describe(example)}"
-            strips.append(Strip(summary, coloured_words(example.words, example.weights), number < MAX_OPEN))
-        groups.append(Group(f"{first.split} {first.index}{true}: {words}", strips, is_open=not groups))
-    return Section(title, groups, f"The attention of each variant, trained with seed {seed}. {STRIP_NOTE}")
-
-
-def _run_of(variant: Variant, seed: int) -> FinishedRun:
-    """Return the variant's run with this seed, or its first run if none has this seed."""
-    return next((run for run in variant.runs if run.seed == seed), variant.runs[0])
-
-
-def _shared_names(examples: Sequence[dict[str, Example]]) -> list[str]:
-    """Return the names of the texts to show: the first text, however long, and more up to MAX_WORDS words in all."""
-    variants = Counter(name for by_name in examples for name in by_name)
-    most = max(variants.values(), default=0)
-    if most < min(2, len(examples)):
-        return []
-    names: list[str] = []
-    words = 0
-    for name in (name for name, number in variants.items() if number == most):
-        words += sum(len(by_name[name].words) for by_name in examples if name in by_name)
-        if names and words > MAX_WORDS:
-            break
-        names.append(name)
-    return names
-
-
-def _describe(example: Example) -> str:
-    prediction = f"{example.predicted} {example.probabilities.get(example.predicted, 0):.2f}"
-    is_correct = example.label == example.predicted
-    return prediction if example.label is None else f"{prediction} {'(right)' if is_correct else '(wrong)'}"
+        for number, (variant, example) in enumerate(examples):
+            prediction = f"{example.predicted} {example.probabilities.get(example.predicted, 0):.2f}"
+            if example.label is not None:
+                prediction += " (right)" if example.label == example.predicted else " (wrong)"
+            words = coloured_words(example.words, example.weights)
+            strips.append(Strip(f"{variant}: {prediction}", words, is_open=number < MAX_OPEN))
+        true = "" if first.label is None else f", {first.label}"
+        words_of_title = clean_text(" ".join(first.words[:12]), 60)
+        groups.append(Group(f"{first.split} {first.index}{true}: {words_of_title}", strips, is_open=not groups))
+    note = f"The attention of each variant, trained with seed {seed}. {STRIP_NOTE}"
+    return Section("Attention on the same texts", groups, note)
 
 
 def _recalls(comparison: Comparison) -> Section:

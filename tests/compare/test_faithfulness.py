@@ -11,8 +11,8 @@ from src.compare.files import comparison_files, render_csv, render_page
 from src.compare.sections import claim_lines
 from src.records.faithfulness import RECORD_FILE, Options, Record
 from src.terms.comparison import compare
-from tests.compare.runs import write_sweep
 from tests.helpers import ROOT
+from tests.run_folders import write_sweep
 
 
 def write_record(run: Path, comprehensiveness: float, tau: float) -> None:

@@ -17,7 +17,7 @@ from src.terms.claims import Claim
 from src.terms.comparison import Comparison, Row, compare
 from src.terms.intervals import Interval
 from src.terms.study import ClaimDefinition
-from tests.compare.runs import write_sweep
+from tests.run_folders import write_sweep
 
 SPECIAL = r"a_b|50% & <i>\x{$#^~"
 

@@ -10,8 +10,8 @@ from src.compare.files import render_page
 from src.compare.sections import sections
 from src.report.section import Group, Section
 from src.terms.comparison import Comparison, compare
-from tests.compare.sweeps import text, write_failed, write_whole_sweep
 from tests.report.test_rendering import Reader
+from tests.run_folders import text, write_failed, write_whole_sweep
 
 INJECTION = "</script><script>document.title='broken'</script>"
 LONG = text(37)
@@ -65,7 +65,7 @@ def test_every_variant_has_the_same_texts(comparison: Comparison) -> None:
 
 
 def test_the_number_of_texts_is_limited(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("src.compare.sections.MAX_WORDS", 4 * 11)
+    monkeypatch.setattr("src.compare.sections.MAX_TEXTS", 1)
     assert len(section(comparison, "Attention on the same texts").content) == 1
 
 

@@ -13,7 +13,7 @@ from src.errors import UserError
 from src.records.examples import Example, read_examples
 from src.records.files import read_gradients, read_history, read_predictions, read_statistics
 from src.run_result import RunResult
-from tests.report.runs import example, write_rows
+from tests.run_folders import example, write_rows
 
 READERS = {
     "csv/metrics.csv": read_history,

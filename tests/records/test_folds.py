@@ -8,7 +8,7 @@ import pytest
 from src.compare.files import comparison_files, render_csv
 from src.errors import UserError
 from src.terms.comparison import compare
-from tests.compare.runs import make_probabilities, write_run
+from tests.run_folders import make_probabilities, write_run
 
 LABELS = (np.array([0, 1, 1]), np.array([0, 1]), np.array([1, 0]))  # of three folds
 

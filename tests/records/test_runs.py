@@ -9,7 +9,7 @@ import pytest
 from src.errors import UserError
 from src.records.runs import find_runs, summarize_excluded
 from src.sweep_record import Job, Sweep
-from tests.compare.runs import make_probabilities, write_run
+from tests.run_folders import make_probabilities, write_run
 
 LABELS = np.array([0, 1, 1, 0, 1])
 PROBABILITIES = make_probabilities(LABELS, np.array([True, True, False, True, True]))

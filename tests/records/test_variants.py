@@ -7,7 +7,7 @@ import numpy as np
 
 from src.records.runs import find_runs
 from src.records.variants import Variant, group_runs
-from tests.compare.runs import make_probabilities, write_run
+from tests.run_folders import make_probabilities, write_run
 
 LABELS = np.array([0, 1, 1])
 PROBABILITIES = make_probabilities(LABELS, LABELS == 1)

@@ -12,7 +12,7 @@ from src.files import csv_line
 from src.records.examples import disarm, read_errors
 from src.report.run import run_sections, write_report
 from src.report.section import Group, Maps, Table
-from tests.report.runs import example
+from tests.run_folders import example
 
 UNUSUAL = ["日本", "😀", "$5", "to", "$10", "x_y^2\\frac{", "", "a\nb", "العربية", "l" * 300]
 PICTURES = ["curves", "gradients", "confusion", "reliability", "attention_position", "attention_entropy"]

@@ -14,7 +14,7 @@ from src.report.section import Section
 from src.report.terminal import files_table, render_terminal
 from src.run_result import Baseline, ClassScore, RunResult, Score
 from src.terms.evaluation import evaluate
-from tests.report.runs import predictions
+from tests.run_folders import predictions
 
 
 def print_table(table: RenderableType | Section, width: int = 80) -> str:

@@ -12,8 +12,7 @@ from src.errors import UserError
 from src.records.files import read_gradients, read_history, read_statistics
 from src.terms.comparison import compare
 from studies.release import pack_probabilities, unpack_probabilities, unpack_release, write_release
-from tests.compare.runs import make_probabilities, write_run
-from tests.compare.sweeps import write_whole_sweep
+from tests.run_folders import make_probabilities, write_run, write_whole_sweep
 
 LABELS = np.arange(13) % 2
 CORRECT = np.arange(13) % 3 > 0

@@ -8,8 +8,8 @@ from src.terms.comparison import compare
 from studies import report
 from studies.plan import release_file
 from studies.release import write_release
-from tests.compare import sweeps
-from tests.compare.sweeps import write_whole_sweep
+from tests import run_folders
+from tests.run_folders import write_whole_sweep
 
 
 @pytest.fixture(scope="module")
@@ -17,8 +17,8 @@ def records(tmp_path_factory):
     """Two seeds of two encoders and three attentions, and one seed of another attention."""
     with pytest.MonkeyPatch.context() as patch:
         for attention in ("uniform", "qkv"):
-            patch.setitem(sweeps.ATTENTIONS, attention, 0.05)
-            patch.setitem(sweeps.UNIFORMITY, attention, 0.9)
+            patch.setitem(run_folders.ATTENTIONS, attention, 0.05)
+            patch.setitem(run_folders.UNIFORMITY, attention, 0.9)
         folder = tmp_path_factory.mktemp("study")
         choices = ["none", "uniform", "bahdanau"]
         sweep = write_whole_sweep(folder / "all", ["lstm", "bilstm"], choices, (1, 2), n=211, epochs=2)

@@ -11,7 +11,7 @@ from src.run_result import Score
 from src.terms.added_metrics import added_score
 from src.terms.evaluation import evaluate
 from src.terms.scores import ScoreType
-from tests.report.runs import predictions
+from tests.run_folders import predictions
 
 
 def build_metric(target: str, num_classes: int, **options: object) -> ScoreType:

@@ -15,7 +15,7 @@ from src.terms.claims import Claim, judge_claims
 from src.terms.intervals import Sample
 from src.terms.measurements import Measurement
 from src.terms.study import Choices, ClaimDefinition
-from tests.compare.runs import make_probabilities, write_run
+from tests.run_folders import make_probabilities, write_run
 
 NOISE = np.sqrt(5) * np.array([-1.0, 1, -1, 1, 0])  # of five seeds: their mean has the standard error 1
 T = 2.776  # Student's t of a 95 % interval with 4 degrees of freedom

@@ -9,7 +9,7 @@ import yaml
 from src.compare.files import render_page
 from src.errors import UserError
 from src.terms.comparison import compare, difference_verdict
-from tests.compare.runs import make_probabilities, write_run, write_sweep
+from tests.run_folders import make_probabilities, write_run, write_sweep
 
 ACCURACIES = {("lstm", "none"): 0.7, ("lstm", "uniform"): 0.702, ("lstm", "bahdanau"): 0.85, ("lstm", "keras"): 0.6}
 

@@ -15,7 +15,7 @@ from src.terms.evaluation import (
     score_differences,
     wilson_interval,
 )
-from tests.report.runs import predictions
+from tests.run_folders import predictions
 
 POSITIVE = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)
 LABELS = np.array([1, 0, 1, 1, 0])  # predicted: 1 0 0 1 1

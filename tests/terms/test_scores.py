@@ -7,7 +7,7 @@ from torchmetrics.functional import classification as tm
 
 from src.terms.evaluation import evaluate
 from src.terms.scores import SCORES, confidence_bins
-from tests.report.runs import predictions
+from tests.run_folders import predictions
 
 
 @pytest.mark.parametrize("classes", [2, 5])

@@ -13,7 +13,7 @@ from src.records.runs import find_runs
 from src.records.variants import Variant, group_runs
 from src.terms.comparison import compare
 from src.terms.study import DEFAULT_STUDY, load_study
-from tests.compare.runs import make_probabilities, write_run, write_sweep
+from tests.run_folders import make_probabilities, write_run, write_sweep
 
 LABELS = np.arange(101) % 2
 CLAIM: dict[str, Any] = {
