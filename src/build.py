@@ -142,7 +142,10 @@ def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> C
         position.attach(encoder, attention)
     pooling = make(cfg, "model.pooling", _output_dim(attention, "model.attention"))
     head = make(cfg, "model.head", _output_dim(pooling, "model.pooling"), num_logits)
-    return Classifier(embedding, position, encoder, attention, pooling, head)
+    branch = None
+    if OmegaConf.select(cfg, "model.branch._target_") is not None:
+        branch = make(cfg, "model.branch", vocabulary, num_logits)
+    return Classifier(embedding, position, encoder, attention, pooling, head, branch)
 
 
 def _output_dim(component: object, key: str) -> int:

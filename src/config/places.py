@@ -62,6 +62,7 @@ PLACES = {
     "model.sublayer": Place("src.models.sublayer.AttentionSublayer", positional=2),
     "model.pooling": Place("src.models.component.Pooling", positional=1),
     "model.head": Place("src.models.component.Head", positional=2),
+    "model.branch": Place("src.models.branch.NgramBranch", positional=2),
     "loss": Place("src.models.loss.Loss", positional=1),
     "optimizer": Place("torch.optim.Optimizer", positional=1),
     "scheduler": Place("torch.optim.lr_scheduler.LRScheduler", positional=1, keywords=("max_lr", "total_steps")),

@@ -58,7 +58,7 @@ RECORDS: dict[str, Any] = {
     "paths": {"root_dir": str, "output_dir": str},
     "extras": {"print_config": bool, "ignore_warnings": bool, "trusted_modules": list[str]},
     "sweep": {"dry_run": bool, "resume": str | None},
-    "model": dict.fromkeys((*MODEL_COMPONENTS, "sublayer"), Node),
+    "model": dict.fromkeys((*MODEL_COMPONENTS, "sublayer", "branch"), Node),
     "param_groups": dict.fromkeys(MODEL_COMPONENTS, Node | None),
 }
 EVERY = {"task_name": FolderName, "paths": _record(RECORDS["paths"]), "extras": _record(RECORDS["extras"])}

@@ -6,11 +6,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from src.models.branch import NgramBranch
 from src.models.component import Attention, Embedding, Encoded, Encoder, Head, Pooling, Position
 
 
 class Classifier(nn.Module):
-    """A text classifier composed of interchangeable components; the output of one is the input of the next."""
+    """A text classifier composed of interchangeable components; the output of one is the input of the next.
+
+    Args:
+        branch: a linear model whose logits are added in evaluation; None if there is none.
+    """
 
     def __init__(
         self,
@@ -20,6 +25,7 @@ class Classifier(nn.Module):
         attention: Attention,
         pooling: Pooling,
         head: Head,
+        branch: NgramBranch | None = None,
     ) -> None:
         super().__init__()
         self.embedding = embedding
@@ -28,6 +34,7 @@ class Classifier(nn.Module):
         self.attention = attention
         self.pooling = pooling
         self.head = head
+        self.branch = branch
         # states of a frozen encoder by token ids, if they were computed before; None for other texts
         self.stored_states: Callable[[Tensor, Tensor], Encoded | None] | None = None
 
@@ -64,7 +71,7 @@ class Classifier(nn.Module):
         return self.encoder(self.position(embeddings, mask), mask)
 
     def classify(self, embeddings: Tensor, mask: Tensor) -> Tensor:
-        """Return the logits of each text: N×L×D embeddings, N×L bool → N×num_logits."""
+        """Return the logits of each text without those of the branch: N×L×D embeddings, N×L bool → N×num_logits."""
         return self.head(self.pooling(self.attention(self.encode(embeddings, mask))))
 
     def classify_mixed(self, encoded: Encoded, weights: Tensor) -> Tensor:
@@ -73,10 +80,16 @@ class Classifier(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the logits of each text: N×L ids, N×L bool → N×num_logits. Padding must follow the text."""
-        tokens, mask, _ = self.drop_unknown(tokens, mask)
-        if self.stored_states is not None and (encoded := self.stored_states(tokens, mask)) is not None:
-            return self.head(self.pooling(self.attention(encoded)))
-        return self.classify(self.embed(tokens, mask), mask)
+        known, known_mask, _ = self.drop_unknown(tokens, mask)
+        encoded = None if self.stored_states is None else self.stored_states(known, known_mask)
+        if encoded is None:
+            encoded = self.encode(self.embed(known, known_mask), known_mask)
+        return self._logits(encoded, tokens, mask)
+
+    def _logits(self, encoded: Encoded, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return the logits of encoded texts; in evaluation, those of the branch are added."""
+        logits = self.head(self.pooling(self.attention(encoded)))
+        return logits if self.branch is None or self.training else logits + self.branch(tokens, mask)
 
     def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the attention weights N×H×T×L, with the tokens in their original order; dropped tokens get 0."""
@@ -86,10 +99,10 @@ class Classifier(nn.Module):
 
     def forward_with_weights(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the results of `forward` and `weights`, for which the texts are encoded only once."""
-        tokens, mask, order = self.drop_unknown(tokens, mask)
-        encoded = self.encode(self.embed(tokens, mask), mask)
+        known, known_mask, order = self.drop_unknown(tokens, mask)
+        encoded = self.encode(self.embed(known, known_mask), known_mask)
         weights = _restore_order(self.attention.weights(encoded), order, self.attention.per_token)
-        return self.head(self.pooling(self.attention(encoded))), weights
+        return self._logits(encoded, tokens, mask), weights
 
     def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """Return the weights N×H×L×L of each self-attention layer of the encoder, named "encoder 1", "encoder 2", ….

@@ -55,21 +55,29 @@ class NgramEmbedding(LearnedEmbedding):
 
     def rows(self, tokens: Tensor) -> Tensor:
         """Return the table rows of the n-grams that end with each token: N×L → N×L×max_order."""
-        code, rows = tokens, [tokens]
-        for shorter in range(1, self.max_order):
-            previous = nn.functional.pad(code, (1, 0), value=-shorter)[:, :-1]  # negative, unlike all token ids
-            code = previous * BASE + tokens  # hash of the n-gram, modulo 2⁶⁴
-            mixed = (code ^ (code >> 31)) * BASE
-            rows.append((mixed ^ (mixed >> 29)) % self.buckets + self.words)
-        return torch.stack(rows, -1)
+        return ngram_rows(tokens, self.max_order, self.words, self.buckets)
 
     def vectors(self, tokens: Tensor) -> Tensor:
         rows = self.rows(tokens)
-        counted = _first_occurrences(rows).to(self.table.weight.dtype).view(-1, self.max_order) if self.binary else None
+        counted = first_occurrences(rows).to(self.table.weight.dtype).view(-1, self.max_order) if self.binary else None
         return self.table(rows.view(-1, self.max_order), None, counted).view(*tokens.shape, self.output_dim)
 
 
-def _first_occurrences(rows: Tensor) -> Tensor:
+def ngram_rows(tokens: Tensor, max_order: int, words: int, buckets: int) -> Tensor:
+    """Return the table rows of the n-grams that end with each token: N×L → N×L×max_order.
+
+    The row of a single token is its id, below `words`; longer n-grams share `buckets` hashed rows.
+    """
+    code, rows = tokens, [tokens]
+    for shorter in range(1, max_order):
+        previous = nn.functional.pad(code, (1, 0), value=-shorter)[:, :-1]  # negative, unlike all token ids
+        code = previous * BASE + tokens  # hash of the n-gram, modulo 2⁶⁴
+        mixed = (code ^ (code >> 31)) * BASE
+        rows.append((mixed ^ (mixed >> 29)) % buckets + words)
+    return torch.stack(rows, -1)
+
+
+def first_occurrences(rows: Tensor) -> Tensor:
     """Return whether each row number occurs for the first time in its text: N×L×O → N×L×O bool."""
     numbers = rows.flatten(1)  # N×LO
     size = numbers.shape[1]

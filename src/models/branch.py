@@ -1,0 +1,149 @@
+"""A linear branch beside the neural model: logistic regression on the n-grams of a text, whose logits are added."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional
+
+from src.data.padded_batches import BatchBuilder, by_length
+from src.models.component import Component, Size
+from src.models.embedding.ngrams import MAX_ORDER, first_occurrences, ngram_rows
+
+BATCH = 256  # texts whose n-grams are computed together
+SMOOTHING = 1.0  # is added to the number of texts of a class that contain an n-gram
+
+
+class Features(NamedTuple):
+    """The distinct n-grams of n texts: those of text i are `rows[offsets[i]:offsets[i + 1]]`."""
+
+    rows: np.ndarray  # int32, rows of the table
+    offsets: np.ndarray  # n+1 int64
+
+
+class NgramBranch(Component):
+    """Logistic regression on the n-grams that occur in a text; it is fitted before the other components are trained.
+
+    The value of an n-gram is its scale if it occurs and 0 otherwise, divided by the Euclidean norm of the values of the
+    text. In training, the branch is not used, so that the other components do not rely on it; in evaluation, its logits
+    are added to theirs, which multiplies the probabilities of two models.
+
+    Args:
+        num_logits: 1, or the number of classes C.
+        max_order: longest n-gram, in tokens.
+        buckets: number of rows that all n-grams of two or more tokens share.
+        scale: `idf`, ln((1 + n) / (1 + d)) + 1 for an n-gram that occurs in d of n training texts; or `nb`, for each
+            class the log ratio of its frequencies in the texts of this class and in the others (Wang and Manning 2012).
+        min_count: number of training texts that contain an n-gram; rarer n-grams are left out.
+        head, tail: number of tokens at the beginning and at the end of a text whose n-grams are features of their own,
+            in addition.
+        c: inverse strength of the L2 penalty.
+        weight: factor of the logits of the branch.
+    """
+
+    table: Tensor
+    bias: Tensor
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        num_logits: int,
+        *,
+        max_order: Annotated[int, Field(ge=1, le=MAX_ORDER)] = 2,
+        buckets: Size = 262_144,
+        scale: Literal["idf", "nb"] = "idf",
+        min_count: Size = 1,
+        head: Annotated[int, Field(ge=0)] = 0,
+        tail: Annotated[int, Field(ge=0)] = 0,
+        c: Annotated[float, Field(gt=0)] = 10.0,
+        weight: Annotated[float, Field(ge=0)] = 1.0,
+    ) -> None:
+        super().__init__()
+        self.words, self.buckets = len(vocabulary), buckets
+        self.max_order = max_order
+        self.scale = scale
+        self.min_count = min_count
+        self.head, self.tail = head, tail
+        self.c = c
+        self.weight = weight
+        columns = 1 if num_logits <= 2 else num_logits  # two classes have one column, the log odds of class 1
+        self.num_logits = num_logits
+        norms = columns if scale == "nb" else 1
+        # columns: scale × weight for each class, then the squares of the scales
+        self.register_buffer("table", torch.zeros(self.words + buckets, columns + norms))
+        self.register_buffer("bias", torch.zeros(columns))
+
+    def features(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the rows of the n-grams of texts, N×L ids → N×F, and whether each is there for the first time, N×F."""
+        rows = ngram_rows(tokens, self.max_order, self.words, self.buckets)  # N×L×O
+        present = mask.unsqueeze(-1).expand_as(rows)
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        zones = [(self.head, positions < self.head), (self.tail, positions >= mask.sum(1, keepdim=True) - self.tail)]
+        parts, shown = [rows.flatten(1)], [present.flatten(1)]
+        for number, (length, inside) in enumerate(zones, 1):
+            if length:  # the same n-gram in a zone is another feature
+                parts.append(((rows + number * 0x9E3779B1) * 0x85EBCA6B % self.buckets + self.words).flatten(1))
+                shown.append((present & inside.expand(mask.shape).unsqueeze(-1)).flatten(1))
+        every, is_shown = torch.cat(parts, 1), torch.cat(shown, 1)
+        every = every.masked_fill(~is_shown, -1)
+        return every.clamp(min=0), is_shown & first_occurrences(every)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return logits N×num_logits: N×L ids, N×L bool."""
+        rows, present = self.features(tokens, mask)
+        values = present.to(self.table.dtype)
+        sums = functional.embedding_bag(rows, self.table, mode="sum", per_sample_weights=values)  # N×(columns + norms)
+        columns = len(self.bias)
+        scores = sums[:, :columns] / sums[:, columns:].clamp(min=1e-12).sqrt() + self.bias
+        if self.num_logits == 2:
+            scores = torch.cat([-scores / 2, scores / 2], 1)
+        elif self.num_logits > 2:
+            scores = functional.logsigmoid(scores)  # of one class against the rest
+        return self.weight * scores
+
+    @torch.no_grad()
+    def fit(self, texts: BatchBuilder) -> None:
+        """Fit the weights to the training texts; the result does not depend on any random state."""
+        from scipy.sparse import csr_matrix
+        from sklearn.linear_model import LogisticRegression  # the import takes half a second
+
+        features, labels = self._extract(texts), texts.labels.cpu().numpy()
+        counts = np.bincount(features.rows, minlength=len(self.table))
+        kept, sizes = counts >= self.min_count, np.diff(features.offsets)
+        table, columns = np.zeros(self.table.shape, dtype=np.float32), len(self.bias)
+        for column in range(columns):
+            positive = labels == (1 if columns == 1 else column)
+            if positive.all() or not positive.any():
+                continue
+            scales = np.where(kept, self._scales(features, counts, positive), 0.0)
+            values = scales[features.rows]
+            norms = np.sqrt(np.add.reduceat(np.append(values**2, 0.0), features.offsets[:-1]) * (sizes > 0))
+            values /= np.repeat(np.maximum(norms, 1e-6), sizes)
+            matrix = csr_matrix((values, features.rows, features.offsets), shape=(len(sizes), len(counts)))
+            model = LogisticRegression(C=self.c, solver="liblinear", dual=True, random_state=0).fit(matrix, positive)
+            table[:, column] = scales * model.coef_[0]
+            if column < table.shape[1] - columns:
+                table[:, columns + column] = scales**2
+            self.bias[column] = float(model.intercept_[0])
+        self.table.copy_(torch.from_numpy(table))
+
+    def _extract(self, texts: BatchBuilder) -> Features:
+        by_text: list[Any] = [None] * len(texts)
+        for rows in by_length(texts.lengths, BATCH, rank=0, world_size=1):
+            batch = texts(rows)
+            found, present = (values.cpu().numpy() for values in self.features(batch.tokens, batch.mask))
+            for i, row in enumerate(rows.tolist()):
+                by_text[row] = found[i, present[i]].astype(np.int32)
+        return Features(np.concatenate(by_text), np.cumsum([0, *map(len, by_text)]))
+
+    def _scales(self, features: Features, counts: np.ndarray, positive: np.ndarray) -> np.ndarray:
+        """Return the scale of each row of the table."""
+        if self.scale == "idf":
+            return np.log((1 + len(positive)) / (1 + counts)) + 1
+        of_class = np.repeat(positive, np.diff(features.offsets))
+        inside = np.bincount(features.rows[of_class], minlength=len(counts)) + SMOOTHING
+        outside = counts - inside + 2 * SMOOTHING
+        return np.log(inside / inside.sum()) - np.log(outside / outside.sum())

@@ -1,0 +1,149 @@
+"""The linear branch against scikit-learn on dictionaries of n-grams, and its place in a model."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from omegaconf import OmegaConf
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+
+from src.build import restore
+from src.data.padded_batches import BatchBuilder, Truncation
+from src.models.branch import NgramBranch
+from tests.helpers import train
+
+WORDS = 13
+VOCABULARY = tuple(f"word{i}" for i in range(WORDS))
+
+
+def batches(texts: int = 61, classes: int = 2, seed: int = 0) -> BatchBuilder:
+    """Texts of random tokens; a token of the class of a text is more frequent in it."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(texts) % classes
+    rows = [
+        rng.choice(np.r_[np.arange(2, WORDS), [2 + label] * 3], size=rng.integers(2, 18)).astype(np.int32)
+        for label in labels
+    ]
+    offsets = np.cumsum([0, *map(len, rows)])
+    return BatchBuilder(np.concatenate(rows), offsets, labels, Truncation(17, "first"))
+
+
+def tokens_of(data: BatchBuilder) -> list[list[str]]:
+    bounds = zip(data.offsets, data.offsets[1:], strict=False)
+    return [[str(token) for token in data.tokens[start:stop].tolist()] for start, stop in bounds]
+
+
+def bigrams(tokens: list[str]) -> list[str]:
+    return [*tokens, *map(" ".join, zip(["<start>", *tokens], tokens, strict=False))]
+
+
+def fitted(data: BatchBuilder, num_logits: int = 2, **options: Any) -> NgramBranch:
+    branch = NgramBranch(VOCABULARY, num_logits, **{"buckets": 1_000_003, **options}).eval()
+    branch.fit(data)
+    return branch
+
+
+def logits(branch: NgramBranch, data: BatchBuilder) -> np.ndarray:
+    batch = data(np.arange(len(data)))
+    return branch(batch.tokens, batch.mask).numpy()
+
+
+def regression(c: float = 10.0) -> LogisticRegression:
+    return LogisticRegression(C=c, solver="liblinear", dual=True, random_state=0, tol=1e-8, max_iter=10_000)
+
+
+@pytest.mark.parametrize("min_count", [1, 3])
+def test_idf_equals_scikit_learn(min_count: int) -> None:
+    data, other = batches(), batches(23, seed=1)
+    vectorizer = TfidfVectorizer(analyzer=bigrams, binary=True, min_df=min_count)
+    model = regression().fit(vectorizer.fit_transform(tokens_of(data)), data.labels.numpy())
+    expected = model.decision_function(vectorizer.transform(tokens_of(other)))
+    branch = fitted(data, min_count=min_count)
+    found = logits(branch, other)
+    np.testing.assert_allclose(found[:, 1] - found[:, 0], expected, atol=5e-3)
+    one = logits(fitted(data, num_logits=1, min_count=min_count), other)
+    np.testing.assert_allclose(one[:, 0], found[:, 1] - found[:, 0], rtol=1e-5)
+
+
+def test_nb_equals_the_formula_of_wang_and_manning() -> None:
+    data, other = batches(), batches(23, seed=1)
+    vectorizer = TfidfVectorizer(analyzer=bigrams, binary=True, use_idf=False, norm=None)
+    counts, labels = vectorizer.fit_transform(tokens_of(data)).toarray(), data.labels.numpy()
+    p, q = (1 + counts[labels == label].sum(0) for label in (1, 0))
+    absent = 1_000_003 + WORDS - counts.shape[1]  # rows of the table without an n-gram also have the smoothing
+    ratio = np.log((p / (p.sum() + absent)) / (q / (q.sum() + absent)))
+
+    def values(rows: np.ndarray) -> np.ndarray:
+        return rows * ratio / np.linalg.norm(rows * ratio, axis=1, keepdims=True)
+
+    model = regression(2.0).fit(values(counts), labels)
+    expected = model.decision_function(values(vectorizer.transform(tokens_of(other)).toarray()))
+    found = logits(fitted(data, num_logits=1, scale="nb", c=2.0), other)
+    np.testing.assert_allclose(found[:, 0], expected, atol=5e-3)
+
+
+@pytest.mark.parametrize("scale", ["idf", "nb"])
+def test_probabilities_of_several_classes_are_those_of_one_against_the_rest(scale: str) -> None:
+    data, other = batches(67, classes=3), batches(29, classes=3, seed=1)
+    found = torch.tensor(logits(fitted(data, 3, scale=scale), other)).softmax(1).numpy()
+    if scale == "idf":
+        vectorizer = TfidfVectorizer(analyzer=bigrams, binary=True)
+        model = OneVsRestClassifier(regression()).fit(vectorizer.fit_transform(tokens_of(data)), data.labels.numpy())
+        np.testing.assert_allclose(found, model.predict_proba(vectorizer.transform(tokens_of(other))), atol=2e-3)
+    assert (found.argmax(1) == other.labels.numpy()).mean() > 0.6
+
+
+def test_unseen_ngrams_leave_the_bias() -> None:
+    data = batches()
+    branch = fitted(data)
+    unseen = torch.tensor([[1, 1, 1]])  # no training text contains token 1
+    expected = torch.tensor([[-0.5, 0.5]]) * branch.bias
+    assert torch.equal(branch(unseen, unseen > 0), expected)
+
+
+def test_padding_and_repetition_have_no_effect() -> None:
+    branch = fitted(batches(), head=2, tail=3)
+    tokens = torch.tensor([[2, 3, 4, 2, 3, 0, 0, 0]])
+    padded = branch(tokens, tokens > 0)
+    torch.testing.assert_close(branch(tokens[:, :5], tokens[:, :5] > 0), padded)
+    bag = fitted(batches(), max_order=1)
+    once, twice = torch.tensor([[2, 3, 4]]), torch.tensor([[2, 3, 4, 3, 2, 4]])
+    torch.testing.assert_close(bag(once, once > 0), bag(twice, twice > 0))
+
+
+@pytest.mark.parametrize(("zone", "position"), [("head", 0), ("tail", 4)])
+def test_the_ends_of_a_text_have_features_of_their_own(zone: str, position: int) -> None:
+    """The label depends only on which of two words is at the end; both occur in every text."""
+    rng = np.random.default_rng(0)
+    rows, labels = [], np.arange(62) % 2
+    for label in labels:
+        row = rng.permutation([2 + (1 - label), *range(4, 8)]).tolist()
+        row.insert(position if position == 0 else len(row), 2 + label)
+        rows.append(row)
+    data = BatchBuilder(np.array(rows, np.int32).ravel(), np.arange(63) * 6, labels, Truncation(17, "first"))
+    with_ends = fitted(data, max_order=1, **{zone: 1})
+    assert (logits(with_ends, data).argmax(1) == labels).all()
+    assert (logits(fitted(data, max_order=1), data).argmax(1) == labels).mean() < 0.8
+
+
+def test_a_model_with_a_branch_is_trained_saved_and_loaded(tmp_path: Path) -> None:
+    options = ["model/branch=ngrams", "callbacks=checkpoints", "trainer.max_epochs=1"]
+    both = train(tmp_path / "both", *options)
+    train(tmp_path / "none", *options, "model.branch.weight=0")
+    model, neural = (
+        restore(str(tmp_path / name / "checkpoints" / "best.ckpt"), OmegaConf.create({"trusted_modules": []}))[1][
+            0
+        ].eval()
+        for name in ("both", "none")
+    )
+    assert both["parameters"]["by_part"].get("branch", 0) == 0
+    tokens = torch.tensor([[2, 3, 4, 5, 0]])
+    with torch.no_grad():
+        expected = neural(tokens, tokens > 0) + model.branch(tokens, tokens > 0)
+        torch.testing.assert_close(model(tokens, tokens > 0), expected)
+        torch.testing.assert_close(model.forward_with_weights(tokens, tokens > 0)[0], expected)
+        torch.testing.assert_close(model.train()(tokens, tokens > 0), neural(tokens, tokens > 0))
