@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 from omegaconf import DictConfig
 
-from src.config.paths import unwritable_reason
+from src.config.paths import can_be_written
 from src.console import row_progress
 from src.data.files import absolute_path
 from src.data.tables import OUTPUT_FORMATS, Rows, format_places, widen, write_table
@@ -47,8 +47,8 @@ def output_path(out: str, file: str | None) -> Path:
         raise UserError(f"out={out}: unknown extension; it must be one of {', '.join(OUTPUT_FORMATS)}")
     if path.is_dir():
         raise UserError(f"out={out}: this is a folder; pass the path of a file")
-    if reason := unwritable_reason(path.parent):
-        raise UserError(f"out={out}: cannot be written ({reason}); choose another folder")
+    if not can_be_written(path.parent):
+        raise UserError(f"out={out}: its folder cannot be written; choose another folder")
     if file is not None and path.exists() and Path(file).exists() and path.samefile(file):
         raise UserError(f"out={out}: this is the input file, which would be overwritten; choose another name")
     return path

@@ -45,7 +45,7 @@ def test_several_folders_write_to_the_default_folder(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--baseline", "kera"], 'Error: --baseline kera: no such variant; did you mean "keras"?'),
+        (["--baseline", "kera"], "Error: --baseline kera: no such variant; did you mean keras?"),
         (["--metric", "auc"], "Error: --metric auc: no such score; did you mean auroc?"),
         (
             ["--study", "studies/twenty_variant.yaml"],

@@ -8,25 +8,25 @@ import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
-import hydra
+import yaml
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException, InstantiationException
+from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.compose import CONF, ConfigFiles, explain, read_options, without_hydra
+from src.config.compose import CONF, ConfigFiles, explain, without_hydra
 from src.config.help import help_page
 from src.config.keys import key_of
 from src.config.mistakes import Mistake, format_mistakes
-from src.config.paths import unwritable_reason
 from src.config.quoting import quote
 from src.errors import UserError
+from src.files import YAML_LOADER
 from src.formatting import format_value
 from src.kernels.malloc import reuse_freed_memory
 from src.process import exit_with_message, import_torchmetrics
@@ -57,9 +57,9 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
             from src.config.resume import restore_sweep_arguments
 
             arguments = restore_sweep_arguments(arguments)
-        texts = {key: value for key, equals, value in (line.partition("=") for line in arguments) if equals}
-        for key in texts.keys() & set(free_text):
-            arguments = [f"{key}={quote(texts[key])}" if line.startswith(f"{key}=") else line for line in arguments]
+        for number, (key, _, text) in enumerate(argument.partition("=") for argument in arguments):
+            if key in free_text:
+                arguments[number] = f"{key}={quote(text)}"
         flags = parse_flags(arguments)
         _require_distinct_keys(flags.overrides)
         if command == "train" and "ckpt_path" in map(key_of, flags.overrides):
@@ -70,7 +70,9 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
         try:
             cfg, mistakes = files.check(flags.overrides, flags.multirun)
             sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
-            if mistakes and not sweeps and _sets_another_option(files, flags.overrides, mistakes):
+            wrong = {mistake.entry for mistake in mistakes}
+            others = any(line not in wrong and key_of(line) not in files.groups for line in flags.overrides)
+            if mistakes and others and not sweeps:  # the values of other options may be wrong, too
                 mistakes += wrong_values(files, cfg, ".")
             elif not (mistakes or flags.help or flags.cfg):
                 mistakes = find_mistakes(files, cfg, flags.overrides, sweeps)
@@ -82,7 +84,7 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
             about = sys.modules[task.__module__].__doc__ or ""
             print(help_page(files, flags.overrides, about, shutil.get_terminal_size().columns))
         elif flags.cfg:
-            print(_yaml(cfg, flags.resolve), end="")
+            print(OmegaConf.to_yaml(without_hydra(cfg)), end="")
         else:
             _run(files, flags.overrides, wraps(task)(partial(run_task, command, task)), sweeps)
 
@@ -92,14 +94,12 @@ def parse_flags(arguments: Sequence[str]) -> Namespace:
 
     Raises:
         SystemExit: with 2 if a flag is unknown.
-        UserError: if two flags exclude each other.
     """
     parser = ArgumentParser(f"python -m src.{Path(sys.argv[0]).stem}", "%(prog)s [flags] [key=value …]", add_help=False)
     parser.add_argument("overrides", nargs="*")
-    parser.add_argument("--version", action="version", version=f"Hydra {hydra.__version__}")
-    for name in ("--help -h", "--resolve", "--run -r", "--multirun -m"):
+    for name in ("--help -h", "--run -r", "--multirun -m"):
         parser.add_argument(*name.split(), action="store_true")
-    for name in ("--config-path -cp", "--config-name -cn", "--config-dir -cd"):
+    for name in ("--config-name -cn", "--config-dir -cd"):
         parser.add_argument(*name.split())
     parser.add_argument("--cfg", "-c", choices=["job"])
     flags = parser.parse_intermixed_args(arguments)
@@ -113,12 +113,11 @@ def config_files(command: str, flags: Namespace) -> ConfigFiles:
 
     The folder of `--config-dir` is added to `hydra.searchpath`, so that the record of a run contains it.
     """
-    folder = (CONF.parent / "src" / flags.config_path).resolve() if flags.config_path else CONF
     search = [] if flags.config_dir is None else [f"file://{Path(flags.config_dir).absolute()}"]
     for line in [line for line in flags.overrides if key_of(line) == "hydra.searchpath"]:
         search += ConfigFiles(command, folder=CONF).parse(line).value()
         flags.overrides.remove(line)
-    return ConfigFiles(command, flags.config_name, folder, search)
+    return ConfigFiles(command, flags.config_name, CONF, search)
 
 
 def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], sweeps: bool) -> list[Mistake]:
@@ -126,40 +125,36 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
 
     The jobs of a sweep are validated later.
     """
-    mistakes, key, folder = list(_untrusted(files, cfg, lines)), "sweep.dir" if sweeps else "run.dir", "."
+    mistakes = list(_untrusted(files, cfg, lines))
+    if sweeps:
+        return mistakes
     try:
-        folder = str(OmegaConf.select(cfg.hydra, key))
-        if reason := unwritable_reason(folder):
-            message = f"cannot be written to ({reason}): choose another folder"
-            mistakes.append(Mistake(f"hydra.{key}={folder}", message))
+        folder = str(cfg.hydra.run.dir)
     except OmegaConfBaseException as error:
-        mistakes.append(Mistake(f"hydra.{key}", f"cannot be resolved: {str(error).splitlines()[0]}"))
-    resumes = cfg.get("train") and cfg.get("ckpt_path")
-    if files.command in ("train", "eval") and not (sweeps or mistakes or resumes):
+        return [*mistakes, Mistake("hydra.run.dir", f"cannot be resolved: {str(error).splitlines()[0]}")]
+    if files.command in ("train", "eval") and not (mistakes or (cfg.get("train") and cfg.get("ckpt_path"))):
         from src.run_folder import require_new
 
         require_new(Path(folder))
-    if not sweeps:
-        if OmegaConf.select(cfg, "sweep.dry_run") is True:
-            mistakes.append(Mistake("sweep.dry_run=true", "applies only to sweeps: add -m"))
-        mistakes += wrong_values(files, cfg, "." if mistakes else folder)
-    return mistakes
+    if OmegaConf.select(cfg, "sweep.dry_run") is True:
+        mistakes.append(Mistake("sweep.dry_run=true", "applies only to sweeps: add -m"))
+    return mistakes + wrong_values(files, cfg, folder)
 
 
 def wrong_values(files: ConfigFiles, cfg: DictConfig, folder: str) -> list[Mistake]:
     """Find the mistakes that the schema finds in the configuration of a run in `folder`."""
     from src.config.schema import config_mistakes
 
-    with _values_of_a_run(cfg, folder):
+    with read_write(cfg.hydra), open_dict(cfg.hydra):  # as Hydra does at the start of a run, for ${hydra:…}
+        cfg.hydra.runtime.output_dir = os.path.abspath(folder)
+        cfg.hydra.job.num, cfg.hydra.job.id = 0, "0"
+    HydraConfig.instance().set_config(cfg)
+    try:
         if files.command in ("train", "eval"):  # prediction and export need no metrics
             import_torchmetrics()
         return config_mistakes(without_hydra(cfg), files.command)
-
-
-def _sets_another_option(files: ConfigFiles, lines: Sequence[str], mistakes: Sequence[Mistake]) -> bool:
-    """Return whether the value of an override that is not among the mistakes may be wrong; a choice is checked."""
-    wrong = {mistake.entry for mistake in mistakes}
-    return any(line not in wrong and key_of(line) not in files.groups for line in lines)
+    finally:
+        HydraConfig.instance().cfg = None
 
 
 def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
@@ -184,24 +179,11 @@ def _run(files: ConfigFiles, overrides: list[str], job: Task, sweeps: bool) -> N
     """Let Hydra compose the configuration, create the folder of the run or the sweep, and call the job."""
     with files.initialized() as state:
         application: Any = state.hydra  # `hydra.main` would compose the configuration once more
+        start, mode = (application.multirun, ["hydra.mode=MULTIRUN"]) if sweeps else (application.run, [])
         try:
-            if sweeps:
-                application.multirun(files.name, job, [*files.searchpath, *overrides, "hydra.mode=MULTIRUN"])
-            else:
-                application.run(files.name, job, [*files.searchpath, *overrides])
-        except InstantiationException:
-            raise
+            start(files.name, job, [*files.searchpath, *overrides, *mode])
         except HydraException as error:  # a mistake in the configuration
-            raise UserError(explain(error)) from None
-
-
-def _yaml(cfg: DictConfig, resolve: bool) -> str:
-    """Return a configuration as text; `resolve` replaces references by values."""
-    try:
-        with _values_of_a_run(cfg, str(cfg.hydra.run.dir)):
-            return OmegaConf.to_yaml(without_hydra(cfg), resolve=resolve)
-    except OmegaConfBaseException as error:
-        raise UserError(f"the configuration cannot be resolved: {str(error).splitlines()[0]}") from None
+            raise UserError(explain(error, files.groups)) from None
 
 
 def _require_distinct_keys(lines: Sequence[str]) -> None:
@@ -223,29 +205,19 @@ def _untrusted(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str]) -> Ite
     from src.config.places import TRUSTED
     from src.config.schema import trusted_modules
 
-    if requested := trusted_modules(cfg) - TRUSTED:
-        is_typed = any(key_of(line) in ("extras", "extras.trusted_modules") for line in lines)
-        file = read_options(files.folder / "extras" / f"{cfg.hydra.runtime.choices.get('extras')}.yaml")
-        if not is_typed and (untrusted := sorted(requested - set(file.get("trusted_modules") or ()))):
+    if not any(key_of(line) in ("extras", "extras.trusted_modules") for line in lines):
+        file = _read_options(files.folder / "extras" / f"{cfg.hydra.runtime.choices.get('extras')}.yaml")
+        if untrusted := sorted(trusted_modules(cfg) - TRUSTED - set(file.get("trusted_modules") or ())):
             entry = f"extras.trusted_modules={format_value(untrusted)}"
             yield Mistake(entry, "is allowed only on the command line or in conf/extras")
     for path, package in files.selected(lines) if files.search else ():
-        sets_hydra = package.startswith("hydra") if package else "hydra" in read_options(path)
+        sets_hydra = package.startswith("hydra") if package else "hydra" in _read_options(path)
         if sets_hydra and not path.is_relative_to(files.folder):
             yield Mistake(str(path), "sets options of Hydra, which only conf/ and the command line may set")
 
 
-@contextmanager
-def _values_of_a_run(cfg: DictConfig, folder: str) -> Iterator[None]:
-    """Set the values that Hydra sets at the start of a run, to which references such as `${hydra:…}` refer."""
-    with read_write(cfg.hydra), open_dict(cfg.hydra):
-        cfg.hydra.runtime.output_dir = os.path.abspath(folder)
-        cfg.hydra.job.num, cfg.hydra.job.id = 0, "0"
-    HydraConfig.instance().set_config(cfg)
-    try:
-        yield
-    finally:
-        HydraConfig.instance().cfg = None
+def _read_options(path: Path) -> dict[str, Any]:
+    return (yaml.load(path.read_bytes(), YAML_LOADER) or {}) if path.is_file() else {}
 
 
 def _remove_if_unused(folder: Path, command: str) -> None:

@@ -16,7 +16,7 @@ from src.files import YAML_LOADER
 
 FLAGS = """\
   -m          one run for each combination of values: -m model/attention=none,bahdanau seed=1,2,3
-  --cfg job   print the configuration composed from the other arguments; --resolve replaces references with values
+  --cfg job   print the configuration composed from the other arguments, with all options and their values
   --help      print this page for the configuration composed from the other arguments
 
   In a shell, text with spaces, commas or = needs two pairs of quotes: 'tags=["a, b"]'

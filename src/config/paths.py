@@ -2,7 +2,6 @@
 
 import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -42,22 +41,7 @@ def require_relative_path(path: str) -> str:
     return path
 
 
-def unwritable_reason(folder: str | Path) -> str | None:
-    """Return the reason why a folder cannot be created or written to; None if the folder is writable.
-
-    The nearest existing folder is tested with a temporary file, which is removed.
-    """
-    if not str(folder).strip():
-        return "it is empty"
-    if CONTROL.search(str(folder)):
-        return "it contains a control character"
-    nearest = Path(folder).expanduser().absolute()
-    while not os.path.lexists(nearest):
-        nearest = nearest.parent
-    if not nearest.is_dir():
-        return f"{nearest} is not a folder"
-    try:
-        with tempfile.TemporaryFile(dir=nearest):
-            return None
-    except OSError as error:
-        return error.strerror or str(error)
+def can_be_written(folder: Path) -> bool:
+    """Return whether files can be created in a folder, which may not exist yet."""
+    nearest = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)

@@ -9,7 +9,7 @@ from types import UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, is_typeddict
 
 from src.formatting import format_names
-from src.misspellings import did_you_mean, nearest
+from src.misspellings import did_you_mean
 
 TRUSTED = frozenset(
     {
@@ -34,17 +34,11 @@ class Place(NamedTuple):
         base: dotted path of a class; `_target_` must name this class or a subclass.
         positional: number of leading positional parameters that src/build passes.
         keywords: parameters that src/build passes by name.
-        module: a module, such as torchmetrics.classification; other modules of the same package are then not allowed.
     """
 
     base: str
     positional: int = 0
     keywords: tuple[str, ...] = ()
-    module: str = ""
-
-    def allowed(self, trusted: Collection[str]) -> Collection[str]:
-        """Return the modules whose classes are allowed here: `trusted`, with `module` in place of its package."""
-        return {self.module if self.module.startswith(f"{name}.") else name for name in trusted}
 
     @property
     def base_class(self) -> type:
@@ -67,7 +61,7 @@ PLACES = {
     "optimizer": Place("torch.optim.Optimizer", positional=1),
     "scheduler": Place("torch.optim.lr_scheduler.LRScheduler", positional=1, keywords=("max_lr", "total_steps")),
     "trainer": Place("pytorch_lightning.Trainer", keywords=TRAINER_KEYWORDS),
-    "metrics.*": Place("torchmetrics.Metric", keywords=("task", "num_classes"), module="torchmetrics.classification"),
+    "metrics.*": Place("torchmetrics.Metric", keywords=("task", "num_classes")),
     "callbacks.*": Place("pytorch_lightning.Callback"),
     "logger.*": Place("pytorch_lightning.loggers.Logger"),
     "hydra.launcher": Place("hydra.plugins.launcher.Launcher"),
@@ -91,16 +85,13 @@ PLAIN_MODULES = frozenset({"builtins", "typing", "abc", "collections", "pathlib"
 def accepted_classes(hint: Any) -> tuple[type, ...]:
     """Return the classes of the objects that an option accepts according to its annotation; none for plain values.
 
-    The classes in a union, in a list type or in the values of a mapping type are included; `Any`, callables, numbers,
-    strings, enums and tensors are left out.
+    The classes in a union, in a list type or in the values of a mapping type are included.
     """
     origin, arguments = get_origin(hint) or hint, get_args(hint)
-    if origin in (Union, UnionType) or origin in LISTS:
+    if origin in (Union, UnionType, *LISTS, *MAPS):
         return tuple(dict.fromkeys(cls for argument in arguments for cls in accepted_classes(argument)))
     if origin is Annotated:
         return accepted_classes(arguments[0])
-    if origin in MAPS:
-        return accepted_classes(arguments[1]) if len(arguments) == 2 else ()
     if not isinstance(origin, type) or is_typeddict(origin) or issubclass(origin, Enum) or origin.__name__ == "Tensor":
         return ()
     return () if origin.__module__.split(".")[0] in PLAIN_MODULES else (origin,)
@@ -109,12 +100,7 @@ def accepted_classes(hint: Any) -> tuple[type, ...]:
 def find_class(target: object, trusted: Collection[str]) -> type:
     """Import the class with the dotted path `target`; a module outside `trusted` is never imported.
 
-    Args:
-        target: dotted path, such as torch.optim.Adam.
-        trusted: modules; their submodules are trusted, too.
-
-    Raises:
-        ValueError: if `target` is not a trusted class; the message suggests the nearest valid name.
+    A ValueError says why `target` is not a trusted class.
     """
     module, _, name = str(target).rpartition(".")
     if not module or not all(part.isidentifier() for part in str(target).split(".")):
@@ -126,8 +112,7 @@ def find_class(target: object, trusted: Collection[str]) -> type:
         raise ValueError(f"cannot be imported: {error}") from error
     except AttributeError:
         classes = [other for other, value in vars(import_module(module)).items() if isinstance(value, type)]
-        similar = [f"{module}.{other}" for other in nearest(name, classes)]
-        raise ValueError(f"{module} has no {name}{did_you_mean(similar)}") from None
+        raise ValueError(f"{module} has no {name}{did_you_mean(name, classes)}") from None
     if not isinstance(found, type):
         raise ValueError("is not a class: write the dotted path of a class")
     _require_trust(f"{found.__module__}.{found.__qualname__}", trusted)
@@ -135,17 +120,13 @@ def find_class(target: object, trusted: Collection[str]) -> type:
 
 
 def object_class(target: object, path: str, trusted: Collection[str], bases: Collection[type]) -> type:
-    """Import the class of the object at a dotted path, as `find_class` does.
+    """Import the class of the object at a dotted path, as `find_class` does, if an object of this kind may be there.
 
     Args:
         bases: the classes that the option accepts, if `path` is none of the places.
-
-    Raises:
-        ValueError: as for `find_class`; also if no object may be at `path`, or if the class is abstract or of another
-            kind than those that may.
     """
     if place := place_at(path):
-        trusted, bases = place.allowed(trusted), [place.base_class]
+        bases = [place.base_class]
     if not bases:
         raise ValueError("cannot be an object: write a plain value")
     cls = find_class(target, trusted)
@@ -161,9 +142,7 @@ def _require_trust(path: str, trusted: Collection[str]) -> None:
     if any(path.startswith(f"{module}.") or path == module for module in trusted):
         return
     top = path.split(".")[0]
-    allowed = sorted(module for module in trusted if module.startswith(f"{top}."))
-    if allowed:
+    if allowed := sorted(module for module in trusted if module.startswith(f"{top}.")):
         raise ValueError(f"is outside the modules that are allowed here ({', '.join(allowed)})")
-    suggestion = did_you_mean(nearest(top, trusted, at_least=0.7))
-    remedy = f"; if you trust it, write extras.trusted_modules=[{top}]"
-    raise ValueError(f"{top} is not a trusted module{suggestion or remedy}")
+    remedy = did_you_mean(top, trusted) or f"; if you trust it, write extras.trusted_modules=[{top}]"
+    raise ValueError(f"{top} is not a trusted module{remedy}")

@@ -7,24 +7,23 @@ annotate nor check when they are created, are declared here.
 
 import inspect
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping, Set
 from functools import cache
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
-from typing_extensions import NotRequired, Required, TypedDict
+from typing_extensions import Required, TypedDict
 
-from src.config.keys import MODEL_COMPONENTS, is_within, join_path, paths_in, plain_value
+from src.config.keys import MODEL_COMPONENTS, join_path, paths_in, plain_value
 from src.config.mistakes import Mistake, format_mistakes
 from src.config.paths import require_folder_name, require_relative_path
 from src.config.places import LISTS, MAPS, TRUSTED, accepted_classes, find_class, object_class, place_at
 from src.config.rules import rule_mistakes
 from src.errors import UserError
-from src.formatting import format_names, format_value
+from src.formatting import format_value
 from src.misspellings import nearest, no_such
 
 # Options of the commands
@@ -43,14 +42,13 @@ Node = dict[str, Any]
 Nodes = dict[str, Node | None] | None
 Object = Annotated[Node, "an object"]  # stands for classes in the annotation of an option
 
-SURROGATE = re.compile("[\ud800-\udfff]")
-STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+_adapter = cache(TypeAdapter)
 
 
-def _record(options: Mapping[str, Any]) -> Any:
-    """Return the type of a node with these options, each of which may be absent."""
+def _record(options: Mapping[str, Any], extra: Literal["allow", "forbid"] = "forbid") -> Any:
+    """Return the type of a node with these options, each of which may be absent unless it is `Required`."""
     record: Any = TypedDict("Record", dict(options), total=False)  # type: ignore[misc]  # known at run time
-    return with_config(STRICT)(record)
+    return with_config(ConfigDict(strict=True, extra=extra, allow_inf_nan=False))(record)
 
 
 # Nodes with fixed options, and the types of these options
@@ -128,19 +126,10 @@ FOREIGN: dict[str, dict[str, Any]] = {
     },
 }
 
-WORDS = {  # type of pydantic's error → its message, if pydantic's message is about JSON or Python
+MESSAGES = {  # type of pydantic's error → its message, if pydantic's message is about JSON
     "list_type": "must be a list in [ ]",
     "tuple_type": "must be a list in [ ]",
-    "dict_type": "must be a mapping",
     "missing": "must have more items",
-}
-
-WORDING = {  # words of pydantic's messages → Heed's
-    "Input should": "must",
-    "String should": "must",
-    " or must be ": " or ",
-    "greater than or equal to": "at least",
-    "less than or equal to": "at most",
 }
 
 # Options of a class
@@ -163,9 +152,8 @@ class Signature(NamedTuple):
 def of_class(cls: type) -> Signature:
     """Return the options of `cls`, including the options of base classes to which constructors pass their **kwargs.
 
-    Options that are passed through **kwargs are never required, because the constructor of the subclass may set them.
-    Positional-only parameters that have a default or would be set through **kwargs are omitted, because key=value
-    cannot set them.
+    Options that are passed through **kwargs are never required: the constructor of the subclass may set them.
+    Positional-only parameters that are not required are omitted: key=value cannot set them.
     """
     options: dict[str, Option] = {}
     has_kwargs = False
@@ -221,10 +209,9 @@ def plain_hint(hint: Any) -> Any:
         return Annotated[parts]
     if origin in (Union, UnionType):
         members = [plain_hint(argument) for argument in arguments]
-        known = [member for member in members if member is not Any]
-        if all(member is NoneType for member in known):
+        if all(member in (Any, NoneType) for member in members):
             return Any
-        return Union[tuple(known + [Object] * (len(known) < len(members)))]  # noqa: UP007  # built at run time
+        return Union[tuple(Object if member is Any else member for member in members)]  # noqa: UP007  # built at run time
     if origin is tuple and arguments and arguments[-1] is not Ellipsis:
         return tuple[tuple(map(plain_hint, arguments))]  # type: ignore[misc]
     if origin in LISTS:
@@ -240,34 +227,35 @@ def plain_hint(hint: Any) -> Any:
 
 
 def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] = TRUSTED) -> None:
-    """Validate a composed configuration without the node `hydra`, and import the trusted classes that are named in it.
-
-    Args:
-        command: train, eval, predict or export, which accept different options.
-        trusted: modules whose classes are allowed, in addition to `extras.trusted_modules`.
-
-    Raises:
-        UserError: if the configuration is invalid; the message lists all mistakes with their dotted paths.
-    """
+    """Validate a configuration as `config_mistakes` does; a UserError lists all mistakes."""
     if mistakes := config_mistakes(cfg, command, trusted):
         raise UserError(format_mistakes(mistakes))
 
 
 def config_mistakes(cfg: DictConfig, command: str = "train", trusted: Set[str] = TRUSTED) -> list[Mistake]:
-    """Find all mistakes in a composed configuration, whose references are validated as the values they refer to."""
+    """Find all mistakes in a composed configuration without the node `hydra`, and import the classes that it names.
+
+    References are validated as the values they refer to.
+
+    Args:
+        command: train, eval, predict or export, which accept different options.
+        trusted: modules whose classes are allowed, in addition to `extras.trusted_modules`.
+    """
     absent: list[Mistake] = []
     values, trusted = _resolve(cfg, "", absent), trusted_modules(cfg, trusted)
     found = [
-        *_wrong_options(_command_adapter(command), tuple(COMMANDS[command]), values, ""),
+        *_wrong_options(_command_record(command), tuple(COMMANDS[command]), values, ""),
         *_object_mistakes(values, "", command, trusted, ()),
-        *_param_group_mistakes(values, trusted),
         *rule_mistakes(values, command),
     ]
-    unknown = [mistake.path for mistake in absent]
-    found = [mistake for mistake in found if not any(is_within(path, [mistake.path]) for path in unknown)]
+    optimizer, groups = class_at(cfg, "optimizer"), values.get("param_groups")
+    for name, options in groups.items() if isinstance(groups, dict) else ():
+        if optimizer and isinstance(options, dict) and name in MODEL_COMPONENTS:
+            found += option_mistakes(optimizer, options, f"param_groups.{name}", {"params"}, requires=False)
+    mistakes = {mistake.path: mistake for mistake in [*found, *absent]}  # an absent value is not also a wrong one
     written = paths_in(OmegaConf.to_container(cfg, resolve=False))
-    wrong = {f"${{{mistake.path}}}": mistake.path for mistake in absent + found}
-    return [m for m in absent + found if wrong.get(str(written.get(m.path)), m.path) == m.path]  # no reference to wrong
+    targets = {path: str(written.get(path)).removeprefix("${").removesuffix("}") for path in mistakes}
+    return [mistakes[path] for path in mistakes if targets[path] == path or targets[path] not in mistakes]
 
 
 def trusted_modules(cfg: DictConfig, built_in: Set[str] = TRUSTED) -> Set[str]:
@@ -285,7 +273,7 @@ def class_at(cfg: DictConfig, key: str) -> type | None:
 
 
 def _resolve(node: Any, path: str, absent: list[Mistake]) -> Any:
-    """Return plain values with references resolved, and append values that are missing or not text to `absent`."""
+    """Return plain values with references resolved; an absent value is None, and is described in `absent`."""
     if not isinstance(node, DictConfig | ListConfig):
         return node
     values: dict[Any, Any] = {}
@@ -296,15 +284,9 @@ def _resolve(node: Any, path: str, absent: list[Mistake]) -> Any:
             absent.append(Mistake(here, f"is required: write {here}=…"))
             continue
         try:
-            value = _resolve(node[key], here, absent)
+            values[key] = _resolve(node[key], here, absent)
         except OmegaConfBaseException as error:
             absent.append(Mistake(f"{here}={written[key]}", f"cannot be resolved: {str(error).splitlines()[0]}"))
-            continue
-        if SURROGATE.search(f"{key} {value}" if isinstance(value, str) else str(key)):
-            absent.append(Mistake(here, "contains half of a surrogate pair, which is not a character: remove it"))
-            del values[key]
-        else:
-            values[key] = value
     return values if isinstance(node, DictConfig) else list(values.values())
 
 
@@ -332,92 +314,66 @@ def _object_mistakes(
             yield from _object_mistakes(child, join_path(path, key), command, trusted, nested)
 
 
-def _param_group_mistakes(values: Node, trusted: Collection[str]) -> Iterator[Mistake]:
-    """Check the optimizer's options of single components."""
-    try:
-        cls = find_class(values["optimizer"]["_target_"], trusted)
-        groups = dict(values["param_groups"])
-    except (KeyError, TypeError, ValueError):  # absent, or reported elsewhere
-        return
-    for name, options in groups.items():
-        if isinstance(options, dict) and name in MODEL_COMPONENTS:
-            yield from option_mistakes(cls, options, f"param_groups.{name}", {"params"}, requires=False)
-
-
 def option_mistakes(cls: type, node: Node, path: str, passed: Set[str], requires: bool = True) -> Iterator[Mistake]:
     """Check the options of an object; the program itself sets the options in `passed`."""
     for name in node.keys() & passed:
         yield Mistake(f"{path}.{name}={format_value(node[name])}", "is set by the program: remove it")
     options = {key: value for key, value in node.items() if key not in ("_target_", *passed)}
     names = [name for name in of_class(cls).options if name not in passed]
-    yield from _wrong_options(_class_adapter(cls, frozenset(passed), requires), names, options, path)
+    yield from _wrong_options(_class_record(cls, frozenset(passed), requires), names, options, path)
 
 
 @cache
-def _command_adapter(command: str) -> TypeAdapter[Any]:
-    return TypeAdapter(_record(COMMANDS[command]))
+def _command_record(command: str) -> Any:
+    return _record(COMMANDS[command])
 
 
 @cache
-def _class_adapter(cls: type, passed: frozenset[str], requires: bool) -> TypeAdapter[Any]:
+def _class_record(cls: type, passed: frozenset[str], requires: bool) -> Any:
     options, is_open = of_class(cls)
-    hints = {
-        name: (Required if option.required and requires else NotRequired)[plain_hint(option.hint)]
-        for name, option in options.items()
-        if name not in passed
-    }
-    config = ConfigDict(strict=True, extra="allow" if is_open else "forbid", allow_inf_nan=False)
-    record: Any = TypedDict("Options", hints)  # type: ignore[misc]  # known at run time
-    return TypeAdapter(with_config(config)(record))
+    hints = {name: plain_hint(option.hint) for name, option in options.items() if name not in passed}
+    hints |= {name: Required[hint] for name, hint in hints.items() if options[name].required and requires}
+    return _record(hints, extra="allow" if is_open else "forbid")
 
 
-def _wrong_options(adapter: TypeAdapter[Any], names: Collection[str], values: Node, path: str) -> Iterator[Mistake]:
-    """Validate the options of the node at `path`, and describe each wrong one once.
-
-    Args:
-        names: the names of all options.
-    """
+def _wrong_options(record: Any, names: Collection[str], values: Node, path: str) -> Iterator[Mistake]:
+    """Validate the options of the node at `path`, which has the type `record`, and describe each wrong one once."""
     try:
-        adapter.validate_json(json.dumps(values, default=str))  # strict JSON: a list is valid for a tuple
+        _adapter(record).validate_json(json.dumps(values, default=str))  # strict JSON: a list is valid for a tuple
     except ValidationError as error:
         errors: dict[str, list[Any]] = {}
+        found: dict[str, Any] = {}
         for detail in error.errors(include_url=False):
-            errors.setdefault(str(detail["loc"][0]), []).append(detail)
-        for details in errors.values():
-            yield _describe(details, names, values, path)
+            here, value = path, cast(Any, values)
+            for step in detail["loc"]:  # some steps name a branch of a union
+                if step in value if isinstance(value, dict) else isinstance(value, list) and step in range(len(value)):
+                    here, value = join_path(here, step), value[step]
+            if detail["type"] == "missing" and isinstance(detail["loc"][-1], str):
+                here = join_path(here, detail["loc"][-1])
+            errors.setdefault(here, []).append(detail)
+            found[here] = value
+        for here, details in errors.items():
+            if not any(other.startswith(f"{here}.") for other in errors):  # an item of the value is wrong
+                yield _describe(here, found[here], details, names, values)
 
 
-def _describe(errors: list[Any], names: Collection[str], values: Node, path: str) -> Mistake:
-    """Describe the errors that pydantic found in one option, among them one for each branch of a union."""
+def _describe(here: str, value: Any, errors: list[Any], names: Collection[str], values: Node) -> Mistake:
+    """Describe the errors that pydantic found in one value, among them one for each branch of a union."""
     in_value = [error for error in errors if not error["type"].endswith(("_type", "literal_error", "_from_float"))]
     errors = in_value or errors  # the type is right, but not the value
-    places = dict(_locate(values, error["loc"], path) for error in errors)
-    here, value = places.popitem() if len(places) == 1 else _locate(values, errors[0]["loc"][:1], path)
     kind, name = errors[0]["type"], errors[0]["loc"][-1]
+    parent = here.rpartition(".")[0]
     if kind == "missing" and isinstance(name, str):
-        here = join_path(here, name)
         return Mistake(here, f"is required: write +{here}=…")
+    entry = f"{here}={format_value(value)}"
     if kind == "extra_forbidden":
-        parent = here.rpartition(".")[0]
-        return Mistake(f"{here}={format_value(value)}", _unknown(str(name), RECORDS.get(parent, names), values, parent))
-    messages = {WORDS.get(error["type"]) or error["msg"].removeprefix("Value error, "): None for error in errors}
-    text = " or ".join(messages)
-    for words, plain in WORDING.items():
-        text = text.replace(words, plain)
-    return Mistake(f"{here}={format_value(value)}", text)
-
-
-def _unknown(name: str, names: Collection[str], values: Node, path: str) -> str:
-    """Describe an unknown option of the node at `path`."""
-    similar = [join_path(path, choice) for choice in nearest(name, names)]
-    if not similar and not path:  # perhaps an option of another node, written without its path
-        similar = nearest(name, [other for other in paths_in(values) if "." in other])
-    return no_such("option", similar) + ("" if similar else f"; the options are {format_names(names) or 'none'}")
-
-
-def _locate(value: Any, steps: Collection[Any], path: str) -> tuple[str, Any]:
-    """Return the path and the value at which pydantic found an error, without the steps that name a union's branch."""
-    for step in steps:
-        if step in value if isinstance(value, dict) else isinstance(value, list) and step in range(len(value)):
-            path, value = join_path(path, step), value[step]
-    return path, value
+        options = [join_path(parent, option) for option in RECORDS.get(parent, names)]
+        if not parent and not nearest(name, options):  # perhaps an option of another node, written without its path
+            options = nearest(name, [path for path in paths_in(values) if "." in path]) or options
+        return Mistake(entry, no_such("option", name, options))
+    if kind == "dict_type":
+        choice = f"{here.replace('.', '/')}={format_value(value)}"
+        return Mistake(entry, f"must be a mapping; to choose a file, write {choice}")
+    texts = (MESSAGES.get(error["type"]) or error["msg"].removeprefix("Value error, ") for error in errors)
+    message = " or ".join(dict.fromkeys(texts)).replace("Input should", "must").replace("String should", "must")
+    return Mistake(entry, message.replace(" or must be ", " or "))

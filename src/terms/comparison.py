@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from src.config.metrics import default_metrics, metric_nodes
 from src.config.quoting import escape_references
 from src.errors import UserError
-from src.misspellings import nearest, no_such
+from src.misspellings import did_you_mean, no_such
 from src.records.runs import ExcludedRun, FinishedRun, find_runs
 from src.records.variants import Variant, group_runs, with_complete_folds
 from src.terms.claims import Claim, judge_claims
@@ -99,7 +99,7 @@ def compare(
     added = dict.fromkeys(name for run in runs for name in metric_nodes(run.config) if name not in default_metrics())
     known = [*SCORES, *added]
     if metric not in known:
-        raise UserError(f"--metric {metric}: {no_such('score', nearest(metric, known))} ({', '.join(known)})")
+        raise UserError(f"--metric {metric}: {no_such('score', metric, known)}")
     require_same_data(runs)
     score = SCORES.get(metric) or _added_score(runs, metric)
     variants, incomplete = with_complete_folds(group_runs(runs))
@@ -175,8 +175,8 @@ def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:
     if variant := by_words.get(tuple(name.lower().replace("·", " ").split())):
         return variant
     names = [variant.name for variant in variants]
-    similar = [f'"{match}"' for match in nearest(name, names)]
-    raise UserError("\n  ".join([f"--baseline {name}: {no_such('variant', similar)}\nThe variants are:", *names]))
+    similar = did_you_mean(name, names)
+    raise UserError("\n  ".join([f"--baseline {name}: no such variant{similar}\nThe variants are:", *names]))
 
 
 def _validation_accuracy(variant: Variant) -> float:

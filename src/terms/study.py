@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from src.errors import UserError
-from src.formatting import format_names, format_value
-from src.misspellings import nearest, no_such
+from src.formatting import format_value
+from src.misspellings import no_such
 from src.records.variants import GROUPS, Variant
 from src.terms.measurements import RUN_STATISTICS
 from src.terms.scores import SCORES
@@ -63,7 +63,7 @@ def _check_metric(name: str) -> str:
 
 def _require_name(kind: str, name: str, names: Iterable[str]) -> None:
     if name not in names:
-        message = f"{no_such(f'{kind} {format_value(name)!r}', nearest(name, names))} ({format_names(names)})"
+        message = no_such(f"{kind} {format_value(name)!r}", name, names)
         raise PydanticCustomError("name", "{message}", {"message": message})
 
 

@@ -292,7 +292,7 @@ def test_a_trusted_class_is_found() -> None:
         ("tests.config.parts.Sequence", "collections is not a trusted module"),
         (
             "tests.config.parts.Encodr",
-            "tests.config.parts has no Encodr; did you mean tests.config.parts.Encoder?",
+            "tests.config.parts has no Encodr; did you mean Encoder?",
         ),
         ("tests.config.prats.Encoder", "cannot be imported: No module named 'tests.config.prats'"),
         ("tests.config.parts.Encoder.Inner", "cannot be imported: No module named 'tests.config.parts.Encoder'"),

@@ -62,7 +62,7 @@ def test_all_mistakes_are_listed_with_their_jobs() -> None:
     message = error_message("trainer.log_every_n_steps=-1,7", "optimizer.lr=0.1,fast")
     assert message.splitlines() == [
         "2 mistakes in 3 of 4 jobs; nothing was started.",
-        "  trainer.log_every_n_steps=-1   must be at least 0",
+        "  trainer.log_every_n_steps=-1   must be greater than or equal to 0",
         "      0_log_every_n_steps-1_lr-0.1",
         "      1_log_every_n_steps-1_lr-fast",
         "  optimizer.lr=fast   must be a valid number",

@@ -39,7 +39,7 @@ def test_a_baseline_is_selected_by_name(sweep: Path) -> None:
     result = compare([sweep], baseline="keras")
     assert result.baseline.variant.name == "keras"
     assert [row.verdict for row in result.rows] == ["better", "better", "better", "baseline"]
-    with pytest.raises(UserError, match=r'--baseline bahdanu: no such variant; did you mean "bahdanau"\?'):
+    with pytest.raises(UserError, match=r"--baseline bahdanu: no such variant; did you mean bahdanau\?"):
         compare([sweep], baseline="bahdanu")
 
 
