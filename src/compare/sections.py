@@ -36,6 +36,11 @@ FOLDS = (
     "score is computed over the texts of all folds. The intervals of differences account for the overlap of the "
     "training sets (Nadeau and Bengio 2003)."
 )
+LINEAR = (
+    "The linear baseline of a run is logistic regression on the TF-IDF features of words and bigrams, fitted to the "
+    "same training split. Difference: of the variant from it ± the half-width of the 95 % interval over seeds and "
+    "texts; p is unadjusted."
+)
 COST = (
     "Seconds: training time of an epoch without validation; median over epochs, then mean over seeds. Memory: the "
     "maximum over runs of the memory of the CUDA device or, without one, of the process."
@@ -69,6 +74,7 @@ def sections(comparison: Comparison) -> list[Section]:
     parts = [
         _scores(comparison),
         _differences(comparison),
+        _linear(comparison),
         claims_section(comparison.claims),
         _grid(comparison),
         _cost(comparison),
@@ -132,6 +138,24 @@ def _differences(comparison: Comparison) -> Section:
     tests = sum(row.difference is not None and row.difference.p_value is not None for row in comparison.rows)
     note = DIFFERENCES.format(num_tests=tests, min_seeds=MIN_SEEDS)
     return Section(title, [chart, Table(["variant", "difference", "p", "p, Holm", "verdict"], rows)], note)
+
+
+def _linear(comparison: Comparison) -> Section:
+    """Return the difference of each variant from the linear baseline of its runs."""
+    rows = [
+        [
+            row.variant.name,
+            format_with_margin(row.metrics[comparison.metric]),
+            format_with_margin(row.linear),
+            format_with_margin(row.gain, 4, "+"),
+            format_p_value(row.gain.p_value),
+        ]
+        for row in comparison.rows
+        if row.gain is not None
+    ]
+    name = label(comparison.metric)
+    table = Table(["variant", name, "linear baseline", "difference", "p"], rows)
+    return Section(f"Differences in {name} from the linear baseline", [table] if rows else [], LINEAR)
 
 
 def claims_section(claims: Sequence[Claim]) -> Section:

@@ -1,4 +1,4 @@
-"""A linear branch beside the neural model: logistic regression on the n-grams of a text, whose logits are added."""
+"""A linear branch beside the neural model: logistic regression on the n-grams of a text."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
@@ -28,8 +28,8 @@ class NgramBranch(Component):
     """Logistic regression on the n-grams that occur in a text; it is fitted before the other components are trained.
 
     The value of an n-gram is its scale if it occurs and 0 otherwise, divided by the Euclidean norm of the values of the
-    text. In training, the branch is not used, so that the other components do not rely on it; in evaluation, its logits
-    are added to theirs, which multiplies the probabilities of two models.
+    text. In training, the branch is not used, so that the other components do not rely on it; in evaluation, the logits
+    are the weighted mean of its logits and theirs.
 
     Args:
         num_logits: 1, or the number of classes C.
@@ -41,7 +41,7 @@ class NgramBranch(Component):
         head, tail: number of tokens at the beginning and at the end of a text whose n-grams are features of their own,
             in addition.
         c: inverse strength of the L2 penalty.
-        weight: factor of the logits of the branch.
+        weight: weight of the logits of the branch in the mean, 0 to 1.
     """
 
     table: Tensor
@@ -59,7 +59,7 @@ class NgramBranch(Component):
         head: Annotated[int, Field(ge=0)] = 0,
         tail: Annotated[int, Field(ge=0)] = 0,
         c: Annotated[float, Field(gt=0)] = 10.0,
-        weight: Annotated[float, Field(ge=0)] = 1.0,
+        weight: Annotated[float, Field(ge=0, le=1)] = 0.5,
     ) -> None:
         super().__init__()
         self.words, self.buckets = len(vocabulary), buckets
@@ -102,7 +102,7 @@ class NgramBranch(Component):
             scores = torch.cat([-scores / 2, scores / 2], 1)
         elif self.num_logits > 2:
             scores = functional.logsigmoid(scores)  # of one class against the rest
-        return self.weight * scores
+        return scores
 
     @torch.no_grad()
     def fit(self, texts: BatchBuilder) -> None:

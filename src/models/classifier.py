@@ -14,7 +14,7 @@ class Classifier(nn.Module):
     """A text classifier composed of interchangeable components; the output of one is the input of the next.
 
     Args:
-        branch: a linear model whose logits are added in evaluation; None if there is none.
+        branch: a linear model whose logits are mixed with the others in evaluation; None if there is none.
     """
 
     def __init__(
@@ -87,9 +87,13 @@ class Classifier(nn.Module):
         return self._logits(encoded, tokens, mask)
 
     def _logits(self, encoded: Encoded, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logits of encoded texts; in evaluation, those of the branch are added."""
+        """Return the logits of encoded texts; in evaluation, the weighted mean of them and those of the branch."""
         logits = self.head(self.pooling(self.attention(encoded)))
-        return logits if self.branch is None or self.training else logits + self.branch(tokens, mask)
+        return (
+            logits
+            if self.branch is None or self.training
+            else logits.lerp(self.branch(tokens, mask), self.branch.weight)
+        )
 
     def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the attention weights N×H×T×L, with the tokens in their original order; dropped tokens get 0."""

@@ -40,8 +40,12 @@ class Statistics(NamedTuple):
     length: np.ndarray  # n, number of words
 
 
-def read_predictions(run: Path) -> Predictions | None:
-    """Read the predictions for the test split, or for the validation split if there are none for the test split."""
+def read_predictions(run: Path, folder: str = "predictions") -> Predictions | None:
+    """Read the predictions for the test split, or for the validation split if there are none for the test split.
+
+    Args:
+        folder: predictions of the run's model, or baseline, those of the linear baseline.
+    """
 
     def read(path: Path) -> Predictions:
         arrays = read_arrays(path)
@@ -54,7 +58,7 @@ def read_predictions(run: Path) -> Predictions | None:
             raise ValueError("probabilities are not finite or labels are out of range")
         return Predictions(path.stem, probabilities, labels, names, index)
 
-    return read_existing(run / "predictions" / "test.npz", read) or read_existing(run / "predictions" / "val.npz", read)
+    return read_existing(run / folder / "test.npz", read) or read_existing(run / folder / "val.npz", read)
 
 
 def read_history(run: Path) -> History | None:

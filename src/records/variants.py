@@ -144,16 +144,15 @@ def _name(differs: Mapping[str, str], run: FinishedRun) -> str:
     return " · ".join(items) or run.result.architecture or run.result.task or run.folder.name
 
 
-def pool_folds(runs: Sequence[FinishedRun]) -> tuple[Predictions, np.ndarray | None]:
+def pool_folds(parts: Sequence[Predictions]) -> tuple[Predictions, np.ndarray | None]:
     """Return the predictions for all texts of a cross-validation, each from the run whose test split has the text.
 
     Args:
-        runs: the runs of all folds, in the order of the folds; without cross-validation, the only run.
+        parts: the predictions of all folds, in the order of the folds; without cross-validation, of the only run.
 
     Returns:
         The predictions for n texts, and the fold of each text, n; None instead of the folds without cross-validation.
     """
-    parts = [run.predictions() for run in runs]
     if len(parts) == 1:
         return parts[0], None
     names = ("probabilities", "labels", "index")

@@ -35,6 +35,8 @@ class Row:
     difference: Difference | None  # from the baseline in the compared metric; None for the baseline
     p_adjusted: float | None  # p-value after Holm's adjustment; None if the difference was not tested
     verdict: Verdict
+    linear: Interval | None  # the compared metric of the linear baseline; None if a run has none
+    gain: Difference | None  # from the linear baseline
     faithfulness: dict[str, Interval]  # mean over seeds of each statistic in FAITHFULNESS that was measured
 
     @property
@@ -162,7 +164,13 @@ def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, l
             {name: mean_of_terms(sample.by_seed) for name, sample in samples.items()}
             for samples in (item.samples, faithfulness)
         )
-        rows.append(Row(item.variant, metrics, item.ensemble, difference, p_adjusted, verdict, statistics))
+        linear = gain = None
+        if item.linear is not None:
+            linear = mean_of_terms(item.linear.by_seed)
+            gain = estimate([(1, item.samples[metric]), (-1, item.linear)])
+        rows.append(
+            Row(item.variant, metrics, item.ensemble, difference, p_adjusted, verdict, linear, gain, statistics)
+        )
     return sorted(rows, key=lambda row: -sign * row.metrics[metric].value)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from src.errors import UserError
 from src.records.faithfulness import ATTENTION, RECORD_FILE, Record
-from src.records.files import read_gradients, read_or_warn, read_statistics
+from src.records.files import Predictions, read_gradients, read_or_warn, read_predictions, read_statistics
 from src.records.runs import FinishedRun
 from src.records.variants import Variant, pool_folds
 from src.terms.intervals import Sample
@@ -25,6 +25,7 @@ class Measurement:
     variant: Variant
     samples: dict[str, Sample]  # defined score → its terms
     ensemble: float | None = None  # compared score of the mean probabilities over several seeds; None if undefined
+    linear: Sample | None = None  # compared score of the linear baselines of the same runs; None if a run has none
 
 
 def measure(
@@ -39,12 +40,12 @@ def measure(
     """
     scores = {name: SCORES[name] for name in others} | {metric: added or SCORES[metric]}
     first_runs = next(iter(variants[0].runs_by_seed.values()))
-    first, folds = pool_folds(first_runs)
+    first, folds = pool_folds([run.predictions() for run in first_runs])
     measurements = []
     for variant in variants:
         probabilities = []  # of each seed, n×C
         for runs in variant.runs_by_seed.values():
-            of_seed, _ = pool_folds(runs)
+            of_seed, _ = pool_folds([run.predictions() for run in runs])
             if not (np.array_equal(of_seed.index, first.index) and np.array_equal(of_seed.labels, first.labels)):
                 raise UserError(
                     f"{runs[0].folder} ({len(of_seed.labels):,} texts) and {first_runs[0].folder} "
@@ -62,8 +63,22 @@ def measure(
             raise UserError(f"--metric {metric} is not defined on these test texts; perhaps a class has no text")
         of_mean = scores[metric].terms(np.mean(probabilities, axis=0), first.labels)
         ensemble = None if of_mean is None or len(probabilities) == 1 else float(of_mean.mean())
-        measurements.append(Measurement(variant, samples, ensemble))
+        linear = _linear_sample(variant, first, scores[metric], samples[metric])
+        measurements.append(Measurement(variant, samples, ensemble, linear))
     return measurements
+
+
+def _linear_sample(variant: Variant, first: Predictions, score: ScoreType, sample: Sample) -> Sample | None:
+    """Return the terms of the linear baselines in the runs of a variant, as `sample` has those of the models."""
+    by_seed = []
+    for runs in variant.runs_by_seed.values():
+        parts = [read_or_warn(lambda folder: read_predictions(folder, "baseline"), run.folder) for run in runs]
+        present = [part for part in parts if part is not None]
+        if len(present) < len(parts) or not np.array_equal((of_seed := pool_folds(present)[0]).index, first.index):
+            return None
+        by_seed.append(score.terms(of_seed.probabilities, first.labels))
+    terms = [of_seed for of_seed in by_seed if of_seed is not None and of_seed.shape == sample.scores.shape[1:]]
+    return Sample(np.stack(terms), sample.seeds, sample.folds) if len(terms) == len(by_seed) else None
 
 
 def require_same_data(runs: Sequence[FinishedRun]) -> None:

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from src.compare.files import render_page
+from src.compare.sections import sections
 from src.errors import UserError
 from src.terms.comparison import compare, difference_verdict
 from tests.run_folders import make_probabilities, write_run, write_sweep
@@ -33,6 +34,31 @@ def test_variants_are_ranked_and_have_verdicts(sweep: Path) -> None:
     assert best.seconds_per_epoch.value == pytest.approx(3.0)  # medians of 3, 2 and 2 + seed: 3, 3, 3, 3, 3
     assert best.peak_memory_mb == 705
     assert result.baseline.difference is None
+
+
+def test_each_variant_is_compared_with_the_linear_baselines_of_its_runs(tmp_path: Path) -> None:
+    """The baseline is that of `none` with half of the texts swapped: right there exactly where the model is wrong."""
+    write_sweep(tmp_path, {("lstm", "none"): 0.7, ("lstm", "keras"): 0.8}, seeds=2)
+    assert [row.gain for row in compare([tmp_path]).rows] == [None, None]
+    accuracies = {}
+    for run in (path.parent.parent for path in tmp_path.rglob("predictions/test.npz")):
+        with np.load(run / "predictions" / "test.npz") as file:
+            arrays = dict(file)
+        right = (arrays["probabilities"].argmax(1) == arrays["labels"]).mean()
+        swapped = np.arange(401) < 200
+        arrays["probabilities"][swapped] = arrays["probabilities"][swapped, ::-1]
+        (run / "baseline").mkdir()
+        np.savez(run / "baseline" / "test.npz", **arrays)
+        accuracies[run.name] = right, (arrays["probabilities"].argmax(1) == arrays["labels"]).mean()
+    rows = compare([tmp_path]).rows
+    for row in rows:
+        models, linear = np.transpose([accuracies[run.folder.name] for run in row.variant.runs])
+        assert row.linear is not None and row.gain is not None
+        assert row.linear.value == pytest.approx(linear.mean())
+        assert row.gain.value == pytest.approx(models.mean() - linear.mean())
+        assert row.gain.low < row.gain.value < row.gain.high
+    (section,) = (part for part in sections(compare([tmp_path])) if "linear baseline" in part.title)
+    assert [cells[0] for cells in section.tables[0].rows] == ["keras", "none"]
 
 
 def test_a_baseline_is_selected_by_name(sweep: Path) -> None:
