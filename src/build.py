@@ -11,6 +11,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor, nn
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LinearLR, OneCycleLR
 
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import plain_value
@@ -24,8 +25,7 @@ from src.kernels.malloc import is_size_error
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.models.shapes import check_shapes, name_of
-from src.optim.parameter_groups import parameter_groups, require_sparse_support
-from src.optim.schedulers import step_options
+from src.optim.parameter_groups import STEP_SCHEDULERS, parameter_groups, require_sparse_support
 
 if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
     import pytorch_lightning as pl
@@ -302,9 +302,14 @@ def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, An
     """
     if "_target_" not in cfg.scheduler:
         return None
-    options = step_options(class_at(cfg, "scheduler"), optimizer, steps)
+    cls = class_at(cfg, "scheduler") or object
+    options: dict[str, Any] = {}
+    if issubclass(cls, OneCycleLR):
+        options = {"max_lr": [group["lr"] for group in optimizer.param_groups], "total_steps": steps}
+    elif issubclass(cls, LinearLR):
+        options = {"total_iters": steps}
     created = make(cfg, "scheduler", optimizer, **options)
-    if options:
+    if issubclass(cls, STEP_SCHEDULERS):
         return {"scheduler": created, "interval": "step"}
     # LitClassifier, not Lightning, steps a plateau scheduler
     return {"scheduler": created, "interval": "epoch", "reduce_on_plateau": False}

@@ -16,7 +16,7 @@ from src.checkpoint import Card, is_dense, read_checkpoint
 from src.config.keys import KEEPS_TRAINING, changed_options
 from src.config.schema import class_at
 from src.errors import UserError
-from src.optim.schedulers import advances_every_step
+from src.optim.parameter_groups import STEP_SCHEDULERS
 
 PARTS = ("epoch", "global_step", "loops", "callbacks", "optimizer_states", "lr_schedulers", "rng")
 
@@ -87,7 +87,7 @@ def require_same_options(cfg: DictConfig, config: Mapping[str, Any], state: Trai
             f"trainer.max_epochs to {trained} or more"
         )
     planned = saved["trainer"].get("max_epochs")
-    if planned != limit and advances_every_step(class_at(cfg, "scheduler")):
+    if planned != limit and issubclass(class_at(cfg, "scheduler") or object, STEP_SCHEDULERS):
         raise _refusal(state, f"trainer.max_epochs: the scheduler was planned for {planned} epochs, not {limit}")
 
 

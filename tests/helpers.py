@@ -54,7 +54,7 @@ def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:
     from src.train import main
 
     selects_callbacks = any(override.startswith(("callbacks=", "debug=")) for override in overrides)
-    slow = [f"~callbacks.{name}" for name in ("progress", "parts_summary", "baseline")]
+    slow = [f"~callbacks.{name}" for name in ("progress", "baseline")]
     options = ["logger=csv", *([] if selects_callbacks else slow)]
     cfg = small_config(folder, ["model.encoder.hidden_dim=6", "trainer.max_epochs=2", *options, *overrides])
     validate_config(cfg, "train")

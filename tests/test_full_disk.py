@@ -29,7 +29,7 @@ def test_a_full_disk_is_reported_with_the_folder(writer: str, tmp_path: Path, mo
     monkeypatch.setattr(WRITERS[writer], raise_disk_full)
     monkeypatch.chdir(tmp_path)
     options = ["model.encoder.hidden_dim=6", "trainer.max_epochs=1", "logger=csv", "data.cache_dir=cache"]
-    removals = ["~callbacks.progress", "~callbacks.attention", "~callbacks.parts_summary"]
+    removals = ["~callbacks.progress", "~callbacks.attention"]
     monkeypatch.setattr(sys, "argv", ["train.py", "hydra.run.dir=run", *options, *removals])
     with pytest.raises(SystemExit) as exit_info:
         main()

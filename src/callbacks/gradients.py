@@ -32,12 +32,10 @@ class GradientNorms(pl.Callback):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the norms of the unfinished epoch, so that a run can resume within this epoch."""
-        steps, parts, norms = zip(*self._measured, strict=True) if self._measured else ((), (), ())
-        return {"steps": list(steps), "parts": list(parts), "norms": [norm.item() for norm in norms]}
+        return {"measured": [(step, part, norm.item()) for step, part, norm in self._measured]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        norms = map(torch.tensor, state_dict["norms"])
-        self._measured = list(zip(state_dict["steps"], state_dict["parts"], norms, strict=True))
+        self._measured = [(step, part, torch.tensor(norm)) for step, part, norm in state_dict["measured"]]
 
     def on_before_optimizer_step(self, trainer: pl.Trainer, pl_module: Any, optimizer: Optimizer) -> None:
         if trainer.global_step % self.every_n_steps:
@@ -45,16 +43,15 @@ class GradientNorms(pl.Callback):
         for name, component in pl_module.model.named_children():
             gradients = [_values(p.grad) for p in component.parameters() if p.grad is not None]
             if gradients:
-                norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
-                self._measured.append((trainer.global_step, name, norm))
+                self._measured.append((trainer.global_step, name, torch.nn.utils.get_total_norm(gradients)))
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         measured, self._measured = self._measured, []
         if not measured or not trainer.is_global_zero:
             return
-        steps, parts, norms = zip(*measured, strict=True)
+        norms = torch.stack([norm.to(measured[-1][2].device) for *_, norm in measured]).tolist()
+        rows = [(step, part, norm) for (step, part, _), norm in zip(measured, norms, strict=True)]
         earlier = self.path.read_text(encoding="utf-8") if self.path.exists() else "step,part,norm\n"
-        rows = list(zip(steps, parts, torch.stack([norm.to(norms[-1].device) for norm in norms]).tolist(), strict=True))
         write_text(self.path, earlier + "".join(f"{step},{part},{norm:.6g}\n" for step, part, norm in rows))
         for logger in trainer.loggers:
             if not isinstance(logger, CSVLogger):  # a CSV logger would repeat the file at `path`

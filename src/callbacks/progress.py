@@ -1,15 +1,13 @@
 """The progress of training: a bar on a terminal, and one line for each epoch."""
 
-import math
 import os
 import sys
-import time
 from typing import Any
 
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
 
-from src.formatting import format_count, format_duration
+from src.formatting import format_count
 from src.process import announce
 from src.run_log import write_log
 
@@ -18,25 +16,14 @@ METRICS = ("train/loss", "train/acc", "val/loss", "val/acc")
 
 
 class Progress(RichProgressBar):
-    """Prints a line after each training epoch and writes it to the log file; on a terminal, also shows a progress bar.
+    """Prints a line after each training epoch and writes it to the log file; on a terminal, also shows a bar."""
 
-    The line shows the epoch, losses and scores, the speed of training, and the time left. The time left is the mean
-    time of a step since training started or resumed, including validation, multiplied by the number of remaining steps.
-    Early stopping can make the training shorter.
-    """
-
-    _start = 0.0
-    _start_step = 0
     _is_validated = False  # whether validation has run in this epoch
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         super().setup(trainer, pl_module, stage)
         if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
             self.disable()
-
-    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        super().on_train_start(trainer, pl_module)
-        self._start, self._start_step = time.monotonic(), trainer.global_step
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         super().on_train_epoch_start(trainer, pl_module)
@@ -70,11 +57,10 @@ class Progress(RichProgressBar):
         return {name: trainer.callback_metrics[name].item() for name in SHOWN if name in trainer.callback_metrics}
 
     def _get_train_description(self, current_epoch: int) -> str:
-        count = _total_epochs(self.trainer)
-        return f"Epoch {current_epoch + 1}" + (f"/{count}" if count else "")
+        return _describe_number(self.trainer, current_epoch, "/")
 
     def _describe_epoch(self, trainer: pl.Trainer) -> str:
-        """Return a line such as "Epoch 3 of 5: train/loss 0.412, …, val/acc 0.845, 1,234 texts/s, 4 min left"."""
+        """Return a line such as "Epoch 3 of 5: train/loss 0.412, …, val/acc 0.845, 1,234 texts/s"."""
         checkpoint, metrics = trainer.checkpoint_callback, trainer.callback_metrics
         monitor = checkpoint.monitor if isinstance(checkpoint, ModelCheckpoint) else None
         names = [name for name in dict.fromkeys((*METRICS, monitor)) if name in metrics]
@@ -85,12 +71,7 @@ class Progress(RichProgressBar):
         ]
         if "train/texts_per_second" in metrics:
             facts.append(f"{metrics['train/texts_per_second'].item():,.0f} texts/s")
-        count = _total_epochs(trainer)
-        steps = trainer.global_step - self._start_step
-        remaining = _total_steps(trainer) - trainer.global_step
-        if count and steps and remaining > 0:
-            facts.append(f"{format_duration((time.monotonic() - self._start) / steps * remaining)} left")
-        return f"Epoch {trainer.current_epoch + 1}" + (f" of {count}" if count else "") + ": " + ", ".join(facts)
+        return _describe_number(trainer, trainer.current_epoch, " of ") + ": " + ", ".join(facts)
 
     def _show(self, trainer: pl.Trainer, line: str) -> None:
         """Print a line, above the progress bar if it is shown, and write the line to the log file."""
@@ -103,22 +84,7 @@ class Progress(RichProgressBar):
         write_log(line)
 
 
-def _steps_per_epoch(trainer: pl.Trainer) -> int:
-    return math.ceil(trainer.num_training_batches / trainer.accumulate_grad_batches)
-
-
-def _total_steps(trainer: pl.Trainer) -> float:
-    """Return the number of steps of the whole training; infinite if neither steps nor epochs are limited.
-
-    Lightning's `estimated_stepping_batches` fails if max_epochs is None.
-    """
-    limits = [trainer.max_steps] if trainer.max_steps >= 0 else []
-    if trainer.max_epochs is not None and trainer.max_epochs >= 0:
-        limits.append(trainer.max_epochs * _steps_per_epoch(trainer))
-    return min(limits, default=math.inf)
-
-
-def _total_epochs(trainer: pl.Trainer) -> int | None:
-    """Return the number of epochs, including a partial last epoch; None if neither steps nor epochs are limited."""
-    steps = _total_steps(trainer)
-    return None if steps == math.inf else math.ceil(steps / _steps_per_epoch(trainer))
+def _describe_number(trainer: pl.Trainer, epoch: int, separator: str) -> str:
+    """Return a text such as "Epoch 3 of 5"; without the total if the number of steps is limited."""
+    total = trainer.max_epochs or 0
+    return f"Epoch {epoch + 1}" + (f"{separator}{total}" if total > 0 and trainer.max_steps < 0 else "")

@@ -15,13 +15,7 @@ class Pruned(Exception):
 class Pruning(pl.Callback):
     """Reports the monitored metric to the search after each epoch, and stops the job when the search prunes it.
 
-    Args:
-        journal: the file of the Optuna study.
-        trial: number of the job's trial in the study.
-        monitor: the metric that is optimized.
-        mode: min or max.
-        n_startup_trials: number of initial trials, which are never pruned.
-        warmup: number of epochs before the job may be pruned.
+    The options are those of `open_study`; `trial` is the number of the job's trial in the study.
     """
 
     def __init__(self, journal: str, trial: int, monitor: str, mode: str, n_startup_trials: int, warmup: int) -> None:
@@ -55,24 +49,20 @@ def open_study(journal: Path, mode: str, n_startup_trials: int, warmup: int | No
 
     Args:
         journal: the file; several processes and machines may write to it.
-        mode: min or max.
         n_startup_trials: number of initial trials, which are sampled at random and never pruned.
         warmup: number of epochs before a job may be pruned; None disables pruning.
         seed: seed of the sampler; None samples differently in every search.
     """
     import optuna
+    from optuna import pruners
     from optuna.storages.journal import JournalFileBackend, JournalStorage
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    if warmup is None:
-        pruner: Any = optuna.pruners.NopPruner()
-    else:
-        pruner = optuna.pruners.MedianPruner(n_startup_trials, n_warmup_steps=warmup)
     return optuna.create_study(
         storage=JournalStorage(JournalFileBackend(str(journal))),
         study_name="heed",
         direction="maximize" if mode == "max" else "minimize",
         load_if_exists=True,
         sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=n_startup_trials, constant_liar=True),
-        pruner=pruner,
+        pruner=pruners.NopPruner() if warmup is None else pruners.MedianPruner(n_startup_trials, n_warmup_steps=warmup),
     )

@@ -28,12 +28,10 @@ class Speed(pl.Callback):
 
     def state_dict(self) -> dict[str, Any]:
         seconds = time.perf_counter() - self._start if self._texts else 0.0
-        epochs = [{"texts": texts, "seconds": seconds} for texts, seconds in self.epochs]
-        return {"epochs": epochs, "unfinished": {"texts": self._texts, "seconds": seconds}}
+        return {"epochs": self.epochs, "unfinished": (self._texts, seconds)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.epochs = [(epoch["texts"], float(epoch["seconds"])) for epoch in state_dict["epochs"]]
-        self._texts, self._seconds = state_dict["unfinished"]["texts"], float(state_dict["unfinished"]["seconds"])
+        self.epochs, (self._texts, self._seconds) = state_dict["epochs"], state_dict["unfinished"]
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         # after a resume within an epoch, Lightning does not call on_train_epoch_start

@@ -98,7 +98,7 @@ def test_texts_without_words_have_no_baseline(tmp_path: Path) -> None:
 
 
 def test_a_run_records_the_baseline_and_its_difference(tmp_path: Path) -> None:
-    options = [f"callbacks.{name}=null" for name in ("progress", "parts_summary", "attention", "gradient_norms")]
+    options = [f"callbacks.{name}=null" for name in ("progress", "attention", "gradient_norms")]
     result = train(tmp_path / "run", "callbacks=default", "trainer.max_epochs=1", *options)
     scores, differences = result["baseline"]["metrics"], result["baseline"]["differences"]
     assert scores.keys() == differences.keys() == result["metrics"].keys() - {"test/majority_acc", "val/majority_acc"}

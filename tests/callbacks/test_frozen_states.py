@@ -12,7 +12,7 @@ from src.train import main
 from tests.helpers import small_config
 from tests.models.encoder.test_pretrained import save
 
-CALLBACKS = ("progress", "parts_summary", "attention", "gradient_norms", "baseline")
+CALLBACKS = ("progress", "attention", "gradient_norms", "baseline")
 
 
 def run(folder: Path, *overrides: str) -> np.ndarray:

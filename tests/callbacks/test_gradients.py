@@ -69,7 +69,7 @@ def test_another_process_forgets_its_norms_after_an_epoch(tmp_path: Path) -> Non
     callback, module = GradientNorms(str(tmp_path / "gradients.csv"), every_n_steps=1), model()
     trainer: Any = SimpleNamespace(global_step=0, is_global_zero=False, loggers=())
     callback.on_before_optimizer_step(trainer, module, torch.optim.SGD([nn.Parameter(torch.zeros(1))], 0.1))
-    assert callback.state_dict()["steps"] == [0, 0]
+    assert callback.state_dict()["measured"] == [(0, "encoder", 5.0), (0, "head", 13.0)]
     callback.on_train_epoch_end(trainer, module)
-    assert callback.state_dict()["steps"] == []
+    assert callback.state_dict()["measured"] == []
     assert not (tmp_path / "gradients.csv").exists()

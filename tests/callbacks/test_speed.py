@@ -39,7 +39,7 @@ def test_a_resumed_training_continues_the_measurements(monkeypatch: pytest.Monke
     monkeypatch.setattr("src.callbacks.speed.time.perf_counter", clock)
     first = Speed()
     run_epoch(first, [3, 2], 2.0, clock)
-    assert first.state_dict()["unfinished"] == {"texts": 0, "seconds": 0.0}  # without the validation
+    assert first.state_dict()["unfinished"] == (0, 0.0)  # without the validation
     progress = SimpleNamespace(is_last_batch=False)
     trainer: Any = SimpleNamespace(fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress)))
     batch: Any = SimpleNamespace(labels=torch.zeros(3))
