@@ -132,7 +132,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS}
         self.class_counts = np.bincount(self._data["train"].labels, minlength=len(self.class_names)).tolist()
         if self.is_training:
-            self._warn_of_rare_classes()
+            self.warn_of_classes()
 
     def _renumbered(self, data: TokenizedCorpus) -> dict[str, TokenizedSplit]:
         """Return the splits with labels that are indices of the trained model's classes."""
@@ -143,7 +143,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         numbers = np.array([names.index(name) for name in data.class_names])
         return {name: replace(split, labels=numbers[split.labels]) for name, split in data.splits.items()}
 
-    def _warn_of_rare_classes(self) -> None:
+    def warn_of_classes(self) -> None:
         """Warn about classes that a held-out split lacks because they have too few rows."""
         for name in ("val", "test"):
             split = self.tokenized(name)

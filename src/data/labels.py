@@ -1,9 +1,13 @@
-"""Labels: their canonical form, the option `labels`, and the classes of a data set."""
+"""Labels: their canonical form, labels that look alike, the option `labels`, and the classes of a data set."""
 
 import re
+import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
+
+from src.formatting import LISTED_VALUES, format_count, format_repr
 
 NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,2})?", re.IGNORECASE)
 
@@ -14,6 +18,38 @@ def canonical(label: str) -> str:
     if label.lower() in ("true", "false"):
         return label.lower()
     return re.sub(r"^([-+]?[0-9]+)\.0+$", r"\1", label)
+
+
+def visible_form(label: str) -> str | Decimal:
+    """Return the value by which labels look alike: a number, or the text without case, white space, format characters
+    and variants of characters (NFKC).
+    """
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold())
+    text = "".join(char for char in text if unicodedata.category(char) != "Cf" and not char.isspace())
+    return Decimal(text) if NUMBER.fullmatch(text) else text
+
+
+def look_alikes(counts: Mapping[str, int]) -> list[list[str]]:
+    """Group labels that look alike, the most frequent first; a label without others is a group of its own.
+
+    Args:
+        counts: label → number of rows.
+    """
+    groups = defaultdict[str | Decimal, list[str]](list)
+    for label in sorted(counts, key=lambda label: (-counts[label], label)):
+        groups[visible_form(label)].append(label)
+    return list(groups.values())
+
+
+def describe_look_alikes(counts: Mapping[str, int]) -> str:
+    """List the labels that look alike, such as "'pos' (30 texts) and 'Pos' (1 text)"; empty if there are none."""
+    lists = []
+    for group in (group for group in look_alikes(counts) if len(group) > 1):
+        differ = len({unicodedata.normalize("NFC", label) for label in group}) == len(group)
+        quote = format_repr if differ else ascii
+        lists.append(" and ".join(f"{quote(label)} ({format_count(counts[label], 'text')})" for label in group))
+    rest = [f"and {len(lists) - LISTED_VALUES:,} more"] if len(lists) > LISTED_VALUES else []
+    return "; ".join(lists[:LISTED_VALUES] + rest)
 
 
 def parse_labels(labels: Sequence[Any] | Mapping[Any, str] | None) -> dict[str, str] | None:

@@ -5,21 +5,23 @@ import json
 import logging
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from src.data.corpus import FACTS, Corpus
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash, existing_file, existing_path, file_format
-from src.data.labels import canonical, parse_labels, sort_classes
+from src.data.labels import canonical, describe_look_alikes, look_alikes, parse_labels, sort_classes, visible_form
 from src.data.store import code_version, load_or_build
 from src.data.tables import CHUNK, FORMATS, Rows, arrow_rows, check_columns, format_places, parse_delimiter, read_file
+from src.data.tokenized import SPLITS
 from src.errors import UserError
 from src.formatting import format_list, format_repr
 from src.misspellings import suggestion
@@ -58,6 +60,7 @@ class Source(TextDataModule):
         group: str | None = None,
         rationale: str | None = None,
         labels: Sequence[Any] | Mapping[Any, str] | None = None,
+        merge_labels: bool = False,
         val_path: str | None = None,
         test_path: str | None = None,
         train_split: str = "train",
@@ -71,13 +74,15 @@ class Source(TextDataModule):
         super().__init__(**options)
         if text == label:
             raise ValueError(f"text={text!r}: is also the column of labels: set data.text or data.label")
+        if merge_labels and labels is not None:
+            raise ValueError("merge_labels=True: applies only without labels, which may map each label to its class")
         if path is None and name is not None and name.startswith((".", "/", "~")):
             raise UserError(f"data.name={name}: is a path: use data=csv data.path={name}")
         self.dataset_name = name
         self.config = config
         self.text, self.label, self.group, self.rationale = text, label, group, rationale
         self.columns = [column for column in (text, label, group, rationale) if column is not None]
-        self.names = parse_labels(labels)
+        self.names, self.merge_labels = parse_labels(labels), merge_labels
         splits = {"train": train_split, "val": val_split, "test": test_split}
         self.splits = {split: own for split, own in splits.items() if own is not None}
         self.on_bad_rows = on_bad_rows
@@ -147,7 +152,8 @@ class Source(TextDataModule):
         else:
             content = [(split, [], self._hash(split)) for split in self.splits]
         columns = (self.text, self.label, self.group, self.rationale)
-        return f"{content} {(columns, self.names, self.on_bad_rows, self.delimiter, self.quotes)}"
+        options = f"{content} {(columns, self.names, self.on_bad_rows, self.delimiter, self.quotes)}"
+        return f"{options} merged" if self.merge_labels else options
 
     def _hash(self, split: str) -> str:
         """Return a hash of the columns of a data set that is not in files."""
@@ -193,18 +199,38 @@ class Source(TextDataModule):
                     f"data.{split}_path={self.files[split][0]}: is the same file as data.path, so the model would be "
                     f"trained on these texts; set another file, or null to hold out data.{split}_fraction of data.path"
                 )
-        own = self._write_split(folder, "train", self.names)
+        merged = self._merged() if self.merge_labels else None
+        own = self._write_split(folder, "train", self.names or merged)
         with pa.memory_map(str(folder / "train.arrow")) as file:
             labels = pc.unique(pa.ipc.open_stream(file).read_all()["label"]).to_pylist()
         if len(labels) < 2:
             raise UserError(
                 f"{self.title}: every row has the label {format_repr(labels[0])}; training needs two or more classes"
             )
-        names = self.names or {name: name for name in own or sort_classes(labels)}
+        names = self.names or merged or {name: name for name in own or sort_classes(labels)}
         for split in self.files or self.splits:
             if split != "train":
                 self._write_split(folder, split, names)
         (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys(names.values()))}))
+
+    def _merged(self) -> dict[str, str]:
+        """Return the class of each label: the label of all splits that looks like it and is the most frequent one."""
+        counts = {
+            split: Counter(label for rows in self._rows(split) for label in self._labels(rows) if label)
+            for split in self.files or self.splits
+        }
+        groups = look_alikes(sum(counts.values(), Counter()))
+        groups_by_class = {group[0]: group for group in groups if not counts["train"].keys().isdisjoint(group)}
+        return {label: name for name in sort_classes(groups_by_class) for label in groups_by_class[name]}
+
+    def warn_of_classes(self) -> None:
+        super().warn_of_classes()
+        labels = np.concatenate([self.tokenized(split).labels for split in SPLITS])
+        counts = np.bincount(labels, minlength=len(self.class_names)).tolist()
+        if self.names is None and (names := describe_look_alikes(dict(zip(self.class_names, counts, strict=True)))):
+            log.warning(
+                "Labels that look alike are different classes: %s. Correct them, or set data.merge_labels=true", names
+            )
 
     def _write_split(self, folder: Path, split: str, names: Mapping[str, str] | None) -> list[str]:
         """Write the valid rows of a split; return the named classes of the data set, if it has any.
@@ -244,9 +270,11 @@ class Source(TextDataModule):
             where = f"{source}: {format_places(rows.unit, places)}:"
             if label:
                 classes = dict.fromkeys((names or {}).values())
+                is_alike = self.names is None and visible_form(label) in map(visible_form, classes)
                 raise UserError(
                     f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"
-                    f"{suggestion(label, classes)}. Correct the label, or list all classes in data.labels"
+                    f"{suggestion(label, classes)}. Correct the label, or "
+                    + ("set data.merge_labels=true" if is_alike else "list all classes in data.labels")
                 )
             if self.on_bad_rows == "error":
                 raise UserError(

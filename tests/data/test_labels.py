@@ -2,7 +2,7 @@
 
 import pytest
 
-from src.data.labels import canonical, parse_labels, sort_classes
+from src.data.labels import canonical, describe_look_alikes, look_alikes, parse_labels, sort_classes
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,42 @@ def test_listed_classes_have_the_form_of_labels() -> None:
 def test_labels_may_be_renamed() -> None:
     names = parse_labels({0: "bad", 1.0: "good", "neg": "bad"})
     assert names == {"0": "bad", "1": "good", "neg": "bad", "bad": "bad", "good": "good"}
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("Pos", "pos"),
+        ("1", "01"),
+        ("+1", "1"),
+        ("0.5", ".50"),
+        ("-0", "0"),
+        ("1e2", "100"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("\ufeffpos", "pos"),
+        ("po\u200bs", "pos"),
+        ("po\u00ads", "pos"),
+        ("New\u00a0York", "New York"),
+        ("New  York", "New York"),
+        ("\uff30os", "Pos"),
+        ("STRASSE", "straße"),
+    ],
+)
+def test_labels_that_look_alike_are_one_group(labels: tuple[str, str]) -> None:
+    assert look_alikes(dict.fromkeys(labels, 1)) == [sorted(labels)]
+
+
+@pytest.mark.parametrize(
+    "labels", [("1", "-1"), ("1", "10"), ("1.10", "1.01"), ("e", "\u00e9"), ("a-b", "ab"), ("1", "one")]
+)
+def test_other_labels_are_different(labels: tuple[str, str]) -> None:
+    assert look_alikes(dict.fromkeys(labels, 1)) == [[label] for label in sorted(labels)]
+    assert describe_look_alikes(dict.fromkeys(labels, 1)) == ""
+
+
+def test_look_alikes_are_named_with_their_counts() -> None:
+    counts = {"neg": 7, "Pos": 1, "pos": 1300, "e\u0301": 2, "\u00e9": 3, "\ufeffneg": 5}
+    names = (r"'pos' (1,300 texts) and 'Pos' (1 text)", r"'neg' (7 texts) and '\ufeffneg' (5 texts)")
+    assert describe_look_alikes(counts) == "; ".join((*names, r"'\xe9' (3 texts) and 'e\u0301' (2 texts)"))
+    many = {f"{letter}{end}": 1 for letter in "abcdefg" for end in ("x", "X")}
+    assert describe_look_alikes(many).endswith("; 'eX' (1 text) and 'ex' (1 text); and 2 more")

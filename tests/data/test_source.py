@@ -56,6 +56,51 @@ def test_the_same_labels_in_several_formats_are_the_same_classes(
         assert (corpus.class_names, corpus.train.labels.tolist()) == (("0", "1"), [0, 1, 0, 1])
 
 
+def write_look_alikes(folder: Path) -> dict[str, str]:
+    """Write a training file with 3 Pos, 2 pos and 7 neg, and a test file with 2 pos and 2 NEG."""
+    train = [*["Pos"] * 3, *["pos"] * 2, *["neg"] * 7]
+    rows = (f"t{i},{label}" for i, label in enumerate(train))
+    write(folder / "train.csv", "\n".join(["text,label", *rows]))
+    write(folder / "test.csv", "text,label\na,pos\nb,pos\nc,NEG\nd,NEG")
+    return {"path": str(folder / "train.csv"), "test_path": str(folder / "test.csv")}
+
+
+def test_labels_that_look_alike_are_reported_in_every_run(
+    tmp_path: Path, source_options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write_look_alikes(tmp_path)["path"]
+    for _ in range(2):  # the second time from the cache
+        caplog.clear()
+        module = Source(path, **source_options)
+        module.setup()
+        module.setup()
+        assert caplog.text.count("look alike are different classes: 'Pos' (3 texts) and 'pos' (2 texts). Correct") == 1
+    assert module.class_names == ("Pos", "neg", "pos")
+    caplog.clear()
+    Source(path, labels=["Pos", "neg", "pos"], **source_options).setup()
+    assert "look alike" not in caplog.text
+    with pytest.raises(UserError, match=r"label 'NEG' is not.*did you mean 'neg'.*set data\.merge_labels=true"):
+        Source(**write_look_alikes(tmp_path), **source_options).setup()
+
+
+def test_labels_that_look_alike_are_merged_into_the_most_frequent(
+    tmp_path: Path, source_options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    module = Source(**write_look_alikes(tmp_path), merge_labels=True, **source_options)
+    corpus = module.read()
+    assert corpus.class_names == ("neg", "pos")  # pos occurs 4 times in all splits
+    assert corpus.train.labels.tolist() == [1] * 5 + [0] * 7
+    assert corpus.test is not None and corpus.test.labels.tolist() == [1, 1, 0, 0]
+    module.setup()
+    assert "look alike" not in caplog.text
+    assert Source(module.title, **source_options).fingerprint() != module.fingerprint()
+    other = str(write(tmp_path / "other.csv", "text,label\na,other"))
+    with pytest.raises(UserError, match="label 'other' is not among the classes Pos, neg"):
+        Source(module.title, test_path=other, merge_labels=True, **source_options).read()
+    with pytest.raises(ValueError, match="merge_labels=True: applies only without labels"):
+        Source(module.title, labels=["neg", "pos"], merge_labels=True, **source_options)
+
+
 def test_splits_may_be_separate_files(tmp_path: Path, source_options: dict[str, Any]) -> None:
     train = write_reviews(tmp_path / "train.csv", *["a,1", "b,2"] * 4)
     val = write_reviews(tmp_path / "val.csv", "c,2")
