@@ -44,12 +44,7 @@ SHARED = (("balanced_acc", "mcc"), ("precision_macro", "recall_macro", "f1_macro
 
 
 def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
-    """Create the object that the node `cfg.<key>` describes, with `args` and `kwargs` as further arguments.
-
-    Raises:
-        UserError: if the node is missing, the constructor rejects an option, or the class of the object or of a nested
-            object is not allowed at its place; the message starts with a dotted path.
-    """
+    """Create the object that the node `cfg.<key>` describes, with `args` and `kwargs` as further arguments."""
     node = plain_value(cfg, key)
     if not isinstance(node, dict) or "_target_" not in node:
         raise UserError(f"{key}: is required: choose one with {key.replace('.', '/')}=…")
@@ -124,12 +119,7 @@ def prefix_errors(key: str) -> Iterator[None]:
 
 
 def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> Classifier:
-    """Create the classifier; each component receives the output size of the component before it.
-
-    Raises:
-        UserError: if a component rejects an option, is incompatible with another component, or has no integer
-            `output_dim`.
-    """
+    """Create the classifier; each component receives the output size of the component before it."""
     embedding = make(cfg, "model.embedding", vocabulary)
     position = make(cfg, "model.position", _output_dim(embedding, "model.embedding"))
     encoder = make(cfg, "model.encoder", _output_dim(position, "model.position"))
@@ -199,11 +189,7 @@ def module(
 
 
 def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
-    """Create the metrics of `cfg.metrics`, or the default metrics if the configuration lacks this group.
-
-    Raises:
-        UserError: for the same reasons as `metric`.
-    """
+    """Create the metrics of `cfg.metrics`, or the default metrics if the configuration lacks this group."""
     from torchmetrics import MetricCollection
 
     nodes = metric_nodes({"metrics": plain_value(cfg, "metrics")} if "metrics" in cfg else {})
@@ -215,12 +201,7 @@ def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
 
 
 def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
-    """Create the metric `cfg.metrics.<name>`: probabilities N×C and labels N → a single number.
-
-    Raises:
-        UserError: if the class is not allowed, rejects an option, or rejects the probabilities and labels, or if the
-            metric does not return a single number.
-    """
+    """Create the metric `cfg.metrics.<name>`: probabilities N×C and labels N → a single number."""
     from torchmetrics.wrappers import LambdaInputTransformer
 
     key = f"metrics.{name}"
@@ -271,11 +252,7 @@ def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
 
 
 def optimizer(cfg: DictConfig, model: Classifier) -> Optimizer:
-    """Create the optimizer of all trained parameters; `cfg.param_groups` overrides its options for single components.
-
-    Raises:
-        UserError: if an option is invalid, or the optimizer does not support the model's sparse gradients.
-    """
+    """Create the optimizer of all trained parameters; `cfg.param_groups` changes its options for components."""
     param_groups = {name: options or {} for name, options in (cfg.param_groups or {}).items()}  # null: no options
     with prefix_errors("param_groups"):
         groups = parameter_groups(model, param_groups)
@@ -345,10 +322,6 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
     Args:
         extras: the command's node `extras`. It replaces the node in the checkpoint, because a hostile checkpoint could
             declare any module as trusted.
-
-    Raises:
-        UserError: if the file is not a checkpoint of Heed, its configuration is invalid or names a class that is not
-            trusted, or its weights do not fit its configuration.
     """
     card, content = read_checkpoint(path)
     weights = content["state_dict"]
@@ -369,11 +342,7 @@ def _load(card: Card, weights: dict[str, Tensor], path: str) -> tuple[Classifier
 
 
 def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> None:
-    """Load the weights into a model on the meta device, before a hostile card can cause a large allocation.
-
-    Raises:
-        UserError: if a component rejects an option, or if the weights do not fit the model. Other errors are logged.
-    """
+    """Load the weights into a model on the meta device, before a hostile card can cause a large allocation."""
     try:
         with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch warns that nothing is copied to the meta device
@@ -387,12 +356,7 @@ def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> No
 
 
 def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> None:
-    """Load a checkpoint's weights into a module.
-
-    Raises:
-        UserError: if the weights and the module differ in names, in shapes, or in types that are not both
-            floating-point.
-    """
+    """Load a checkpoint's weights into a module."""
     for name, expected in module.state_dict().items():  # torch silently converts values, such as 0.7 to 0
         other = weights.get(name, expected)
         if expected.dtype != other.dtype and not (expected.is_floating_point() and other.is_floating_point()):

@@ -52,11 +52,7 @@ def replace_atomically(path: Path) -> Iterator[Path]:
 
 
 def require_no_link(folder: Path) -> None:
-    """Check that a folder in which files are written is not a link.
-
-    Raises:
-        UserError: if it is a link.
-    """
+    """Check that a folder in which files are written is not a link."""
     if folder.is_symlink():
         raise UserError(f"{folder} is a link to another folder: name that folder instead, or remove the link")
 

@@ -12,7 +12,6 @@ from torchmetrics import MetricCollection
 from src import build
 from src.api import with_data
 from src.checkpoint import Card
-from src.config.keys import UNRELATED_TO_SPLITS
 from src.data.padded_batches import Batch, BatchBuilder
 from src.explain import Ensemble
 from src.lit import LitClassifier
@@ -79,22 +78,15 @@ class LitEnsemble(LitClassifier):
 def own_batches(cfg: DictConfig, ensemble: Ensemble) -> list[BatchBuilder | None]:
     """Return the `builders` of a `LitEnsemble` for the split `cfg.split` of the data that `cfg` selects.
 
-    Models whose options select other data or splits than those of the first model cause a warning: they may have been
-    trained on texts that are now evaluated.
+    Models of other data or splits than those of the first model cause a warning: they may have been trained on texts
+    that are now evaluated.
     """
     first, *others = ensemble.members
     builders: list[BatchBuilder | None] = [None]
     for member in others:
-        own, reference = member.card.config["data"], first.card.config["data"]
-        names = sorted({*own, *reference} - UNRELATED_TO_SPLITS)
-        if options := [f"data.{name}" for name in names if own.get(name) != reference.get(name)]:
-            log.warning(
-                "%s was trained on other data than %s (they differ in %s): its training texts may include the "
-                "evaluated texts",
-                member.name,
-                first.name,
-                ", ".join(options),
-            )
+        if _trained_on(member.card) != _trained_on(first.card):
+            message = "%s was trained on other data than %s: its training texts may include the evaluated texts"
+            log.warning(message, member.name, first.name)
         if member.codec.reads_as(first.codec):
             builders.append(None)
         else:
@@ -102,6 +94,10 @@ def own_batches(cfg: DictConfig, ensemble: Ensemble) -> list[BatchBuilder | None
             split = data.tokenized(cfg.split)
             builders.append(BatchBuilder(split.tokens, split.offsets, split.labels, data.truncation))
     return builders
+
+
+def _trained_on(card: Card) -> tuple[str, Any]:
+    return card.fingerprint, card.config["data"].get("fold")
 
 
 def _joint_card(cards: Sequence[Card]) -> Card:

@@ -35,12 +35,12 @@ from src.files import lock_folder, write_text
 from src.formatting import format_now
 from src.lit import LitClassifier
 from src.loggers.tracker import Tracker
-from src.process import announce
+from src.process import announce, handle_signals
 from src.report.data_section import data_section
 from src.report.run import write_report
 from src.report.terminal import render_terminal
 from src.run_folder import require_new, run_folder_of, trim_logs
-from src.run_log import write_end, write_start
+from src.run_log import write_end
 from src.run_result import RESULT_FILE, Best, Parameters, RunResult, Seconds
 from src.summary import evaluate_baseline, evaluate_splits, print_summary, warn_of_single_class
 from src.training_state import TrainingState, read_training_state, require_same_data, require_same_options
@@ -82,27 +82,23 @@ class Run:
         self._resumes = bool(cfg.get("train")) and cfg.ckpt_path is not None
         self._is_started = False  # whether the files of the run may be written
         self._start = time.perf_counter()
-        self._lock = ExitStack()
+        self._lock, self._signals = ExitStack(), ExitStack()
 
     def __enter__(self) -> "Run":
-        """Prepare the run.
-
-        Raises:
-            UserError: if another process writes to the folder, or the folder contains a run that is not resumed.
-        """
+        """Prepare the run."""
         self._lock.enter_context(self._locked_folder())
         if not self._resumes:
             self._write_config()
         if self.cfg.extras.ignore_warnings:
             _hide_library_warnings()
         self._record(seed=pl.seed_everything(self.cfg.seed, workers=True, verbose=False))
-        self.stop.install()
+        self._signals.enter_context(handle_signals(self.stop.handle))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        self.stop.restore()
+        self._signals.close()
         self._record_ending(error)
         self._write_record()
         if _is_main_process():
@@ -130,11 +126,7 @@ class Run:
         return Card(config=config, codec=data.codec, class_counts=data.class_counts, fingerprint=data.data_fingerprint)
 
     def earlier_training(self) -> TrainingState | None:
-        """Read the state from which the run resumes; None if it starts anew.
-
-        Raises:
-            UserError: if the training cannot resume from the checkpoint, or its options have changed.
-        """
+        """Read the state from which the run resumes; None if it starts anew."""
         if not self._resumes:
             return None
         state = read_training_state(self.cfg.ckpt_path)
@@ -147,9 +139,6 @@ class Run:
         Args:
             card: the card of the model.
             state: the state from which the run resumes. The rows that were logged after it are removed.
-
-        Raises:
-            UserError: if the run resumes, and its data have changed.
         """
         if state is not None:
             require_same_data(card, state)
@@ -182,8 +171,6 @@ class Run:
         )
         for tracker in self.trackers:
             tracker.describe(self.result)
-        if _is_main_process():
-            write_start(self.result)
         if self.cfg.get("train") and trainer.is_global_zero and (section := data_section(self.result.data)):
             OutputConsole().print(render_terminal([section]))
 

@@ -17,11 +17,7 @@ def run_folder_of(checkpoint: str) -> Path:
 
 
 def require_new(folder: Path) -> None:
-    """Check that a folder contains no run.
-
-    Raises:
-        UserError: if it contains a run.
-    """
+    """Check that a folder contains no run."""
     is_main_process = os.environ.get("LOCAL_RANK", "0") == "0"  # the other processes of a run find its first files
     if is_main_process and any((folder / name).exists() for name in (RESULT_FILE, "config.yaml", "checkpoints")):
         raise UserError(
@@ -31,11 +27,7 @@ def require_new(folder: Path) -> None:
 
 
 def require_no_links(folder: Path) -> None:
-    """Check that no file of a run is a link, through which a resumed run would write to another place.
-
-    Raises:
-        UserError: if one is a link; links that W&B creates in its own folder are allowed.
-    """
+    """Check that no file of a run is a link, through which it would write elsewhere; W&B's own links are allowed."""
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):
             if (path := Path(parent, name)).is_symlink():

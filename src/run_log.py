@@ -25,13 +25,6 @@ def log_config(cfg: DictConfig) -> None:
         log.info("Configuration:\n%s", OmegaConf.to_yaml(cfg, resolve=True))
 
 
-def write_start(result: RunResult) -> None:
-    """Write the model, its size, the device and the data to the log file."""
-    sizes = ", ".join(f"{split} {size:,}" for split, size in result.data.sizes.items())
-    facts = [result.architecture, f"{result.parameters.total or 0:,} parameters", result.device, f"texts: {sizes}"]
-    write_log(f"Start of {result.task}: " + "; ".join(fact for fact in facts if fact))
-
-
 def write_end(result: RunResult) -> None:
     """Write the status, the selected epoch and the final metrics with their intervals to the log file.
 

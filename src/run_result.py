@@ -14,14 +14,8 @@ FORMAT = 1
 DONE = ("completed", "pruned")  # statuses of runs that a resumed sweep does not repeat
 
 
-class FiniteNumbers:
-    """A record whose numbers must be finite when pydantic reads it."""
-
-    __pydantic_config__ = ConfigDict(allow_inf_nan=False)
-
-
 @dataclass(frozen=True)
-class SplitSummary(FiniteNumbers):
+class SplitSummary:
     """The texts of a split before truncation.
 
     Args:
@@ -50,7 +44,7 @@ class SplitSummary(FiniteNumbers):
 
 
 @dataclass(frozen=True)
-class Data(FiniteNumbers):
+class Data:
     """The data of a run.
 
     Args:
@@ -85,7 +79,7 @@ class Data(FiniteNumbers):
 
 
 @dataclass(frozen=True)
-class Parameters(FiniteNumbers):
+class Parameters:
     """Numbers of parameters: all, trainable, and by component."""
 
     total: int | None = None
@@ -94,7 +88,7 @@ class Parameters(FiniteNumbers):
 
 
 @dataclass(frozen=True)
-class Best(FiniteNumbers):
+class Best:
     """The best checkpoint: its path in the run folder, the monitored metric and its value, and the epoch (from 0)."""
 
     checkpoint: str | None = None
@@ -104,7 +98,7 @@ class Best(FiniteNumbers):
 
 
 @dataclass(frozen=True)
-class Score(FiniteNumbers):
+class Score:
     """A final metric with its 95 % interval and the number of texts.
 
     The value and the bounds are None if the metric is undefined for the texts. The bounds alone are None if they cannot
@@ -118,7 +112,7 @@ class Score(FiniteNumbers):
 
 
 @dataclass(frozen=True)
-class ClassScore(FiniteNumbers):
+class ClassScore:
     """Precision, recall and F1 of a class in a split, and its number of texts."""
 
     precision: float | None = None
@@ -128,7 +122,7 @@ class ClassScore(FiniteNumbers):
 
 
 @dataclass(frozen=True)
-class Baseline(FiniteNumbers):
+class Baseline:
     """The scores of the linear baseline, by names such as test/acc, and by how much those of the model exceed them."""
 
     metrics: Mapping[str, Score] = field(default_factory=dict)
@@ -136,7 +130,7 @@ class Baseline(FiniteNumbers):
 
 
 @dataclass(frozen=True)
-class Seconds(FiniteNumbers):
+class Seconds:
     """Durations of the whole run, of all training epochs, of each epoch, and of the test; epochs exclude validation."""
 
     total: float | None = None
@@ -146,7 +140,7 @@ class Seconds(FiniteNumbers):
 
 
 @dataclass(frozen=True)
-class PeakMemory(FiniteNumbers):
+class PeakMemory:
     """Peak memory of the process and, if there is a GPU, of its tensors there, in MB of 2**20 bytes."""
 
     process: float | None = None
@@ -154,14 +148,7 @@ class PeakMemory(FiniteNumbers):
 
 
 @dataclass(frozen=True)
-class Version(FiniteNumbers):
-    """The version of the format of the file; a file without one has the first format."""
-
-    format: int = FORMAT
-
-
-@dataclass(frozen=True)
-class RunResult(FiniteNumbers):
+class RunResult:
     """The record of a run. A field is None or empty if the run did not reach the step that determines it.
 
     Args:
@@ -179,6 +166,8 @@ class RunResult(FiniteNumbers):
         baseline: scores of the linear baseline.
         texts_per_second: mean speed of training.
     """
+
+    __pydantic_config__ = ConfigDict(allow_inf_nan=False)  # also of the records in it
 
     format: int = FORMAT
     task: str | None = None
@@ -206,22 +195,17 @@ class RunResult(FiniteNumbers):
 
     @classmethod
     def load(cls, folder: Path) -> "RunResult":
-        """Read the record in the folder of a run; if there is no file, return an empty record with the status pending.
-
-        Raises:
-            UserError: if the file cannot be read, is invalid, or has a newer format.
-        """
+        """Read the record in the folder of a run; without a file, return an empty record with the status pending."""
         path = folder / RESULT_FILE
         try:
-            if (version := read_json(path, Version).format) > FORMAT:
-                raise UserError(
-                    f"{path} has format {version}, but this version of Heed reads formats up to {FORMAT}: update Heed"
-                )
-            return read_json(path, cls)
+            result = read_json(path, cls)
         except FileNotFoundError:
             return cls()
         except (OSError, ValueError) as error:
             raise UserError(f"{path} cannot be read ({error}): delete it or run again") from error
+        if result.format > FORMAT:
+            raise UserError(f"{path} has format {result.format}, and this version of Heed reads {FORMAT}: update Heed")
+        return result
 
     def save(self, folder: Path) -> None:
         """Write the record into the folder atomically."""
@@ -234,21 +218,8 @@ class RunResult(FiniteNumbers):
 
     def lacks(self, *names: str) -> list[str]:
         """Return those of the fields `names` that have no value."""
-        return [name for name in names if getattr(self, name) == getattr(EMPTY, name)]
+        return [name for name in names if getattr(self, name) == getattr(RunResult(), name)]
 
     def score(self, name: str) -> float | None:
         """Return the value of a metric such as test/acc; None if it was not computed or is undefined."""
         return self.metrics[name].value if name in self.metrics else None
-
-
-EMPTY = RunResult()
-
-
-def has_result(folder: Path) -> bool:
-    """Return whether the folder contains a record."""
-    return (folder / RESULT_FILE).exists()
-
-
-def delete_result(folder: Path) -> None:
-    """Delete the record in the folder, if there is one."""
-    (folder / RESULT_FILE).unlink(missing_ok=True)

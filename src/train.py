@@ -51,11 +51,7 @@ def main(cfg: DictConfig) -> float | None:
 
 
 def _fit(trainer: "Trainer", module: "LitClassifier", data: "TextDataModule", state: "TrainingState | None") -> None:
-    """Train the model, from `state` if it is not None.
-
-    Raises:
-        UserError: if an epoch has fewer batches than `trainer.val_check_interval`.
-    """
+    """Train the model, from `state` if it is not None."""
     from src.training_state import ReadCheckpoint
 
     path = None

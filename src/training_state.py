@@ -49,11 +49,7 @@ class ReadCheckpoint(TorchCheckpointIO):
 
 
 def read_training_state(path: str) -> TrainingState:
-    """Read the state of a training; it is not mapped into memory, because the training replaces the file.
-
-    Raises:
-        UserError: if the file is not a valid checkpoint, or contains only the model.
-    """
+    """Read the state of a training; it is not mapped into memory, because the training replaces the file."""
     card, content = read_checkpoint(path, mmap=False)
     if missing := [part for part in PARTS if part not in content]:
         raise UserError(
@@ -69,10 +65,6 @@ def require_same_options(cfg: DictConfig, config: Mapping[str, Any], state: Trai
     Args:
         cfg: the configuration of the run.
         config: the same configuration in plain containers.
-
-    Raises:
-        UserError: if an option outside `KEEPS_TRAINING` has changed; if the checkpoint is in a later epoch than
-            `trainer.max_epochs`; or if this number has changed and the scheduler depends on it.
     """
     saved = state.card.config
     current = json.loads(json.dumps({key: config[key] for key in config if key in saved}))  # keys are text, as in JSON
@@ -96,9 +88,6 @@ def require_same_data(card: Card, state: TrainingState) -> None:
 
     Args:
         card: the card of the run.
-
-    Raises:
-        UserError: if the texts, the splits or the vocabulary have changed.
     """
     if state.card.fingerprint != card.fingerprint:
         path = card.config["data"].get("path")
@@ -118,9 +107,6 @@ def require_same_parameters(optimizer: torch.optim.Optimizer, state: Mapping[str
     """Check that the saved state of an optimizer fits its parameters.
 
     A fused optimizer would access memory outside a tensor of another shape.
-
-    Raises:
-        UserError: if the groups of parameters differ in size, or the state of a parameter does not have its shape.
     """
     saved, current = state["param_groups"], optimizer.param_groups
     sizes = [[len(group["params"]) for group in groups] for groups in (saved, current)]

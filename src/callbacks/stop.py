@@ -40,20 +40,9 @@ class StopOnSignal(pl.Callback):
         self.checkpoint = checkpoint
         self.signum: int | None = None
         self.is_training = False
-        self._previous: dict[int, Any] = {}
 
-    def install(self) -> None:
-        """Install the signal handlers; `restore` removes them."""
-        previous: dict[int, Any] = {signum: signal.signal(signum, self._handle) for signum in stopping_signals()}
-        self._previous = self._previous or previous
-
-    def restore(self) -> None:
-        """Restore the previous signal handlers."""
-        for signum, handler in self._previous.items():
-            signal.signal(signum, handler)
-        self._previous = {}
-
-    def _handle(self, signum: int, frame: FrameType | None) -> None:
+    def handle(self, signum: int, frame: FrameType | None) -> None:
+        """Raise `Interrupted` now, or in training after the present step: a signal handler."""
         is_repeated = self.signum == signum
         self.signum = signum
         if is_repeated:
@@ -68,7 +57,8 @@ class StopOnSignal(pl.Callback):
             raise Interrupted(self.signum)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self.install()  # Lightning's handler would exit with code 0, even during validation
+        for signum in stopping_signals():
+            signal.signal(signum, self.handle)  # Lightning's handler would exit with code 0, even during validation
         self.check()
         self.is_training = True
 

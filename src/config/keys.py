@@ -20,10 +20,6 @@ UNRELATED_TO_RESULT = (
     *("callbacks.progress", "callbacks.parts_summary", "callbacks.frozen_states"),
     *("callbacks.last_checkpoint", "callbacks.pruning"),
 )
-# Options of `data` that do not affect which texts are in which split.
-UNRELATED_TO_SPLITS = {
-    *("tokenizer", "batch_size", "max_length", "keep", "length_buckets", "on_device", "cache_dir", "seed", "progress")
-}
 # Destinations of files and uploads, and trusted code: they differ between the machines on which a run is repeated.
 LOCAL = ("paths", "logger", "extras", "data.cache_dir", "ckpt_path", "sweep")
 # Keys that may be overridden when a run resumes.

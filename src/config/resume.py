@@ -27,11 +27,7 @@ FOLDERS = ("hydra.run.dir", "hydra.output_subdir", "paths.output_dir")  # a run 
 
 
 def restore_run_overrides(flags: Namespace) -> None:
-    """If a training command resumes a run, replace its overrides by those of the run and the typed ones.
-
-    Raises:
-        UserError: if the checkpoint is not in the folder of a run, or a typed override would change the training.
-    """
+    """If a training command resumes a run, replace its overrides by those of the run and the typed ones."""
     try:
         parsed = OverridesParser.create().parse_overrides(flags.overrides)
         values = {override.key_or_group: override.value() for override in parsed}
@@ -73,9 +69,6 @@ def restore_sweep_arguments(typed: Sequence[str]) -> list[str]:
     """Return the command line of the sweep whose folder `sweep.resume=<folder>` names, with the typed options added.
 
     A typed option replaces the recorded one; a typed launcher also replaces the recorded options of the launcher.
-
-    Raises:
-        UserError: if the folder contains no sweep, or a typed override is an option of the jobs.
     """
     lines = {key_of(line): line for line in typed if not line.startswith("-")}
     folder = Path(lines.pop("sweep.resume").partition("=")[2].strip("'\" ")).expanduser().absolute()

@@ -14,7 +14,7 @@ import yaml
 from src.errors import UserError
 from src.files import YAML_LOADER
 from src.records.files import Predictions, read_existing, read_predictions
-from src.run_result import RESULT_FILE, RunResult, has_result
+from src.run_result import RESULT_FILE, RunResult
 from src.sweep_record import SWEEP_FILE, Sweep
 
 REQUIRED = ("seed", "choices", "data", "parameters", "seconds", "peak_memory_mb", "started")
@@ -130,7 +130,7 @@ def _run_folders(folder: Path) -> Iterator[Path]:
 def _read(folder: Path) -> FinishedRun | ExcludedRun:
     if not folder.exists():
         return ExcludedRun(folder, "pending", "")
-    if not has_result(folder):
+    if not (folder / RESULT_FILE).exists():
         return ExcludedRun(folder, "unfinished", f"no {RESULT_FILE}: the run was killed or is still running")
     try:
         result = RunResult.load(folder)

@@ -27,7 +27,7 @@ from src.kernels.malloc import reuse_freed_memory
 from src.process import STOP_SIGNALS, exit_with_message
 from src.run_folder import trim_logs
 from src.run_log import log_config
-from src.run_result import DONE, RunResult, delete_result
+from src.run_result import DONE, RESULT_FILE, RunResult
 from src.sweep_record import Job
 
 log = logging.getLogger(__name__)
@@ -196,7 +196,7 @@ def run_job(cfg: DictConfig, hydra: dict[str, Any], redirect_output: bool, envir
         if not acquired:
             sys.exit("Error: another process is running this job")
         if recorded_result(folder).status not in DONE:
-            delete_result(folder)
+            (folder / RESULT_FILE).unlink(missing_ok=True)
             with exit_with_message(str(folder)):
                 _run(cfg, hydra, folder)
 

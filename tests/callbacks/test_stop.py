@@ -10,6 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from src.callbacks.stop import Interrupted, StopOnSignal
+from src.process import handle_signals
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -17,9 +18,8 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 @pytest.fixture
 def stop() -> Iterator[StopOnSignal]:
     stop = StopOnSignal("last.ckpt")
-    stop.install()
-    yield stop
-    stop.restore()
+    with handle_signals(stop.handle):
+        yield stop
 
 
 def make_trainer(last: bool) -> Any:
@@ -71,7 +71,7 @@ def test_the_third_signal_has_the_default_action(stop: StopOnSignal, is_training
         with suppress(Interrupted):
             os.kill(os.getpid(), signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    assert signal.getsignal(signal.SIGINT) == stop._handle
+    assert signal.getsignal(signal.SIGINT) == stop.handle
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -108,8 +108,6 @@ def test_a_signal_after_training_stops_at_once(stop: StopOnSignal, hook: str) ->
 
 def test_the_previous_handlers_are_restored() -> None:
     previous = [signal.getsignal(signum) for signum in SIGNALS]
-    stop = StopOnSignal("last.ckpt")
-    stop.install()
-    stop.install()  # at the start of training, Lightning has replaced the handlers
-    stop.restore()
+    with handle_signals(StopOnSignal("last.ckpt").handle):
+        StopOnSignal("last.ckpt").on_train_start(make_trainer(last=False), Mock())
     assert [signal.getsignal(signum) for signum in SIGNALS] == previous
