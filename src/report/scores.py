@@ -56,7 +56,7 @@ def baseline_section(result: RunResult, features: Mapping[str, Sequence[str]]) -
     rows = []
     for name, score in result.baseline.metrics.items():
         split, _, metric = name.partition("/")
-        if split == "test" and metric in SCORES:
+        if split == "test" and metric in SCORES and name in result.metrics:
             own, difference = result.metrics[name].value, result.baseline.differences.get(name)
             gain = format_with_bounds((difference.value, difference.low, difference.high)) if difference else UNKNOWN
             rows.append([SCORES[metric].label, format_known(own), format_known(score.value), gain])
