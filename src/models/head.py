@@ -14,13 +14,7 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "ta
 
 
 class LinearHead(Head):
-    """A linear layer W x + b after dropout.
-
-    Args:
-        dropout: probability of dropping a feature.
-        init_std: standard deviation of the initial W, which is normally distributed; the initial b is zero.
-        freeze: do not train W and b, so that only the preceding components learn.
-    """
+    """A linear layer W x + b after dropout; with `init_std`, the initial b is zero."""
 
     def __init__(
         self,
@@ -46,9 +40,6 @@ class MlpHead(Head):
     """Hidden layers (each with dropout, linear layer and activation), then dropout and a linear layer for the logits.
 
     Args:
-        hidden_dims: number of features of each hidden layer.
-        activation: activation function: relu, gelu or tanh.
-        dropout: probability of dropping a feature before each linear layer.
         init: glorot_uniform draws the weights of each layer from U(-b, b) with b = √(6 / (inputs + outputs)) (Glorot &
             Bengio 2010, eq. 16) and sets the biases to zero, as in Keras' Dense.
     """

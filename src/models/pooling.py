@@ -64,10 +64,7 @@ class Concat(Pooling):
 
 
 class Attentive(Pooling):
-    """Σ_t softmax(u_wᵀ tanh(W_w h_t + b_w)) h_t over the real states (Yang et al. 2016, eqs. 5 to 7).
-
-    The query is a learned vector u_w that all texts share.
-    """
+    """Σ_t softmax(u_wᵀ tanh(W_w h_t + b_w)) h_t over the real states (Yang et al. 2016, eqs. 5 to 7)."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__(input_dim)

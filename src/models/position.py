@@ -39,10 +39,7 @@ class Index(Position):
 class Learned(Position):
     """Adds the learned vector of position l to the state of token l (Gehring et al. 2017; Devlin et al. 2019).
 
-    Padding is unchanged.
-
-    Args:
-        max_length: number of position embeddings, which is the maximum padded length.
+    Padding is unchanged. The padded length is at most `max_length`, the number of position embeddings.
     """
 
     def __init__(self, input_dim: int, *, max_length: Size = 512) -> None:
@@ -89,10 +86,6 @@ class Rotary(NoPosition):
 
     The rotation happens inside attention layers. `attach` passes this object to every attention layer in the model that
     has a method `use_rotary`, which refuses unsuitable heads by a ValueError.
-
-    Args:
-        base: base of the angles: features 2i and 2i+1 of a head with d features rotate by 1 / base^(2i/d) radians per
-            token.
     """
 
     def __init__(self, input_dim: int, *, base: Annotated[float, Field(gt=1)] = 10000.0) -> None:

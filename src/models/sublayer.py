@@ -23,7 +23,6 @@ class Sublayer(nn.Module):
 
     Args:
         output_dim: D', number of features of f(x); None means D, the number of features of x.
-        norm_eps: constant added to the variance in layer norm.
     """
 
     def __init__(
@@ -55,12 +54,7 @@ class Sublayer(nn.Module):
 
 
 class AttentionSublayer(Sublayer, TokenAttention):
-    """A sublayer around an attention mechanism; the summary of self-attention is the mean of the final states.
-
-    Raises:
-        ValueError: if the attention has a single output state for the whole text, or if `residual` is set and the
-            output states do not have D features.
-    """
+    """A sublayer around an attention mechanism; the summary of self-attention is the mean of the final states."""
 
     def __init__(self, input_dim: int, attention: TokenAttention, **options: Any) -> None:
         if not isinstance(attention, TokenAttention):

@@ -16,12 +16,7 @@ class Adagrad(Optimizer):
 
     The rule is s ← s + g², p ← p − lr · g / (√s + eps). For a row-sparse gradient, torch adds sparse tensors to dense
     tensors; this class gathers the rows that the gradient contains, updates them and writes them back.
-
-    Args:
-        params: parameters, or parameter groups with their own options.
-        lr: learning rate.
-        eps: constant added to √s.
-        weight_decay: L2 penalty; ignored for sparse gradients.
+    The L2 penalty `weight_decay` is ignored for sparse gradients.
     """
 
     def __init__(

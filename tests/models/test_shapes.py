@@ -20,7 +20,7 @@ WRONG: list[tuple[str, str, str, Callable[..., Any], str]] = [  # component, met
     ("attention", "none", "weights", lambda encoded: None, "NoneType, not a tensor; .* N×H×T×L = 3×H×T×7"),
     ("attention", "none", "weights", lambda encoded: encoded.mask, "tensor of shape (3, 7); .* N×H×T×L = 3×H×T×7"),
     ("attention", "none", "forward", lambda encoded: tuple(encoded), "tuple; it must return src.models.component.Enc"),
-    ("attention", "none", "forward", lambda e: e._replace(mask=e.mask.float()), "mask of torch.float32; it must be"),
+    ("attention", "none", "forward", lambda e: e._replace(mask=e.mask.float()), "Encoded; it must .* N×T torch.bool"),
     ("attention", "none", "forward", lambda e: e._replace(states=e.states[:, :1]), "tensor of shape (3, 7); .* 3×1"),
     ("encoder", "identity", "forward", lambda s, m: Encoded(s[:, :, :5], m, s[:, 0]), "(3, 7, 5); .* N×T×D = 3×T×12"),
     ("pooling", "mean", "forward", lambda encoded: encoded.states, "tensor of shape (3, 7, 12); .* N×D = 3×12"),

@@ -21,7 +21,6 @@ class GlobalVector(nn.Module):
     """E = norm(Σ_l softmax_l(W_a x_l) ∘ W_v x_l): every feature has its own softmax over the tokens.
 
     Args:
-        output_dim: De, number of features of E.
         norm: normalization of E. Even while training, batch norm applies the running statistics to a batch of one text.
     """
 

@@ -12,8 +12,7 @@ from src.models.position import Rotary
 class KerasDotAttention(SelfAttention):
     """Self-attention softmax(score) x over the states x, with score_ij = s x_i·x_j.
 
-    Args:
-        use_scale: learn the scale s, with initial value 1; False fixes s at 1.
+    With `use_scale`, the scale s is learned; its initial value is 1.
     """
 
     def __init__(self, input_dim: int, *, use_scale: bool = False, **options: Any) -> None:
@@ -26,10 +25,7 @@ class KerasDotAttention(SelfAttention):
 
 
 class KerasConcatAttention(KerasDotAttention):
-    """The same with score_ij = c Σ_d tanh(s (x_id + x_jd)), which stores a tensor N×L×L×D.
-
-    The factor c is learned, with initial value 1.
-    """
+    """The same with score_ij = c Σ_d tanh(s (x_id + x_jd)) and a learned factor c; it stores a tensor N×L×L×D."""
 
     def __init__(self, input_dim: int, **options: Any) -> None:
         super().__init__(input_dim, **options)

@@ -15,11 +15,8 @@ class QkvAttention(SelfAttention):
 
     With A = `attention_units`, the divisor s is √A if scale=dim (Vaswani et al. 2017, eq. 1), √(A × number of real
     tokens of the text) if scale=numel, which reproduces an error in the from-scratch document, and 1 if scale=none, as
-    in Keras' `Attention` layer. If `init_std` is set, the initial biases are zero.
-
-    Args:
-        bias: add the three biases. Without rotary position embeddings, b_k has no effect, because it adds the same
-            number to all scores of a query.
+    in Keras' `Attention` layer. If `init_std` is set, the initial biases are zero. Without rotary position embeddings,
+    b_k has no effect, because it adds the same number to all scores of a query.
     """
 
     def __init__(

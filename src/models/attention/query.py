@@ -19,7 +19,6 @@ class QueryAttention(Attention):
 
     Args:
         scaled: divide the scores by √D (Vaswani et al. 2017, eq. 1).
-        dropout: probability of dropping a weight while training.
         attentional: return tanh(W_c [c; q]) instead of c (Luong et al. 2015, eq. 5).
     """
 

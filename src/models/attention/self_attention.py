@@ -22,7 +22,6 @@ class SelfAttention(TokenAttention):
 
     Args:
         output_dim: D', number of features of an output state; None means D.
-        dropout: probability of dropping an attention weight while training.
 
     Attributes:
         head_dim: d, number of features of a head's queries and keys; D unless a subclass sets another value.
@@ -110,11 +109,7 @@ class SimpleSelfAttention(SelfAttention):
 
 
 class MultiHeadAttention(SelfAttention):
-    """W_o [head_1 … head_H] with head_h = softmax(q_h k_hᵀ / √(D/H)) v_h (Vaswani et al. 2017, section 3.2.2).
-
-    Args:
-        bias: add a bias to each projection.
-    """
+    """W_o [head_1 … head_H] with head_h = softmax(q_h k_hᵀ / √(D/H)) v_h (Vaswani et al. 2017, section 3.2.2)."""
 
     def __init__(self, input_dim: int, *, heads: Size = 4, bias: bool = True, **options: Any) -> None:
         if input_dim % heads:

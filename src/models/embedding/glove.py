@@ -16,12 +16,8 @@ class GloveEmbedding(LearnedEmbedding):
     """Word vectors that are initialized with GloVe vectors.
 
     `load_pretrained`, not the constructor, reads the file of vectors. Loading a checkpoint does not need this file.
-
-    Args:
-        dim: D, number of features of a vector; must be the size of the vectors in the file.
-        freeze: do not train the vectors.
-        unknown: treatment of words without a GloVe vector: `keep` gives them random vectors with the standard deviation
-            of the GloVe vectors; `drop` removes them from the text.
+    Words without a GloVe vector get random vectors with the standard deviation of the GloVe vectors (unknown=keep), or
+    are removed from the text (unknown=drop).
     """
 
     has_vector: Tensor

@@ -18,9 +18,6 @@ class LearnedEmbedding(Embedding):
 
     Args:
         vocabulary: tokens in the order of their ids.
-        dim: D, number of features of a vector.
-        init_scale: standard deviation of the normal distribution, or bound b of the uniform distribution U(-b, b).
-        dropout: probability of dropping a feature of a vector.
         word_dropout: probability of replacing a token by the unknown token while training (Iyyer et al.
             2015), which also trains the vector of the unknown token.
     """

@@ -22,10 +22,8 @@ class NgramEmbedding(LearnedEmbedding):
     token.
 
     Args:
-        init_std: standard deviation of the tokens' initial vectors, which are normally distributed.
         sparse: compute sparse gradients, which contain only the rows that the batch uses. The time of a training step
             then depends on the texts, not on `buckets`. Only the optimizers adagrad and sgd support sparse gradients.
-        word_dropout: probability of replacing a token by the unknown token while training, also in n-grams.
         binary: count an n-gram only where it first occurs, as in the presence features of Wang and Manning (2012).
     """
 

@@ -13,12 +13,7 @@ class Elementwise(Stack):
     """Blocks of elementwise attention and a feed-forward network with layer norm before its activation.
 
     A last layer computes a global vector of the text, which is the summary. With `model/attention=none`,
-    `model/pooling=last` returns this vector.
-
-    Args:
-        layers: number of blocks before the last layer.
-        expanded_dim: De, number of features of each block's global vector E, and number of hidden features of each
-            feed-forward network; None means D.
+    `model/pooling=last` returns this vector. A feed-forward network has `expanded_dim` hidden features.
     """
 
     inner_norm = True

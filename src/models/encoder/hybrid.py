@@ -11,11 +11,8 @@ from src.models.encoder.transformer import Stack
 class Hybrid(Stack):
     """Blocks of windowed attention, elementwise mixing with a global vector E, and a feed-forward network.
 
-    Time and memory grow as L·window instead of L². The summary is the mean of the states.
-
-    Args:
-        heads: number of heads of windowed attention; must divide D, the number of features of a state.
-        global_vector: include the elementwise mixing.
+    Time and memory grow as L·window instead of L². The summary is the mean of the states. Without `global_vector`,
+    there is no elementwise mixing.
     """
 
     def __init__(

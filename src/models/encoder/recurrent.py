@@ -19,14 +19,8 @@ class Recurrent(Encoder):
 
     Padding must be at the end of each row, so that a forward layer reads the whole text before any padding. A backward
     layer reads the real tokens of each row in reverse order. The states equal those of packed sequences, which use
-    slower kernels both on CPU and on GPU.
-
-    Args:
-        cell: rnn (tanh), lstm or gru.
-        hidden_dim: number of features of each direction; the states have twice as many features if `bidirectional`.
-        layers: number of layers; each layer reads both directions of the previous layer.
-        bidirectional: read the text in both directions (Schuster & Paliwal 1997).
-        dropout: probability of dropping a feature of the output of any layer, including the last.
+    slower kernels. Each direction has `hidden_dim` features, and each layer reads both directions
+    of the previous layer (Schuster & Paliwal 1997). Dropout follows every layer, including the last.
     """
 
     def __init__(

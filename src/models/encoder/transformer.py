@@ -67,7 +67,6 @@ class Stack(Encoder):
 
     Args:
         attentions: function that builds the attention layers of one block for states of D features.
-        layers: number of blocks.
         dropout: probability of dropping an attention weight, a hidden feature, or a feature of a sublayer's output.
     """
 
@@ -119,11 +118,7 @@ class Stack(Encoder):
 
 
 class Transformer(Stack):
-    """Blocks of multi-head attention and a feed-forward network; the summary is the mean of the states.
-
-    Args:
-        heads: number of attention heads; must divide D, the number of features of a state.
-    """
+    """Blocks of multi-head attention and a feed-forward network; the summary is the mean of the states."""
 
     def __init__(self, input_dim: int, *, heads: Size = 4, dropout: Rate = 0.1, **options: Any) -> None:
         def attentions(dim: int) -> list[TokenAttention]:
