@@ -20,7 +20,7 @@ CONF = ROOT / "conf"
 PAGE = ROOT / "docs" / "options.md"
 SHARED = ("base", "default")  # files that other files of their group include
 BASES = (("data", "base"), ("trainer", "default"))  # files that are not choices
-PRESETS = ("experiment", "debug")  # their files set options of other groups
+PRESETS = ("model", "experiment", "debug")  # their files set options of other groups
 GROUPS = (
     *("data", "data/tokenizer", "model/embedding", "model/position", "model/encoder", "model/attention"),
     *("model/pooling", "model/head", "loss", "optimizer", "scheduler", "metrics", "trainer", "callbacks", "logger"),

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,10 +13,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from src.build import restore
+from src.config.schema import validate_config
 from src.data.padded_batches import BatchBuilder, Truncation
 from src.models.branch import NgramBranch
-from tests.helpers import train
+from src.run_result import RunResult
+from src.train import main
+from tests.helpers import small_config, train
 
+NO_TRUST = OmegaConf.create({"trusted_modules": []})
 WORDS = 13
 VOCABULARY = tuple(f"word{i}" for i in range(WORDS))
 
@@ -130,15 +135,26 @@ def test_the_ends_of_a_text_have_features_of_their_own(zone: str, position: int)
     assert (logits(fitted(data, max_order=1), data).argmax(1) == labels).mean() < 0.8
 
 
+def test_the_linear_model_alone_is_a_run_like_any_other(tmp_path: Path) -> None:
+    cfg = small_config(tmp_path / "run", ["model=linear", "logger=csv", "callbacks.progress=null"])
+    validate_config(cfg, "train")
+    with patch("src.run.write_report", return_value=[]):
+        main.__wrapped__(cfg)  # type: ignore[attr-defined]
+    model = restore(str(tmp_path / "run" / "checkpoints" / "best.ckpt"), NO_TRUST)[1][0].eval()
+    tokens = torch.tensor([[2, 3, 4, 5, 0]])
+    assert torch.equal(model(tokens, tokens > 0), model.branch(tokens, tokens > 0))
+    result = RunResult.load(tmp_path / "run")
+    assert (result.status, "test/acc" in result.metrics) == ("completed", True)
+    features = (tmp_path / "run" / "baseline" / "features.csv").read_text().splitlines()
+    assert features[0] == "class,feature,weight" and len(features) == 61
+
+
 def test_a_model_with_a_branch_is_trained_saved_and_loaded(tmp_path: Path) -> None:
     options = ["model/branch=ngrams", "callbacks=checkpoints", "trainer.max_epochs=1"]
     both = train(tmp_path / "both", *options)
     train(tmp_path / "none", *options, "model.branch.weight=0")
     model, neural = (
-        restore(str(tmp_path / name / "checkpoints" / "best.ckpt"), OmegaConf.create({"trusted_modules": []}))[1][
-            0
-        ].eval()
-        for name in ("both", "none")
+        restore(str(tmp_path / name / "checkpoints" / "best.ckpt"), NO_TRUST)[1][0].eval() for name in ("both", "none")
     )
     assert both["parameters"]["by_part"].get("branch", 0) == 0
     tokens = torch.tensor([[2, 3, 4, 5, 0]])
