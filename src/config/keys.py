@@ -17,7 +17,7 @@ UNRELATED_TO_RESULT = (
     *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.quotes", "data.cache_dir"),
     *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
     *("callbacks.attention", "callbacks.gradient_norms", "callbacks.finite_loss", "callbacks.baseline"),
-    *("callbacks.progress", "callbacks.parts_summary", "callbacks.frozen_states"),
+    *("callbacks.progress", "callbacks.frozen_states"),
     *("callbacks.last_checkpoint", "callbacks.pruning"),
 )
 # Destinations of files and uploads, and trusted code: they differ between the machines on which a run is repeated.

@@ -34,7 +34,7 @@ class NgramBranch(Component):
     Args:
         num_logits: 1, or the number of classes C.
         max_order: longest n-gram, in tokens.
-        buckets: number of rows that all n-grams of two or more tokens share.
+        buckets: number of rows that n-grams of two or more tokens share; None: 2²⁰ for up to four classes, else 2¹⁸.
         scale: `idf`, ln((1 + n) / (1 + d)) + 1 for an n-gram that occurs in d of n training texts; or `nb`, for each
             class the log ratio of its frequencies in the texts of this class and in the others (Wang and Manning 2012).
         min_count: number of training texts that contain an n-gram; rarer n-grams are left out.
@@ -53,7 +53,7 @@ class NgramBranch(Component):
         num_logits: int,
         *,
         max_order: Annotated[int, Field(ge=1, le=MAX_ORDER)] = 2,
-        buckets: Size = 262_144,
+        buckets: Size | None = None,
         scale: Literal["idf", "nb"] = "idf",
         min_count: Size = 1,
         head: Annotated[int, Field(ge=0)] = 0,
@@ -62,7 +62,8 @@ class NgramBranch(Component):
         weight: Annotated[float, Field(ge=0, le=1)] = 0.5,
     ) -> None:
         super().__init__()
-        self.words, self.buckets = len(vocabulary), buckets
+        default = 2**20 if num_logits <= 4 else 2**18  # the table has a column for each class
+        self.words, self.buckets = len(vocabulary), default if buckets is None else buckets
         self.max_order = max_order
         self.scale = scale
         self.min_count = min_count
@@ -73,7 +74,7 @@ class NgramBranch(Component):
         self.num_logits = num_logits
         norms = columns if scale == "nb" else 1
         # columns: scale × weight for each class, then the squares of the scales
-        self.register_buffer("table", torch.zeros(self.words + buckets, columns + norms))
+        self.register_buffer("table", torch.zeros(self.words + self.buckets, columns + norms))
         self.register_buffer("bias", torch.zeros(columns))
 
     def features(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
