@@ -33,7 +33,6 @@ class Member(NamedTuple):
 
     @property
     def codec(self) -> Codec:
-        """The tokenizer, the truncation and the class names of the model."""
         return self.card.codec
 
 

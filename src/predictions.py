@@ -101,11 +101,7 @@ def _not_blank(texts: Sequence[str]) -> list[int]:
 
 
 def _warn(source: str, unit: str, blank: Sequence[int], unknown: Sequence[int]) -> None:
-    if blank:
-        log.warning("%s: %s: blank text, so no prediction", source, format_places(unit, blank))
-    if unknown:
-        log.warning(
-            "%s: %s: only unknown words, so the prediction does not depend on the text",
-            source,
-            format_places(unit, unknown),
-        )
+    consequence = "only unknown words, so the prediction does not depend on the text"
+    for places, reason in ((blank, "blank text, so no prediction"), (unknown, consequence)):
+        if places:
+            log.warning("%s: %s: %s", source, format_places(unit, places), reason)

@@ -1,8 +1,7 @@
-"""Folders of made-up runs and sweeps: `python -m tests.run_folders <folder>` writes a sweep of 100 runs."""
+"""Folders of made-up runs and sweeps."""
 
 import csv
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -308,8 +307,3 @@ def _example(
         "weights": weights.round(6).tolist(),
         "matrix": None,
     }
-
-
-if __name__ == "__main__":
-    reviews = [text(length, length) for length in (61, 230, 187, 412, 300, 150)]
-    write_whole_sweep(Path(sys.argv[1]), seeds=(1, 2, 3, 4, 5), n=25_000, texts=reviews)

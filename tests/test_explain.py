@@ -14,13 +14,8 @@ from src.api import restore_ensemble
 from src.data.padded_batches import Truncation
 from src.errors import UserError
 from src.explain import Ensemble, Member
-from src.models.attention.self_attention import SimpleSelfAttention
 from src.models.classifier import Classifier
 from src.models.component import Encoded
-from src.models.embedding.glove import GloveEmbedding
-from src.models.encoder.identity import Identity
-from src.models.pooling import Mean
-from src.models.position import NoPosition
 from src.records.examples import Example, read_examples, write_examples
 from tests.helpers import one_batch, small_config, trained
 
@@ -122,20 +117,6 @@ def test_numbers_of_the_record_are_rounded(tmp_path: Path) -> None:
     (read,) = read_examples(tmp_path, ["b", "a"])
     assert (read.weights.tolist(), read.probabilities, read.cut) == ([0.333333], halves, "first 1 of 2 tokens")
     assert read.matrix is not None and read.matrix.tolist() == read.layers["l"].tolist() == [[[0.3333]]]
-
-
-def test_one_pass_equals_separate_logits_and_weights() -> None:
-    """Logits and weights from one forward pass equal those from two passes, with dropped words."""
-    embedding = GloveEmbedding(("<pad>", "<unk>", "red", "xylographic", "price"), unknown="drop")
-    embedding.load_pretrained()
-    model = Classifier(
-        embedding, NoPosition(50), Identity(50), SimpleSelfAttention(50), Mean(50), torch.nn.Linear(50, 3)
-    ).eval()
-    tokens, mask = torch.tensor([[2, 3, 4], [4, 2, 0]]), torch.tensor([[1, 1, 1], [1, 1, 0]], dtype=torch.bool)
-    with torch.no_grad():
-        logits, weights = model.forward_with_weights(tokens, mask)
-        assert torch.equal(logits, model(tokens, mask))
-        assert torch.equal(weights, model.weights(tokens, mask))
 
 
 def _with_codec(member: Member, **changes: Any) -> Member:

@@ -12,8 +12,7 @@ from hydra import compose, initialize_config_dir
 
 from src.api import restore_ensemble
 from src.errors import UserError
-from tests.forks import complete
-from tests.helpers import CONF, command
+from tests.helpers import CONF
 
 TEXTS = ["A great film, a film to remember", "dull <br /> and b\u00e4d", "?", "one two three " * 300]
 WITHOUT_TORCH = """
@@ -98,10 +97,3 @@ def test_a_refused_model_leaves_no_files(checkpoint: Path, tmp_path: Path, monke
     with pytest.raises(UserError, match="the outputs differ from torch's by"):
         export(checkpoint, tmp_path / "out")
     assert not list(tmp_path.iterdir())
-
-
-def test_a_misspelt_option_is_reported(tmp_path: Path) -> None:
-    process = complete(*command(tmp_path, "export", "ckpt_path=a.ckpt", "out=b", "int_8=true"))
-    assert process.returncode == 1
-    assert "did you mean int8?" in process.stderr
-    assert "Traceback" not in process.stderr

@@ -13,7 +13,6 @@ import torch
 from omegaconf import OmegaConf
 
 from src import build
-from src.checkpoint import Card
 from src.lit import _total_steps
 from tests.helpers import one_batch, run, small_config, train
 
@@ -59,18 +58,6 @@ def test_metrics_equal_values_calculated_by_hand() -> None:
     assert values["f1_macro"] == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
     assert values["auroc"] == 1
     assert values["ece"] == pytest.approx((abs(1 - 0.7) + abs(0 - 0.5) + abs(2 - 1.2)) / 4)
-
-
-def test_the_module_returns_probabilities(tmp_path: Path) -> None:
-    cfg = small_config(tmp_path / "run", ["model.encoder.hidden_dim=5"])
-    data = build.datamodule(cfg)
-    module = build.module(
-        cfg, Card(config={"model": {}, "loss": {}, "data": {}}, codec=data.codec, class_counts=data.class_counts)
-    ).eval()
-    batch = one_batch(data.codec, ["a good product", "bad"])
-    probabilities = module(batch.tokens, batch.mask)
-    assert probabilities.shape == (2, 3)
-    assert probabilities.sum(1).tolist() == pytest.approx([1, 1])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -181,16 +180,6 @@ def test_lines_of_a_file_are_written_in_chunks(predict: Any, tmp_path: Path, mon
     (tmp_path / "texts.txt").write_bytes("\r\n".join(texts).encode())
     predict("file=texts.txt", "out=out.jsonl")
     assert [json.loads(line)["text"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == texts
-
-
-def test_an_ensemble_of_equal_models_writes_the_same_predictions(
-    predict: Any, checkpoint: Path, ragged: Any, tmp_path: Path
-) -> None:
-    shutil.copy(checkpoint, tmp_path / "other.ckpt")
-    arguments = ("file=in.jsonl", "text_column=comment")
-    predict(*arguments, "out=single.csv")
-    predict(*arguments, "out=both.csv", f"ckpt_path=[{checkpoint},other.ckpt]")
-    assert (tmp_path / "single.csv").read_bytes() == (tmp_path / "both.csv").read_bytes()
 
 
 def test_a_bad_row_is_reported_before_any_row_is_classified(

@@ -78,16 +78,6 @@ def test_metrics_have_the_same_names_and_values_in_results_and_logs(finished: tu
     assert result["metrics"]["test/acc"]["value"] == pytest.approx(accuracy)
 
 
-def test_examples_have_a_weight_for_each_word(finished: tuple[Path, dict[str, Any]]) -> None:
-    folder, result = finished
-    examples = json.loads((folder / "attention.json").read_text())
-    assert examples
-    for example in examples:
-        assert len(example["words"]) == len(example["weights"])
-        assert sum(example["weights"]) == pytest.approx(1, abs=1e-4)
-        assert example["label"] in result["data"]["class_names"]
-
-
 def test_the_same_seed_gives_the_same_numbers(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     folder, result = finished
     repeated = train(tmp_path / "run")

@@ -38,8 +38,7 @@ class Loss(nn.Module, ABC):
         class_counts: number of training texts in each of the C classes.
         label_smoothing: fraction of the target probability that is divided equally among all classes
             (Szegedy et al. 2016, sect. 7).
-        class_weights: one weight per class, each between 0 and 1e15, but not all 0; `balanced` makes the weights
-            inversely proportional to the class frequencies; None weights all classes equally.
+        class_weights: not all 0; `balanced` weighs each class inversely proportionally to its frequency.
     """
 
     class_weights: Tensor | None

@@ -71,11 +71,8 @@ def write_model_card(
     folder: Path, card: Card, checkpoint: str, portable: PortableModel, difference: float, int8: str
 ) -> None:
     """Write README.md, with the scores on the test split, or on the validation split if the run was not tested.
-
-    Args:
-        checkpoint: path of the checkpoint, whose scores are known if it is in the folder of its run.
-        difference: largest absolute difference between the outputs of torch and of the ONNX model.
-        int8: description of the int8 model's accuracy; empty if there is no int8 model.
+    The scores are known if the checkpoint is in the folder of its run. `int8` describes the accuracy of the int8 model;
+    it is empty if there is none.
     """
     result = RunResult.load(Path(checkpoint).resolve().parent.parent)
     data, choices = card.config["data"], card.choices

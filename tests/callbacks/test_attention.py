@@ -68,16 +68,6 @@ def test_examples_are_a_correct_and_a_wrong_prediction_of_the_test_split(folder:
             assert example["label"] == arrays["class_names"][arrays["labels"][row]]
 
 
-def test_the_matrix_of_an_example_has_a_map_for_each_head(folder: Path) -> None:
-    for example in json.loads((folder / "attention.json").read_text()):
-        matrix = np.array(example["matrix"])
-        words = len(example["words"])
-        assert matrix.shape[1:] == (words, words)
-        assert len(matrix) > 1
-        assert matrix.sum(-1) == pytest.approx(1, abs=5e-5 * words)
-        assert matrix.mean((0, 1)) == pytest.approx(example["weights"], abs=6e-5)
-
-
 def test_shared_texts_are_the_same_in_all_runs(tmp_path: Path) -> None:
     options = ["callbacks.attention.examples=2", "callbacks.attention.shared=3"]
     indices_by_run = []

@@ -88,15 +88,6 @@ def test_a_signal_within_a_destructor_stops_at_the_next_hook(stop: StopOnSignal,
         getattr(stop, hook)(make_trainer(last=False), Mock())
 
 
-def test_training_continues_without_a_signal(stop: StopOnSignal) -> None:
-    training = make_trainer(last=False)
-    stop.on_train_start(training, Mock())
-    stop.on_train_batch_end(training)
-    stop.on_train_epoch_start(training, Mock())
-    stop.check()
-    training.save_checkpoint.assert_not_called()
-
-
 @pytest.mark.parametrize("hook", ["on_train_end", "on_exception"])
 def test_a_signal_after_training_stops_at_once(stop: StopOnSignal, hook: str) -> None:
     training = make_trainer(last=False)

@@ -1,7 +1,6 @@
 """The data module: splits, cache, attributes and loaders."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -61,13 +60,6 @@ def test_batches_contain_the_texts_of_their_index(set_up: SetUp, split: str) -> 
         index += rows
     assert sorted(index) == list(range(module.sizes[split]))
     assert len(loader) == -(-module.sizes[split] // 7)
-
-
-def test_the_vocabulary_comes_from_the_training_split_only(set_up: SetUp) -> None:
-    module = set_up()
-    first = {split: {text.split()[0] for text in all_texts(module, split)} for split in SPLITS}
-    assert first["train"] < set(module.vocabulary)
-    assert not (first["val"] | first["test"]) & set(module.vocabulary)
 
 
 def test_an_evaluation_uses_the_cache_of_the_training(
@@ -237,17 +229,6 @@ def test_an_invalid_cache_folder_creates_no_file(
     with pytest.raises(UserError, match=r"data\.cache_dir="):
         Source(str(reviews), **{**source_options, "cache_dir": folder})
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_a_class_that_the_model_lacks_gives_one_short_message(
-    set_up: SetUp, reviews: Path, source_options: dict[str, Any]
-) -> None:
-    codec = set_up().codec
-    module = Source(str(reviews), **source_options)
-    module.use_codec(replace(codec, class_names=tuple(f"{i} {'x' * 500}" for i in range(1009))))
-    with pytest.raises(UserError, match=r"the model has no class 'bad', 'good', only 0 x.* and 1,004 more") as error:
-        module.setup()
-    assert len(str(error.value)) < 500
 
 
 @pytest.mark.parametrize("file", ["train.tokens.npy", "val.labels.npy", "facts.json"])

@@ -51,19 +51,6 @@ def test_each_pass_is_the_next_epoch() -> None:
     assert row_lists(restarted) == second
 
 
-@pytest.mark.parametrize("count", [0, 1, 5, STEPS])
-def test_a_state_resumes_with_the_remaining_batches(count: int) -> None:
-    first, second = passes(2)
-    batches = shuffled_batches()
-    stream = iter(batches)
-    for _ in range(count):
-        next(stream)
-    state = batches.state_dict()
-    resumed = shuffled_batches()
-    resumed.load_state_dict(state)
-    assert row_lists(resumed) == (first[count:] or second)
-
-
 def test_a_state_within_an_epoch_does_not_resume_with_other_batches() -> None:
     batches = shuffled_batches()
     next(iter(batches))

@@ -1,7 +1,6 @@
 """Truncation and padding of flat token arrays."""
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,12 +41,6 @@ def test_long_batches_have_few_padded_lengths() -> None:
     batch = batch_builder([[7] * 37, [5]])(np.array([0, 1]))
     assert batch.tokens.shape == batch.mask.shape == (2, 40)
     assert batch.mask.sum(1).tolist() == [37, 1]
-
-
-@pytest.mark.parametrize(("keep", "tokens"), [("first", [9, 10]), ("last", [12, 13])])
-def test_a_long_text_is_truncated_to_its_first_or_last_tokens(keep: str, tokens: list[int]) -> None:
-    batch = batch_builder(TEXTS, 2, keep)(np.array([3, 2]))
-    assert batch.tokens.tolist() == [tokens, [8, 0]]
 
 
 def test_a_batch_of_empty_texts_has_one_padded_step() -> None:

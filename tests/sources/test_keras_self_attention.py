@@ -176,13 +176,6 @@ def test_the_rate_falls_and_the_training_stops_in_the_same_epochs_as_in_keras(lo
     assert last_epoch == expected_stop
 
 
-def test_the_rate_falls_an_epoch_before_the_training_stops() -> None:
-    """By hand: the second epoch without improvement reduces the rate, and the third ends the run."""
-    rates, last_epoch = heed_schedule([0.3, 0.31, 0.32, 0.33])
-    assert rates == pytest.approx([0.001, 0.001, 0.0002, 0.0002])
-    assert last_epoch == 3
-
-
 def assert_same_distribution(values: torch.Tensor, reference: Any) -> None:
     """Both are uniform with the same bound: they reach it, and their standard deviation is that of this bound."""
     expected = torch.from_numpy(np.array(reference))

@@ -55,12 +55,6 @@ def test_rows_of_the_confusion_matrix_are_true_classes() -> None:
     assert confusion_matrix(np.stack([1 - POSITIVE, POSITIVE], 1), LABELS).tolist() == [[1, 1], [1, 2]]
 
 
-def test_wilson_interval_of_eight_correct_out_of_eight_by_hand() -> None:
-    metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8))
-    z = 1.959964
-    assert metrics["acc"] == Score(1.0, pytest.approx(8 / (8 + z**2), abs=1e-6), 1.0, 8)
-
-
 def test_intervals_contain_the_value_and_are_narrower_for_more_texts() -> None:
     widths = {}
     for n in (8, 80, 800):
@@ -101,17 +95,6 @@ def test_class_scores_by_hand() -> None:
         "class 2": ClassScore(0, 0, 0, 0),  # predicted for one text, but the class of none
         "class 3": ClassScore(None, None, None, 0),
     }
-
-
-@pytest.mark.parametrize("classes", [2, 5])
-def test_class_scores_average_to_the_macro_scores(classes: int) -> None:
-    probabilities, labels = predictions(101, classes)
-    scores = class_scores(probabilities, labels, names(classes))
-    metrics = evaluate(probabilities, labels)
-    for name in ("precision", "recall", "f1"):
-        mean = np.mean([getattr(entry, name) for entry in scores.values()])
-        assert mean == pytest.approx(metrics[f"{name}_macro"].value, abs=1e-6)
-    assert sum(entry.support for entry in scores.values()) == 101
 
 
 def test_nll_of_a_confident_error_is_finite() -> None:
@@ -164,21 +147,6 @@ def test_calibration_interval_covers_the_error_of_the_model(shift: float) -> Non
     rng = np.random.default_rng(3)
     intervals = [calibration_interval(*calibrated(rng, 503, shift)) for _ in range(300)]
     assert np.mean([low <= shift <= high for low, high in intervals]) > 0.95 - 3 * math.sqrt(0.95 * 0.05 / 300)
-
-
-def test_calibration_interval_agrees_with_the_bootstrap() -> None:
-    """The reflected percentiles of resampled errors, whose bias the interval subtracts."""
-    rng = np.random.default_rng(4)
-    probabilities, labels = calibrated(rng, 2003, 0.1)
-
-    def error(rows: np.ndarray) -> float:
-        return evaluate(probabilities[rows], labels[rows])["ece"].value  # type: ignore[return-value]
-
-    value = error(np.arange(2003))
-    resampled = [error(rng.integers(0, 2003, 2003)) for _ in range(300)]
-    low, high = calibration_interval(probabilities, labels)
-    expected = 2 * value - np.percentile(resampled, [97.5, 2.5])
-    assert (low, high) == pytest.approx(expected, abs=0.15 * (high - low))
 
 
 def test_differences_are_paired() -> None:

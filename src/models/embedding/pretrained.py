@@ -40,12 +40,7 @@ class PretrainedEmbedding(LearnedEmbedding):
         self.table.weight.requires_grad_(not freeze)
 
     def load_pretrained(self) -> None:
-        """Load the vectors of the model.
-
-        If Heed's token ids are the model's ids plus two (`Tokenizer.shift`), the table has two additional rows, for
-        padding and the unknown token. Both rows are set to the mean vector; only word dropout uses the row of
-        the unknown token.
-        """
+        """Load the vectors of the model, and set the rows that Heed adds (`Tokenizer.shift`) to the mean vector."""
         tokenizer = Pretrained(self.name_or_path).train([])
         if tokenizer.vocabulary != self.vocabulary:
             raise UserError(
@@ -60,5 +55,5 @@ class PretrainedEmbedding(LearnedEmbedding):
                 f"{self.output_dim} is required; omit model.embedding.dim, and use the model's own tokenizer"
             )
         with torch.no_grad():
-            self.table.weight[: tokenizer.shift] = vectors.mean(0)  # padding and the unknown token
+            self.table.weight[: tokenizer.shift] = vectors.mean(0)  # padding and, for word dropout, the unknown token
             self.table.weight[tokenizer.shift :] = vectors[:tokens]

@@ -14,13 +14,9 @@ from src.models.masking import masked_mean
 class PretrainedEncoder(Encoder):
     """A pretrained model without its table of word vectors, frozen or fine-tuned.
 
-    The model is divided into two components: the table of word vectors is the embedding (`PretrainedEmbedding`), and
-    the other layers, including the model's own positional encoding, are this encoder. Therefore only the embedding
-    depends on token ids, embedding options apply to pretrained models as well, and both components can have learning
-    rates of their own (`param_groups`).
-
-    This encoder adds the special tokens of the model, such as [CLS] and [SEP], and removes their states from the
-    output, which has one state for each token of the text.
+    The table of word vectors is the embedding (`PretrainedEmbedding`), and the other layers, including the model's own
+    positional encoding, are this encoder. It adds the special tokens of the model, such as [CLS] and [SEP], and removes
+    their states from the output, which has one state for each token of the text.
 
     The constructor reads the description of the model, which checkpoints store (`src.models.pretrained.describe`), and
     `load_pretrained` reads the weights. Loading a checkpoint does not need the model's files.
