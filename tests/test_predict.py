@@ -240,8 +240,8 @@ def test_unknown_words_are_flagged(predict: Any) -> None:
         (["text=good", "out=a.csv", "pictures=b"], r"out=… and pictures=… are both set"),
         (["file=gone.csv", "text_column=text", "out=a.csv"], r"file=gone\.csv: there is no 'gone\.csv'"),
         (["text=good", "delimiter=tab"], r"delimiter=… applies only to a table: add text_column=…"),
-        (["text=good", "top=0"], r"(?s:.*)top=0 +must be at least 1"),
-        (["text=good", "batch_size=-1"], r"(?s:.*)batch_size=-1 +must be at least 1"),
+        (["text=good", "top=0"], r"(?s:.*)top=0 +must be greater than or equal to 1"),
+        (["text=good", "batch_size=-1"], r"(?s:.*)batch_size=-1 +must be greater than or equal to 1"),
     ],
 )
 def test_mistakes_are_reported_in_one_message(predict: Any, arguments: list[str], message: str) -> None:
