@@ -1,0 +1,95 @@
+"""Compare experiment=recommended with linear models: `python -m studies.recommended DATA OUT` prints a table.
+
+DATA is a folder with the folders imdb and sst2 and the file rotten_tomatoes_phrases/train.tsv. The data sets are sst2,
+the sentences of rotten_tomatoes with two and with five classes, and the short and the long third of IMDb's training
+reviews. For each, three seeds are trained into a folder in OUT; LinearSVC of scikit-learn is fitted to the same texts.
+"""
+
+import csv
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from omegaconf import OmegaConf
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+from src import build
+from src.files import csv_line, write_text
+
+SEEDS = (0, 1, 2)
+SIZE = 6_000  # texts of each third of IMDb
+MIDDLE = 2  # the neutral one of five classes
+
+
+def data_sets(data: Path, out: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name and the overrides of each data set; those that are made are written to `out`."""
+    yield "sst2", ["data=sst2", f"data.path={data / 'sst2'}"]
+    with (data / "rotten_tomatoes_phrases" / "train.tsv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    sentences = {row["SentenceId"]: row for row in reversed(rows)}  # the first phrase of a sentence is the sentence
+    five = [(row["Phrase"], int(row["Sentiment"])) for row in sentences.values() if row["Phrase"].strip()]
+    two = [(text, int(label > MIDDLE)) for text, label in five if label != MIDDLE]
+    table = pq.read_table(next((data / "imdb").rglob("train*.parquet")), columns=["text", "label"])
+    reviews = list(zip(table["text"].to_pylist(), table["label"].to_pylist(), strict=True))
+    order = np.argsort([len(text.split()) for text, _ in reviews], kind="stable")
+    thirds = {"imdb, short": order[: len(order) // 3], "imdb, long": order[-(len(order) // 3) :]}
+    made = {"sentences, 2 classes": two, "sentences, 5 classes": five}
+    for name, rows_of_third in thirds.items():
+        chosen = np.random.default_rng(0).choice(rows_of_third, SIZE, replace=False)
+        made[name] = [reviews[row] for row in chosen]
+    for number, (name, texts) in enumerate(made.items()):
+        path = out / f"data{number}.csv"
+        write_text(path, "".join(map(csv_line, [("text", "label"), *texts])))
+        yield name, ["data=csv", f"data.path={path}"]
+
+
+def svm_accuracy(run: Path) -> float:
+    """Fit TF-IDF of words and bigrams with LinearSVC to the training texts of a run; return its test accuracy."""
+    data = build.datamodule(OmegaConf.load(run / "config.yaml"))  # type: ignore[arg-type]
+    texts = {split: data.texts(split, range(data.sizes[split])) for split in ("train", "test")}
+    model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LinearSVC())
+    model.fit(texts["train"], data.tokenized("train").labels)
+    return float(np.mean(model.predict(texts["test"]) == data.tokenized("test").labels))
+
+
+def main() -> None:
+    data, out = Path(sys.argv[1]).absolute(), Path(sys.argv[2]).absolute()
+    print("| data | training texts | recommended | linear baseline | difference | LinearSVC | seconds of training |")
+    print("|---|---|---|---|---|---|---|")
+    for number, (name, overrides) in enumerate(data_sets(data, out)):
+        results = []
+        for seed in SEEDS:
+            run = out / f"{number}_{seed}"
+            command = [
+                "-m",
+                "src.train",
+                "experiment=recommended",
+                "logger=csv",
+                f"seed={seed}",
+                f"hydra.run.dir={run}",
+            ]
+            if not (run / "result.json").exists():
+                subprocess.run([sys.executable, *command, *overrides], check=True, stdout=subprocess.DEVNULL)
+            results.append(json.loads((run / "result.json").read_text()))
+        accuracies = [100 * result["metrics"]["test/acc"]["value"] for result in results]
+        linear = 100 * results[0]["baseline"]["metrics"]["test/acc"]["value"]
+        cells = [
+            name,
+            f"{results[0]['data']['train']:,}",
+            f"{np.mean(accuracies):.1f} ({min(accuracies):.1f} to {max(accuracies):.1f})",
+            f"{linear:.1f}",
+            f"{np.mean(accuracies) - linear:+.1f}",
+            f"{100 * svm_accuracy(run):.1f}",
+            f"{np.median([result['seconds']['fit'] for result in results]):.0f}",
+        ]
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
