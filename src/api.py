@@ -88,8 +88,8 @@ def load(path: str | Path | Sequence[str | Path], trusted_modules: Sequence[str]
         trusted_modules: names of your own packages whose classes the checkpoints may name.
 
     Raises:
-        UserError: if a file is missing, damaged or not a checkpoint of Heed, or names a Python class that is not
-            trusted; if the list is empty or names a file twice; or if the models do not predict the same classes.
+        UserError: if a file cannot be loaded, names a class that is not trusted, or is named twice, or if the models do
+            not predict the same classes.
     """
     return Model(restore_ensemble(path, OmegaConf.create({"trusted_modules": list(trusted_modules)})))
 
@@ -99,9 +99,6 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
 
     This node is `cfg.data` if `cfg.data` names a data set. Otherwise, it is the checkpoint's node without `cache_dir`,
     overridden by the options in `cfg.data`.
-
-    Args:
-        cfg: the configuration of a command with the options `ckpt_path` and `extras`.
     """
     overrides = cfg.get("data") or {}
     selected = OmegaConf.create({"data": overrides, "extras": cfg.extras, "seed": cfg.get("seed", 0)})
@@ -117,11 +114,7 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
 
 
 def restore_ensemble(paths: str | Path | Sequence[str | Path], extras: DictConfig) -> Ensemble:
-    """Restore one or more checkpoints.
-
-    Args:
-        extras: the command's node `extras`, which names the trusted modules.
-    """
+    """Restore one or more checkpoints; the command's node `extras` names the trusted modules."""
     names = [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not names:
         raise UserError("ckpt_path=[]: names no checkpoint; write ckpt_path=… or ckpt_path=[…,…]")

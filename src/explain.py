@@ -60,11 +60,7 @@ class Ensemble:
 
     @torch.inference_mode()
     def classify(self, texts: Sequence[str], batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:
-        """Classify N texts without attention weights.
-
-        Returns:
-            Probabilities N×C, and for each text whether no model knows any of its tokens, N bool.
-        """
+        """Return the probabilities N×C of texts, and for each whether no model knows any of its tokens, N bool."""
         total = np.zeros((len(texts), len(self.class_names)))
         is_unknown = np.ones(len(texts), dtype=bool)
         for member, columns in zip(self.members, self.columns, strict=True):

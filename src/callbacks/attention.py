@@ -31,16 +31,8 @@ class Prediction(NamedTuple):
 class AttentionRecorder(pl.Callback):
     """Writes example texts with their weights to `attention.json`, and statistics to `attention_stats.npz`.
 
-    Also writes the most confident mistakes and the most uncertain predictions to `errors.csv`.
-
-    Args:
-        folder: output folder.
-        examples: maximum number of texts to show, half with confident correct predictions and half with mistakes.
-        shared: number of further texts to show, which are the same in every run on the same data.
-        sample: approximate minimum number of texts in the statistics, spread evenly over all lengths; a smaller split
-            is used completely.
-        texts: your own texts, which are shown after the examples.
-        errors: maximum number of mistakes in `errors.csv`, and maximum number of uncertain predictions in it.
+    Also writes the most confident mistakes and the most uncertain predictions to `errors.csv`. The comments in
+    conf/callbacks/attention.yaml describe the options.
     """
 
     def __init__(

@@ -15,9 +15,6 @@ class FiniteLoss(pl.Callback):
 
     The losses stay on the device and are checked every few batches, so that training does not wait for the GPU after
     each batch.
-
-    Args:
-        every_n_steps: number of batches between two checks; the error message names the exact batch.
     """
 
     def __init__(self, every_n_steps: Annotated[int, Field(ge=1)] = 25) -> None:

@@ -19,10 +19,6 @@ class GradientNorms(pl.Callback):
     """Writes the L2 norm of each component's unclipped gradient to a CSV file and to all loggers except CSV loggers.
 
     The columns of the file are step, part and norm. Norms are copied from the device once per epoch.
-
-    Args:
-        path: output file; its folder is created.
-        every_n_steps: number of optimizer steps between two measurements.
     """
 
     def __init__(self, path: str, every_n_steps: Annotated[int, Field(ge=1)] = 10) -> None:
@@ -41,8 +37,8 @@ class GradientNorms(pl.Callback):
         if trainer.global_step % self.every_n_steps:
             return
         for name, component in pl_module.model.named_children():
-            gradients = [_values(p.grad) for p in component.parameters() if p.grad is not None]
-            if gradients:
+            stored = [parameter.grad for parameter in component.parameters() if parameter.grad is not None]
+            if gradients := [grad.coalesce().values() if grad.is_sparse else grad for grad in stored]:
                 self._measured.append((trainer.global_step, name, torch.nn.utils.get_total_norm(gradients)))
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -57,8 +53,3 @@ class GradientNorms(pl.Callback):
             if not isinstance(logger, CSVLogger):  # a CSV logger would repeat the file at `path`
                 for step, step_rows in groupby(rows, key=itemgetter(0)):
                     logger.log_metrics({f"gradients/{part}": norm for _, part, norm in step_rows}, step)
-
-
-def _values(gradient: Tensor) -> Tensor:
-    """Return the stored values of a sparse gradient, or a dense gradient unchanged."""
-    return gradient.coalesce().values() if gradient.is_sparse else gradient

@@ -52,9 +52,8 @@ class Classifier(nn.Module):
     def drop_unknown(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Move the tokens that the embedding knows to the beginning of each text, and mask all others as padding.
 
-        Returns:
-            The tokens N×L; the mask N×L of the known tokens; the original position N×L of each token, or None if the
-            embedding returned `mask` itself, so that all tokens keep their positions.
+        The results are tokens, mask and the original position of each token, N×L each. The positions are None if the
+        embedding returned `mask` itself, so that all tokens keep theirs.
         """
         known = self.embedding.known(tokens, mask)  # N×L
         if known is mask:

@@ -22,10 +22,9 @@ CODE = ("auto_map", "implementation")
 
 
 def describe(name_or_path: str) -> dict[str, Any]:
-    """Return a description of a pretrained model, from which `build_model` builds the model without its files.
+    """Return what `build_model` needs, in plain containers that a checkpoint can store.
 
-    It has plain containers, which a checkpoint can store: the model's `config`, and the ids of the special tokens that
-    precede (`prefix`) and follow (`suffix`) a text.
+    These are the model's `config`, and the ids of the special tokens before (`prefix`) and after (`suffix`) a text.
     """
     config = _read("AutoConfig", name_or_path)
     if config.is_encoder_decoder:

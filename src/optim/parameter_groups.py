@@ -21,9 +21,6 @@ def parameter_groups(model: Classifier, param_groups: Mapping[str, Mapping[str, 
         param_groups: optimizer options by component name. As with a Keras kernel regularizer, a `weight_decay` in these
             options does not apply to parameters with fewer than two dimensions, such as biases and the weights of
             layer norm.
-
-    Raises:
-        ValueError: if `param_groups` names an unknown component.
     """
     components = dict(model.named_children())
     if unknown := set(param_groups) - set(components):

@@ -24,11 +24,7 @@ MARKUP = "\\`*_{}[]<>#|"  # characters with a meaning in Markdown or HTML
 
 @contextmanager
 def new_folder(out: str) -> Iterator[Path]:
-    """Yield a new folder next to `out`; it becomes `out` if the block raises no exception, and is deleted otherwise.
-
-    Raises:
-        UserError: if `out` exists and is not an empty folder, or if it cannot be created.
-    """
+    """Yield a new folder next to `out`; it becomes `out` if the block raises no exception, and is deleted otherwise."""
     target = Path(out).absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UserError(f"out={out}: exists and is not an empty folder: choose another name")

@@ -61,11 +61,7 @@ def convert(portable: PortableModel, path: Path) -> float:
         portable: a trained model on the CPU, in evaluation mode.
 
     Returns:
-        The largest absolute difference from torch's outputs, on ragged batches whose shapes differ from that of
-        the traced batch.
-
-    Raises:
-        UserError: if no exporter writes a model with the same outputs as torch.
+        The largest absolute difference from torch's outputs, on batches of other shapes than that of the traced batch.
     """
     dynamic = {name: {0: "texts", 1: "tokens"} for name in (*INPUTS, "weights")} | {"probabilities": {0: "texts"}}
     any_size = dict.fromkeys((0, 1), torch.export.Dim.DYNAMIC)
@@ -122,11 +118,7 @@ def quantize(source: Path, target: Path) -> None:
 
 
 def compare_accuracy(original: Path, quantized: Path, batches: Iterable[Batch]) -> str:
-    """Describe the accuracies of two ONNX files on the same labelled texts, and the 95 % interval of the difference.
-
-    Args:
-        batches: the texts, at least one in total.
-    """
+    """Describe the accuracies of two ONNX files on the same labelled texts, and the 95 % interval of the difference."""
     sessions = load_session(original), load_session(quantized)
     hits: list[np.ndarray] = []  # 2×N for each batch, 1.0 where the predicted class is the label
     for batch in batches:
