@@ -92,12 +92,7 @@ def _create(
 
 @contextmanager
 def prefix_errors(key: str) -> Iterator[None]:
-    """Convert errors about options to a `UserError` whose message starts with the dotted path of a component.
-
-    Raises:
-        UserError: for a ValueError, for a MisconfigurationException, for a size that is too large, and for an
-            ImportError, because an option may need a package that is not installed.
-    """
+    """Convert errors about options to a `UserError` whose message starts with the dotted path of a component."""
     try:
         yield
     except ValueError as error:

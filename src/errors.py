@@ -18,9 +18,6 @@ def name_file(path: object) -> Iterator[None]:
 
     Args:
         path: the file at fault.
-
-    Raises:
-        UserError: if the block raises a `UserError`.
     """
     try:
         yield

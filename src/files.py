@@ -140,11 +140,7 @@ def read_arrays(path: Path) -> dict[str, "np.ndarray"]:
 
 
 def require_checksums(file: Any) -> None:
-    """Verify the checksums of a zip file, because NumPy and torch do not always do so and could load flipped bits.
-
-    Raises:
-        Exception: if the file is damaged; zipfile and zlib raise many types.
-    """
+    """Verify the checksums of a zip file, because NumPy and torch do not always do so and could load flipped bits."""
     with zipfile.ZipFile(file) as archive:
         if (damaged := archive.testzip()) is not None:
             raise zipfile.BadZipFile(f"the checksum of {damaged!r} does not match")

@@ -37,11 +37,7 @@ class Sweep(BaseModel):
 
     @classmethod
     def read(cls, folder: Path) -> "Sweep":
-        """Read the sweep in a folder.
-
-        Raises:
-            UserError: if the folder contains no sweep, or its file cannot be read.
-        """
+        """Read the sweep in a folder."""
         path = folder / SWEEP_FILE
         if not path.is_file():
             raise UserError(f"{folder} is not the folder of a sweep: it has no {SWEEP_FILE}")

@@ -119,11 +119,7 @@ class ConfigFiles:
             GlobalHydra.instance().hydra = outer
 
     def compose(self, lines: Sequence[str], sweeps: bool = False) -> DictConfig:
-        """Compose a configuration as `check` does.
-
-        Raises:
-            UserError: if an override is wrong, or a config file cannot be read; the message lists all wrong overrides.
-        """
+        """Compose a configuration as `check` does."""
         cfg, mistakes = self.check(lines, sweeps)
         if mistakes:
             raise UserError(format_mistakes(mistakes))

@@ -90,11 +90,7 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
 
 
 def parse_flags(arguments: Sequence[str]) -> Namespace:
-    """Parse a command line; overrides and flags may come in any order.
-
-    Raises:
-        SystemExit: with 2 if a flag is unknown.
-    """
+    """Parse a command line; overrides and flags may come in any order."""
     parser = ArgumentParser(f"python -m src.{Path(sys.argv[0]).stem}", "%(prog)s [flags] [key=value …]", add_help=False)
     parser.add_argument("overrides", nargs="*")
     for name in ("--help -h", "--run -r", "--multirun -m"):

@@ -130,9 +130,6 @@ def read_file(
         others: whether to read all other columns, too; those of JSON objects may differ between chunks.
         delimiter: delimiter of a CSV or TSV file; None detects it in a CSV file, and means a tab in a TSV file.
         quotes: whether double quotes in a CSV or TSV file enclose fields; otherwise they are part of the text.
-
-    Raises:
-        UserError: if the file has no rows, is damaged or is not a table; the message names the first line at fault.
     """
     kind = file_format(path)
     if kind not in FORMATS:

@@ -30,10 +30,6 @@ class Wandb(Tracker, WandbLogger):
         offline: whether to keep the run in its folder, from which `wandb sync` can upload the run; the environment
             variable WANDB_MODE takes precedence.
         options: other options of Lightning's logger and of `wandb.init`.
-
-    Raises:
-        UserError: if the run is online and no account is configured.
-        ValueError: if `log_model` is set in an offline run.
     """
 
     def __init__(self, offline: bool = True, **options: Any) -> None:

@@ -83,11 +83,7 @@ class DiscoveredRuns(NamedTuple):
 
 
 def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
-    """Find all runs below the folders, each run once, in the order of the folders and of the runs' paths.
-
-    Raises:
-        UserError: if a folder does not exist, or no run can be compared.
-    """
+    """Find all runs below the folders, each run once, in the order of the folders and of the runs' paths."""
     if missing := [str(folder) for folder in folders if not folder.is_dir()]:
         raise UserError(f"{', '.join(missing)}: no such folder; name folders of runs or sweeps")
     below = {path.resolve(): path for folder in folders for path in _run_folders(folder)}

@@ -162,11 +162,7 @@ def pool_folds(parts: Sequence[Predictions]) -> tuple[Predictions, np.ndarray | 
 
 
 def with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], list[ExcludedRun]]:
-    """Remove the seeds that lack a run for a fold; return the variants that retain a seed, and the removed runs.
-
-    Raises:
-        UserError: if no seed of any variant has all folds.
-    """
+    """Remove the seeds that lack a run for a fold; return the variants that retain a seed, and the removed runs."""
     complete: list[Variant] = []
     excluded: list[ExcludedRun] = []
     for variant in variants:

@@ -108,12 +108,7 @@ def drop_torn_line(journal: Path) -> None:
 
 
 def parse_space(parsed: Sequence[Override]) -> tuple[list[str], dict[str, Any]]:
-    """Return the overrides that all jobs share, and the Optuna distribution of each option that varies.
-
-    Raises:
-        UserError: if no override contains choices or a range, or if a range decreases, or has a log scale but does not
-            start above 0.
-    """
+    """Return the overrides that all jobs share, and the Optuna distribution of each option that varies."""
     space = {override.key + override.package: _distribution(override) for override in parsed if override.is_sweep}
     if not space:
         raise UserError(

@@ -74,11 +74,7 @@ class SweepRunner:
                 self.launch(pending[start : start + size])
 
     def pending(self) -> list[Job]:
-        """Return the jobs that are neither completed nor pruned.
-
-        Raises:
-            UserError: if the folder of a job is a link.
-        """
+        """Return the jobs that are neither completed nor pruned."""
         for job in self.sweep.jobs:
             if (path := self.folder / job.folder).is_symlink():
                 raise UserError(f"{path} is a link: remove it, and the job starts anew")
