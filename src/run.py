@@ -181,7 +181,7 @@ class Run:
             return
         if not callback.best_model_path or callback.best_model_score is None:
             log.warning(
-                "No checkpoint was selected, because training ended before %s was measured: the last weights are "
+                "No best.ckpt was selected, because training ended before %s was measured: the last weights are "
                 "tested. Train longer, or validate earlier (trainer.check_val_every_n_epoch, val_check_interval)",
                 callback.monitor,
             )

@@ -190,7 +190,7 @@ def test_half_precision_names_its_alternatives(tmp_path: Path) -> None:
 def test_a_training_without_a_validation_selects_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     result = train(tmp_path / "run", "callbacks=checkpoints", "trainer.check_val_every_n_epoch=3")
     assert result["status"] == "completed" and result["best"]["checkpoint"] is None
-    assert "No checkpoint was selected, because training ended before val/loss was measured" in caplog.text
+    assert "No best.ckpt was selected, because training ended before val/loss was measured" in caplog.text
 
 
 def test_a_report_that_cannot_be_drawn_does_not_fail_the_training(

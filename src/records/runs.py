@@ -1,6 +1,7 @@
 """Find finished runs by the files in their folders."""
 
 import os
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ import yaml
 
 from src.errors import UserError
 from src.files import YAML_LOADER
+from src.formatting import format_count
 from src.records.files import Predictions, read_existing, read_predictions
 from src.run_result import RESULT_FILE, RunResult
 from src.sweep_record import SWEEP_FILE, Sweep
@@ -83,10 +85,10 @@ class DiscoveredRuns(NamedTuple):
 
 
 def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
-    """Find all runs below the folders, each run once, in the order of the folders and of the runs' paths."""
+    """Find all runs below the folders, each run once, in the order of the folders and in natural order within them."""
     if missing := [str(folder) for folder in folders if not folder.is_dir()]:
         raise UserError(f"{', '.join(missing)}: no such folder; name folders of runs or sweeps")
-    below = {path.resolve(): path for folder in folders for path in _run_folders(folder)}
+    below = {path.resolve(): path for folder in folders for path in sorted(_run_folders(folder), key=_natural)}
     results = [_read(path) for path in below.values()]
     runs = tuple(run for run in results if isinstance(run, FinishedRun))
     excluded = tuple(run for run in results if isinstance(run, ExcludedRun))
@@ -97,16 +99,22 @@ def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
 
 
 def summarize_excluded(excluded: Sequence[ExcludedRun], total: int) -> list[str]:
-    """Return lines about the runs, of `total`, that are not compared: counts, how to resume, and the first reasons."""
+    """Return at most five lines about the runs, of `total`, that are not compared: counts, a command, and reasons."""
     if not excluded:
         return []
+    reasons = [f"{run.folder.name}: {run.error.strip().splitlines()[0]}" for run in excluded if run.error.strip()]
     counts = ", ".join(f"{count} {status}" for status, count in Counter(run.status for run in excluded).items())
     lines = [f"{len(excluded)} of {total} runs {'is' if len(excluded) == 1 else 'are'} not compared: {counts}."]
-    for sweep in dict.fromkeys(run.folder.parent for run in excluded if run.status in TO_RESUME):
-        if (sweep / SWEEP_FILE).exists():
-            lines.append(f"To run them: python -m src.train {shlex.quote(f'sweep.resume={sweep}')}")
-    reasons = [f"{run.folder.name}: {run.error.strip().splitlines()[0]}" for run in excluded if run.error.strip()]
+    parents = dict.fromkeys(run.folder.parent for run in excluded if run.status in TO_RESUME)
+    if sweeps := [parent for parent in parents if (parent / SWEEP_FILE).exists()]:
+        more = f" (and {format_count(len(sweeps) - 1, 'more sweep')})" if len(sweeps) > 1 else ""
+        lines.append(f"To run them: python -m src.train {shlex.quote(f'sweep.resume={sweeps[0]}')}{more}")
     return lines + reasons[:MAX_REASONS]
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """Return a sort key that puts "9_a" before "10_a"."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"([0-9]+|/)", str(path))]
 
 
 def _run_folders(folder: Path) -> Iterator[Path]:
@@ -116,7 +124,7 @@ def _run_folders(folder: Path) -> Iterator[Path]:
             folders.clear()
             yield Path(path)
             continue
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = [name for name in folders if not name.startswith(".")]
         if SWEEP_FILE in files:
             with suppress(UserError):  # a damaged file does not prevent a comparison
                 pending = (job.folder for job in Sweep.read(Path(path)).jobs if job.folder not in folders)

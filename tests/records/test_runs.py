@@ -89,7 +89,21 @@ def test_the_jobs_that_an_unfinished_sweep_lacks_are_counted(tmp_path: Path) -> 
     assert summarize_excluded(excluded, 13) == [
         "11 of 13 runs are not compared: 9 pending, 2 interrupted.",
         f"To run them: python -m src.train sweep.resume={tmp_path}",
-        "11_x: stopped by SIGTERM",
         "2_x: stopped by SIGTERM",
+        "11_x: stopped by SIGTERM",
     ]
-    assert len(summarize_excluded([*excluded, *excluded], 26)) == 5
+
+
+def test_several_unfinished_sweeps_are_summarized_in_five_lines(tmp_path: Path) -> None:
+    write_run(tmp_path / "good", PROBABILITIES, LABELS)
+    for sweep in ("s10", "s9", "s1"):
+        for number in (10, 9):
+            failed = {"status": "failed", "error": "ValueError: no\nmore"}
+            write_run(tmp_path / sweep / f"{number}_x", PROBABILITIES, LABELS, result=failed)
+        Sweep(arguments=["-m"], jobs=[]).write(tmp_path / sweep)
+    _, excluded = find_runs([tmp_path])
+    assert summarize_excluded(excluded, 7) == [
+        "6 of 7 runs are not compared: 6 failed.",
+        f"To run them: python -m src.train sweep.resume={tmp_path / 's1'} (and 2 more sweeps)",
+        *("9_x: ValueError: no", "10_x: ValueError: no", "9_x: ValueError: no"),
+    ]
