@@ -30,6 +30,7 @@ from src.config.mistakes import Mistake, format_mistakes
 from src.config.quoting import quote
 from src.errors import UserError
 from src.extras import plugin_install_hint
+from src.files import YAML_LOADER
 from src.misspellings import did_you_mean, no_such
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
@@ -227,6 +228,9 @@ class ConfigFiles:
         prefix, key, value = override.prefix, override.key, override.value()
         if key not in paths and prefix not in ("+", "++"):  # the schema reports an added name that its class refuses
             names = [path for path in paths if key.startswith("hydra") or not path.startswith("hydra.")]
+            if key.startswith("data.") and self.command == "eval" and paths.get("data") is None:  # a checkpoint's data
+                options = (yaml.load(file.read_bytes(), YAML_LOADER) for file in self.folder.glob("data/*.yaml"))
+                names += [f"data.{name}" for node in options for name in node if f"data.{name}" != key]
             remedy = f"; if its class accepts it, write +{override.line}" if "." in key and prefix == "" else ""
             return f"no such option{did_you_mean(key, [*names, *self.groups])}{remedy}"
         if prefix == "+" and paths.get(key) is not None and not isinstance(value, dict | list):

@@ -187,3 +187,17 @@ def test_only_the_command_line_and_conf_extras_trust_modules(find_mistakes: Find
 def test_hydras_private_packages_are_not_imported() -> None:
     modules = [path.name for path in (ROOT / "src").rglob("*.py") if "hydra._internal" in path.read_text()]
     assert modules == []
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("batch_sice=3", "no such option; did you mean data.batch_size?; if its"),
+        ("max_lenght=3", "no such option; did you mean data.max_length?; if its"),
+        ("test_pth=3", "no such option; did you mean data.test_path?; if its"),
+        ("batch_size=3", "no such option; if its class accepts it, write +data.batch_size=3"),
+    ],
+)
+def test_options_of_the_data_of_a_checkpoint_are_suggested(option: str, message: str) -> None:
+    _, (mistake,) = ConfigFiles("eval").check([f"data.{option}", "ckpt_path=x"])
+    assert mistake.message.startswith(message)
