@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib import font_manager
 from matplotlib.image import imread
 
 from src.records.files import Statistics
@@ -198,3 +199,19 @@ def test_fonts_for_missing_glyphs_are_suggested_once(tmp_path: Path, caplog: pyt
         figure.text(0.1, 0.5, "\u6620\u753b \U0001f3ac good", fontfamily="DejaVu Sans")
         save_figure(figure, tmp_path / name)
     assert ["fonts-noto-cjk" in record.message for record in caplog.records] == [True]
+
+
+def test_fonts_that_were_installed_after_matplotlib_listed_them_are_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    listed = [font for font in font_manager.fontManager.ttflist if font.name != "DejaVu Sans Mono"]
+    new = font_manager.findfont("DejaVu Sans Mono")
+    (tmp_path / "damaged.ttf").write_bytes(b"no font")
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", listed)
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [new, str(tmp_path / "damaged.ttf")])
+    monkeypatch.setattr(style, "SCRIPTS", ("DejaVu Sans Mono", "Absent"))
+    style._families.cache_clear()
+    try:
+        assert user_text(8)["fontfamily"] == ["DejaVu Sans", "DejaVu Sans Mono"]
+    finally:
+        style._families.cache_clear()
