@@ -275,6 +275,8 @@ class Source(TextDataModule):
                     f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"
                     f"{suggestion(label, classes)}. Correct the label, or "
                     + ("set data.merge_labels=true" if is_alike else "list all classes in data.labels")
+                    + ", in quotes: YAML reads words such as NO and on as booleans"
+                    * (set(classes) == {"false", "true"})
                 )
             if self.on_bad_rows == "error":
                 raise UserError(

@@ -41,6 +41,10 @@ def test_listed_classes_determine_the_order(tmp_path: Path, source_options: dict
     assert corpus.train.labels.tolist() == [1, 2]
     with pytest.raises(UserError, match=r"line 2: label '2' is not among the classes 1, 3.*list all classes"):
         reviews(path, source_options, labels=[1, 3]).read()
+    with pytest.raises(
+        UserError, match=r"classes false, true.*in quotes: YAML reads words such as NO and on as booleans"
+    ):
+        reviews(path, source_options, labels=[False, True]).read()
 
 
 def test_the_same_labels_in_several_formats_are_the_same_classes(
