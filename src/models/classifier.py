@@ -91,7 +91,7 @@ class Classifier(nn.Module):
         return (
             logits
             if self.branch is None or self.training
-            else logits.lerp(self.branch(tokens, mask), self.branch.weight)
+            else torch.lerp(logits.float(), self.branch(tokens, mask), self.branch.weight)
         )
 
     def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -163,3 +163,8 @@ def test_a_model_with_a_branch_is_trained_saved_and_loaded(tmp_path: Path) -> No
         torch.testing.assert_close(model(tokens, tokens > 0), expected)
         torch.testing.assert_close(model.forward_with_weights(tokens, tokens > 0)[0], expected)
         torch.testing.assert_close(model.train()(tokens, tokens > 0), neural(tokens, tokens > 0))
+
+
+def test_a_branch_works_beside_logits_in_half_precision(tmp_path: Path) -> None:
+    options = ["model/branch=ngrams", "callbacks=checkpoints", "trainer.precision=bf16-mixed", "trainer.max_epochs=1"]
+    assert train(tmp_path, *options)["status"] == "completed"
