@@ -13,12 +13,13 @@ from pytorch_lightning import Callback
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from src.checkpoint import Card, is_dense, read_checkpoint
-from src.config.keys import KEEPS_TRAINING, changed_options
+from src.config.keys import KEEPS_TRAINING, changed_options, plain_value
 from src.config.schema import class_at
 from src.errors import UserError
 from src.optim.parameter_groups import STEP_SCHEDULERS
 
 PARTS = ("epoch", "global_step", "loops", "callbacks", "optimizer_states", "lr_schedulers", "rng")
+READ_FROM_A_MODEL = ("model.embedding.dim", "model.encoder.description")  # the program sets them if null
 
 
 class TrainingState(NamedTuple):
@@ -68,9 +69,8 @@ def require_same_options(cfg: DictConfig, config: Mapping[str, Any], state: Trai
     """
     saved = state.card.config
     current = json.loads(json.dumps({key: config[key] for key in config if key in saved}))  # keys are text, as in JSON
-    changes = changed_options({key: saved[key] for key in current}, current, KEEPS_TRAINING)
-    # a description is read from the files of a pretrained model
-    if changes := [change for change in changes if not change.partition(":")[0].endswith(".description")]:
+    read = [key for key in READ_FROM_A_MODEL if plain_value(cfg, key) is None]
+    if changes := changed_options({key: saved[key] for key in current}, current, (*KEEPS_TRAINING, *read)):
         raise _refusal(state, "; ".join(changes))
     trained, limit = state.content["epoch"] + 1, cfg.trainer.get("max_epochs")
     if limit is not None and 0 <= limit < trained:

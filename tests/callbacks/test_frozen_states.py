@@ -5,7 +5,9 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+import torch
 
+from src.checkpoint import read_checkpoint
 from src.config.schema import validate_config
 from src.models.encoder.pretrained import PretrainedEncoder
 from src.train import main
@@ -15,10 +17,10 @@ from tests.models.encoder.test_pretrained import save
 CALLBACKS = ("progress", "attention", "gradient_norms", "baseline")
 
 
-def run(folder: Path, *overrides: str) -> np.ndarray:
+def run(folder: Path, *overrides: str, name: str | None = None) -> np.ndarray:
     """Train on the states of a small pretrained model, and return the probabilities of the test texts."""
     model = save(folder / "model") if not (folder / "model").exists() else folder / "model"
-    name = f"run{len(list(folder.iterdir()))}"
+    name = name or f"run{len(list(folder.iterdir()))}"
     cfg = small_config(
         folder / name,
         [
@@ -49,6 +51,16 @@ def test_a_second_run_computes_no_states(tmp_path: Path) -> None:
         with pytest.raises(AssertionError):
             run(tmp_path, "model.encoder.freeze=true", "data.max_length=5")
     assert np.array_equal(again, first)
+
+
+def test_a_run_with_a_pretrained_encoder_resumes(tmp_path: Path) -> None:
+    run(tmp_path, "model.encoder.freeze=true", name="whole")
+    run(tmp_path, "model.encoder.freeze=true", "trainer.max_epochs=1", name="part")
+    whole, part = (tmp_path / name / "checkpoints" / "last.ckpt" for name in ("whole", "part"))
+    run(tmp_path, "model.encoder.freeze=true", f"ckpt_path='{part}'", name="part")
+    states = [read_checkpoint(str(path))[1]["state_dict"] for path in (whole, part)]
+    assert states[0].keys() == states[1].keys()
+    assert all(torch.equal(values, states[1][name]) for name, values in states[0].items())
 
 
 @pytest.mark.parametrize("override", ["model.encoder.freeze=false", "model.embedding.dropout=0.5"])
