@@ -214,8 +214,8 @@ class RunResult:
     @property
     def architecture(self) -> str:
         """The choices of encoder and attention, such as "bilstm · bahdanau"; empty if neither is recorded."""
-        if "model" in self.choices:  # model=linear
-            return self.choices["model"]
+        if (preset := self.choices.get("model", "None")) != "None":  # model=linear
+            return preset
         return " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
 
     def lacks(self, *names: str) -> list[str]:

@@ -16,7 +16,10 @@ from src.records.runs import ExcludedRun, FinishedRun
 
 GROUPS = {  # config groups and their keys, in the order in which a variant's name lists them
     key.rpartition(".")[2]: key
-    for key in ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "scheduler", "trainer", "callbacks")
+    for key in (
+        *("data", "data.tokenizer", *MODEL, "model.branch"),
+        *("loss", "optimizer", "scheduler", "trainer", "callbacks"),
+    )
 }
 # if a variant's name has more items, and every run has a preset, the presets replace the items that they determine
 MAX_NAME_ITEMS = 4

@@ -83,6 +83,18 @@ def test_the_name_of_a_variant_without_a_component(tmp_path: Path) -> None:
     assert [variant.name for variant in write_variants(tmp_path, *runs)] == ["no position", "rotary"]
 
 
+def test_a_branch_is_named_by_its_choice(tmp_path: Path) -> None:
+    branch = {"model.branch": {"_target_": "src.branch", "max_order": 2, "weight": 0.5}}
+    runs = {"branch": "none"}, {"branch": "ngrams", "options": branch}
+    assert [variant.name for variant in write_variants(tmp_path, *runs)] == ["no branch", "ngrams"]
+
+
+def test_a_run_is_named_after_its_model_if_one_is_chosen(tmp_path: Path) -> None:
+    (chosen,) = write_variants(tmp_path / "chosen", {"model": "linear"})
+    (default,) = write_variants(tmp_path / "default", {"model": "None"})  # as Hydra records it
+    assert (chosen.name, default.name) == ("linear", "lstm · none")
+
+
 def test_variants_with_many_differences_are_named_after_their_preset(tmp_path: Path) -> None:
     def preset(name: str, variant: int) -> dict[str, Any]:
         options = {f"optimizer.option_{number}": variant for number in range(6)}
