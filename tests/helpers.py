@@ -1,5 +1,6 @@
 """Functions for several tests: they compose the configurations of small runs, and execute runs and commands."""
 
+import csv
 import json
 import os
 import sys
@@ -44,12 +45,9 @@ def one_class_data(folder: Path) -> list[str]:
 
 
 def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:
-    """Run `src.train` in this process, and return the content of its result.json.
+    """Run `src.train` with two epochs and 6 hidden features in this process, and return its result.json.
 
-    Args:
-        folder: the folder of the run.
-        overrides: options of the run; the defaults include two epochs and 6 hidden features.
-        draws: whether the run draws pictures, which take most of its time.
+    With `draws`, the run draws pictures, which take most of its time.
     """
     from src.train import main
 
@@ -61,6 +59,11 @@ def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:
     with nullcontext() if draws else patch("src.run.write_report", return_value=[]):
         main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def trained(folder: Path, *overrides: str) -> Path:

@@ -57,12 +57,9 @@ def test_any_iterable_of_texts_is_accepted(checkpoint: Path) -> None:
         assert model.predict(iterable) == model.predict(texts)
 
 
-def test_an_invalid_batch_size_is_reported(checkpoint: Path) -> None:
+def test_invalid_values_are_reported(checkpoint: Path) -> None:
     with pytest.raises(ValueError, match="batch_size=0 must be at least 1"):
         load(checkpoint).predict(["film"], batch_size=0)
-
-
-def test_half_of_a_surrogate_pair_is_reported(checkpoint: Path) -> None:
     with pytest.raises(ValueError, match="surrogates not allowed"):
         load(checkpoint).predict(["film", "a \ud800"])
 

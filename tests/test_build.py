@@ -1,6 +1,5 @@
 """Objects built from a configuration: components, optimizers, schedulers and callbacks, and runs without them."""
 
-import csv
 import math
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from src.build import prefix_errors
 from src.config.schema import validate_config
 from src.errors import UserError
 from src.extras import MissingExtra
-from tests.helpers import evaluate, small_config, train, trained
+from tests.helpers import evaluate, read_csv, small_config, train, trained
 
 VOCABULARY = ("<pad>", "<unk>", "a", "good", "film")
 
@@ -53,18 +52,9 @@ def test_an_invalid_option_is_reported_with_its_path(overrides: list[str], messa
         build_model(*overrides)
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["trainer.precision=transformer-engine"], r"trainer: .*; install this package, or choose another option"),
-        (["trainer.accelerator=mps"], r"trainer: "),
-    ],
-)
-def test_a_trainer_that_cannot_be_built_is_reported_before_the_data_are_read(
-    overrides: list[str], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(UserError, match=f"^{message}"):
-        train(tmp_path / "run", *overrides)
+def test_a_trainer_that_cannot_be_built_is_reported_before_the_data_are_read(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"^trainer: .*; install this package, or choose another option"):
+        train(tmp_path / "run", "trainer.precision=transformer-engine")
     assert not (tmp_path / "cache").exists()
 
 
@@ -96,13 +86,6 @@ def test_null_creates_no_separate_parameter_group(override: str) -> None:
     assert group["lr"] == 0.5
 
 
-def test_options_of_an_unknown_component_are_refused() -> None:
-    cfg, model = build_model()
-    cfg.param_groups = {"hat": {"lr": 0.1}}
-    with pytest.raises(UserError, match=r"^param_groups: .*hat"):
-        build.optimizer(cfg, model)
-
-
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
@@ -122,34 +105,27 @@ def test_attention_over_ngrams_trains_with_sparse_gradients(tmp_path: Path) -> N
     options = ["model.embedding.sparse=true", "model.embedding.buckets=997", "optimizer=adagrad", "scheduler=linear"]
     result = train(tmp_path / "run", *components, *options)
     assert result["metrics"]["test/acc"]["n"] == 8
-    with (tmp_path / "run" / "gradients.csv").open() as file:
-        norms = [float(row["norm"]) for row in csv.DictReader(file) if row["part"] == "embedding"]
-    assert norms
-    assert all(norm > 0 for norm in norms)
+    rows = read_csv(tmp_path / "run" / "gradients.csv")
+    norms = [float(row["norm"]) for row in rows if row["part"] == "embedding"]
+    assert norms and min(norms) > 0
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "interval"),
+    ("name", "kind", "interval", "steps"),
     [
-        ("none", None, None),
-        ("plateau", ReduceLROnPlateau, "epoch"),
-        ("one_cycle", OneCycleLR, "step"),
-        ("linear", LinearLR, "step"),
+        ("plateau", ReduceLROnPlateau, "epoch", {}),
+        ("one_cycle", OneCycleLR, "step", {"total_steps": 13}),
+        ("linear", LinearLR, "step", {"total_iters": 13}),
     ],
 )
-def test_schedulers_have_the_correct_interval_and_steps(name: str, kind: type | None, interval: str | None) -> None:
+def test_schedulers_have_the_correct_interval_and_steps(
+    name: str, kind: type, interval: str, steps: dict[str, int]
+) -> None:
     cfg, model = build_model(f"scheduler={name}")
-    scheduler = build.scheduler(cfg, build.optimizer(cfg, model), steps=13)
-    if kind is None:
-        assert scheduler is None
-        return
-    assert scheduler is not None
+    scheduler: Any = build.scheduler(cfg, build.optimizer(cfg, model), steps=13)
     assert isinstance(scheduler["scheduler"], kind)
     assert scheduler["interval"] == interval
-    if isinstance(scheduler["scheduler"], OneCycleLR):
-        assert scheduler["scheduler"].total_steps == 13
-    if isinstance(scheduler["scheduler"], LinearLR):
-        assert scheduler["scheduler"].total_iters == 13
+    assert vars(scheduler["scheduler"]).items() >= steps.items()
 
 
 CUSTOM_ATTENTION = '''
@@ -207,9 +183,8 @@ def test_the_overfitting_mode_reaches_perfect_training_accuracy(tmp_path: Path) 
     mode = small_config(tmp_path, ["debug=overfit"]).trainer
     batches, epochs = f"+trainer.overfit_batches={mode.overfit_batches}", f"trainer.max_epochs={mode.max_epochs}"
     train(tmp_path / "run", "callbacks=none", "test=false", "optimizer.lr=0.03", batches, epochs)
-    with (tmp_path / "run" / "csv" / "metrics.csv").open() as file:
-        accuracy = [float(row["train/acc"]) for row in csv.DictReader(file) if row["train/acc"]]
-    assert accuracy[-1] == 1
+    rows = read_csv(tmp_path / "run" / "csv" / "metrics.csv")
+    assert [float(row["train/acc"]) for row in rows if row["train/acc"]][-1] == 1
 
 
 @pytest.mark.parametrize(
@@ -219,10 +194,9 @@ def test_training_in_half_precision_on_the_cpu(encoder: str, attention: str, tmp
     """tests/models/test_accelerator.py tests the other combinations of encoder and attention mechanism."""
     components = [f"model/encoder={encoder}", f"model/attention={attention}", "model.encoder.hidden_dim=8"]
     path = trained(tmp_path / "run", *components, "trainer.precision=bf16-mixed")
-    with (tmp_path / "run" / "csv" / "metrics.csv").open() as file:
-        losses = [float(row["train/loss"]) for row in csv.DictReader(file) if row["train/loss"]]
-    assert len(losses) == 2
-    assert all(math.isfinite(loss) for loss in losses)
+    rows = read_csv(tmp_path / "run" / "csv" / "metrics.csv")
+    losses = [float(row["train/loss"]) for row in rows if row["train/loss"]]
+    assert len(losses) == 2 and all(map(math.isfinite, losses))
     weights = torch.load(path, weights_only=True)["state_dict"]
     assert {value.dtype for value in weights.values() if value.is_floating_point()} == {torch.float32}
 

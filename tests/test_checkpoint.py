@@ -57,16 +57,11 @@ def zip_archive() -> bytes:
     ("content", "message"),
     [
         pytest.param(b"", "is damaged, or is not a checkpoint", id="empty"),
-        pytest.param(b"epoch,step\n0,1\n", "is damaged, or is not", id="text"),
         pytest.param(zip_archive(), "is damaged, or is not", id="zip"),
         pytest.param(serialize({"a": Path("x")}), "is damaged, or is not", id="objects"),
         pytest.param(serialize(torch.zeros(3)), "is not a checkpoint of Heed", id="tensor"),
         pytest.param(serialize({"state_dict": {}, "epoch": 3}), "is not a checkpoint of Heed", id="another project"),
-        pytest.param(
-            serialize({"state_dict": {}, "heed": '{"config": {}}'}),
-            "was written by another version of Heed",
-            id="another version",
-        ),
+        pytest.param(serialize({"state_dict": {}, "heed": '{"config": {}}'}), "was written by another", id="version"),
     ],
 )
 def test_files_that_are_not_checkpoints_are_reported(content: bytes, message: str, tmp_path: Path) -> None:
@@ -77,21 +72,10 @@ def test_files_that_are_not_checkpoints_are_reported(content: bytes, message: st
     assert "\n" not in str(error.value)
 
 
-def test_an_untrusted_class_is_not_instantiated(checkpoint: Path, tmp_path: Path) -> None:
-    extras = small_config(tmp_path).extras
-    odd = change_card(
-        checkpoint, "config.model.attention", {"_target_": "subprocess.Popen", "args": "false"}, tmp_path / "odd.ckpt"
-    )
-    change_card(odd, "config.extras.trusted_modules", ["subprocess"])  # does not make it trusted
-    with pytest.raises(UserError, match="subprocess is not a trusted module"):
-        build.restore(str(tmp_path / "odd.ckpt"), extras)
-
-
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
         ("wrong", 1, r"1 mistake in the configuration.*\n  model\.encoder\.wrong=1 +no such option"),
-        ("hidden_dim", "x", r"1 mistake in the configuration.*\n  model\.encoder\.hidden_dim=x +must be"),
         ("dropout", 2, r"1 mistake in the configuration.*\n  model\.encoder\.dropout=2 +must be less than 1"),
     ],
 )
@@ -119,12 +103,7 @@ def small_checkpoint() -> dict[str, Any]:
 
 
 def is_loaded(path: Path, original: dict[str, Any]) -> bool:
-    """Return whether a file loads, and assert that its content then equals the original.
-
-    Args:
-        path: the path of a damaged file.
-        original: the content of the file before it was damaged.
-    """
+    """Return whether a damaged file loads, and assert that its content then equals the original."""
     try:
         card, content = read_checkpoint(path)
     except UserError as error:
@@ -220,11 +199,9 @@ def test_any_wrong_value_in_a_card_is_reported_in_one_line(tmp_path: Path) -> No
         ("config", [], r"config: input should be"),
         ("codec.class_names", ["a", "a"], r"class_names: two classes have the same name"),
         ("codec.max_length", 0, r"codec\.max_length: input should be"),
-        ("codec.keep", "middle", r"codec\.keep: input should be"),
         ("codec.tokenizer", "[" * 200_000, r"tokenizer: cannot be used"),
         ("class_counts", [3, -1], r"class_counts\.1: input should be greater than or equal to 0"),
         ("class_counts", [3, 5, 7], r"class_counts: expects 2 numbers, one for each class"),
-        ("class_counts", [3, 0.5], r"class_counts\.1: input should be a valid integer"),
     ],
 )
 def test_a_damaged_card_is_reported(location: str, value: Any, message: str, tmp_path: Path) -> None:
@@ -252,8 +229,6 @@ def tokenizer_json(**changes: Any) -> str:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("", id="empty"),
-        pytest.param('{"a":' * 100_000, id="deeply nested"),
         pytest.param(tokenizer_json(model={"vocab": {}}), id="no vocabulary"),
         pytest.param(tokenizer_json(model={"unk_token": "other"}), id="no unknown token"),
         pytest.param(

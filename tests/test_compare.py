@@ -45,12 +45,7 @@ def test_several_folders_write_to_the_default_folder(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--baseline", "kera"], "Error: --baseline kera: no such variant; did you mean keras?"),
-        (["--metric", "auc"], "Error: --metric auc: no such score; did you mean auroc?"),
-        (
-            ["--study", "studies/twenty_variant.yaml"],
-            "Error: --study studies/twenty_variant.yaml cannot be read ([Errno 2] No such file",
-        ),
+        (["--study", "gone.yaml"], "Error: --study gone.yaml cannot be read ([Errno 2] No such file"),
         (["nowhere"], "Error: nowhere: no such folder"),
         (["--out", "/dev/null/x"], "Error: /dev/null/x: Not a directory"),
     ],

@@ -14,10 +14,6 @@ def test_the_command_can_be_pasted_into_a_shell(monkeypatch: pytest.MonkeyPatch)
     assert environment.command_line() == "python -m src.train seed=1 'data.path=my file.csv'"
 
 
-def test_outside_hydra_there_are_no_overrides_and_choices() -> None:
-    assert (environment.overrides(), environment.choices()) == ((), {})
-
-
 def test_versions_device_and_peak_memory() -> None:
     versions = environment.versions()
     assert versions["torch"] == torch.__version__ and versions["python"].startswith("3.")

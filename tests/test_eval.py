@@ -78,9 +78,8 @@ def test_other_data_are_encoded_with_the_codec_of_the_checkpoint(
 ) -> None:
     """The other file has the same reviews, all in its test split, so its probabilities include those of the run."""
     other = write(tmp_path / "other.csv", 61)
-    result = evaluate(
-        tmp_path / "eval", best_checkpoint(training_run), *other_data(tmp_path, other), "data/tokenizer=whitespace"
-    )
+    options = (*other_data(tmp_path, other), "data/tokenizer=whitespace")
+    result = evaluate(tmp_path / "eval", best_checkpoint(training_run), *options)
     assert result["data"]["vocabulary"] == training_run[1]["data"]["vocabulary"]
     assert result["data"]["test"] == 61
     probabilities = [
@@ -116,11 +115,6 @@ def test_single_data_options_can_be_changed(training_run: tuple[Path, dict[str, 
     assert result["data"]["test"] == 5
     with pytest.raises(UserError, match=r"data\.limmit=5 +no such option; did you mean data\.limit"):
         evaluate(tmp_path / "wrong", best_checkpoint(training_run), "+data.limmit=5")
-
-
-def test_missing_data_are_reported(training_run: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"data\.path=/gone/reviews\.csv"):
-        evaluate(tmp_path / "eval", best_checkpoint(training_run), "+data.path=/gone/reviews.csv")
 
 
 def test_the_command_requires_only_the_checkpoint(checkpoint: Path, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """`src.predict`: predictions of a checkpoint as a table, as JSON lines and in files."""
 
-import csv
 import json
 import os
 import signal
@@ -15,7 +14,7 @@ import pytest
 from src.explain import Ensemble
 from src.predict import main
 from tests.forks import complete
-from tests.helpers import command, run, trained
+from tests.helpers import command, read_csv, run, trained
 
 NAMES = ["negative", "neutral", "positive"]
 SPECIAL_TEXT = 'Truly = 10/10, "great"! {a: [b]} ${c} ça 映画 🎬 # it\'s'
@@ -113,8 +112,7 @@ def test_predictions_are_written_with_all_input_columns(predict: Any, tmp_path: 
     elif ending == "jsonl":
         output = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     else:
-        with (tmp_path / "out.csv").open(newline="") as file:
-            output = list(csv.DictReader(file))
+        output = read_csv(tmp_path / "out.csv")
     assert "lines 2, 5 (2 in all): blank text, so no prediction" in predict.stderr
     assert "line 3: only unknown words" in predict.stderr
     names = ["predicted_2", *COLUMNS[1:]]
@@ -196,12 +194,7 @@ def test_a_bad_row_is_reported_before_any_row_is_classified(
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_does_not_change_the_earlier_file(
-    predict: Any,
-    ragged: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    ending: str,
-    signum: int,
+    predict: Any, ragged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, signum: int
 ) -> None:
     monkeypatch.setattr("src.data.tables.CHUNK", 7)
     classify = Ensemble.classify
@@ -226,22 +219,13 @@ def test_a_signal_does_not_change_the_earlier_file(
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", f"out.{ending}"}
 
 
-def test_unknown_words_are_flagged(predict: Any) -> None:
-    (line,) = predict("text=qwxz zzyx").splitlines()
-    assert json.loads(line)["only_unknown"] is True
-    (line,) = predict("text=qwxz good").splitlines()
-    assert json.loads(line)["only_unknown"] is False
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["text=good", "out=a.xlsx"], r"out=a\.xlsx: unknown extension; it must be one of \.csv, \.jsonl, \.parquet"),
         (["text=good", "out=a.csv", "pictures=b"], r"out=… and pictures=… are both set"),
-        (["file=gone.csv", "text_column=text", "out=a.csv"], r"file=gone\.csv: there is no 'gone\.csv'"),
         (["text=good", "delimiter=tab"], r"delimiter=… applies only to a table: add text_column=…"),
         (["text=good", "top=0"], r"(?s:.*)top=0 +must be greater than or equal to 1"),
-        (["text=good", "batch_size=-1"], r"(?s:.*)batch_size=-1 +must be greater than or equal to 1"),
     ],
 )
 def test_mistakes_are_reported_in_one_message(predict: Any, arguments: list[str], message: str) -> None:

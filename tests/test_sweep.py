@@ -1,6 +1,5 @@
 """The twenty models of the report, and a sweep of real runs."""
 
-import csv
 import json
 from itertools import product
 from pathlib import Path
@@ -12,7 +11,7 @@ from omegaconf import DictConfig
 
 from src.config.compose import without_hydra
 from src.config.schema import validate_config
-from tests.helpers import repository, run
+from tests.helpers import read_csv, repository, run
 from tests.loggers.records import read_records, read_summary
 
 ENCODERS = ("rnn", "lstm", "birnn", "bilstm")
@@ -95,6 +94,5 @@ def test_each_job_has_a_separate_wandb_run(sweep: list[Path]) -> None:
         names = (run_record["run_group"], run_record["job_type"], run_record["display_name"])
         assert names == (folder.parent.name, "train", folder.name)
         assert log["config"]["seed"] == json.loads((folder / "result.json").read_text())["seed"]
-        with (folder / "csv" / "metrics.csv").open() as file:
-            (test_loss,) = [row["test/loss"] for row in csv.DictReader(file) if row["test/loss"]]
+        (test_loss,) = [row["test/loss"] for row in read_csv(folder / "csv" / "metrics.csv") if row["test/loss"]]
         assert log["summary"]["test/loss"] == pytest.approx(float(test_loss))

@@ -73,13 +73,6 @@ def test_a_source_without_text_is_reported(data: bytes, tmp_path: Path, monkeypa
         read_texts(data.decode(), None)
 
 
-def test_a_source_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"file=.*gone\.txt: there is no 'gone\.txt' in"):
-        read_texts(None, str(tmp_path / "gone.txt"))
-    with pytest.raises(UserError, match="is a folder, device"):
-        read_texts(None, str(tmp_path))
-
-
 def test_exactly_one_source_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="both set"):
         read_texts("good", "texts.txt")
@@ -118,19 +111,13 @@ def test_a_table_requires_the_name_of_its_text_column(tmp_path: Path) -> None:
         read_texts("good", None, "review")
 
 
-def test_the_delimiter_can_be_set(tmp_path: Path) -> None:
+def test_the_delimiter_and_the_meaning_of_quotes_can_be_set(tmp_path: Path) -> None:
     path = tmp_path / "reviews.csv"
-    path.write_text("id:review, in full, with price\n1:good\n")
+    path.write_text('id:review, in full, with price\n1:"good" film\n')
     column = "review, in full, with price"
-    assert texts_of(text_source(None, str(path), column, ":")) == ["good"]
+    assert texts_of(text_source(None, str(path), column, ":", quotes=False)) == ['"good" film']
     with pytest.raises(UserError, match=r"delimiter='ab': must be comma"):
         text_source(None, str(path), column, "ab")
-
-
-def test_double_quotes_can_be_part_of_the_texts(tmp_path: Path) -> None:
-    path = tmp_path / "reviews.tsv"
-    path.write_text('id\treview\n1\t"good" film\n')
-    assert texts_of(text_source(None, str(path), "review", quotes=False)) == ['"good" film']
 
 
 def test_the_first_objects_may_lack_the_text_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

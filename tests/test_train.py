@@ -1,6 +1,5 @@
 """Whole runs in this process: their files, exact resumption, and repeatable results."""
 
-import csv
 import json
 import os
 import signal
@@ -17,7 +16,7 @@ import torch
 from src.data.padded_batches import Batch
 from src.errors import UserError
 from src.lit import LitClassifier
-from tests.helpers import train
+from tests.helpers import read_csv, train
 
 
 def weights(folder: Path, name: str = "last") -> dict[str, torch.Tensor]:
@@ -28,19 +27,9 @@ def test_a_run_writes_all_files(finished: tuple[Path, dict[str, Any]]) -> None:
     folder, result = finished
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert files >= {
-        "config.yaml",
-        "result.json",
-        "csv/metrics.csv",
-        "checkpoints/best.ckpt",
-        "checkpoints/last.ckpt",
-        "predictions/val.npz",
-        "predictions/test.npz",
-        "gradients.csv",
-        "attention.json",
-        "errors.csv",
-        "attention_stats.npz",
-        "pictures/curves.png",
-        "pictures/confusion.png",
+        *("config.yaml", "result.json", "csv/metrics.csv", "checkpoints/best.ckpt", "checkpoints/last.ckpt"),
+        *("predictions/val.npz", "predictions/test.npz", "gradients.csv", "attention.json", "errors.csv"),
+        *("attention_stats.npz", "pictures/curves.png", "pictures/confusion.png"),
     }
     assert result["status"] == "completed"
     assert result["error"] is None
@@ -65,9 +54,8 @@ def test_metrics_have_the_same_names_and_values_in_results_and_logs(finished: tu
     """Scores with intervals are computed from the predictions, and logged metrics by torchmetrics; both must agree."""
     folder, result = finished
     logged: dict[str, float] = {}
-    with (folder / "csv" / "metrics.csv").open() as file:
-        for row in csv.DictReader(file):
-            logged |= {key: float(value) for key, value in row.items() if value}
+    for row in read_csv(folder / "csv" / "metrics.csv"):
+        logged |= {key: float(value) for key, value in row.items() if value}
     for name in ("acc", "balanced_acc", "precision_macro", "recall_macro", "f1_macro", "mcc", "auroc", "ece"):
         score = result["metrics"][f"test/{name}"]
         assert score["value"] == pytest.approx(logged[f"test/{name}"], abs=1e-5), name
@@ -203,9 +191,8 @@ def test_a_report_that_cannot_be_drawn_does_not_fail_the_training(
 
 
 def test_the_validation_after_training_adds_no_point_to_the_curves(finished: tuple[Path, dict[str, Any]]) -> None:
-    with (finished[0] / "csv" / "metrics.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["val/loss"] or row["val/acc"]]
-    assert [row["epoch"] for row in rows] == ["0", "1"]
+    rows = read_csv(finished[0] / "csv" / "metrics.csv")
+    assert [row["epoch"] for row in rows if row["val/loss"] or row["val/acc"]] == ["0", "1"]
 
 
 def test_a_loss_that_is_not_finite_is_reported_with_its_batch(tmp_path: Path) -> None:

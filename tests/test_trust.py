@@ -99,16 +99,8 @@ def test_a_pickled_object_in_a_model_is_not_created(model: Path, tmp_path: Path)
 
 
 LINKS = (  # the files of a run folder and of a report that Heed writes
-    *(
-        "result.json",
-        "config.yaml",
-        "page.html",
-        "gradients.csv",
-        "attention.json",
-        "attention_stats.npz",
-        "errors.csv",
-    ),
-    *("faithfulness.npz", "predictions/test.npz", "predictions/val.npz", "csv/metrics.csv"),
+    *("result.json", "config.yaml", "page.html", "gradients.csv", "attention.json", "attention_stats.npz"),
+    *("errors.csv", "faithfulness.npz", "predictions/test.npz", "predictions/val.npz", "csv/metrics.csv"),
     *("pictures/curves.png", "pictures/strip_test_0.png", "comparison.md", "comparison.csv", "comparison.html"),
     *("comparison.tex", "sweep.json"),
 )

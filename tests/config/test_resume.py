@@ -1,6 +1,5 @@
 """Resuming with `python -m src.train ckpt_path=…`: the recorded overrides, refusals, and exact continuation."""
 
-import csv
 import os
 import re
 import shlex
@@ -16,7 +15,7 @@ from src.config.entry import parse_flags
 from src.config.resume import restore_run_overrides
 from src.errors import UserError
 from tests.forks import complete
-from tests.helpers import command, run
+from tests.helpers import command, read_csv, run
 
 INTERRUPTED = """
 import os, signal, sys
@@ -67,8 +66,7 @@ def restore(*arguments: str) -> Namespace:
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return [{key: value for key, value in row.items() if key != SPEED} for row in csv.DictReader(file)]
+    return [{key: value for key, value in row.items() if key != SPEED} for row in read_csv(path)]
 
 
 def test_an_interrupted_run_resumes_exactly_with_the_printed_command(tmp_path: Path) -> None:
@@ -157,10 +155,7 @@ def test_a_refused_attempt_writes_no_files(run_folder: Path, tmp_path: Path) -> 
     (tmp_path / "work").mkdir()
     files = {path: path.stat().st_mtime_ns for path in run_folder.rglob("*")}
     for arguments, message in (
-        (
-            [f"ckpt_path={run_folder}/checkpoints/last.ckpt", "data.val_fraction=0.3"],
-            "cannot change when a run resumes",
-        ),
+        ([f"ckpt_path={run_folder}/checkpoints/last.ckpt", "seed=9"], "cannot change when a run resumes"),
         ([f"hydra.run.dir={run_folder}"], "already contains a run: choose another hydra.run.dir"),
     ):
         process = complete(*command(tmp_path / "work", "train", *arguments))

@@ -7,13 +7,7 @@ from src.errors import UserError
 from src.files import write_arrays
 from src.records.faithfulness import FORMAT, RECORD_FILE, Options, Record
 
-OPTIONS = Options(
-    checkpoint="abc",
-    texts=3,
-    seed=0,
-    measures=["removal", "limits"],
-    rankings=["attention", "random"],
-)
+OPTIONS = Options(checkpoint="abc", texts=3, seed=0, measures=["removal", "limits"], rankings=["attention", "random"])
 ARRAYS = {
     "rows": np.array([1, 4, 6]),
     "comprehensiveness_removal": np.full((3, 2, 5), 0.25),

@@ -1,13 +1,12 @@
 """Runs are logged to CSV files, TensorBoard and MLflow."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from src.loggers.csv import Metrics
-from tests.helpers import train
+from tests.helpers import read_csv, train
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -20,8 +19,7 @@ def test_tensorboard_and_mlflow_contain_options_scores_and_gradient_norms(tmp_pa
     folder, uri = tmp_path / "run", f"sqlite:///{tmp_path / 'mlflow.db'}"
     callbacks, server = "callbacks=[checkpoints,gradient_norms]", f"logger.mlflow.tracking_uri='{uri}'"
     train(folder, "logger=[csv,tensorboard,mlflow]", callbacks, server)
-    with (folder / "csv" / "metrics.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(folder / "csv" / "metrics.csv")
     accuracy = [float(row["val/acc"]) for row in rows if row["val/acc"]]
     assert len(accuracy) == 2  # one point for each epoch
     events = EventAccumulator(str(folder / "tensorboard")).Reload()
@@ -46,7 +44,8 @@ def test_a_csv_file_is_continued_also_with_new_columns(tmp_path: Path) -> None:
 
     log({"b": 1.5}, {"b": 2.5})
     log({"b": 3.5}, {"a": 4.5})
-    assert (tmp_path / "csv" / "metrics.csv").read_text().split() == [
+    lines = (tmp_path / "csv" / "metrics.csv").read_text().split()
+    assert lines == [
         "a,b,step",
         ",1.5,0",
         ",2.5,1",

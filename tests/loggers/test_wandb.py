@@ -1,6 +1,5 @@
 """Offline W&B runs contain the results and the status of a run."""
 
-import csv
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from src.lit import LitClassifier
 from src.loggers.dashboard import build
 from src.loggers.wandb import Wandb, costs, scores
 from src.run_result import RunResult, Score
-from tests.helpers import CONF, evaluate, one_class_data, train
+from tests.helpers import CONF, evaluate, one_class_data, read_csv, train
 from tests.loggers.records import media_file, read_records, read_summary
 
 
@@ -31,12 +30,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [f"film{i % 5} was {'good' if i % 2 else 'bad'},{'good' if i % 2 else 'bad'}" for i in range(41)]
     (parent / "reviews.csv").write_text("\n".join(["text,label", *rows]))
     data = ("data=csv", f"data.path={parent / 'reviews.csv'}", "data/tokenizer=whitespace", "data.batch_size=8")
-    callbacks = (
-        "callbacks.attention.examples=2",
-        "callbacks.attention.shared=2",
-        "callbacks.gradient_norms.every_n_steps=3",
-    )
-    options = ("tags=[one,two]", "seed=5", "logger=[csv,wandb]", *callbacks)
+    attention = ("callbacks.attention.examples=2", "callbacks.attention.shared=2")
+    options = ("tags=[one,two]", "seed=5", "logger=[csv,wandb]", "callbacks.gradient_norms.every_n_steps=3", *attention)
     components = ("model/encoder=rnn", "model/attention=qkv", "model/pooling=max")
     job = parent / "sweep" / "3_seed-5"
     with under_hydra("train", job, RunMode.MULTIRUN, *data, *components):
@@ -68,13 +63,8 @@ def under_hydra(command: str, folder: Path, mode: RunMode, *overrides: str) -> I
         HydraConfig.instance().cfg = None
 
 
-def read_rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def test_the_curves_equal_those_of_the_csv_file(folder: Path) -> None:
-    csv_rows = read_rows(folder / "csv" / "metrics.csv")
+    csv_rows = read_csv(folder / "csv" / "metrics.csv")
     logged = [record["item"] for record in read_records(folder, "history")]
     names = {name for name in csv_rows[0] if "/" in name}
     assert {"train/loss", "train/acc", "val/loss", "val/f1_macro", "test/auroc", "test/ece"} <= names
@@ -85,8 +75,7 @@ def test_the_curves_equal_those_of_the_csv_file(folder: Path) -> None:
 
 def test_gradient_norms_equal_those_of_their_file(folder: Path) -> None:
     norms = {
-        (f"gradients/{row['part']}", int(row["step"])): float(row["norm"])
-        for row in read_rows(folder / "gradients.csv")
+        (f"gradients/{row['part']}", int(row["step"])): float(row["norm"]) for row in read_csv(folder / "gradients.csv")
     }
     assert {name.split("/")[1] for name, _ in norms} == {"embedding", "encoder", "attention", "head"}
     assert len(norms) == 12
