@@ -72,13 +72,10 @@ MESSAGES = [
     ("logger=[csv,othr]", None, "logger=othr: no such choice; did you mean other?"),
     ("~model", None, "cannot be removed"),
     ("model=wide", None, "must be a mapping"),
-    ("model/attention=3", None, "Config group override must be a string or a list. Got int"),
-    ("hydra/sweeper=nowhere", None, "no such choice; it must be one of basic"),
     ("model/atention=none", None, "Could not override 'model/atention'.: Key 'model/atention' is not in struct; did "),
     ("attention=none", None, "no such option; did you mean model/attention?"),
     ("model.attention=none", None, "must be a mapping; to choose a file, write model/attention=none"),
     ("model/encoder.hidden_dim=3", None, "cannot be parsed (mismatched input 'encoder.hidden_dim' expecting ID): "),
-    ("model/encoder/hidden_dim=3", None, "Could not override 'model/encoder/hidden_dim'."),
     ("model.encoder.hiden_dim=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
     ("hidden=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
     ("+learning_rate=0.1", "learning_rate=0.1", "no such option; it must be one of "),
@@ -86,17 +83,10 @@ MESSAGES = [
     ("hydra.sweep.dri=x", None, "no such option; did you mean hydra.sweep.dir?"),
     ("+seed=1", None, "already exists: write seed=1"),
     ("~seed", None, "cannot be removed"),
-    ("~model.encoder.hiden_dim", None, "no such option; did you mean model.encoder.hidden_dim?"),
     ("seed", None, "cannot be parsed (missing EQUAL at '<EOF>'): write key=value, and text in quotes: "),
-    ("tags=[a", None, """cannot be parsed (no viable alternative at input '[a'): write key=value, and text in quo"""),
     ("task_name=a, b", None, """has several values: add -m to run each value, or write a list in [ ] or a text: 't"""),
     ("seed=range(5,1)", None, "has no values: a range needs a stop beyond its start"),
-    ("seed=range(1,2,0)", None, "cannot be parsed"),
-    ("hydra.job.num=x", None, "Value 'x' of type 'str' could not be converted to Integer"),
     ("data={path: x}", None, "Key 'path' is not in struct"),
-    ("optimizer.lr=fast", None, "must be a valid number"),
-    ("data=csv", "data.path", "is required: write data.path=…"),
-    ("tags=${tags}", None, "cannot be resolved: Recursive interpolation"),
     ("hydra.run.dir=${nowhere}", "hydra.run.dir", "cannot be resolved: Interpolation key 'nowhere' not found"),
 ]
 
@@ -143,7 +133,6 @@ def test_only_a_search_samples_an_interval() -> None:
     [
         ("experiment=bad_choice", "model/attention=nome: no such choice; did you mean none?"),
         ("+model/encoder=narrow", "Multiple values for model/encoder."),
-        ("model/encoder@model=narrow", "Could not override 'model/encoder@model'."),
     ],
 )
 def test_choices_that_do_not_fit_together_are_described_by_hydra(line: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""The files in conf/model and conf/loss name every option of their class, with the default of the constructor."""
+"""Files of models, losses and tokenizers name every option of their class, with the constructor's default."""
 
 import inspect
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.helpers import CONF
 
 CHOICES = sorted(
     str(path.relative_to(CONF).with_suffix(""))
-    for group in ("model", "loss")
+    for group in ("model", "loss", "data/tokenizer")
     for path in (Path(CONF) / group).rglob("*.yaml")
     if "_target_" in path.read_text()  # model/sublayer=none has no class
 )
@@ -57,5 +57,5 @@ def test_values_in_a_file_are_the_constructors_defaults(choice: str) -> None:
 def test_a_file_names_every_option(choice: str) -> None:
     cls, options = read_choice(choice)
     place = place_at(choice.rpartition("/")[0].replace("/", "."))
-    assert place is not None
-    assert set(options) == {*list(of_class(cls).options)[place.positional :]}
+    positional = place.positional if place is not None else 0  # tokenizers have no place of their own
+    assert set(options) == {*list(of_class(cls).options)[positional:]}

@@ -2,10 +2,9 @@
 
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from unittest.mock import patch
 
 import pytest
 import yaml
@@ -71,20 +70,15 @@ def test_a_task_receives_the_composed_configuration(run: Run, started: list[Dict
 
 
 def test_mistakes_are_reported_before_anything_starts(run: Run, started: list[DictConfig], tmp_path: Path) -> None:
-    code, _ = run("sede=7", "model/encoder=narow")
+    code, _ = run("sede=7", "train=maybe", "model/encoder=narow")
     assert str(code).splitlines() == [
-        "Error: 2 mistakes in the configuration; nothing was started.",
+        "Error: 3 mistakes in the configuration; nothing was started.",
         "  model/encoder=narow   no such choice; did you mean narrow?",
         "  sede=7                no such option; did you mean seed?",
+        "  train=maybe           must be a valid boolean",
     ]
     assert started == []
     assert list(tmp_path.iterdir()) == []
-
-
-def test_wrong_names_and_wrong_values_are_reported_together(run: Run, started: list[DictConfig]) -> None:
-    code, _ = run("sede=7", "train=maybe", "model/encoder=narow")
-    assert [line.split()[0] for line in str(code).splitlines()[1:]] == ["model/encoder=narow", "sede=7", "train=maybe"]
-    assert started == []
 
 
 @pytest.mark.parametrize(
@@ -130,8 +124,6 @@ TEXTS = [
     '"Never," she said; it\'s {a: b} [1, 2] (x)',
     "${oc.env:HOME} \\${seed} ${",
     "two\nlines",
-    "漢字 naïve 😀",
-    "???",
     "null",
     "",
     "--help",
@@ -203,25 +195,8 @@ def test_help_lists_groups_choices_and_options(run: Run, started: list[DictConfi
     assert code is None
     assert out.startswith(str(__doc__))
     assert "\n  model/encoder     narrow* wide\n" in out
-    assert "\n  logger            csv* none other*\n" in out
-    assert "    encoder:\n      _target_: tests.config.parts.Encoder\n      hidden_dim: 3\n" in out
-    assert "hydra/launcher" not in out
     assert started == []
     assert "no such choice" in str(run("--help", "model/encoder=narow")[0])
-
-
-@pytest.fixture
-def compositions(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """The number of times that Hydra reads and merges config files."""
-    counts: Counter[str] = Counter()
-    load = ConfigLoaderImpl._load_configuration_impl
-
-    def counting(*args: Any, **kwargs: Any) -> DictConfig:
-        counts["all"] += 1
-        return load(*args, **kwargs)
-
-    monkeypatch.setattr(ConfigLoaderImpl, "_load_configuration_impl", counting)
-    return counts
 
 
 @pytest.mark.parametrize(
@@ -232,11 +207,11 @@ def compositions(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         (["sede=3", "model.encoder.hiden_dim=3"], 1),
     ],
 )
-def test_the_files_are_composed_at_most_twice(
-    run: Run, compositions: Counter[str], arguments: list[str], count: int
-) -> None:
-    run(*arguments)
-    assert compositions["all"] == count
+def test_the_files_are_composed_at_most_twice(run: Run, arguments: list[str], count: int) -> None:
+    name = "_load_configuration_impl"  # reads and merges config files
+    with patch.object(ConfigLoaderImpl, name, autospec=True, side_effect=getattr(ConfigLoaderImpl, name)) as load:
+        run(*arguments)
+    assert load.call_count == count
 
 
 @pytest.mark.parametrize(

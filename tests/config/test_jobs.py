@@ -22,7 +22,6 @@ from tests.helpers import CONF
         (["model/attention=bahdanau", "seed=1"], "3_attention-bahdanau_seed-1"),
         (["data.path=/home/me/a b.csv"], "3_path-home-me-a-b.csv"),
         (["optimizer.lr=1e-05", "logger=[csv,wandb]"], "3_lr-1e-05_logger-csv-wandb"),
-        (["+model.encoder.bias=false"], "3_bias-false"),
         (["optimizer.lr=0.00023456789012", "model.head.dropout=0.1250"], "3_lr-0.0002346_dropout-0.1250"),
         (["data.path=v1.23456789.csv"], "3_path-v1.23456789.csv"),
         (["model.encoder.dropout=0.1", "model.head.dropout=0.3"], "3_encoder.dropout-0.1_head.dropout-0.3"),
@@ -52,7 +51,3 @@ def test_the_name_of_a_job_is_that_of_its_folder(
     monkeypatch.setattr(HydraConfig.instance(), "cfg", None)
     HydraConfig.instance().set_config(cfg)
     assert (job_name("command"), job_name("name"), job_name("sweep")) == ("train", "4_seed-2", sweep)
-
-
-def test_without_hydra_there_is_no_name() -> None:
-    assert job_name("name") is None

@@ -18,10 +18,7 @@ CONFIG = {
 }
 
 
-@pytest.mark.parametrize(
-    "key",
-    sorted(keys.UNRELATED_TO_RESULT),
-)
+@pytest.mark.parametrize("key", sorted(keys.UNRELATED_TO_RESULT))
 def test_every_key_exists(key: str) -> None:
     from pytorch_lightning import Trainer
 

@@ -31,7 +31,6 @@ from src.config.places import (
 from src.config.schema import config_mistakes, validate_config
 from src.data.tokenizer import TokenizerBuilder
 from src.errors import UserError
-from tests.config.parts import Encoder
 from tests.helpers import change_card, small_config
 
 SHELL = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler.SubprocessHandler"
@@ -276,32 +275,20 @@ def test_a_configuration_that_was_not_validated_creates_no_object(
 TESTS = TRUSTED | {"tests"}
 
 
-def test_a_trusted_class_is_found() -> None:
-    assert find_class("tests.config.parts.Encoder", TESTS) is Encoder
-
-
 @pytest.mark.parametrize(
     ("target", "message"),
     [
         ("os.system", "os is not a trusted module; if you trust it, write extras.trusted_modules=[os]"),
-        ("builtins.eval", "builtins is not a trusted module"),
         ("test.config.parts.Encoder", "test is not a trusted module; did you mean tests?"),
         ("torch.os.system", "cannot be imported: No module named 'torch.os'"),
         ("torch.hub.load", "is not a class"),
         ("tests.config.parts", "is not a class"),
         ("tests.config.parts.Sequence", "collections is not a trusted module"),
-        (
-            "tests.config.parts.Encodr",
-            "tests.config.parts has no Encodr; did you mean Encoder?",
-        ),
-        ("tests.config.prats.Encoder", "cannot be imported: No module named 'tests.config.prats'"),
+        ("tests.config.parts.Encodr", "tests.config.parts has no Encodr; did you mean Encoder?"),
         ("tests.config.parts.Encoder.Inner", "cannot be imported: No module named 'tests.config.parts.Encoder'"),
         ("tests", "must be the dotted path of a class"),
-        ("", "must be the dotted path of a class"),
         ("torch..nn", "must be the dotted path of a class"),
-        (".torch.nn", "must be the dotted path of a class"),
         (3, "must be the dotted path of a class"),
-        (None, "must be the dotted path of a class"),
     ],
 )
 def test_other_targets_are_refused(target: object, message: str) -> None:
@@ -322,21 +309,10 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         del sys.modules[name]
 
 
-def test_an_untrusted_module_is_not_imported(package: str) -> None:
+def test_a_package_of_the_user_is_imported_only_if_it_is_trusted(package: str) -> None:
     with pytest.raises(ValueError, match="not a trusted module"):
         find_class(f"{package}.Mine", TRUSTED)
     assert package not in sys.modules
-
-
-def test_a_package_of_the_user_may_be_trusted(package: str) -> None:
     assert find_class(f"{package}.Mine", TRUSTED | {package}).__name__ == "Mine"
-
-
-def test_a_missing_dependency_of_a_module_is_reported(package: str) -> None:
     with pytest.raises(ValueError, match="No module named 'nowhere_at_all'"):
         find_class(f"{package}.lame.Thing", TRUSTED | {package})
-
-
-def test_a_module_that_does_not_exist_is_reported() -> None:
-    with pytest.raises(ValueError, match="No module named 'nowhere_at_all'"):
-        find_class("nowhere_at_all.Thing", TRUSTED | {"nowhere_at_all"})

@@ -8,12 +8,9 @@ from src.config.quoting import quote, quote_if_needed
 
 
 @given(st.text(st.characters(codec="utf-8")) | st.text(alphabet="\\$\"'{}[]=,: ?\n"))
-@example("I loved it, truly = 10/10!")
 @example('He said "never", and it\'s a {lie}: [1, 2]')
 @example("${oc.env:HOME} \\${x} \\\\${y")
 @example("new\nline, trailing \\")
-@example("漢字 naïve 😀")
-@example("???")
 @example("null")
 def test_hydra_parses_quoted_text_to_the_original(text: str) -> None:
     cfg = OmegaConf.create({"text": None})

@@ -1,7 +1,6 @@
 """The validation of a whole configuration: names, types, ranges, missing values and references."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,12 +8,7 @@ import pytest
 from omegaconf import OmegaConf
 from pydantic import Field
 
-from src.config.schema import (
-    config_mistakes,
-    of_class,
-    option_mistakes,
-    validate_config,
-)
+from src.config.schema import config_mistakes, of_class, option_mistakes, validate_config
 from src.errors import UserError
 from tests.helpers import small_config
 
@@ -28,48 +22,24 @@ LONG = "x" * 300
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("+sede=3", "no such option; did you mean seed?"),
-        ("+hidden_dim=3", "no such option; did you mean model.encoder.hidden_dim?"),
-        ("+model.encodr={}", "no such option; did you mean model.encoder?"),
-        ("+extras.trusted=[]", "no such option; did you mean extras.trusted_modules?"),
-        ("+optimizer.lrr=1", "no such option; did you mean optimizer.lr?"),
         ("+optimizer._args_=[1]", "no such option; it must be one of optimizer.amsgrad, "),
         ("+optimizer.params=[1]", "is set by the program: remove it"),
         ("seed=-1", "must be greater than or equal to 0"),
-        ("seed=4294967296", "must be less than 4294967296"),
-        ("seed=1.5", "must be a valid integer"),
-        ("seed=true", "must be a valid integer"),
-        ("tags=a", "must be a list in [ ]"),
-        ("tags=[a,3]", "must be a valid string"),
         ("tags=[a,'']", "must have at least 1 character"),
         ("task_name=a/b", "must be a folder name without slashes or control characters"),
-        ("task_name=..", "must be a folder name without slashes or control characters"),
         (f"task_name={LONG}", "contains a name longer than 200 bytes: shorten it"),
         ("task_name=${nowhere}", "cannot be resolved: Interpolation key 'nowhere' not found"),
         ("data.batch_size=${task_name}", "must be a valid integer"),
         ("data.limit=1000000000000000000000", "must be less than 9223372036854775808"),
-        ("optimizer.lr=fast", "must be a valid number"),
-        ("optimizer.lr={a: 1}", "must be a valid number"),
-        ("optimizer.lr=-1", "must be greater than or equal to 0"),
         ("optimizer.lr=nan", "must be a finite number"),
-        ("optimizer.betas=[0.9]", "must have more items"),
         ("optimizer.betas=[0.9,1.0]", "must be less than 1"),
-        ("+param_groups.hed={lr: 0.1}", "no such option; did you mean param_groups.head?"),
-        ("+param_groups.head.lrr=0.1", "no such option; did you mean param_groups.head.lr?"),
-        ("+param_groups.head.lr=abc", "must be a valid number"),
-        ("+param_groups.head.lr=-1", "must be greater than or equal to 0"),
         ("model.encoder.cell=gro", "must be 'rnn', 'lstm' or 'gru'"),
         ("model.encoder.bidirectional=1", "must be a valid boolean"),
         ("trainer.max_epochs=0", "must be greater than or equal to 1"),
         ("+trainer.max_steps=0", "must be greater than or equal to 1"),
-        ("trainer.gradient_clip_val=-0.5", "must be greater than or equal to 0"),
         ("trainer.precision=17", "must be 64, 32 or 16 or 'transformer-engine'"),
         ("trainer.devices=0", "must be a number of processes from 1 to"),
-        ("trainer.devices=[0]", "must be a number of processes from 1 to"),
-        ("trainer.devices=1000000", "must be a number of processes from 1 to"),
-        ("callbacks.early_stopping.patience=-1", "must be greater than or equal to 0"),
         ("callbacks.last_checkpoint.filename=../../x", "must be a relative path without .. or control characters"),
-        ("callbacks.finite_loss.every_n_steps=0", "must be greater than or equal to 1"),
         ("~model.encoder._target_", "is required: choose model/encoder=…"),
         ("+callbacks.mine={a: 1}", "is required: choose callbacks/mine=…, or remove it: callbacks.mine=null"),
         ("+metrics.x=1", "must be a mapping"),
@@ -88,18 +58,12 @@ def test_a_mistake_has_one_message_with_the_path_of_the_option(override: str, me
         "seed=null",
         "+trainer.max_steps=-1",
         "+trainer.limit_train_batches=0.5",
-        "+trainer.limit_val_batches=0.0",
-        "+trainer.limit_test_batches=3",
         "trainer.num_sanity_val_steps=-1",
-        "optimizer.lr=1",
         "+param_groups.head={lr: 1, betas: [0, 0.5]}",
-        "param_groups=null",
         "callbacks.progress=null",
         "callbacks.last_checkpoint.filename='a/{epoch}'",
         "+trainer.profiler={_target_: pytorch_lightning.profilers.SimpleProfiler}",
-        "+trainer.profiler=simple",
         "loss.class_weights=[1,3]",
-        "loss.class_weights=balanced",
         "scheduler=plateau",
     ],
 )
@@ -159,23 +123,16 @@ class Tensor: ...
         (float, [0, -3, 0.5], [True, "1", None, float("inf")]),
         (bool, [True, False], [0, 1, "true", None]),
         (str, ["", "a"], [1, True, None, ["a"]]),
-        (None, [None], [0, "null"]),
         (int | None, [3, None], ["a", 1.5]),
-        (int | str, [3, "a"], [1.5, None, True]),
-        (Literal["a", 3], ["a", 3], ["b", None]),
         (Literal["a"] | None | Literal["b"], ["a", "b", None], ["c"]),
         (Sequence[float] | Literal["x"] | None, [[1, 2.5], "x", None], ["y", [None], 3]),
-        (list, [[], [1, "a"]], ["a", {}, None]),
         (Iterable[int], [[], [1, 2]], [[1, "a"], [True], "1"]),
         (tuple[float, int], [[0.5, 3]], [[0.5], [0.5, 0.5], [1, 2, 3]]),
-        (tuple[int, ...], [[], [1, 2]], [["a"]]),
-        (dict, [{}, {"a": 1}], [[], "a", None]),
         (Mapping[str, int], [{"a": 1}], [{"a": "b"}]),
         (Annotated[int, Field(gt=2)] | None, [3, None], [2, "a"]),
         (float | Tensor, [0.5, {"of": "something"}], ["fast", None]),
         (Any, [None, ["a"]], []),
         (Tensor, [None, ["a"]], []),
-        (timedelta | None, [None, ["a"]], []),
         (list[Tensor], [["a"]], ["a"]),
     ],
     ids=str,
@@ -198,10 +155,6 @@ class Child(Closed):
         super().__init__(**kwargs)
 
 
-class Grandchild(Child):
-    pass
-
-
 class Open:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
@@ -213,9 +166,6 @@ class WithNew:
 
 class PartlyAnnotated:
     def __init__(self, unresolved: "Decimal", resolved: int, unannotated=3) -> None: ...  # type: ignore[no-untyped-def]
-
-
-class WithoutConstructor: ...
 
 
 class Base:
@@ -232,10 +182,8 @@ class Derived(Base):
     [
         (Closed, {"width": int, "height": float, "label": str | None}, ["width"], False),
         (Child, {"depth": int, "width": int, "height": float, "label": str | None}, ["depth"], False),
-        (Grandchild, {"depth": int, "width": int, "height": float, "label": str | None}, ["depth"], False),
         (Open, {}, [], True),
         (WithNew, {"size": int}, ["size"], False),
-        (WithoutConstructor, {}, [], False),
         (PartlyAnnotated, {"unresolved": Any, "resolved": int, "unannotated": Any}, ["unresolved", "resolved"], False),
         (Base, {"input_dim": int, "rate": float}, ["input_dim"], False),  # only a subclass can pass output_dim
         (Derived, {"size": int, "width": int, "rate": float}, ["size"], False),
