@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from src.data.codec import Codec
 from src.data.padded_batches import Truncation
@@ -25,10 +24,6 @@ def test_a_batch_preserves_the_order_of_the_texts(codec: Codec) -> None:
     assert batch.index.tolist() == [0, 1, 2]
 
 
-def test_missing_labels_become_minus_one(codec: Codec) -> None:
-    assert one_batch(codec, ["a film", "b"]).labels.tolist() == [-1, -1]
-
-
 def test_words_belong_to_the_truncated_tokens(codec: Codec) -> None:
     text = "One GOOD film, truly"
     builder, (words, other_words) = codec.read([text, "so"])
@@ -37,12 +32,3 @@ def test_words_belong_to_the_truncated_tokens(codec: Codec) -> None:
     assert other_words == ["so"]
     tokens = [codec.tokenizer.vocabulary[i] for i in batch.tokens[0]]
     assert tokens == [word.lower() if word.lower() in codec.tokenizer.vocabulary else "<unk>" for word in words]
-
-
-def test_a_codec_is_restored_from_plain_containers(codec: Codec, tmp_path: object) -> None:
-    path = f"{tmp_path}/codec.pt"
-    torch.save(codec.to_dict(), path)
-    restored = Codec.from_dict(torch.load(path, weights_only=True))
-    assert (restored.truncation, restored.class_names) == (codec.truncation, NAMES)
-    texts = ["a good film, a bad one", "film"]
-    assert torch.equal(one_batch(restored, texts).tokens, one_batch(codec, texts).tokens)

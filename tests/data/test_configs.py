@@ -11,11 +11,10 @@ from datasets import ClassLabel, Dataset, Features, Value
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import MissingMandatoryValue
 
 from src.data.datamodule import TextDataModule
 from src.data.source import Source
-from src.data.tokenizer import Bpe, Pretrained, Whitespace, Word, WordPiece
+from src.data.tokenizer import Word
 
 CONF = Path(__file__).parents[2] / "conf"
 SOURCES: dict[str, list[str]] = {
@@ -107,22 +106,6 @@ def test_each_data_set_is_instantiated(name: str, tmp_path: Path, monkeypatch: p
     assert module.tokenizer == Word()
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("word", Word()),
-        ("whitespace", Whitespace()),
-        ("bpe", Bpe()),
-        ("wordpiece", WordPiece()),
-        ("pretrained", Pretrained("some-model")),
-    ],
-)
-def test_each_tokenizer_is_instantiated(name: str, expected: Any) -> None:
-    extra = ["data.tokenizer.name_or_path=some-model"] if name == "pretrained" else []
-    module = make(config("data=imdb", f"data/tokenizer={name}", *extra))
-    assert module.tokenizer == expected
-
-
 def test_defaults_in_yaml_and_code_agree() -> None:
     yaml_defaults = OmegaConf.to_container(config("data=imdb", "seed=0").data, resolve=True)
     assert isinstance(yaml_defaults, dict)
@@ -130,14 +113,6 @@ def test_defaults_in_yaml_and_code_agree() -> None:
     code_defaults = {name: option.default for name, option in options.items() if name not in ("self", "tokenizer")}
     assert {name: value for name, value in yaml_defaults.items() if name in code_defaults} == code_defaults
     assert set(yaml_defaults) - set(code_defaults) == {"_target_", "tokenizer", "path", "name", "labels"}
-
-
-def test_classes_are_listed_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "file.csv").touch()
-    module = make(config("data=csv", "data.path=file.csv", "data.labels=[negative,neutral,positive]"))
-    assert list(module.names) == ["negative", "neutral", "positive"]
-    assert module.files == {"train": [tmp_path / "file.csv"]}
 
 
 def test_the_bundled_reviews_are_read_and_split(tmp_path: Path) -> None:
@@ -148,13 +123,3 @@ def test_the_bundled_reviews_are_read_and_split(tmp_path: Path) -> None:
     assert corpus.train.texts[0] == "i love this speaker"
     module.setup()
     assert module.sizes == {"train": 28, "val": 3, "test": 8}
-
-
-@pytest.mark.parametrize(("name", "key"), [("csv", "path"), ("rotten_tomatoes", "path"), ("hub", "name")])
-def test_required_options_are_marked_missing(name: str, key: str) -> None:
-    assert OmegaConf.is_missing(config(f"data={name}").data, key)
-
-
-def test_the_shared_base_has_no_target() -> None:
-    with pytest.raises(MissingMandatoryValue):
-        _ = config("data=base").data._target_

@@ -62,17 +62,6 @@ def test_batches_contain_the_texts_of_their_index(set_up: SetUp, split: str) -> 
     assert len(loader) == -(-module.sizes[split] // 7)
 
 
-def test_an_evaluation_uses_the_cache_of_the_training(
-    set_up: SetUp, reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    codec = set_up().codec
-    monkeypatch.setattr(Source, "read", lambda self: pytest.fail("the file was read again"))
-    repeated = Source(str(reviews), **source_options)
-    repeated.use_codec(codec)
-    repeated.setup()
-    assert repeated.vocabulary == codec.tokenizer.vocabulary
-
-
 def test_with_a_cache_no_text_is_read(set_up: SetUp, monkeypatch: pytest.MonkeyPatch) -> None:
     first = set_up()
     monkeypatch.setattr(Source, "read", pytest.fail)

@@ -75,8 +75,6 @@ def test_a_file_compressed_with_gzip_is_read(tmp_path: Path) -> None:
         (["the 1 2 3", "film 1 two 3"], "line 2: could not convert string to float"),
         (["the 1 2 3", "film 1 1e99 3"], "line 2: a number is not finite"),
         (["the", "film"], "line 1: this is not a word followed by its numbers"),
-        (["9 3", "film 1 2"], "line 2: this is not a word followed by 3 numbers"),
-        ([f"1 {'9' * 5000}", *LINES], "line 2: this is not a word followed by 9"),
         ([], r"vectors\.txt: the file is empty"),
     ],
 )
@@ -91,19 +89,7 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
         read_glove(str(tmp_path / "vector.txt"), ["film"])
 
 
-@pytest.mark.parametrize("name", ["vectors.txt", "vectors.zip"])
-def test_another_encoding_is_reported(tmp_path: Path, name: str) -> None:
-    content = "\n".join(LINES).encode("utf-16")
-    if name.endswith(".zip"):
-        with zipfile.ZipFile(tmp_path / name, "w") as archive:
-            archive.writestr("vectors.txt", content)
-    else:
-        (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError, match=rf"{name}: line 1: this is not a word"):
-        read_glove(str(tmp_path / name), ["film"])
-
-
-@pytest.mark.parametrize("damage", ["compressed data", "truncated", "password"])
+@pytest.mark.parametrize("damage", ["compressed data", "truncated"])
 def test_a_zip_that_cannot_be_read_is_reported(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "vectors.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -111,11 +97,8 @@ def test_a_zip_that_cannot_be_read_is_reported(tmp_path: Path, damage: str) -> N
     content = bytearray(path.read_bytes())
     if damage == "compressed data":
         content[60:73] = b"\xaa" * 13
-    elif damage == "truncated":
-        del content[50:]
     else:
-        for flags in (6, content.rfind(b"PK\1\2") + 8):
-            content[flags] |= 1
+        del content[50:]
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"vectors\.zip: is not a zip file of one text file"):
         read_glove(str(path), ["film"])

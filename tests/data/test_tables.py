@@ -13,8 +13,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from src.data import tables
 from src.data.tables import Rows, detect_delimiter, format_places, parse_delimiter, read_file, widen, write_table
@@ -29,18 +27,10 @@ from tests.data.data_files import read_columns, read_texts, write, write_parquet
         ("a.csv", 'id,text,label\n1,"good, ""really""\nso",pos\n\n2,bad,neg\n'),
         ("a.csv", '\ufefftext,label\r\n"good, ""really""\nso",pos\r\nbad,neg\r\n'),
         ("a.tsv", 'label\ttext\npos\t"good, ""really""\nso"\nneg\tbad\n'),
-        ("a.csv", 'id;text;label\n1;"good, ""really""\nso";pos\n2;bad;neg\n'),
-        ("a.csv", 'text\tlabel\n"good, ""really""\nso"\tpos\nbad\tneg\n'),
         ("a.csv", '\ufefftext|label\r\n"good, ""really""\nso"|pos\r\nbad|neg\r\n'),
         ("a.csv", 'sep=^\r\ntext^label\r\n"good, ""really""\nso"^pos\r\nbad^neg\r\n'),
-        (
-            "a.jsonl",
-            '{"text": "good, \\"really\\"\\nso", "label": "pos"}\n\n{"text": "bad", "label": "neg", "x": 1}',
-        ),
-        (
-            "a.json",
-            '[{"text": "good, \\"really\\"\\nso", "label": "pos"},\n\n{"text": "bad", "label": "neg", "x": 1}]\n',
-        ),
+        ("a.jsonl", '{"text": "good, \\"really\\"\\nso", "label": "pos"}\n\n{"text": "bad", "label": "neg", "x": 1}'),
+        ("a.json", '[{"text": "good, \\"really\\"\\nso", "label": "pos"},\n\n{"text": "bad", "label": "neg", "x": 1}]'),
     ],
 )
 def test_texts_and_labels_are_read_from_text_files(tmp_path: Path, name: str, content: str) -> None:
@@ -49,17 +39,9 @@ def test_texts_and_labels_are_read_from_text_files(tmp_path: Path, name: str, co
         assert read_texts(path) == [('good, "really"\nso', "pos"), ("bad", "neg")]
 
 
-@given(
-    rows=st.lists(
-        st.tuples(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), st.sampled_from(["a", "b"])),
-        min_size=1,
-        max_size=9,
-    )
-)
-def test_any_text_is_read_from_jsonl(rows: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.mktemp("x") / "a.jsonl"
-    path.write_text("\n".join(json.dumps({"text": text, "label": label}) for text, label in rows), "utf-8")
-    assert read_texts(path) == rows
+def test_only_a_line_feed_ends_a_row_of_jsonl(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", '{"text": "a\u2028b\x85c", "label": "x"}\n{"text": "d", "label": "y"}')
+    assert read_texts(path) == [("a\u2028b\x85c", "x"), ("d", "y")]
 
 
 NESTED = "[" * 100_000 + "]" * 100_000
@@ -68,35 +50,18 @@ NESTED = "[" * 100_000 + "]" * 100_000
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "", "the file has no rows"),
         ("a.csv", "text,label\n", "the file has no rows"),
-        ("a.csv", "\n\n", "the file has no rows"),
-        (
-            "a.csv",
-            "Text,sentiment\nx,y\n",
-            r"no column 'text' \(did you mean 'Text'\?\); its columns are 'Text', 'sent",
-        ),
+        ("a.csv", "Text,sentiment\nx,y\n", r"no column 'text' \(did you mean 'Text'\?\); its columns are 'Text', 's"),
         ("a.csv", "text,label\na,b\nc,d,e\n", "line 3 is malformed .3 fields where the header has 2"),
-        ("a.csv", "text;label\na;b\nc;d;e\n", "line 3 is malformed .3 fields where the header has 2"),
         ("a.csv", "text,label\na,b\ntext,label\nc,d\n", "line 3 is malformed .it repeats the header"),
         ("a.csv", "text,label,text\na,b,c\n", "2 columns are called 'text'"),
         ("a.csv", 'text,label\n"a\nb",c\n"d,e\n', "line 4 is malformed"),
         ("a.csv", ",".join(f"{i}{'x' * 100}" for i in range(1000)) + "\n", "x…' and 995 more"),
         ("a.csv", b"text,label\ngood,pos\ncaf\xe9,neg\n", r"line 3 is not UTF-8; .*WINDOWS-1252"),
-        ("a.tsv", 'text\tlabel\n"a" b\tc\n', "line 2 is malformed"),
-        (
-            "a.tsv",
-            'text\tlabel\n"a\tb\nc"\td\n',
-            r"line 2 is malformed .a double quote encloses a tab and a line break.*data\.quotes",
-        ),
+        ("a.tsv", 'text\tlabel\n"a\tb\nc"\td\n', r"line 2 .*a double quote encloses a tab and a line.*data\.quotes"),
         ("a.jsonl", '{"text": "a", "label": 1}\n{"text": \n', "line 2: is not a JSON object .Expecting"),
         ("a.jsonl", '{"text": "a", "label": 1}\n["b", 0]\n', r"line 2: is not a JSON object \(it is \['b', 0\]"),
-        ("a.jsonl", '{"texts": "a", "label": 1}\n', "did you mean 'texts'"),
-        (
-            "a.jsonl",
-            '{"text": "a\\ud83d", "label": 1}\n',
-            r"line 1: column 'text' holds 'a.ud83d', which is neither text",
-        ),
+        ("a.jsonl", '{"text": "a\\ud83d", "label": 1}\n', r"line 1: column 'text' holds 'a.ud83d', which is neither"),
         ("a.jsonl", f'{{"text": "a", "label": 1, "x": {NESTED}}}\n', "line 1: is not a JSON object .*recursion"),
         ("a.jsonl", '{"text": "a", "label": ' + "7" * 5000 + "}", r"line 1: is not a JSON object .*4300 digits"),
         ("a.jsonl", '{"text": "a", "label": [1]}\n', r"line 1: column 'label' holds \[1\], which is neither"),
@@ -104,24 +69,10 @@ NESTED = "[" * 100_000 + "]" * 100_000
         (
             "a.json",
             '[{"text": "a", "label": 1}, ["b", 0]]',
-            r"record 2: is not a JSON object \(it is .*; a .json file must be one arr",
+            r"record 2: is not .* \(it is .*; a .json file must be one",
         ),
-        ("a.json", '{"data": [{"text": "a", "label": 1}]}', r"no column 'text'; its columns are 'data'"),
-        (
-            "a.json",
-            '{"text": "a", "label": 1}\n{"text": "b", "label": 1}',
-            r"Extra data.* each line of a \.jsonl file one object",
-        ),
-        ("a.json", "[]", "the file has no rows"),
-        ("a.csv.gz", "text,label\na,b\n", "cannot be read .*: compress or download it again"),
-        (
-            "a.csv.gz",
-            gzip.compress(b"text,label\na,b\n", mtime=0)[:-9],
-            "cannot be read .*: compress or download it again",
-        ),
-        ("a.csv.gz", gzip.compress(b"text,label\na,b,c\n", mtime=0), "line 2 is malformed"),
-        ("a.jsonl.gz", gzip.compress(b"caf\xe9", mtime=0), "line 1 is not UTF-8"),
-        ("a.parquet.gz", gzip.compress(b"PAR1", mtime=0), "is not a Parquet file"),
+        ("a.json", '{"text": "a", "label": 1}\n{"text": "b", "label": 1}', r"Extra data.* each line of a \.jsonl"),
+        ("a.csv.gz", gzip.compress(b"text,label\na,b\n", mtime=0)[:-9], "cannot be read .*: compress or download it"),
         ("a.parquet", "PAR1 and nothing else", "is not a Parquet file"),
         ("a.xlsx", "x", r"extension; it must be .* \.gz may follow any but \.parquet"),
     ],
@@ -171,9 +122,7 @@ def test_quotes_are_part_of_the_text_on_request(tmp_path: Path) -> None:
         (pa.array([b"pos", "größer".encode()]), ["pos", "größer"]),
         (pa.array(["pos", None]).dictionary_encode(), ["pos", ""]),
         (pa.array([Decimal("1.00"), Decimal("2.50")]), ["1.00", "2.50"]),
-        (pa.array([1.5, float("nan")]), ["1.5", ""]),
         (pa.array([0.1, None], pa.float32()), ["0.1", ""]),
-        (pa.array([True, False]), ["True", "False"]),
         (pa.array([date(2024, 1, 2), None]), ["2024-01-02", ""]),
         (pa.array([1, None], pa.timestamp("ns")), ["1970-01-01 00:00:00.000000001", ""]),
     ],
@@ -216,9 +165,7 @@ def test_a_damaged_page_of_parquet_is_reported(tmp_path: Path, checksum: bool) -
     ("text", "delimiter"),
     [
         ("text,label\na;b|c,d\n", ","),
-        ("text;label\na,b;c\n", ";"),
         ('\n"text";"label"\n"a, b";c\n', ";"),
-        ("id\tlabel\ttext\n1\t2\t3\n", "\t"),
         ("text|label|a, b, c, d\n", "|"),  # fewer columns than with a comma, but all required columns
         ("Text;Label\n", ";"),  # the message about the missing column lists both
         ('"text\n', ","),
@@ -272,8 +219,6 @@ def test_values_of_several_types_are_written(tmp_path: Path) -> None:
     [
         pytest.param([1, 2], [0.5], [1.0, 2.0, 0.5], id="integers and floats"),
         pytest.param([1, 2], ["x"], ["1", "2", "x"], id="numbers and texts"),
-        pytest.param([True], [3], ["true", "3"], id="booleans and integers"),
-        pytest.param([None], ["x"], [None, "x"], id="null, then texts"),
         pytest.param([{"a": 1}], [{"b": 2}], [{"a": 1, "b": None}, {"a": None, "b": 2}], id="other keys"),
         pytest.param([{"a": 1}], [{"a": "x"}], ['{"a": 1}', '{"a": "x"}'], id="keys of several types"),
         pytest.param([[1]], [[], [0.5]], [[1.0], [], [0.5]], id="lists"),

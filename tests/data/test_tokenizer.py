@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -169,10 +170,7 @@ def test_a_hub_name_without_a_network_is_reported() -> None:
 
 def test_glove_words_extend_the_vocabulary() -> None:
     texts = ["a xylograph stood", "a xylograph fell"]
-    plain, extended = (
-        Whitespace(min_frequency=1).train(texts),
-        Whitespace(min_frequency=1, glove_words=True).train(texts),
-    )
+    plain, extended = (Whitespace(min_frequency=1, glove_words=extends).train(texts) for extends in (False, True))
     assert extended.vocabulary[: len(plain.vocabulary)] == plain.vocabulary
     assert len(extended.vocabulary) == 10_003  # padding, unknown, and a word that GloVe lacks
     tokens, _ = extended.encode(["a fantastic xylograph gnrt"])
@@ -188,24 +186,18 @@ def test_glove_words_extend_the_vocabulary_of_texts_that_contain_reserved_words(
 
 
 @pytest.mark.parametrize(
-    ("vocabulary", "message"),
-    [({}, "is not a usable"), ({"film": 4_294_967_295, "[UNK]": 1}, "the largest id is 4,294,967,295")],
+    ("change", "message"),
+    [
+        ({"vocab": {}}, "is not a usable"),
+        ({"vocab": {"film": 4_294_967_295, "[UNK]": 1}}, "the largest id is 4,294,967,295"),
+        ({"unk_token": "gone"}, "the tokenizer cannot encode a text .*unknown token"),
+    ],
 )
-def test_a_pretrained_vocabulary_of_invalid_size_is_reported(
-    pretrained: Path, vocabulary: dict[str, int], message: str
-) -> None:
+def test_an_unusable_pretrained_model_is_reported(pretrained: Path, change: dict[str, Any], message: str) -> None:
     content = json.loads(pretrained.read_text())
-    content["model"]["vocab"] = vocabulary
+    content["model"] |= change
     pretrained.write_text(json.dumps(content))
-    with pytest.raises(UserError, match=f"name_or_path=.*{message}"):
-        Pretrained(str(pretrained)).train([])
-
-
-def test_a_pretrained_tokenizer_without_an_unknown_token_is_reported(pretrained: Path) -> None:
-    content = json.loads(pretrained.read_text())
-    content["model"]["unk_token"] = "gone"
-    pretrained.write_text(json.dumps(content))
-    with pytest.raises(UserError, match=r"the tokenizer cannot encode a text .*unknown token"):
+    with pytest.raises(UserError, match=message):
         Pretrained(str(pretrained)).train([])
 
 
