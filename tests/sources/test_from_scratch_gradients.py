@@ -204,36 +204,6 @@ def test_error_the_key_bias_has_a_gradient() -> None:
     assert is_close(forward(x, changed, "numel").alpha, forward(x, w, "numel").alpha)
 
 
-def test_error_p_minus_y_is_the_gradient_of_the_logits() -> None:
-    """The document calls p - y the gradient ∂L/∂p, which is -y/p."""
-    x, y, w = make_case(7)
-    logits = torch.from_numpy((w["W"] @ forward(x, w, "numel").z + w["b"]).mean(1)).requires_grad_()
-    p = logits.softmax(0)
-    p.retain_grad()
-    loss = -(torch.from_numpy(y[:, 0]) * p.log()).sum()
-    loss.backward()
-    assert logits.grad is not None and p.grad is not None
-    assert is_close(logits.grad.numpy(), (p.detach().numpy() - y[:, 0]))
-    assert is_close(p.grad.numpy(), -y[:, 0] / p.detach().numpy())
-
-
-def test_error_the_cosine_similarity_is_not_normalized() -> None:
-    """Twice the query and key give four times the score; a cosine would be unchanged and between -1 and 1."""
-    x, _, w = make_case(7)
-    result = forward(x, w, "numel")
-    assert is_close((2 * result.q).T @ (2 * result.k) / result.root, 4 * result.q.T @ result.k / result.root)
-    assert np.abs(result.q.T @ result.k / result.root).max() > 1
-
-
-def test_error_the_norms_in_the_text_do_not_explain_the_scale() -> None:
-    """√d is the standard deviation of q·k for independent features of variance 1; q·k in the example grows as d."""
-    random = np.random.default_rng(0)
-    for d in (16, 256):
-        q, k = random.normal(size=(2, 20_000, d))
-        assert (q * k).sum(1).std() == pytest.approx(np.sqrt(d), rel=0.03)
-    assert [np.full(d, 2.0) @ np.full(d, 2.0) for d in (2, 3)] == [8.0, 12.0]
-
-
 def test_values_start_equal_to_keys_and_differ_after_the_first_step() -> None:
     """V = K assigns the same matrix, but the update creates new matrices, so V is not tied to K."""
     x, y, w = make_case(7, std=0.01)

@@ -1,6 +1,5 @@
 """Heed's components against the document's model in Keras, and the errors of the document."""
 
-import inspect
 import math
 from pathlib import Path
 from typing import Any
@@ -78,41 +77,12 @@ def test_error_scores_are_not_scaled() -> None:
     assert not torch.allclose(weights, (scores / D**0.5).softmax(-1), atol=0.01)
 
 
-@pytest.mark.parametrize("score_mode", ["general", "additive"])
-def test_error_two_of_the_score_modes_do_not_exist(score_mode: str) -> None:
-    with pytest.raises(ValueError, match="Invalid value for argument score_mode"):
-        keras().layers.Attention(score_mode=score_mode)
-
-
-def test_error_the_first_approach_passes_a_name_in_place_of_a_shape() -> None:
-    """`add_weight("W_q", shape=…)` fails in Keras 3, where the first argument is the shape."""
-    layer = keras().layers.Layer()
-    with pytest.raises((TypeError, ValueError)):
-        layer.add_weight("W_q", shape=(D, 3))
-
-
-def test_error_the_second_approach_classifies_every_position() -> None:
-    """Without pooling, there is one distribution per token instead of one per text."""
-    layers = keras().layers
-    inputs = torch.randn(2, 20, 10)
-    query, key, value = (layers.Dense(64)(inputs) for _ in range(3))
-    attended = layers.Attention()([query, key, value])
-    outputs = layers.Dense(5, activation="softmax")(layers.Dense(32, activation="relu")(attended))
-    assert outputs.shape == (2, 20, 5)
-
-
 def test_error_keys_and_values_are_swapped() -> None:
     """The document passes [query, key, value], but Keras reads [query, value, key]."""
     query, key, value = torch.randn(3, 2, 7, D).double()
     outputs = keras().layers.Attention()([query, key, value]).double()
     weights = (query @ value.transpose(1, 2)).softmax(-1)
     assert close(outputs, weights @ key, FLOAT32)
-
-
-def test_error_the_prediction_omits_the_offset_of_word_ids() -> None:
-    """load_data adds 3 to every id; 1 is the start and 2 a rarer word. predict_sentiment uses none of these ids."""
-    defaults = inspect.signature(keras().datasets.imdb.load_data).parameters
-    assert [defaults[name].default for name in ("index_from", "start_char", "oov_char")] == [3, 1, 2]
 
 
 def keras_schedule(losses: list[float], rate: float) -> tuple[list[float], int | None]:
@@ -219,10 +189,3 @@ def test_the_unscaled_attention_is_initially_uniform() -> None:
         assert weights.min() > 0.9 and weights.max() < 1.2
         model.embedding.table.weight.normal_()
         assert model.weights(tokens, mask)[:, 0].diagonal(dim1=1, dim2=2).min() > 0.999
-
-
-@pytest.mark.filterwarnings("ignore:__array__:DeprecationWarning")  # raised in Keras
-def test_error_the_rate_falls_by_80_percent() -> None:
-    """`factor=0.2` leaves 20 % of the rate; the document says that it subtracts 20 %."""
-    rates, _ = keras_schedule([1.0, 1.0, 1.0], rate=1.0)
-    assert rates[-1] == pytest.approx(0.2)

@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch import nn
-from torchmetrics.functional.classification import multiclass_accuracy, multiclass_f1_score
 
 from src.models.attention.additive import BahdanauAttention, LuongConcatAttention
 from src.models.attention.query import LuongDotAttention
@@ -69,12 +68,3 @@ def test_error_dot_attention_prefers_the_state_that_is_the_query() -> None:
     states = nn.functional.normalize(ragged(D, (7, 7, 7)).states, dim=-1)
     texts = Encoded(states, torch.ones(3, 7, dtype=torch.bool), states[:, -1])
     assert LuongDotAttention(D).weights(texts)[:, 0, 0].argmax(-1).tolist() == [6, 6, 6]
-
-
-def test_error_micro_f1_equals_accuracy() -> None:
-    """With one label per text, every error is one false positive and one false negative."""
-    torch.manual_seed(0)
-    predicted, labels = torch.randint(3, (2, 101))
-    micro = multiclass_f1_score(predicted, labels, 3, average="micro")
-    assert micro == multiclass_accuracy(predicted, labels, 3, average="micro")
-    assert micro != multiclass_f1_score(predicted, labels, 3, average="macro")
