@@ -48,8 +48,11 @@ def evaluate_baseline(folder: Path, metrics: Mapping[str, Score]) -> Baseline:
     """Return the scores of the linear baseline that were also computed for the model; empty if it was not fitted."""
     scores: dict[str, Score] = {}
     differences: dict[str, Score] = {}
-    for path in sorted((folder / "baseline").glob("*.npz")):
-        baseline, model = read_arrays(path), read_arrays(folder / "predictions" / path.name)
+    for predictions in sorted((folder / "predictions").glob("*.npz")):
+        path = folder / "baseline" / predictions.name
+        if not path.exists():
+            continue
+        baseline, model = read_arrays(path), read_arrays(predictions)
         others, labels = baseline["probabilities"], baseline["labels"]
         of_split = evaluate(others, labels)
         scores |= {f"{path.stem}/{name}": score for name, score in of_split.items()}

@@ -104,3 +104,10 @@ def test_a_run_records_the_baseline_and_its_difference(tmp_path: Path) -> None:
     assert scores.keys() == differences.keys() == result["metrics"].keys() - {"test/majority_acc", "val/majority_acc"}
     for name, score in scores.items():
         assert differences[name]["value"] == pytest.approx(result["metrics"][name]["value"] - score["value"])
+
+
+def test_a_run_without_validation_compares_the_test_split_only(tmp_path: Path) -> None:
+    options = [f"callbacks.{name}=null" for name in ("progress", "attention", "gradient_norms", "early_stopping")]
+    more = ["trainer.max_epochs=1", "+trainer.limit_val_batches=0", *options]
+    result = train(tmp_path / "run", "callbacks=default", *more)
+    assert {name.partition("/")[0] for name in result["baseline"]["metrics"]} == {"test"}
