@@ -6,7 +6,6 @@ reviews. For each, three seeds are trained into a folder in OUT; LinearSVC of sc
 """
 
 import csv
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from sklearn.svm import LinearSVC
 
 from src import build
 from src.files import csv_line, write_text
+from src.run_result import RunResult
 
 SEEDS = (0, 1, 2)
 SIZE = 6_000  # texts of each third of IMDb
@@ -74,19 +74,19 @@ def main() -> None:
                 f"seed={seed}",
                 f"hydra.run.dir={run}",
             ]
-            if not (run / "result.json").exists():
+            if RunResult.load(run).status != "completed":
                 subprocess.run([sys.executable, *command, *overrides], check=True, stdout=subprocess.DEVNULL)
-            results.append(json.loads((run / "result.json").read_text()))
-        accuracies = [100 * result["metrics"]["test/acc"]["value"] for result in results]
-        linear = 100 * results[0]["baseline"]["metrics"]["test/acc"]["value"]
+            results.append(RunResult.load(run))
+        accuracies = [100 * (result.score("test/acc") or 0) for result in results]
+        linear = 100 * (results[0].baseline.metrics["test/acc"].value or 0)
         cells = [
             name,
-            f"{results[0]['data']['train']:,}",
+            f"{results[0].data.train:,}",
             f"{np.mean(accuracies):.1f} ({min(accuracies):.1f} to {max(accuracies):.1f})",
             f"{linear:.1f}",
             f"{np.mean(accuracies) - linear:+.1f}",
             f"{100 * svm_accuracy(run):.1f}",
-            f"{np.median([result['seconds']['fit'] for result in results]):.0f}",
+            f"{np.median([result.seconds.fit for result in results]):.0f}",
         ]
         print(f"| {' | '.join(cells)} |", flush=True)
 

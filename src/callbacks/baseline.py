@@ -72,9 +72,11 @@ class LinearBaseline(pl.Callback):
             labels, names = np.asarray(data.tokenized(split).labels), np.array(data.class_names)
             index = np.arange(len(labels))
             write_arrays(folder / f"{split}.npz", probabilities=values, labels=labels, index=index, class_names=names)
-        if probabilities:
-            write_text(folder / "features.csv", features)
-        return bool(probabilities)
+        if not probabilities:
+            log.warning("No linear baseline is fitted, because the texts have no words or a single class")
+            return False
+        write_text(folder / "features.csv", features)
+        return True
 
     def _fit(self, data: TextDataModule, folder: Path) -> None:
         """Write the probabilities of the validation and test texts and the top features into a folder of the cache."""

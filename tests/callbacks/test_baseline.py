@@ -92,8 +92,9 @@ def test_too_many_texts_have_no_baseline(tmp_path: Path, caplog: pytest.LogCaptu
     assert not (tmp_path / "out").exists()
 
 
-def test_texts_without_words_have_no_baseline(tmp_path: Path) -> None:
+def test_texts_without_words_have_no_baseline(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert not baseline(tmp_path).write(source(tmp_path, fill="?!"), tmp_path / "out")
+    assert "the texts have no words" in caplog.text
     assert not (tmp_path / "out").exists()
 
 

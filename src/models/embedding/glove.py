@@ -47,7 +47,7 @@ class GloveEmbedding(LearnedEmbedding):
         if not words:
             raise UserError(
                 f"{source}: no word of the vocabulary has a vector; check that the texts and the vectors agree in "
-                "language and letter case"
+                "language and letter case, or use model/embedding=learned"
             )
         size = vectors.shape[1]
         if size != self.output_dim:
