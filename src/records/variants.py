@@ -103,9 +103,15 @@ def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
     varying = [name for name in GROUPS if len({variant.choices.get(name) for variant in variants}) > 1]
     groups = {name: GROUPS[name] for name in varying if any(is_within(key, [GROUPS[name]]) for key in keys)}
     differences = _describe(variants, groups)
-    have_presets = all(variant.choices.get("experiment") not in (None, "None") for variant in variants)
-    if max(map(len, differences)) > MAX_NAME_ITEMS and have_presets:
-        return _describe(variants, {"experiment": ""})
+    # experiment=… or model=linear
+    presets = [
+        [choice for group in ("experiment", "model") if (choice := choices.get(group, "None")) != "None"]
+        for choices, _ in variants
+    ]
+    if max(map(len, differences)) > MAX_NAME_ITEMS and all(presets):
+        named = zip(variants, presets, strict=True)
+        with_presets = [Settings({"experiment": " ".join(preset)}, variant.options) for variant, preset in named]
+        return _describe(with_presets, {"experiment": ""})
     return differences
 
 

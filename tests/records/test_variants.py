@@ -100,8 +100,9 @@ def test_variants_with_many_differences_are_named_after_their_preset(tmp_path: P
         options = {f"optimizer.option_{number}": variant for number in range(6)}
         return {"experiment": name, "options": options, "encoder": f"encoder_{variant}"}
 
-    names = [variant.name for variant in write_variants(tmp_path, preset("first", 1), preset("second", 2))]
-    assert names == ["first", "second"]
+    linear = {**preset("None", 3), "model": "linear"}
+    variants = write_variants(tmp_path, preset("first", 1), preset("second", 2), linear)
+    assert [variant.name for variant in variants] == ["first", "second", "linear"]
 
 
 def test_the_last_started_run_of_a_repeated_seed_is_used(tmp_path: Path) -> None:

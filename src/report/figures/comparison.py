@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from src.formatting import format_compact
 from src.records.files import History
@@ -67,6 +68,7 @@ def draw_costs(marks: Sequence[Mark], kinds: Sequence[str], score: str) -> Figur
                     axes.plot([cost, cost], [low, high], color=colours[colour], linewidth=1.2, alpha=0.5)
         if costs and max(costs) > MIN_LOG * min(costs):
             axes.set_xscale("log")
+            axes.xaxis.set_minor_formatter(NullFormatter())  # labels of minor ticks would overlap
         axes.xaxis.set_major_formatter(lambda value, _: format_compact(value))
         name_axes(axes, "", kind, score if axes is panels[0] else "")
     legend = [(name, "o", colour) for name, colour in colours.items() if len(colours) > 1]
