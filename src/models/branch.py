@@ -117,17 +117,19 @@ class NgramBranch(Component):
         table, columns = np.zeros(self.table.shape, dtype=np.float32), len(self.bias)
         for column in range(columns):
             positive = labels == (1 if columns == 1 else column)
-            if positive.all() or not positive.any():
+            if column < table.shape[1] - columns:  # otherwise, all classes have the scales of the first
+                scales = np.where(kept, self._scales(features, counts, positive), 0.0)
+                values = scales[features.rows]
+                norms = np.sqrt(np.add.reduceat(np.append(values**2, 0.0), features.offsets[:-1]) * (sizes > 0))
+                values /= np.repeat(np.maximum(norms, 1e-6), sizes)
+                matrix = csr_matrix((values, features.rows, features.offsets), shape=(len(sizes), len(counts)))
+                table[:, columns + column] = scales**2
+            if positive.all() or not positive.any():  # nothing to fit: the log odds of the smoothed frequency
+                share = (positive.sum() + SMOOTHING) / (len(positive) + 2 * SMOOTHING)
+                self.bias[column] = float(np.log(share / (1 - share)))
                 continue
-            scales = np.where(kept, self._scales(features, counts, positive), 0.0)
-            values = scales[features.rows]
-            norms = np.sqrt(np.add.reduceat(np.append(values**2, 0.0), features.offsets[:-1]) * (sizes > 0))
-            values /= np.repeat(np.maximum(norms, 1e-6), sizes)
-            matrix = csr_matrix((values, features.rows, features.offsets), shape=(len(sizes), len(counts)))
             model = LogisticRegression(C=self.c, solver="liblinear", dual=True, random_state=0).fit(matrix, positive)
             table[:, column] = scales * model.coef_[0]
-            if column < table.shape[1] - columns:
-                table[:, columns + column] = scales**2
             self.bias[column] = float(model.intercept_[0])
         self.table.copy_(torch.from_numpy(table))
 

@@ -80,30 +80,30 @@ class Classifier(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the logits of each text: N×L ids, N×L bool → N×num_logits. Padding must follow the text."""
         known, known_mask, _ = self.drop_unknown(tokens, mask)
-        encoded = None if self.stored_states is None else self.stored_states(known, known_mask)
-        if encoded is None:
-            encoded = self.encode(self.embed(known, known_mask), known_mask)
-        return self._logits(encoded, tokens, mask)
+        return self._logits(self._read(known, known_mask), tokens, mask)
+
+    def _read(self, tokens: Tensor, mask: Tensor) -> Encoded:
+        """Return the encoded tokens from `drop_unknown`, which are computed only if they are not stored."""
+        stored = None if self.stored_states is None else self.stored_states(tokens, mask)
+        return self.encode(self.embed(tokens, mask), mask) if stored is None else stored
 
     def _logits(self, encoded: Encoded, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the logits of encoded texts; in evaluation, the weighted mean of them and those of the branch."""
         logits = self.head(self.pooling(self.attention(encoded)))
-        return (
-            logits
-            if self.branch is None or self.training
-            else torch.lerp(logits.float(), self.branch(tokens, mask), self.branch.weight)
-        )
+        if self.branch is None or self.training:
+            return logits
+        return torch.lerp(logits.float(), self.branch(tokens, mask), self.branch.weight)
 
     def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the attention weights N×H×T×L, with the tokens in their original order; dropped tokens get 0."""
         tokens, mask, order = self.drop_unknown(tokens, mask)
-        weights = self.attention.weights(self.encode(self.embed(tokens, mask), mask))
+        weights = self.attention.weights(self._read(tokens, mask))
         return _restore_order(weights, order, self.attention.per_token)
 
     def forward_with_weights(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the results of `forward` and `weights`, for which the texts are encoded only once."""
         known, known_mask, order = self.drop_unknown(tokens, mask)
-        encoded = self.encode(self.embed(known, known_mask), known_mask)
+        encoded = self._read(known, known_mask)
         weights = _restore_order(self.attention.weights(encoded), order, self.attention.per_token)
         return self._logits(encoded, tokens, mask), weights
 

@@ -102,6 +102,17 @@ def test_probabilities_of_several_classes_are_those_of_one_against_the_rest(scal
     assert (found.argmax(1) == other.labels.numpy()).mean() > 0.6
 
 
+@pytest.mark.parametrize("scale", ["idf", "nb"])
+def test_a_class_without_training_texts_is_improbable(scale: str) -> None:
+    """The first of three classes has no text: its log odds are those of the smoothed frequency, 1 to 62."""
+    data = batches()
+    shifted = BatchBuilder(data.tokens.numpy(), data.offsets, data.labels.numpy() + 1, data.truncation)
+    branch = fitted(shifted, 3, scale=scale)
+    assert branch.bias[0].item() == pytest.approx(-np.log(62))
+    found = logits(branch, shifted)
+    assert (found.argmax(1) == shifted.labels.numpy()).all() and np.isfinite(found).all()
+
+
 def test_unseen_ngrams_leave_the_bias() -> None:
     data = batches()
     branch = fitted(data)
