@@ -42,7 +42,7 @@ from src.report.terminal import render_terminal
 from src.run_folder import require_new, run_folder_of, trim_logs
 from src.run_log import write_end
 from src.run_result import RESULT_FILE, Best, Parameters, RunResult, Seconds
-from src.summary import evaluate_baseline, evaluate_splits, print_summary, warn_of_single_class
+from src.summary import evaluate_splits, print_summary, warn_of_single_class
 from src.training_state import TrainingState, read_training_state, require_same_data, require_same_options
 
 LOCK_TIMEOUT = 1.0  # seconds; a process that only reads the status of a run holds the lock for a shorter time
@@ -204,8 +204,8 @@ class Run:
             return
         module: Any = trainer.lightning_module
         counts = module.card.class_counts
-        metrics, classes = evaluate_splits(self.folder, counts.index(max(counts)), module.metrics)
-        self._record(metrics=metrics, classes=classes, baseline=evaluate_baseline(self.folder, metrics))
+        metrics, classes, baseline = evaluate_splits(self.folder, counts.index(max(counts)), module.metrics)
+        self._record(metrics=metrics, classes=classes, baseline=baseline)
         self._write_record()
         try:
             figures = write_report(self.folder)

@@ -1,7 +1,6 @@
 """Compute the final metrics of a run with their intervals, and print tables of metrics and files."""
 
 import logging
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +21,9 @@ log = logging.getLogger(__name__)
 
 def evaluate_splits(
     folder: Path, majority: int, metrics: MetricCollection
-) -> tuple[dict[str, Score], dict[str, dict[str, ClassScore]]]:
-    """Return the metrics of all predicted splits, by names such as test/acc, and the class scores, by split and class.
+) -> tuple[dict[str, Score], dict[str, dict[str, ClassScore]], Baseline]:
+    """Return the metrics of all predicted splits, by names such as test/acc; the class scores, by split and class; and
+    the scores of the linear baseline, which are empty if it was not fitted.
 
     Args:
         majority: index of the most frequent class of the training texts.
@@ -34,6 +34,8 @@ def evaluate_splits(
     removed = default_metrics().keys() - set(names_of_run)
     results: dict[str, Score] = {}
     classes: dict[str, dict[str, ClassScore]] = {}
+    linear: dict[str, Score] = {}
+    differences: dict[str, Score] = {}
     for path in sorted((folder / "predictions").glob("*.npz")):
         arrays, split = read_arrays(path), path.stem
         probabilities, labels = arrays["probabilities"], arrays["labels"]
@@ -41,25 +43,15 @@ def evaluate_splits(
         scores = evaluate(probabilities, labels, majority=majority, added=added)
         results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
         classes[split] = class_scores(probabilities, labels, names)
-    return results, classes
-
-
-def evaluate_baseline(folder: Path, metrics: Mapping[str, Score]) -> Baseline:
-    """Return the scores of the linear baseline that were also computed for the model; empty if it was not fitted."""
-    scores: dict[str, Score] = {}
-    differences: dict[str, Score] = {}
-    for predictions in sorted((folder / "predictions").glob("*.npz")):
-        path = folder / "baseline" / predictions.name
-        if not path.exists():
+        if not (path := folder / "baseline" / path.name).exists():
             continue
-        baseline, model = read_arrays(path), read_arrays(predictions)
-        others, labels = baseline["probabilities"], baseline["labels"]
-        of_split = evaluate(others, labels)
-        scores |= {f"{path.stem}/{name}": score for name, score in of_split.items()}
-        if np.array_equal(model["index"], baseline["index"]):  # not if trainer.limit_test_batches left texts out
-            paired = score_differences(model["probabilities"], others, labels)
-            differences |= {f"{path.stem}/{name}": score for name, score in paired.items()}
-    return Baseline(*({name: each[name] for name in metrics if name in each} for each in (scores, differences)))
+        baseline = read_arrays(path)
+        of_baseline = evaluate(baseline["probabilities"], baseline["labels"])
+        linear |= {f"{split}/{name}": score for name, score in of_baseline.items() if name in scores.keys() - removed}
+        if np.array_equal(arrays["index"], baseline["index"]):  # not if trainer.limit_test_batches left texts out
+            paired = score_differences(probabilities, baseline["probabilities"], labels)
+            differences |= {f"{split}/{name}": score for name, score in paired.items() if name not in removed}
+    return results, classes, Baseline(linear, differences)
 
 
 def warn_of_single_class(folder: Path) -> None:
