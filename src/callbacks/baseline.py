@@ -50,10 +50,10 @@ class LinearBaseline(pl.Callback):
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if trainer.is_global_zero:
-            self.write(trainer.datamodule, self.folder)  # type: ignore[attr-defined]
+            self.write(trainer.datamodule)  # type: ignore[attr-defined]
 
-    def write(self, data: TextDataModule, folder: Path) -> bool:
-        """Write the files of the baseline into a folder, and return True; return False if there is no baseline.
+    def write(self, data: TextDataModule) -> None:
+        """Write the files of the baseline; if there is none, write nothing but a warning.
 
         There is none for more than `max_texts` training texts, for a single class, and for texts without words.
         """
@@ -61,7 +61,7 @@ class LinearBaseline(pl.Callback):
             log.warning(
                 "No linear baseline is fitted to more than callbacks.baseline.max_texts=%d texts", self.max_texts
             )
-            return False
+            return
         key = (data.data_fingerprint, data.splitting.fold, self.max_order, self.c, self.top)
         digest = hashlib.sha256(f"{key} {code_version(type(data), type(self))}".encode()).hexdigest()
         path = data.cache_dir / f"baseline-{digest}"
@@ -71,12 +71,13 @@ class LinearBaseline(pl.Callback):
         for split, values in probabilities.items():
             labels, names = np.asarray(data.tokenized(split).labels), np.array(data.class_names)
             index = np.arange(len(labels))
-            write_arrays(folder / f"{split}.npz", probabilities=values, labels=labels, index=index, class_names=names)
+            write_arrays(
+                self.folder / f"{split}.npz", probabilities=values, labels=labels, index=index, class_names=names
+            )
         if not probabilities:
             log.warning("No linear baseline is fitted, because the texts have no words or a single class")
-            return False
-        write_text(folder / "features.csv", features)
-        return True
+            return
+        write_text(self.folder / "features.csv", features)
 
     def _fit(self, data: TextDataModule, folder: Path) -> None:
         """Write the probabilities of the validation and test texts and the top features into a folder of the cache."""

@@ -34,13 +34,13 @@ def source(folder: Path, texts: int = 67, classes: int = 3, fill: str = "text {}
 
 
 def baseline(folder: Path, **options: int) -> LinearBaseline:
-    return LinearBaseline(str(folder / "baseline"), **options)
+    return LinearBaseline(str(folder / "out"), **options)
 
 
 @pytest.mark.parametrize("split", ["val", "test"])
 def test_two_classes_equal_the_pipeline_of_scikit_learn(tmp_path: Path, split: str) -> None:
     data = source(tmp_path, classes=2)
-    assert baseline(tmp_path).write(data, tmp_path / "out")
+    baseline(tmp_path).write(data)
     texts = {name: data.texts(name, range(data.sizes[name])) for name in ("train", split)}
     pipeline = make_pipeline(
         TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+"),
@@ -57,7 +57,7 @@ def test_two_classes_equal_the_pipeline_of_scikit_learn(tmp_path: Path, split: s
 
 
 def test_the_first_feature_of_each_class_is_its_word(tmp_path: Path) -> None:
-    baseline(tmp_path, top=2).write(source(tmp_path), tmp_path / "out")
+    baseline(tmp_path, top=2).write(source(tmp_path))
     with (tmp_path / "out" / "features.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 6
@@ -66,13 +66,14 @@ def test_the_first_feature_of_each_class_is_its_word(tmp_path: Path) -> None:
 
 
 def test_a_second_run_reads_the_baseline_from_the_cache(tmp_path: Path) -> None:
-    baseline(tmp_path).write(source(tmp_path), tmp_path / "first")
+    first, second = (LinearBaseline(str(tmp_path / name)) for name in ("first", "second"))
+    first.write(source(tmp_path))
     with patch("sklearn.linear_model.LogisticRegression", side_effect=AssertionError):
-        baseline(tmp_path).write(source(tmp_path), tmp_path / "second")
+        second.write(source(tmp_path))
         with pytest.raises(AssertionError):
-            baseline(tmp_path, max_order=1).write(source(tmp_path), tmp_path / "second")
-    with np.load(tmp_path / "first" / "test.npz") as first, np.load(tmp_path / "second" / "test.npz") as second:
-        assert np.array_equal(first["probabilities"], second["probabilities"])
+            baseline(tmp_path, max_order=1).write(source(tmp_path))
+    with np.load(first.folder / "test.npz") as expected, np.load(second.folder / "test.npz") as found:
+        assert np.array_equal(found["probabilities"], expected["probabilities"])
 
 
 def test_a_class_without_training_texts_has_the_probability_zero(tmp_path: Path) -> None:
@@ -80,20 +81,20 @@ def test_a_class_without_training_texts_has_the_probability_zero(tmp_path: Path)
     data.class_names = ("absent", *data.class_names)
     for name in ("train", "val", "test"):
         np.add(data.tokenized(name).labels, 1, out=data.tokenized(name).labels)
-    baseline(tmp_path).write(data, tmp_path / "out")
+    baseline(tmp_path).write(data)
     with np.load(tmp_path / "out" / "test.npz") as arrays:
         assert arrays["probabilities"].shape[1] == 3
         assert not arrays["probabilities"][:, 0].any()
 
 
 def test_too_many_texts_have_no_baseline(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert not baseline(tmp_path, max_texts=5).write(source(tmp_path), tmp_path / "out")
+    baseline(tmp_path, max_texts=5).write(source(tmp_path))
     assert "callbacks.baseline.max_texts=5" in caplog.text
     assert not (tmp_path / "out").exists()
 
 
 def test_texts_without_words_have_no_baseline(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert not baseline(tmp_path).write(source(tmp_path, fill="?!"), tmp_path / "out")
+    baseline(tmp_path).write(source(tmp_path, fill="?!"))
     assert "the texts have no words" in caplog.text
     assert not (tmp_path / "out").exists()
 
