@@ -62,7 +62,7 @@ class HeedRunner:
         """Train with the Trainer, as src.train does, on some batches of an epoch; return the reviews per second."""
         speed = Speed()
         batches = Batches(self.builder, sample_batches(self.plan, self.builder.lengths, reviews))
-        trainer = build.trainer(self.cfg, [speed], build.make_all(self.cfg, "logger"))
+        trainer = build.trainer(self.cfg, [speed])
         trainer.fit(self.module, Sample(batches))
         return speed.texts_per_second or 0.0
 

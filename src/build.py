@@ -29,7 +29,6 @@ from src.optim.parameter_groups import STEP_SCHEDULERS, parameter_groups, requir
 
 if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
     import pytorch_lightning as pl
-    from pytorch_lightning.loggers import Logger
     from torchmetrics import Metric, MetricCollection
 
     from src.data.datamodule import TextDataModule
@@ -149,35 +148,15 @@ def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
     return classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits), loss
 
 
-def module(
-    cfg: DictConfig,
-    card: Card,
-    model_and_loss: tuple[Classifier, Loss] | None = None,
-    own_metrics: "MetricCollection | None" = None,
-) -> "LitClassifier":
-    """Create the LightningModule of a model and its loss.
-
-    Args:
-        model_and_loss: None creates an untrained model and its loss.
-        own_metrics: metrics of validation and test; None creates the metrics of `cfg`. If `cfg` comes from a
-            checkpoint, the caller must pass metrics, because the metrics in a checkpoint are not trusted.
-    """
+def module(cfg: DictConfig, card: Card) -> "LitClassifier":
+    """Create the LightningModule of an untrained model."""
     from src.lit import LitClassifier
 
-    model, loss = model_and_loss or untrained_model(cfg, card)
-    if model_and_loss is None:
-        with prefix_errors("model"), torch.random.fork_rng(devices=[]):
-            check_shapes(model.eval(), loss.num_logits)
-        model.train()
-    return LitClassifier(
-        model,
-        loss,
-        len(card.class_counts),
-        metrics(cfg, len(card.class_counts)) if own_metrics is None else own_metrics,
-        partial(optimizer, cfg),
-        partial(scheduler, cfg),
-        card.with_options(model.description_options()),
-    )
+    model, loss = untrained_model(cfg, card)
+    with prefix_errors("model"), torch.random.fork_rng(devices=[]):
+        check_shapes(model.eval(), loss.num_logits)
+    card = card.with_options(model.description_options())
+    return LitClassifier(model.train(), loss, metrics(cfg, len(card.class_counts)), card, partial(optimizers, cfg))
 
 
 # Metrics
@@ -266,14 +245,20 @@ def optimizer(cfg: DictConfig, model: Classifier) -> Optimizer:
     return created
 
 
-def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, Any] | None:
-    """Return Lightning's scheduler config; None if no scheduler is configured.
+def optimizers(cfg: DictConfig, model: Classifier, steps: int) -> dict[str, Any]:
+    """Return Lightning's config of the optimizer and, if one is configured, of the scheduler.
 
     Args:
         steps: number of optimizer steps of the whole training, for schedulers that advance after every such step.
     """
+    created = optimizer(cfg, model)
     if "_target_" not in cfg.scheduler:
-        return None
+        return {"optimizer": created}
+    return {"optimizer": created, "lr_scheduler": scheduler(cfg, created, steps)}
+
+
+def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, Any]:
+    """Return Lightning's config of the scheduler."""
     cls = class_at(cfg, "scheduler") or object
     options: dict[str, Any] = {}
     if issubclass(cls, OneCycleLR):
@@ -287,25 +272,19 @@ def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, An
     return {"scheduler": created, "interval": "epoch", "reduce_on_plateau": False}
 
 
-def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "Sequence[Logger]" = ()) -> "pl.Trainer":
-    """Create the Trainer with the configured callbacks, and disable the callbacks that Lightning would add by default.
+def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trainer":
+    """Create the Trainer with the configured loggers and callbacks, but without those that Lightning adds by default.
 
     Args:
         watchers: callbacks that precede the configured callbacks.
     """
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
 
-    callbacks = make_all(cfg, "callbacks")
-    kinds = {
-        "enable_checkpointing": Checkpoint,
-        "enable_progress_bar": ProgressBar,
-        "enable_model_summary": ModelSummary,
-    }
-    enabled = {option: any(isinstance(callback, kind) for callback in callbacks) for option, kind in kinds.items()}
-    trainer: pl.Trainer = make(
-        cfg, "trainer", callbacks=[*watchers, *callbacks], logger=list(loggers) or False, **enabled
-    )
-    return trainer
+    loggers, callbacks = make_all(cfg, "logger"), make_all(cfg, "callbacks")
+    kinds = {"checkpointing": Checkpoint, "progress_bar": ProgressBar, "model_summary": ModelSummary}
+    enabled = {f"enable_{name}": any(isinstance(each, kind) for each in callbacks) for name, kind in kinds.items()}
+    created: pl.Trainer = make(cfg, "trainer", callbacks=[*watchers, *callbacks], logger=loggers or False, **enabled)
+    return created
 
 
 # Trained models

@@ -1,5 +1,6 @@
-"""Tables on standard output, and the progress of a pass over rows on standard error."""
+"""Tables on standard output, lines in the log file, and the progress of a pass over rows on standard error."""
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,14 @@ class OutputConsole(Console):
 
     def on_broken_pipe(self) -> None:
         drop_broken_output()
+
+
+def write_log(line: str) -> None:
+    """Write a line to the log file, if there is one, but not to the terminal, which shows tables instead."""
+    record = logging.LogRecord("src", logging.INFO, __file__, 0, line, (), None)
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.FileHandler):
+            handler.handle(record)
 
 
 @contextmanager

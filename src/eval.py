@@ -10,24 +10,23 @@ def main(cfg: DictConfig) -> None:
     """Evaluate one checkpoint, or the mean probabilities of several, on `data=…` or on the first checkpoint's data."""
     from src import build
     from src.api import restore_ensemble, with_data
+    from src.lit import LitClassifier
     from src.lit_ensemble import LitEnsemble, own_batches
-    from src.run import Run
+    from src.run import open_run
 
-    with Run(cfg) as run:
-        loggers = build.make_all(cfg, "logger")
+    with open_run(cfg) as run:
         ensemble = restore_ensemble(cfg.ckpt_path, cfg.extras)
         _, card, model, loss = ensemble.members[0]
-        trainer = build.trainer(cfg, run.callbacks, loggers)
+        trainer = build.trainer(cfg, run.callbacks)
         data = build.datamodule(with_data(cfg, card), card.codec)
         metrics = build.metrics(cfg, len(card.class_counts))  # not a checkpoint's metrics, which may name any class
         if len(ensemble.members) == 1:
-            module = build.module(card.cfg, card, (model, loss), metrics)
+            module = LitClassifier(model, loss, metrics, card)
         else:
             module = LitEnsemble(ensemble, own_batches(cfg, ensemble), metrics)
-        run.start(loggers, card)
-        run.describe(data, module, trainer)
+        run.start(trainer, module, data)
         (trainer.test if cfg.split == "test" else trainer.validate)(module, data, verbose=False)
-        run.report(trainer)
+        run.report(trainer, module)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,7 @@ from src.training_state import rebuild_paths, require_same_parameters
 
 RUNNING = ("train_acc", "train_loss")  # metrics whose states are saved if a checkpoint is written within an epoch
 
-MakeOptimizer = Callable[[Classifier], torch.optim.Optimizer]
-MakeScheduler = Callable[[torch.optim.Optimizer, int], dict[str, Any] | None]
+MakeOptimizers = Callable[[Classifier, int], dict[str, Any]]
 
 
 class MeanLoss(Metric):
@@ -53,30 +52,26 @@ class LitClassifier(pl.LightningModule):
     Args:
         loss: the training loss, which also converts logits to probabilities.
         metrics: metrics of validation and test.
-        make_scheduler: creates Lightning's scheduler config from the optimizer and the total number of optimizer steps;
-            returns None for a constant learning rate.
         card: metadata for checkpoints.
+        make_optimizers: creates Lightning's config of the optimizer and the scheduler from the model and the total
+            number of optimizer steps; None for a model that is only evaluated.
     """
 
     def __init__(
         self,
         model: Classifier,
         loss: Loss,
-        num_classes: int,
         metrics: MetricCollection,
-        make_optimizer: MakeOptimizer,
-        make_scheduler: MakeScheduler,
         card: Card,
+        make_optimizers: MakeOptimizers | None = None,
     ) -> None:
         super().__init__()
         self.model = model
         self.loss = loss
-        self.make_optimizer = make_optimizer
-        self.make_scheduler = make_scheduler
         self.card = card
-        self.train_acc = MulticlassAccuracy(num_classes, average="micro")
+        self.make_optimizers = make_optimizers
+        self.train_acc = MulticlassAccuracy(len(card.class_counts), average="micro")
         self.train_loss = MeanLoss()
-        self.metrics = metrics
         self.val_metrics = metrics.clone(prefix="val/")
         self.test_metrics = metrics.clone(prefix="test/")
         self._optimizer_states: list[dict[str, Any]] = []  # of the checkpoint from which training resumes
@@ -141,11 +136,11 @@ class LitClassifier(pl.LightningModule):
         return False if is_repeated else None  # None: if there are loggers
 
     def configure_optimizers(self) -> Any:
-        optimizer = self.make_optimizer(self.model)
+        assert self.make_optimizers is not None
+        config = self.make_optimizers(self.model, _total_steps(self.trainer))
         for state in self._optimizer_states:
-            require_same_parameters(optimizer, state)
-        scheduler = self.make_scheduler(optimizer, _total_steps(self.trainer))
-        return {"optimizer": optimizer} | ({"lr_scheduler": scheduler} if scheduler else {})
+            require_same_parameters(config["optimizer"], state)
+        return config
 
     def on_train_epoch_end(self) -> None:
         for config in self.trainer.lr_scheduler_configs:

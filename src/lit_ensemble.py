@@ -52,10 +52,8 @@ class LitEnsemble(LitClassifier):
 
     def __init__(self, ensemble: Ensemble, builders: Sequence[BatchBuilder | None], metrics: MetricCollection) -> None:
         joint: Any = JointModel(ensemble)
-        untrained: Any = None
         card = _joint_card([member.card for member in ensemble.members])
-        loss = CrossEntropy(card.class_counts)
-        super().__init__(joint, loss, len(ensemble.class_names), metrics, untrained, untrained, card)
+        super().__init__(joint, CrossEntropy(card.class_counts), metrics, card)
         self._ensemble = ensemble
         self._builders = list(builders)
 

@@ -9,6 +9,7 @@ from torchmetrics import MetricCollection
 from src.config.metrics import default_metrics
 from src.console import OutputConsole
 from src.files import read_arrays
+from src.formatting import format_duration, format_known
 from src.records.files import read_predictions
 from src.report.scores import baseline_line, classes_section, scores_section
 from src.report.terminal import files_table, render_terminal
@@ -52,6 +53,20 @@ def evaluate_splits(
             paired = score_differences(probabilities, baseline["probabilities"], labels)
             differences |= {f"{split}/{name}": score for name, score in paired.items() if name not in removed}
     return results, classes, Baseline(linear, differences)
+
+
+def describe_end(result: RunResult) -> str:
+    """Describe the status, the selected epoch and the final metrics, after a test those of the test, in one line."""
+    seconds = "" if result.seconds.total is None else f" after {format_duration(result.seconds.total)}"
+    facts = [f"{result.status.capitalize()}{seconds}" + (f": {result.error}" if result.error else "")]
+    best = result.best
+    if best.epoch is not None and best.value is not None:
+        facts.append(f"best epoch {best.epoch + 1} ({best.monitor} {best.value:.4g})")
+    tested = {name: score for name, score in result.metrics.items() if name.startswith("test/")} or result.metrics
+    for name, score in tested.items():
+        interval = "" if None in (score.low, score.high) else f" ({score.low:.3f} to {score.high:.3f})"
+        facts.append(f"{name} {format_known(score.value)}{interval}")
+    return "; ".join(facts)
 
 
 def warn_of_single_class(folder: Path) -> None:

@@ -23,12 +23,12 @@ def main(cfg: DictConfig) -> float | None:
     """
     from src import build
     from src.checkpoint import read_checkpoint
-    from src.run import Run
+    from src.run import open_run
+    from src.training_state import read_training_state
 
-    with Run(cfg) as run:
-        loggers = build.make_all(cfg, "logger")
-        trainer = build.trainer(cfg, run.callbacks, loggers)
-        state = run.earlier_training()
+    with open_run(cfg) as run:
+        trainer = build.trainer(cfg, run.callbacks)
+        state = read_training_state(cfg.ckpt_path) if run.resumes else None
         data = build.datamodule(cfg)
         module = build.module(cfg, run.card(data))
         if cfg.train and state is None:
@@ -37,8 +37,7 @@ def main(cfg: DictConfig) -> float | None:
                 module.model.branch.fit(data.builder("train"))
         elif not cfg.train and cfg.ckpt_path is not None:
             build.load_weights(module, read_checkpoint(cfg.ckpt_path)[1]["state_dict"], cfg.ckpt_path)
-        run.start(loggers, module.card, state)
-        run.describe(data, module, trainer)
+        run.start(trainer, module, data, state)
         if cfg.train:
             _fit(trainer, module, data, state)
             run.stop.check()
@@ -46,7 +45,7 @@ def main(cfg: DictConfig) -> float | None:
             run.load_best(trainer, module)
             trainer.validate(module, data, verbose=False)
             trainer.test(module, data, verbose=False)
-            run.report(trainer)
+            run.report(trainer, module)
     return run.result.best.value
 
 
@@ -62,10 +61,7 @@ def _fit(trainer: "Trainer", module: "LitClassifier", data: "TextDataModule", st
     except ValueError as error:
         if "val_check_interval" not in str(error):
             raise
-        raise UserError(
-            f"trainer.val_check_interval={trainer.val_check_interval}: must be at most "
-            f"{trainer.num_training_batches:,}, the number of batches in an epoch"
-        ) from error
+        raise UserError(f"trainer: {str(error).strip()}") from error
 
 
 if __name__ == "__main__":

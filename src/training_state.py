@@ -13,30 +13,20 @@ from pytorch_lightning import Callback
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from src.checkpoint import Card, is_dense, read_checkpoint
-from src.config.keys import KEEPS_TRAINING, changed_options, plain_value
+from src.config.keys import KEEPS_TRAINING, changed_options
 from src.config.schema import class_at
 from src.errors import UserError
 from src.optim.parameter_groups import STEP_SCHEDULERS
 
 PARTS = ("epoch", "global_step", "loops", "callbacks", "optimizer_states", "lr_schedulers", "rng")
-READ_FROM_A_MODEL = ("model.embedding.dim", "model.encoder.description")  # the program sets them if null
 
 
 class TrainingState(NamedTuple):
-    """The content of a checkpoint from which a training resumes.
-
-    Args:
-        content: all that Lightning restores.
-    """
+    """A checkpoint from which a training resumes."""
 
     path: str
     card: Card
-    content: dict[str, Any]
-
-    @property
-    def steps(self) -> int:
-        """The number of optimizer steps before the checkpoint was written."""
-        return int(self.content["global_step"])
+    content: dict[str, Any]  # all that Lightning restores
 
 
 class ReadCheckpoint(TorchCheckpointIO):
@@ -60,47 +50,33 @@ def read_training_state(path: str) -> TrainingState:
     return TrainingState(path, card, content)
 
 
-def require_same_options(cfg: DictConfig, config: Mapping[str, Any], state: TrainingState) -> None:
-    """Check that a run has the options with which the training started.
+def require_same_training(cfg: DictConfig, card: Card, state: TrainingState) -> None:
+    """Check that a run has the options and the data with which the training started.
 
     Args:
         cfg: the configuration of the run.
-        config: the same configuration in plain containers.
-    """
-    saved = state.card.config
-    current = json.loads(json.dumps({key: config[key] for key in config if key in saved}))  # keys are text, as in JSON
-    read = [key for key in READ_FROM_A_MODEL if plain_value(cfg, key) is None]
-    if changes := changed_options({key: saved[key] for key in current}, current, (*KEEPS_TRAINING, *read)):
-        raise _refusal(state, "; ".join(changes))
-    trained, limit = state.content["epoch"] + 1, cfg.trainer.get("max_epochs")
-    if limit is not None and 0 <= limit < trained:
-        raise UserError(
-            f"trainer.max_epochs={limit}: the checkpoint {state.path} is already in epoch {trained}; set "
-            f"trainer.max_epochs to {trained} or more"
-        )
-    planned = saved["trainer"].get("max_epochs")
-    if planned != limit and issubclass(class_at(cfg, "scheduler") or object, STEP_SCHEDULERS):
-        raise _refusal(state, f"trainer.max_epochs: the scheduler was planned for {planned} epochs, not {limit}")
-
-
-def require_same_data(card: Card, state: TrainingState) -> None:
-    """Check that a run has the data with which the training started.
-
-    Args:
         card: the card of the run.
     """
-    if state.card.fingerprint != card.fingerprint:
-        path = card.config["data"].get("path")
-        source = "the texts" if path is None else f"the texts of data.path={path}"
-        raise _refusal(state, f"{source} or their splits have changed since this checkpoint was written", "the files")
-    if state.card.codec.tokenizer.vocabulary != card.codec.tokenizer.vocabulary:
-        raise _refusal(state, "data.tokenizer: its vocabulary has changed since this checkpoint was written", "it")
-
-
-def _refusal(state: TrainingState, difference: str, earlier: str = "the earlier value") -> UserError:
-    return UserError(
-        f"ckpt_path={state.path}: training cannot resume from it. {difference}. Restore {earlier}, or start a new run"
-    )
+    saved, current = state.card.config, json.loads(card.model_dump_json())["config"]
+    compared = (saved.keys() & current.keys()) - {"choices"}
+    before, after = ({key: config[key] for key in sorted(compared)} for config in (saved, current))
+    trained = state.content["epoch"] + 1
+    limit, planned = (config["trainer"].get("max_epochs") for config in (current, saved))
+    path = cfg.data.get("path")
+    source = "the texts" if path is None else f"the texts of data.path={path}"
+    if changes := changed_options(before, after, KEEPS_TRAINING):
+        mistake = f"{'; '.join(changes)}. Restore the earlier value"
+    elif limit is not None and 0 <= limit < trained:
+        mistake = f"It is already in epoch {trained}: set trainer.max_epochs to {trained} or more"
+    elif planned != limit and issubclass(class_at(cfg, "scheduler") or object, STEP_SCHEDULERS):
+        mistake = f"trainer.max_epochs: the scheduler was planned for {planned} epochs, not {limit}. Restore it"
+    elif state.card.fingerprint != card.fingerprint:
+        mistake = f"{source} or their splits have changed since this checkpoint was written. Restore the files"
+    elif state.card.codec.tokenizer.vocabulary != card.codec.tokenizer.vocabulary:
+        mistake = "data.tokenizer: its vocabulary has changed since this checkpoint was written. Restore it"
+    else:
+        return
+    raise UserError(f"ckpt_path={state.path}: training cannot resume from it. {mistake}, or start a new run")
 
 
 def require_same_parameters(optimizer: torch.optim.Optimizer, state: Mapping[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """The folder of a run: its first files, its lock, and refusals."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -9,14 +10,14 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from src.errors import UserError
 from src.files import lock_folder
-from src.run import Run
+from src.run import Run, open_run
 from src.run_result import RunResult
 
 
-def new_run(path: Path, seed: int = 1) -> Run:
-    paths, extras = {"output_dir": str(path)}, {"ignore_warnings": False}
-    values = {"task_name": "train", "train": True, "seed": seed, "paths": paths, "extras": extras, "ckpt_path": None}
-    return Run(OmegaConf.create(values))
+def new_run(path: Path, seed: int = 1, ckpt_path: str | None = None) -> AbstractContextManager[Run]:
+    paths, extras = {"output_dir": str(path)}, {"ignore_warnings": False, "print_config": False}
+    values = {"task_name": "train", "train": True, "seed": seed, "paths": paths, "extras": extras}
+    return open_run(OmegaConf.create({**values, "ckpt_path": ckpt_path}))
 
 
 def read_seeds(path: Path) -> tuple[int, int | None]:
@@ -39,8 +40,7 @@ def test_a_folder_holds_one_run(tmp_path: Path) -> None:
 
 
 def test_a_run_resumes_only_in_its_own_folder(tmp_path: Path) -> None:
-    run = new_run(tmp_path / "run")
-    run = Run(OmegaConf.merge(run.cfg, {"ckpt_path": str(tmp_path / "other" / "checkpoints" / "last.ckpt")}))
+    run = new_run(tmp_path / "run", ckpt_path=str(tmp_path / "other" / "checkpoints" / "last.ckpt"))
     with pytest.raises(UserError, match="a training resumes in the folder of its own run, not in"), run:
         pass
 

@@ -1,21 +1,10 @@
-"""The printed configuration: in the log files of runs and sweep jobs, and on standard error for predictions."""
+"""The configuration in the log files of runs and sweep jobs."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.forks import complete
-from tests.helpers import command
 from tests.sweep.sweeps import SMALL, run_sweep
-
-
-def test_the_configuration_of_a_prediction_is_printed_to_standard_error(tmp_path: Path, checkpoint: Path) -> None:
-    line = command(tmp_path, "predict", f"ckpt_path={checkpoint}", "text=good", "extras.print_config=true")
-    process = complete(*line)
-    assert process.returncode == 0
-    assert "Configuration:\n" in process.stderr
-    assert "\ntext: good\n" in process.stderr
-    assert "Configuration" not in process.stdout
 
 
 @pytest.mark.parametrize(

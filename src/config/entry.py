@@ -156,13 +156,11 @@ def wrong_values(files: ConfigFiles, cfg: DictConfig, folder: str) -> list[Mista
 def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
     """Call the task with the configuration of one run, after Hydra has created the folder of the run."""
     from src.config.schema import validate_config
-    from src.run_log import log_config
 
     folder = Path(HydraConfig.get().runtime.output_dir)
     with exit_with_message(str(folder)):
         if HydraConfig.get().mode != RunMode.RUN:  # the command line of a single run is already validated
             validate_config(cfg, command)
-        log_config(cfg)
         reuse_freed_memory()
         try:
             return task(cfg)
