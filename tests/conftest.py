@@ -89,7 +89,10 @@ def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> tuple[
 
 @pytest.fixture
 def make_run(tmp_path: Path) -> Callable[..., Path]:
-    """A function that writes a run folder with the options of `write_run` and returns its path."""
-    from tests.run_folders import write_trained_run
+    """A function that writes a training with n test texts and options of `write_run`, and returns its folder."""
+    from tests.run_folders import example, predictions, write_run
 
-    return lambda **options: write_trained_run(tmp_path / "run", **options)
+    def write(n: int = 31, classes: int = 2, **options: Any) -> Path:
+        return write_run(tmp_path / "run", *predictions(n, classes), epochs=3, **{"examples": [example(11)]} | options)
+
+    return write

@@ -1,28 +1,35 @@
-"""The sections and the page of a comparison."""
+"""The sections, the page and the other files of a comparison."""
 
+import csv
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from src.compare.files import render_page
+from src.compare.files import comparison_files, render_csv, render_page
 from src.compare.sections import sections
+from src.formatting import format_known, format_p_value, format_with_margin
 from src.report.section import Group, Section
+from src.report.terminal import render_terminal
 from src.terms.comparison import Comparison, compare
+from src.terms.intervals import Interval
 from tests.report.test_rendering import Reader
-from tests.run_folders import text, write_failed, write_whole_sweep
+from tests.run_folders import WORDS, write_sweep
 
-INJECTION = "</script><script>document.title='broken'</script>"
-LONG = text(37)
+ACCURACIES = {("rnn", "none"): 0.6, ("rnn", "bahdanau"): 0.7, ("bilstm", "none"): 0.8, ("bilstm", "bahdanau"): 0.9}
 
 
 @pytest.fixture(scope="module")
 def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
-    """Four variants of three seeds, and a run that failed."""
+    """Four variants of five seeds, and a run that failed."""
     sweep = tmp_path_factory.mktemp("sweep")
-    write_whole_sweep(sweep, ["rnn", "bilstm"], ["none", "bahdanau"], texts=[text(11), LONG])
-    write_failed(sweep, "RuntimeError: out of memory\nin some line")
+    write_sweep(sweep, ACCURACIES, n=211, texts=[WORDS, WORDS[::-1]], epochs=3)
+    (sweep / "failed").mkdir()
+    record = {"status": "failed", "error": "MemoryError: 3|4 GiB\nin some line"}
+    (sweep / "failed" / "result.json").write_text(json.dumps(record))
     return compare([sweep])
 
 
@@ -32,6 +39,15 @@ def titles(comparison: Comparison) -> list[str]:
 
 def section(comparison: Comparison, title: str) -> Section:
     return next(section for section in sections(comparison) if section.title == title)
+
+
+def test_formats_of_numbers() -> None:
+    assert format_with_margin(Interval(0.8816, 0.8786, 0.8846)) == "0.882 ± 0.003"
+    assert format_with_margin(Interval(0.0123, 0.0043, 0.0203), 4, "+") == "+0.0123 ± 0.0080"
+    assert format_with_margin(Interval(0.88, None, None)) == "0.880"
+    assert format_with_margin(None) == "–"
+    assert (format_known(0.8816), format_known(None)) == ("0.882", "–")
+    assert [format_p_value(p) for p in (None, 0.0004, 0.0456, 1.0)] == ["–", "< 0.001", "0.046", "1.000"]
 
 
 def test_every_section_is_present(comparison: Comparison) -> None:
@@ -50,21 +66,18 @@ def test_every_section_is_present(comparison: Comparison) -> None:
 
 def test_the_page_describes_the_runs_and_their_numbers(comparison: Comparison) -> None:
     page = Reader(render_page(comparison)).text
-    for fact in ("4 variants of encoder × attention", "12 runs", "211 test texts", "1 to 3", "imdb", "2026-11-21"):
+    for fact in ("4 variants of encoder × attention", "20 runs", "211 test texts", "1 to 5", "imdb", "2026-01-01"):
         assert fact in page
     for row in comparison.rows:
         assert f"{row.metrics['acc'].value:.3f} ± " in page
         assert row.difference is None or f"{row.difference.value:+.4f} ± " in page
     assert all(claim.definition.claim in page and claim.verdict in page for claim in comparison.claims)
-    assert "RuntimeError: out of memory" in page
+    assert "MemoryError: 3|4 GiB" in page
 
 
-def test_every_variant_has_the_same_texts(comparison: Comparison) -> None:
+def test_every_variant_has_the_same_texts(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = section(comparison, "Attention on the same texts").content
     assert [len(group.content) for group in groups if isinstance(group, Group)] == [4, 4]
-
-
-def test_the_number_of_texts_is_limited(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("src.compare.sections.MAX_TEXTS", 1)
     assert len(section(comparison, "Attention on the same texts").content) == 1
 
@@ -78,8 +91,35 @@ def test_recalls_by_hand(comparison: Comparison) -> None:
     assert table.rows[0][2] == f"{hits / sum((run.labels == 1).sum() for run in runs):.3f}"
 
 
+def test_markdown_and_terminal_state_the_results(comparison: Comparison) -> None:
+    text = comparison_files(comparison)["comparison.md"]
+    assert f"{comparison.baseline.variant.name} (baseline)" in text
+    assert "| failed | MemoryError: 3\\|4 GiB in some line |" in text
+    assert "| Attention beats no attention | supported | +" in text
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(render_terminal(sections(comparison)))
+    terminal = console.export_text()
+    for fact in ("(baseline)", "better", "1,009", "supported", "1 of 21 runs is not compared: 1 failed."):
+        assert fact in terminal
+    assert max(map(len, terminal.split("\n"))) <= 100
+
+
+def test_csv_has_every_number_in_full_precision(comparison: Comparison) -> None:
+    lines = {line["variant"]: line for line in csv.DictReader(io.StringIO(render_csv(comparison)))}
+    row, base = comparison.rows[0], lines[comparison.baseline.variant.name]
+    best = lines[row.variant.name]
+    assert best["seeds"] == "1 2 3 4 5"
+    assert float(best["acc"]) == row.metrics["acc"].value
+    assert float(best["acc_ensemble"]) == row.ensemble > row.metrics["acc"].value
+    assert float(best["ece_low"]) == row.metrics["ece"].low
+    assert row.difference is not None and float(best["acc_difference_high"]) == row.difference.high
+    assert float(best["p_holm"]) == row.p_adjusted
+    assert best["verdict"] == "better"
+    assert (base["acc_difference"], base["p"], base["verdict"]) == ("", "", "baseline")
+
+
 def test_a_single_run_has_the_sections_of_one_run(tmp_path: Path) -> None:
-    single = compare([write_whole_sweep(tmp_path, ["lstm"], ["none"], [1])])
+    single = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=1, texts=[WORDS], epochs=2)])
     assert titles(single) == ["Scores", "Cost", "Curves", "Attention on the same texts", "Recall by class"]
 
 
@@ -90,33 +130,15 @@ def test_a_sparse_grid_is_omitted(comparison: Comparison) -> None:
     assert ("Accuracy by encoder and attention" in titles(two_variants)) == (len(differ) == 2)
 
 
-def test_text_is_escaped_everywhere(tmp_path: Path) -> None:
-    write_whole_sweep(tmp_path, ["lstm"], ["none", "bahdanau"], [1], texts=[[INJECTION, "a"]])
-    write_failed(tmp_path, INJECTION)
-    for path in tmp_path.glob("*/result.json"):
-        result = json.loads(path.read_text())
-        path.write_text(json.dumps(result | {"device": INJECTION, "git_commit": INJECTION, "precision": INJECTION}))
-    for path in tmp_path.glob("*/config.yaml"):
-        config = path.read_text().replace("lr: 0.001", f"lr: {json.dumps(INJECTION + path.parent.name[:1])}")
-        path.write_text(config)
-    comparison = compare([tmp_path])
-    assert any(INJECTION in variant.name for variant in comparison.variants)
-    html = render_page(comparison)
-    html.encode()
-    assert Reader(html).elements.count("script") == 1
-    assert INJECTION not in html
-
-
-def test_the_page_of_a_hundred_runs_is_below_10_mb(tmp_path: Path) -> None:
-    texts = [text(length, length) for length in (61, 230, 187, 412, 300, 150)]
-    html = render_page(compare([write_whole_sweep(tmp_path, seeds=(1, 2, 3, 4, 5), texts=texts)]))
-    assert len(html.encode()) < 10e6 and Reader(html).elements.count("table") == 6
+def test_the_compared_metric_is_the_first_column(tmp_path: Path) -> None:
+    result = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=2)], metric="nll")
+    assert "| variant | seeds | negative log-likelihood | accuracy |" in comparison_files(result)["comparison.md"]
 
 
 def test_a_damaged_file_of_one_run_is_omitted_and_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    sweep = write_whole_sweep(tmp_path, ["rnn", "bilstm"], ["none"], [1], texts=[LONG, text(11)])
-    first, second = sorted(path.parent for path in sweep.glob("*/result.json"))
-    (first / "attention.json").write_text("[7]")
-    (second / "csv" / "metrics.csv").write_text("epoch,train/loss\nx,y\n")
+    accuracies = {("rnn", "none"): 0.7, ("bilstm", "none"): 0.8}
+    sweep = write_sweep(tmp_path, accuracies, seeds=1, texts=[WORDS], epochs=2)
+    (sweep / "rnn_none_1" / "attention.json").write_text("[7]")
+    (sweep / "bilstm_none_1" / "csv" / "metrics.csv").write_text("epoch,train/loss\nx,y\n")
     assert {"Curves", "Scores"} <= set(titles(compare([sweep])))
     assert "attention.json" in caplog.text and "metrics.csv" in caplog.text

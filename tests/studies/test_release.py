@@ -12,7 +12,7 @@ from src.errors import UserError
 from src.records.files import read_gradients, read_history, read_statistics
 from src.terms.comparison import compare
 from studies.release import pack_probabilities, unpack_probabilities, unpack_release, write_release
-from tests.run_folders import make_probabilities, write_run, write_whole_sweep
+from tests.run_folders import make_probabilities, write_run, write_sweep
 
 LABELS = np.arange(13) % 2
 CORRECT = np.arange(13) % 3 > 0
@@ -21,7 +21,8 @@ CORRECT = np.arange(13) % 3 > 0
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sweep")
-    return write_whole_sweep(folder / "sweep", ["rnn", "lstm"], ["none", "bahdanau"], (1, 2), n=101, epochs=3)
+    accuracies = {("rnn", "none"): 0.6, ("rnn", "bahdanau"): 0.7, ("lstm", "none"): 0.75, ("lstm", "bahdanau"): 0.8}
+    return write_sweep(folder / "sweep", accuracies, seeds=2, n=101, epochs=3)
 
 
 def test_a_comparison_of_unpacked_records_has_the_same_results(sweep, tmp_path):
@@ -36,7 +37,7 @@ def test_a_comparison_of_unpacked_records_has_the_same_results(sweep, tmp_path):
     losses = [
         [row.metrics["nll"].value for row in compare([folder], metric="nll").rows] for folder in (sweep, runs[0].parent)
     ]
-    np.testing.assert_allclose(*losses, rtol=1e-4)
+    np.testing.assert_allclose(*losses, rtol=2e-4)  # the log-odds of all texts have the same error of rounding
     assert [claim.verdict for claim in original.claims] == [claim.verdict for claim in unpacked.claims]
 
 
