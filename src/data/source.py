@@ -291,9 +291,15 @@ class Source(TextDataModule):
     def _labels(self, rows: Rows) -> list[str]:
         """Return the canonical labels of rows; a missing label is an empty string."""
         labels = rows.texts(self.label)
-        if own := rows.class_names.get(self.label):  # -1 means that the class is unknown
-            labels = [own[int(label)] if label and 0 <= int(label) < len(own) else "" for label in labels]
         forms = {label: canonical(label) for label in set(labels)}
+        if own := rows.class_names.get(self.label):  # -1 means that the class is unknown
+            names = {str(i): canonical(name) for i, name in enumerate(own)} | {"": "", "-1": ""}
+            if unknown := sorted(set(forms.values()) - names.keys()):
+                raise UserError(
+                    f"{rows.source}: label {unknown[0]} is not the number of a class: the metadata name only "
+                    f"{format_list(own, plain=True)}, numbered from 0. Correct the label or the metadata"
+                )
+            forms = {label: names[form] for label, form in forms.items()}
         return [forms[label] for label in labels]
 
 

@@ -58,6 +58,9 @@ class Rows:
             cells = cells.cast(pa.string())
         if cells.type == pa.float32():  # 0.1 stays 0.1
             cells = cells.cast(pa.string()).cast(pa.float64())
+        elif cells.type == pa.float16():  # Arrow would write 0.0999755859375
+            number = cells.type.to_pandas_dtype()
+            return [None if cell is None else float(str(number(cell))) for cell in cells.to_pylist()]
         return list(cells.to_pylist())
 
     def texts(self, column: str) -> list[str]:
@@ -204,6 +207,13 @@ def _delimited_records(
     path: Path, text: TextIO, required: Sequence[str], delimiter: str | None, quotes: bool
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the first line's number and the fields of the header and of each record of a CSV or TSV file."""
+    last = ""  # the line that was read last
+
+    def remember(line: str) -> str:
+        nonlocal last
+        last = line
+        return line
+
     head = text.read(HEAD)
     text.seek(0)
     is_marked = head.startswith("sep=") and head[5:6] in ("\r", "\n")  # the first line that Excel writes
@@ -211,15 +221,18 @@ def _delimited_records(
         delimiter = "\t" if file_format(path) == ".tsv" else detect_delimiter(head, required)
     delimiter = delimiter or head[4]
     quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    reader = csv.reader(text, delimiter=delimiter, strict=True, quoting=quoting)
+    reader = csv.reader(map(remember, text), delimiter=delimiter, strict=True, quoting=quoting)
     header: list[str] = []
+    line_end = ""  # of the header
     line = 1  # at which the record starts
     try:
         for record in reader:
             if is_marked and line == 1:
                 pass
             elif record or len(header) == 1:  # a blank line is a row if there is one column
-                header = header or record
+                header, line_end = header or record, line_end or last[-1:]
+                if last.endswith("\r") and line_end == "\n":
+                    raise csv.Error("a carriage return without a line feed ends it, unlike the header: remove it")
                 if len(record or [""]) != len(header):
                     raise csv.Error(f"{len(record)} fields where the header has {len(header)}")
                 if record == header and len(header) > 1 and record is not header:
@@ -261,7 +274,8 @@ def arrow_rows(source: str, batches: Iterable[Any], columns: Sequence[str], sche
     for name in columns:
         with suppress(KeyError, TypeError, ValueError):
             feature = json.loads(schema.metadata[b"huggingface"])["info"]["features"][name]
-            if feature["_type"] == "ClassLabel" and pa.types.is_integer(schema.field(name).type):
+            kind = schema.field(name).type  # pandas turns integers into floats where values are missing
+            if feature["_type"] == "ClassLabel" and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
                 class_names[name] = tuple(map(str, feature["names"]))
     count = 0
     for batch in batches:

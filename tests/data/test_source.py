@@ -346,6 +346,28 @@ def test_named_classes_of_parquet_files_are_matched_by_name(tmp_path: Path, sour
     assert (corpus.train.labels[:2].tolist(), corpus.test.labels[:2].tolist()) == ([0, 1], [1, 0])
 
 
+@pytest.mark.parametrize(
+    ("labels", "kind", "message"),
+    [
+        ([0, 1] * 5, pa.float64(), None),  # pandas turns integers into floats where values are missing
+        ([0, -1] * 5, pa.float64(), "rows 2, 4"),
+        ([0, 3] * 5, pa.int64(), "label 3 is not the number of a class: the metadata name only neg, pos, mixed"),
+    ],
+)
+def test_named_classes_are_used_for_floats_and_other_numbers_are_reported(
+    labels: list[int], kind: pa.DataType, message: str | None, tmp_path: Path, source_options: dict[str, Any]
+) -> None:
+    features = Features({"text": Value("string"), "label": ClassLabel(names=["neg", "pos", "mixed"])})
+    table = pa.table({"text": ["a", "b"] * 5, "label": pa.array(labels, kind)})
+    pq.write_table(table.replace_schema_metadata(features.arrow_schema.metadata), tmp_path / "train.parquet")
+    source = Source(str(tmp_path / "train.parquet"), **source_options)
+    if message is None:
+        assert source.read().class_names == ("neg", "pos", "mixed")
+    else:
+        with pytest.raises(UserError, match=message):
+            source.read()
+
+
 def test_the_fingerprint_of_a_data_set_depends_on_its_content(
     source_options: dict[str, Any], hub_sets: dict[str, DatasetDict]
 ) -> None:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -56,6 +57,7 @@ NESTED = "[" * 100_000 + "]" * 100_000
         ("a.csv", "text,label\na,b\ntext,label\nc,d\n", "line 3 is malformed .it repeats the header"),
         ("a.csv", "text,label,text\na,b,c\n", "2 columns are called 'text'"),
         ("a.csv", 'text,label\n"a\nb",c\n"d,e\n', "line 4 is malformed"),
+        ("a.csv", 'text,label\n"a\rb",c\r\nd\re,f\n', r"line 4 is malformed .a carriage return .* remove it"),
         ("a.csv", ",".join(f"{i}{'x' * 100}" for i in range(1000)) + "\n", "x…' and 995 more"),
         ("a.csv", b"text,label\ngood,pos\ncaf\xe9,neg\n", r"line 3 is not UTF-8; .*WINDOWS-1252"),
         ("a.tsv", 'text\tlabel\n"a\tb\nc"\td\n', r"line 2 .*a double quote encloses a tab and a line.*data\.quotes"),
@@ -123,6 +125,7 @@ def test_quotes_are_part_of_the_text_on_request(tmp_path: Path) -> None:
         (pa.array(["pos", None]).dictionary_encode(), ["pos", ""]),
         (pa.array([Decimal("1.00"), Decimal("2.50")]), ["1.00", "2.50"]),
         (pa.array([0.1, None], pa.float32()), ["0.1", ""]),
+        (pa.array([np.float16(0.1), None], pa.float16()), ["0.1", ""]),
         (pa.array([date(2024, 1, 2), None]), ["2024-01-02", ""]),
         (pa.array([1, None], pa.timestamp("ns")), ["1970-01-01 00:00:00.000000001", ""]),
     ],
