@@ -104,7 +104,8 @@ def prefix_errors(key: str) -> Iterator[None]:
             raise UserError(f"{key}: needs more memory than this machine has: choose smaller sizes") from error
         from lightning_fabric.utilities.exceptions import MisconfigurationException  # the import takes seconds
 
-        if not isinstance(error, MisconfigurationException):
+        is_device = key == "trainer" and "devices" in str(error)  # Lightning's TypeError about devices of the CPU
+        if not isinstance(error, MisconfigurationException) and not is_device:
             raise
         raise UserError(f"{key}: {error}") from error
 

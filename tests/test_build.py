@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytorch_lightning as pl
 import torch
 from omegaconf import OmegaConf
 from torch.optim.lr_scheduler import LinearLR, OneCycleLR, ReduceLROnPlateau
@@ -56,6 +57,8 @@ def test_a_trainer_that_cannot_be_built_is_reported_before_the_data_are_read(tmp
     with pytest.raises(UserError, match=r"^trainer: .*; install this package, or choose another option"):
         train(tmp_path / "run", "trainer.precision=transformer-engine")
     assert not (tmp_path / "cache").exists()
+    with pytest.raises(UserError, match=r"^trainer: `devices` .* should be an int > 0"), prefix_errors("trainer"):
+        pl.Trainer(accelerator="cpu", devices=[0])
 
 
 def test_a_missing_component_is_reported() -> None:

@@ -177,7 +177,7 @@ class ConfigFiles:
             elif parsed.is_sweep_override():
                 texts = list(islice(parsed.sweep_string_iterator(), MAX_JOBS + 1))
         except (HydraException, ValueError) as error:
-            remedy = f"write key=value, and text in quotes: {shlex.quote(f'{typed}={quote(text)}')}"
+            remedy = f"write key=value; if it is text, quote it: {shlex.quote(f'{typed}={quote(text)}')}"
             raise ValueError(f"cannot be parsed ({str(error).splitlines()[0]}): {remedy}") from error
         if not texts:
             raise ValueError("has no values: a range needs a stop beyond its start, and a pattern must match a choice")
@@ -215,6 +215,8 @@ class ConfigFiles:
                 raise UserError(f"a config file cannot be read: {error}") from error
             except ValueError as error:  # a choice that is no text, or bytes of a file that are none
                 raise HydraException(str(error)) from None
+            except TypeError:  # Hydra searches each choice of a list for references
+                raise HydraException("must be the name of a file, or a list of names in [ ]") from None
             self._merged[lines] = pickle.dumps(cfg)
         copy: DictConfig = pickle.loads(self._merged[lines])  # three times as fast as deepcopy
         return copy
@@ -228,9 +230,10 @@ class ConfigFiles:
         prefix, key, value = override.prefix, override.key, override.value()
         if key not in paths and prefix not in ("+", "++"):  # the schema reports an added name that its class refuses
             names = [path for path in paths if key.startswith("hydra") or not path.startswith("hydra.")]
-            if key.startswith("data.") and self.command == "eval" and paths.get("data") is None:  # a checkpoint's data
-                options = (yaml.load(file.read_bytes(), YAML_LOADER) for file in self.folder.glob("data/*.yaml"))
-                names += [f"data.{name}" for node in options for name in node if f"data.{name}" != key]
+            node = key.rpartition(".")[0]
+            files = self.folder.glob(f"{node.replace('.', '/')}/*.yaml") if node else ()  # all choices of the group
+            options = {f"{node}.{name}" for file in files for name in read_options(file)}
+            names += options if key not in options else ()
             remedy = f"; if its class accepts it, write +{override.line}" if "." in key and prefix == "" else ""
             return f"no such option{did_you_mean(key, [*names, *self.groups])}{remedy}"
         if prefix == "+" and paths.get(key) is not None and not isinstance(value, dict | list):
@@ -290,6 +293,11 @@ def explain(error: HydraException, groups: Mapping[str, Sequence[str]]) -> str:
         if choices := error.options or groups.get(group):
             return f"{group}={name}: {no_such('choice', name, choices)}{hint}"
     return ": ".join(str(part).splitlines()[0] for part in (error, error.__cause__) if str(part or ""))
+
+
+def read_options(path: Path) -> dict[str, Any]:
+    """Return the content of a config file; empty if there is no such file."""
+    return (yaml.load(path.read_bytes(), YAML_LOADER) or {}) if path.is_file() else {}
 
 
 def _dotted(line: str) -> str:

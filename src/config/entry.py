@@ -13,20 +13,18 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
-import yaml
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.compose import CONF, ConfigFiles, explain, without_hydra
+from src.config.compose import CONF, ConfigFiles, explain, read_options, without_hydra
 from src.config.help import help_page
-from src.config.keys import key_of
+from src.config.keys import is_within, key_of
 from src.config.mistakes import Mistake, format_mistakes
 from src.config.quoting import quote
 from src.errors import UserError
-from src.files import YAML_LOADER
 from src.formatting import format_value
 from src.kernels.malloc import reuse_freed_memory
 from src.process import exit_with_message, import_torchmetrics
@@ -73,7 +71,8 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
             wrong = {mistake.entry for mistake in mistakes}
             others = any(line not in wrong and key_of(line) not in files.groups for line in flags.overrides)
             if mistakes and others and not sweeps:  # the values of other options may be wrong, too
-                mistakes += wrong_values(files, cfg, ".")
+                lacking = [key_of(entry) for entry in wrong]  # the value of such a key is not in `cfg`
+                mistakes += [m for m in wrong_values(files, cfg, ".") if not is_within(m.path, lacking)]
             elif not (mistakes or flags.help or flags.cfg):
                 mistakes = find_mistakes(files, cfg, flags.overrides, sweeps)
         except RecursionError:
@@ -200,18 +199,14 @@ def _untrusted(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str]) -> Ite
     from src.config.schema import trusted_modules
 
     if not any(key_of(line) in ("extras", "extras.trusted_modules") for line in lines):
-        file = _read_options(files.folder / "extras" / f"{cfg.hydra.runtime.choices.get('extras')}.yaml")
+        file = read_options(files.folder / "extras" / f"{cfg.hydra.runtime.choices.get('extras')}.yaml")
         if untrusted := sorted(trusted_modules(cfg) - TRUSTED - set(file.get("trusted_modules") or ())):
             entry = f"extras.trusted_modules={format_value(untrusted)}"
             yield Mistake(entry, "is allowed only on the command line or in conf/extras")
     for path, package in files.selected(lines) if files.search else ():
-        sets_hydra = package.startswith("hydra") if package else "hydra" in _read_options(path)
+        sets_hydra = package.startswith("hydra") if package else "hydra" in read_options(path)
         if sets_hydra and not path.is_relative_to(files.folder):
             yield Mistake(str(path), "sets options of Hydra, which only conf/ and the command line may set")
-
-
-def _read_options(path: Path) -> dict[str, Any]:
-    return (yaml.load(path.read_bytes(), YAML_LOADER) or {}) if path.is_file() else {}
 
 
 def _remove_if_unused(folder: Path, command: str) -> None:

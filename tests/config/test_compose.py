@@ -80,10 +80,12 @@ MESSAGES = [
     ("hidden=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
     ("+learning_rate=0.1", "learning_rate=0.1", "no such option; it must be one of "),
     ("model.encoder.bias=false", None, "no such option; if its class accepts it, write +model.encoder.bias=false"),
+    ("model.encoder.sell=gru", None, "no such option; did you mean model.encoder.cell?"),  # of another encoder
+    ("logger=[1]", None, "must be the name of a file, or a list of names in [ ]"),
     ("hydra.sweep.dri=x", None, "no such option; did you mean hydra.sweep.dir?"),
     ("+seed=1", None, "already exists: write seed=1"),
     ("~seed", None, "cannot be removed"),
-    ("seed", None, "cannot be parsed (missing EQUAL at '<EOF>'): write key=value, and text in quotes: "),
+    ("seed", None, "cannot be parsed (missing EQUAL at '<EOF>'): write key=value; if it is text, quote it: "),
     ("task_name=a, b", None, """has several values: add -m to run each value, or write a list in [ ] or a text: 't"""),
     ("seed=range(5,1)", None, "has no values: a range needs a stop beyond its start"),
     ("data={path: x}", None, "Key 'path' is not in struct"),

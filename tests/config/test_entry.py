@@ -77,6 +77,8 @@ def test_mistakes_are_reported_before_anything_starts(run: Run, started: list[Di
         "  sede=7                no such option; did you mean seed?",
         "  train=maybe           must be a valid boolean",
     ]
+    code, _ = run("data=csv", "data.path=a, b=c", "train=maybe")  # not: data.path is required
+    assert [line.split()[0] for line in str(code).splitlines()[1:]] == ["data.path=a,", "train=maybe"]
     assert started == []
     assert list(tmp_path.iterdir()) == []
 
