@@ -16,7 +16,12 @@ from src.data.trained_tokenizer import MAX_IDS, PAD, UNKNOWN, Tokenizer, text_bl
 from src.errors import UserError
 
 LINE_BREAK = Regex(r"<br\s*/?>")
-WORD = Regex(r"\w+(?:['\x{2019}]\w+)*|[^\w\s]")  # x2019 is the typographic apostrophe
+# A word, a flag of two letters, or a symbol with its variant, keycap, skin tone, tags and joined symbols. x2019 is
+# the typographic apostrophe, and x200D the joiner of emoji.
+WORD = Regex(
+    r"\w+(?:['\x{2019}]\w+)*|[\x{1F1E6}-\x{1F1FF}]{2}"
+    r"|[^\w\s](?:[\x{FE0F}\x{20E3}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}]|\x{200D}[^\w\s])*"
+)
 
 
 class TokenizerBuilder(ABC):

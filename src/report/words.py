@@ -1,11 +1,14 @@
 """Words and their weights, prepared for tables, figures and pages."""
 
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
 
 from src.report.section import Word
 
+JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # inside emoji, and inside words of several scripts
+ATTACHED = ("Mn", "Me", "Cf", "Sk")  # categories of accents, joiners and skin tones
 MAP_QUANTILE = 0.995  # the quantile of a map's weights that gets the full colour, to keep small weights visible
 
 
@@ -41,6 +44,14 @@ def colour_limit(weights: np.ndarray, quantile: float = 1.0) -> float:
 
 
 def clean_text(text: str, max_length: int = 28) -> str:
-    """Remove unprintable characters and surrounding spaces, and shorten the text; return “␣” if nothing remains."""
-    printable = "".join(letter for letter in text if letter.isprintable()).strip() or "\N{OPEN BOX}"
-    return printable if len(printable) <= max_length else printable[: max_length - 1] + "…"
+    """Remove unprintable characters and surrounding spaces, and shorten the text; return “␣” if nothing remains.
+
+    A character is not separated from its accents, and an emoji not from its skin tone or from joined emoji.
+    """
+    printable = "".join(letter for letter in text if letter.isprintable() or letter in JOINERS).strip(f" {JOINERS}")
+    if len(printable) <= max_length:
+        return printable or "\N{OPEN BOX}"
+    end = max_length - 1
+    while end > 0 and (printable[end - 1] == JOINERS[1] or unicodedata.category(printable[end]) in ATTACHED):
+        end -= 1
+    return printable[:end] + "…"

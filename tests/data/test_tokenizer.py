@@ -71,6 +71,8 @@ def test_the_vocabulary_is_ordered_by_frequency() -> None:
         ("one<br />two<br/>three", ["one", "two", "three"]),
         ("Ça va, naïf? 10/10", ["Ça", "va", ",", "naïf", "?", "10", "/", "10"]),
         (" \n\t ", []),
+        ("👍🏽👍 👩🏽\u200d👧❤️love", ["👍🏽", "👍", "👩🏽\u200d👧", "❤️", "love"]),
+        ("🇩🇪🇫🇷 #️⃣1️⃣!!", ["🇩🇪", "🇫🇷", "#️⃣", "1️⃣", "!", "!"]),
     ],
 )
 def test_words_include_inner_apostrophes_but_no_punctuation(text: str, words: list[str]) -> None:
