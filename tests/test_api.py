@@ -12,7 +12,7 @@ import torch
 from src import load
 from src.api import Prediction
 from src.errors import UserError
-from tests.helpers import ROOT, change_card, run, trained
+from tests.helpers import ROOT, change_card, run
 
 
 def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
@@ -29,22 +29,6 @@ def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, 
         assert sum(weight for _, weight in prediction.tokens) == pytest.approx(1, abs=1e-5)
 
 
-def test_several_checkpoints_are_an_ensemble(checkpoint: Path, tmp_path: Path) -> None:
-    other = trained(tmp_path / "run", "seed=29")
-    texts = ["A great film, a film to remember", "dull", ""]
-    first, second = (load(path).predict(texts) for path in (checkpoint, other))
-    model = load([checkpoint, str(other)])
-    assert model.class_names == load(checkpoint).class_names
-    for joint, single, other_single in zip(model.predict(texts), first, second, strict=True):
-        means = {
-            name: (single.probabilities[name] + other_single.probabilities[name]) / 2 for name in model.class_names
-        }
-        assert joint.probabilities == pytest.approx(means, abs=1e-6)
-        assert joint.label == max(means, key=lambda name: means[name])
-    with pytest.raises(UserError, match=r"ckpt_path=\[\]: names no checkpoint"):
-        load([])
-
-
 @pytest.mark.parametrize("texts", ["A film to remember", b"film", [b"film"], [None], [("a", "b")]])
 def test_values_that_are_not_texts_are_refused(texts: Any, checkpoint: Path) -> None:
     with pytest.raises(TypeError, match="texts must be a list of texts"):
@@ -58,6 +42,8 @@ def test_any_iterable_of_texts_is_accepted(checkpoint: Path) -> None:
 
 
 def test_invalid_values_are_reported(checkpoint: Path) -> None:
+    with pytest.raises(UserError, match=r"ckpt_path=\[\]: names no checkpoint"):
+        load([])
     with pytest.raises(ValueError, match="batch_size=0 must be at least 1"):
         load(checkpoint).predict(["film"], batch_size=0)
     with pytest.raises(ValueError, match="surrogates not allowed"):

@@ -1,12 +1,10 @@
 """Objects built from a configuration: components, optimizers, schedulers and callbacks, and runs without them."""
 
-import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytorch_lightning as pl
-import torch
 from omegaconf import OmegaConf
 from torch.optim.lr_scheduler import LinearLR, OneCycleLR, ReduceLROnPlateau
 
@@ -31,13 +29,6 @@ def test_a_missing_package_has_one_remedy() -> None:
         prefix_errors("logger.mlflow"),
     ):
         raise MissingExtra("mlflow is missing: pip install heed")
-
-
-def test_the_sizes_of_components_agree() -> None:
-    _, model = build_model("model.encoder.hidden_dim=7", "model/pooling=mean_max", "model.embedding.dim=5")
-    assert model.embedding.table.weight.shape == (len(VOCABULARY), 5)
-    assert model.encoder.output_dim == 14
-    assert model.head.linear.weight.shape == (3, 28)
 
 
 @pytest.mark.parametrize(
@@ -191,20 +182,6 @@ def test_the_overfitting_mode_reaches_perfect_training_accuracy(tmp_path: Path) 
     train(tmp_path / "run", "callbacks=none", "test=false", "optimizer.lr=0.03", batches, epochs)
     rows = read_csv(tmp_path / "run" / "csv" / "metrics.csv")
     assert [float(row["train/acc"]) for row in rows if row["train/acc"]][-1] == 1
-
-
-@pytest.mark.parametrize(
-    ("encoder", "attention"), [("rnn", "bahdanau"), ("bilstm", "luong_general"), ("gru", "multi_head")]
-)
-def test_training_in_half_precision_on_the_cpu(encoder: str, attention: str, tmp_path: Path) -> None:
-    """tests/models/test_accelerator.py tests the other combinations of encoder and attention mechanism."""
-    components = [f"model/encoder={encoder}", f"model/attention={attention}", "model.encoder.hidden_dim=8"]
-    path = trained(tmp_path / "run", *components, "trainer.precision=bf16-mixed")
-    rows = read_csv(tmp_path / "run" / "csv" / "metrics.csv")
-    losses = [float(row["train/loss"]) for row in rows if row["train/loss"]]
-    assert len(losses) == 2 and all(map(math.isfinite, losses))
-    weights = torch.load(path, weights_only=True)["state_dict"]
-    assert {value.dtype for value in weights.values() if value.is_floating_point()} == {torch.float32}
 
 
 def test_null_removes_a_callback_or_a_logger(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from src.data.codec import Codec
 from src.data.padded_batches import Truncation
 from src.data.tokenizer import Word
 from src.errors import UserError
-from src.training_state import read_training_state
 from tests.helpers import change_card, evaluate, small_config
 
 
@@ -30,14 +29,6 @@ def test_a_checkpoint_contains_configuration_codec_and_weights(checkpoint: Path)
     assert card.codec.class_names == ("negative", "neutral", "positive")
     assert sum(card.class_counts) == 28
     assert {name.split(".")[0] for name in weights} == {"model"}  # neither metrics nor copies of the weights
-
-
-def test_the_model_is_restored(checkpoint: Path) -> None:
-    card, (model, _) = build.restore(str(checkpoint), small_config(checkpoint).extras)
-    weights = read_checkpoint(checkpoint)[1]["state_dict"]
-    for name, value in model.state_dict().items():
-        assert torch.equal(value, weights[f"model.{name}"]), name
-    assert len(card.codec.tokenizer.vocabulary) == model.embedding.table.num_embeddings
 
 
 def serialize(content: Any) -> bytes:
@@ -72,23 +63,12 @@ def test_files_that_are_not_checkpoints_are_reported(content: bytes, message: st
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("wrong", 1, r"1 mistake in the configuration.*\n  model\.encoder\.wrong=1 +no such option"),
-        ("dropout", 2, r"1 mistake in the configuration.*\n  model\.encoder\.dropout=2 +must be less than 1"),
-    ],
-)
-def test_a_mistake_in_the_configuration_is_reported_with_the_file(
-    option: str, value: object, message: str, checkpoint: Path, tmp_path: Path
-) -> None:
-    path = str(change_card(checkpoint, f"config.model.encoder.{option}", value, tmp_path / "odd.ckpt"))
+def test_a_mistake_in_the_configuration_is_reported_with_the_file(checkpoint: Path, tmp_path: Path) -> None:
+    path = str(change_card(checkpoint, "config.model.encoder.dropout", 2, tmp_path / "model.ckpt"))
+    message = r"1 mistake in the configuration.*\n  model\.encoder\.dropout=2 +must be less than 1"
     with pytest.raises(UserError, match=rf"^{path}: {message}"):
         restore_ensemble([str(checkpoint), path], small_config(tmp_path).extras)
-
-
-def test_a_mistake_in_the_data_options_is_reported_with_the_file(checkpoint: Path, tmp_path: Path) -> None:
-    path = change_card(checkpoint, "config.data.wrong", 1, tmp_path / "odd.ckpt")
+    path = str(change_card(checkpoint, "config.data.wrong", 1, tmp_path / "data.ckpt"))
     with pytest.raises(UserError, match=rf"^{path}: 1 mistake in the configuration.*\n  data\.wrong=1 +no such option"):
         evaluate(tmp_path / "eval", path)
 
@@ -135,40 +115,6 @@ def test_a_checkpoint_with_missing_bytes_does_not_load(tmp_path: Path) -> None:
         assert not is_loaded(path, original), position
         path.write_bytes(data[:position] + data[position + 1 :])
         assert not is_loaded(path, original), position
-
-
-def flip_bit(checkpoint: Path, target: Path) -> Path:
-    """Write a copy of the checkpoint in which one bit of the largest tensor is flipped."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    data = bytearray(checkpoint.read_bytes())
-    with zipfile.ZipFile(checkpoint) as archive:
-        largest = max(
-            (entry for entry in archive.infolist() if "/data/" in entry.filename), key=lambda entry: entry.file_size
-        )
-        content = archive.read(largest)
-    data[bytes(data).index(content) + len(content) // 2] ^= 1
-    target.write_bytes(data)
-    return target
-
-
-def test_all_readers_refuse_flipped_bits(checkpoint: Path, tmp_path: Path) -> None:
-    path = flip_bit(checkpoint, tmp_path / "checkpoints" / "last.ckpt")
-    torch.load(path, weights_only=True)  # torch does not detect the flipped bit
-    message = r"last\.ckpt: is damaged, or is not a checkpoint .*checksum"
-    for read in (read_checkpoint, read_training_state, lambda path: evaluate(tmp_path / "eval", path)):
-        with pytest.raises(UserError, match=message):
-            read(path)
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_a_weight_that_is_not_finite_is_reported(value: float, tmp_path: Path) -> None:
-    content = small_checkpoint()
-    content["state_dict"]["model.weight"][1, 2] = value
-    torch.save(content, tmp_path / "odd.ckpt")
-    with pytest.raises(
-        UserError, match=r"odd\.ckpt: the weights model\.weight are not a dense tensor of finite numbers"
-    ):
-        read_checkpoint(tmp_path / "odd.ckpt")
 
 
 def value_paths(node: Any, path: str = "") -> Iterator[str]:
@@ -254,10 +200,12 @@ def test_an_unusable_tokenizer_is_refused(text: str, tmp_path: Path) -> None:
         {"a": torch.zeros(2).to_sparse()},
         {"a": torch.zeros(2, device="meta")},
         {"a": torch.zeros(1).expand(10**12)},
+        {"a": torch.tensor([0.0, float("nan")])},
+        {"a": torch.tensor([0.0, float("-inf")])},
     ],
-    ids=range(6),
+    ids=range(8),
 )
-def test_weights_that_are_not_dense_tensors_are_reported(weights: Any, tmp_path: Path) -> None:
+def test_weights_that_are_not_dense_tensors_of_finite_numbers_are_reported(weights: Any, tmp_path: Path) -> None:
     torch.save({**small_checkpoint(), "state_dict": weights}, tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"odd\.ckpt(:| is not) .*(not a dense tensor|lacks the weights)"):
         read_checkpoint(tmp_path / "odd.ckpt")

@@ -1,7 +1,5 @@
 """The command line of `python -m src.compare`."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -54,8 +52,3 @@ def test_mistakes_are_reported_in_one_message(sweep: Path, options: list[str], m
     with pytest.raises(SystemExit) as exit_info:
         main([str(sweep), *options])
     assert str(exit_info.value).startswith(message)
-
-
-def test_help_does_not_import_numpy() -> None:
-    code = "import sys, src.compare.__main__ as c; c.arguments().format_help(); sys.exit('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

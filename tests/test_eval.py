@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from src.checkpoint import read_checkpoint
 from src.data.source import Source
 from src.errors import UserError
-from src.lit_ensemble import _joint_card
 from tests.helpers import evaluate, run, train
 
 NAMES = ("bad", "fair", "good")
@@ -166,12 +164,3 @@ def test_a_model_trained_on_another_split_is_reported(
     paths = ",".join(str(run / "checkpoints" / "best.ckpt") for run in (three_runs[0], tmp_path / "run"))
     evaluate(tmp_path / "eval", f"[{paths}]")
     assert f"was trained on other data than {three_runs[0]}" in caplog.text
-
-
-def test_an_ensemble_has_the_choices_of_all_models(training_run: tuple[Path, dict[str, Any]]) -> None:
-    card, _ = read_checkpoint(best_checkpoint(training_run))
-    cards = [
-        card.model_copy(update={"config": {**card.config, "choices": {"encoder": encoder, "head": "linear"}}})
-        for encoder in ("rnn", "gru", "rnn")
-    ]
-    assert _joint_card(cards).choices == {"encoder": "rnn+gru", "head": "linear"}

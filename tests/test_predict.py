@@ -130,7 +130,8 @@ def test_predictions_are_written_with_all_input_columns(predict: Any, tmp_path: 
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", f"out.{ending}"}
 
 
-def test_lines_are_written_as_a_table(predict: Any, tmp_path: Path) -> None:
+def test_lines_are_written_as_a_table(predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("src.text.CHUNK", 2)
     (tmp_path / "texts.txt").write_text("good\n\nbad\n")
     predict("file=texts.txt", "out=new/out.csv")
     header, *lines = (tmp_path / "new" / "out.csv").read_text().splitlines()
@@ -170,14 +171,6 @@ def test_the_output_does_not_depend_on_the_chunk_size(
         assert output["score"].to_pylist()[3:12:8] == [1.0, 0.5]
         assert output["tags"].to_pylist()[3:20:16] == [{"a": 1, "b": None}, {"a": None, "b": 2}]
         assert output["code"].to_pylist()[11:20:8] == ["7", "x"]
-
-
-def test_lines_of_a_file_are_written_in_chunks(predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("src.text.CHUNK", 3)
-    texts = [f"text number {i}" for i in range(11)]
-    (tmp_path / "texts.txt").write_bytes("\r\n".join(texts).encode())
-    predict("file=texts.txt", "out=out.jsonl")
-    assert [json.loads(line)["text"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == texts
 
 
 def test_a_bad_row_is_reported_before_any_row_is_classified(

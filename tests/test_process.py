@@ -103,13 +103,6 @@ def test_other_errors_keep_their_traceback(error: Exception) -> None:
         raise error
 
 
-def test_ctrl_c_exits_with_status_130(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as exit_info, exit_with_message("run"):
-        raise KeyboardInterrupt
-    assert exit_info.value.code == 130
-    assert capsys.readouterr().err == "\nStopped by SIGINT\n"
-
-
 def test_training_does_not_import_packages_that_only_other_metrics_need() -> None:
     unused = ("transformers", "scipy.signal", "datasets", "wandb", "onnxruntime", "pandas")
     code = f"""

@@ -1,7 +1,6 @@
 """SIGINT and SIGTERM, sent to two runs that were started at the same time in one folder."""
 
 import json
-import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -9,10 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import torch
 
 from tests.forks import Fork
-from tests.helpers import command, train
+from tests.helpers import command
 from tests.loggers.records import read_summary
 
 ENDLESS = ("callbacks=checkpoints", "trainer.max_epochs=1000000", "model.encoder.hidden_dim=6")
@@ -65,15 +63,3 @@ def test_a_run_that_receives_a_signal_writes_its_files(ended_runs: dict[int, End
     assert (log["state"], log["exit_code"]) == ("failed", 255)  # closed; otherwise the state would still be "running"
     assert "train/loss" in log["summary"]
     assert "train/loss" in (run.folder / "csv" / "metrics.csv").read_text()
-
-
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_the_interrupted_run_resumes(ended_runs: dict[int, EndedRun], signum: int, tmp_path: Path) -> None:
-    shutil.copytree(ended_runs[signum].folder, tmp_path / "run")
-    last = tmp_path / "run" / "checkpoints" / "last.ckpt"
-    before = torch.load(last, weights_only=True)
-    epochs = f"trainer.max_epochs={before['epoch'] + 3}"
-    train(tmp_path / "run", "callbacks=checkpoints", "test=false", epochs, f"seed={signum:d}", f"ckpt_path='{last}'")
-    after = torch.load(last, weights_only=True)
-    assert after["epoch"] == before["epoch"] + 2
-    assert after["global_step"] > before["global_step"]

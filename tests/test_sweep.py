@@ -42,14 +42,6 @@ def test_the_report_has_twenty_variants() -> None:
     assert len(variants) == len(kinds) == 20
 
 
-@pytest.mark.parametrize(("encoder", "attention"), list(product(ENCODERS, ATTENTIONS)))
-def test_each_variant_equals_the_report_with_the_same_choices(encoder: str, attention: str) -> None:
-    choices = [f"model/encoder={encoder}", f"model/attention={attention}"]
-    report, sweep = compose("experiment=report", *choices), compose("experiment=twenty_variants", *choices)
-    sweep.task_name = "report"
-    assert without_hydra(report) == without_hydra(sweep)
-
-
 def write_imdb(folder: Path) -> Path:
     """Write a small data set in the layout of IMDb."""
     folder.mkdir()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks import command, measure, reviews, speed, startup
+from benchmarks import command, measure, reviews, speed
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +15,6 @@ def reduce_sizes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(measure, "MIN_REVIEWS", 5)
     monkeypatch.setattr(speed, "TRAIN", 83)
     monkeypatch.setattr(speed, "TEST", 11)
-    monkeypatch.setattr(startup, "REVIEWS", 83)
     monkeypatch.setattr(command, "machine", lambda device="cpu": {"device": device, "threads": 1, "torch": "0"})
     loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
     levels = [logger.level for logger in loggers]

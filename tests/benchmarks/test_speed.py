@@ -74,23 +74,3 @@ def test_a_missing_folder_and_an_interruption_end_with_a_message(capsys: pytest.
     with pytest.raises(SystemExit) as error:
         command.start(interrupt)
     assert error.value.code == 130 and "Interrupted" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("arguments", "bf16"), [([], False), (["--bf16"], True), (["--device=cuda"], True)])
-def test_all_implementations_train_in_bf16_on_a_gpu_or_by_option(
-    arguments: list[str], bf16: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    given: list[Job] = []
-
-    def jobs(workload: Any, overrides: list[str], folder: Path, options: Any) -> dict[str, Job]:
-        names = [HEED, *(loop.name for loop in WORKLOADS["rnn"].loops)]
-        given.append(Job(None, overrides, folder, options.device, options.bf16, [], torch.tensor([]), 0))
-        return dict.fromkeys(names, given[-1])
-
-    monkeypatch.setattr(speed, "jobs", jobs)
-    monkeypatch.setattr(speed, "speeds", lambda jobs, *_: {name: [7.0] for name in jobs})
-    speed.main(tmp_path, [*arguments, "--works=rnn", f"--out={tmp_path}"])
-    (job,) = given
-    assert job.bf16 is bf16
-    assert f"trainer.precision={'bf16-mixed' if bf16 else '32-true'}" in job.overrides

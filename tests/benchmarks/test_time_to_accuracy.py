@@ -1,8 +1,6 @@
 """`python -m benchmarks.time_to_accuracy`: fastText, Heed, and the fastest method that reaches the target."""
 
 import importlib.util
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,34 +28,6 @@ def test_the_first_method_reaches_the_target_in_the_fewest_seconds() -> None:
     assert first_to_reach(groups, 0.915) == "fast"
     assert first_to_reach(groups, 0.7) == "poor"
     assert first_to_reach(groups, 0.99) is None
-
-
-class FastText:
-    """Stands in for the package and for a trained model: the more epochs, the more accurate."""
-
-    @classmethod
-    def train_supervised(cls, file: str, *, epoch: int, **options: Any) -> "FastText":
-        lines = Path(file).read_text().splitlines()
-        assert {line.split()[0] for line in lines} == {"__label__0", "__label__1"}
-        model = cls()
-        model.accuracy = epoch / 100
-        return model
-
-    def test(self, file: str) -> tuple[int, float, float]:
-        return len(Path(file).read_text().splitlines()), self.accuracy, self.accuracy
-
-
-def test_fasttext_trains_on_the_same_reviews(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
-    monkeypatch.setitem(sys.modules, "fasttext", FastText)  # type: ignore[misc]
-    monkeypatch.setattr(time_to_accuracy, "heed_rows", lambda *_: [row("Heed", 1, 2.0, 0.9)])
-    time_to_accuracy.main(tmp_path, ["--quick", "--epochs=2,3", f"--out={tmp_path}"])
-    rows = json.loads((tmp_path / "time_to_accuracy.json").read_text())["rows"]
-    assert [(row["name"], row["accuracy"]) for row in rows] == [
-        ("Heed", 0.9),
-        ("fastText bigrams, 2 epochs", 0.02),
-        ("fastText tuned, 25 epochs", 0.25),
-    ]
 
 
 def test_fasttext_is_omitted_if_it_is_not_installed(

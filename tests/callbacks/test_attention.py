@@ -29,15 +29,6 @@ def test_uniform_weights_are_uniform_at_any_length(length: int) -> None:
     assert by_position(np.full(length, 1 / length)) == pytest.approx(1 / BINS)
 
 
-def test_more_words_than_bins_are_summed() -> None:
-    weights = np.arange(100.0)
-    assert by_position(weights) == pytest.approx(weights.reshape(50, 2).sum(1))
-
-
-def test_a_text_without_words_has_no_weight() -> None:
-    assert by_position(np.empty(0)).tolist() == [0.0] * BINS
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("attention") / "run"

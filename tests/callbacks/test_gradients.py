@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from pytorch_lightning.loggers import CSVLogger
 from torch import nn
 
 from src.callbacks.gradients import GradientNorms
@@ -21,16 +20,6 @@ def model() -> Any:
     components["encoder"].weight.grad = torch.tensor([[3.0, 4.0]])
     components["head"].weight.grad, components["head"].bias.grad = torch.tensor([[5.0]]), torch.tensor([12.0])
     return SimpleNamespace(model=components)
-
-
-class RecordingLogger:
-    """A logger that records its metrics."""
-
-    def __init__(self) -> None:
-        self.metrics: list[tuple[int, dict[str, float]]] = []
-
-    def log_metrics(self, metrics: dict[str, float], step: int) -> None:
-        self.metrics.append((step, metrics))
 
 
 def run_steps(callback: GradientNorms, first: int, last: int, loggers: Sequence[Any] = ()) -> None:
@@ -49,14 +38,6 @@ def test_norms_of_each_component_with_gradients(tmp_path: Path) -> None:
     with path.open() as file:
         rows = [(row["step"], row["part"], float(row["norm"])) for row in csv.DictReader(file)]
     assert rows == [(step, component, norm) for step in "036" for component, norm in (("encoder", 5.0), ("head", 13.0))]
-
-
-def test_loggers_other_than_csv_receive_the_norms(tmp_path: Path) -> None:
-    recorder, csv_logger = RecordingLogger(), CSVLogger(str(tmp_path))
-    run_steps(GradientNorms(str(tmp_path / "gradients.csv"), every_n_steps=2), 0, 4, [recorder, csv_logger])
-    norms = {"gradients/encoder": 5.0, "gradients/head": 13.0}
-    assert recorder.metrics == [(0, norms), (2, norms)]
-    assert csv_logger.experiment.metrics == []
 
 
 def test_an_epoch_without_a_measurement_writes_nothing(tmp_path: Path) -> None:

@@ -32,36 +32,3 @@ def test_only_complete_epochs_are_measured_without_their_validation(monkeypatch:
     run_epoch(speed, [4], 1.0, clock, is_complete=False)
     assert speed.epochs == [(8, 2.0), (8, 8.0)]
     assert speed.texts_per_second == 1.6
-
-
-def test_a_resumed_training_continues_the_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Mock(return_value=5.0)
-    monkeypatch.setattr("src.callbacks.speed.time.perf_counter", clock)
-    first = Speed()
-    run_epoch(first, [3, 2], 2.0, clock)
-    assert first.state_dict()["unfinished"] == (0, 0.0)  # without the validation
-    progress = SimpleNamespace(is_last_batch=False)
-    trainer: Any = SimpleNamespace(fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress)))
-    batch: Any = SimpleNamespace(labels=torch.zeros(3))
-    first.on_train_epoch_start(trainer, Mock())
-    clock.return_value += 7.0
-    first.on_train_batch_end(trainer, Mock(), {"loss": torch.tensor(1.0)}, batch, 0)
-    state = first.state_dict()
-    second = Speed()
-    second.load_state_dict(state)
-    clock.return_value += 1000  # between the interruption and the resumption
-    second.on_train_start(trainer, Mock())  # Lightning continues the epoch without on_train_epoch_start
-    clock.return_value += 4.0
-    progress.is_last_batch = True
-    second.on_train_batch_end(trainer, Mock(), {"loss": torch.tensor(1.0)}, batch, 1)
-    assert second.epochs == [(5, 2.0), (6, 11.0)]
-
-
-def test_the_duration_of_the_test_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Mock(return_value=5.0)
-    monkeypatch.setattr("src.callbacks.speed.time.perf_counter", clock)
-    speed = Speed()
-    speed.on_test_start(Mock(), Mock())
-    clock.return_value = 8.5
-    speed.on_test_end(Mock(), Mock())
-    assert speed.test_seconds == 3.5

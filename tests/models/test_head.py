@@ -1,4 +1,3 @@
-import pytest
 import torch
 
 from src.models.head import LinearHead, MlpHead
@@ -27,21 +26,3 @@ def test_the_mlp_follows_the_formula() -> None:
         torch.tanh(features @ weights[0].weight.T + weights[0].bias) @ weights[1].weight.T + weights[1].bias
     )
     assert torch.allclose(head(features), hidden @ weights[2].weight.T + weights[2].bias, atol=1e-6)
-
-
-def test_the_mlp_is_initialized_by_torch_or_with_glorot_uniform() -> None:
-    """The bound of the weights is 1/√inputs, or √(6 / (inputs + outputs)) with biases of zero."""
-    torch.manual_seed(0)
-    sizes = [(97, 53), (53, 11)]
-    head = MlpHead(97, 11, hidden_dims=[53])
-    layers = [module for module in head.layers if isinstance(module, torch.nn.Linear)]
-    for layer, (inputs, _) in zip(layers, sizes, strict=True):
-        assert layer.weight.abs().max().item() == pytest.approx(inputs**-0.5, rel=0.05)
-        assert layer.bias.any()
-    head = MlpHead(97, 11, hidden_dims=[53], init="glorot_uniform")
-    layers = [module for module in head.layers if isinstance(module, torch.nn.Linear)]
-    for layer, (inputs, outputs) in zip(layers, sizes, strict=True):
-        bound = (6 / (inputs + outputs)) ** 0.5
-        assert bound * 0.95 < layer.weight.abs().max().item() <= bound
-        assert layer.weight.std().item() == pytest.approx(bound / 3**0.5, rel=0.05)
-        assert not layer.bias.any()

@@ -1,12 +1,9 @@
 """The figures of a run, and how figures are saved."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib import font_manager
 from matplotlib.image import imread
 
 from src.records.files import Statistics
@@ -16,7 +13,6 @@ from src.report.figures.run import (
     draw_curves,
     draw_entropy,
     draw_gradients,
-    draw_position,
     draw_reliability,
 )
 from src.report.figures.style import new_figure, save_figure, user_text
@@ -36,12 +32,6 @@ def test_curves_of_training_and_validation_with_the_best_epoch() -> None:
     assert list(lines["validation"].get_xdata()) == [1, 2, 3]
     assert list(lines["best epoch: 2"].get_xdata()) == [2, 2]
     assert [line.get_label() for line in loss.lines] == ["training", "validation", "best epoch: 2"]
-
-
-def test_curves_without_validation_and_best_epoch() -> None:
-    loss, accuracy = draw_curves({"train/loss": {0: 0.7}}).axes
-    assert [line.get_label() for line in loss.lines] == ["training"]
-    assert len(accuracy.lines) == 0 and accuracy.get_legend() is None
 
 
 @pytest.mark.parametrize("epochs", [1, 2, 50])
@@ -65,11 +55,6 @@ def test_a_short_run_has_every_measurement_on_a_log_axis() -> None:
     }
 
 
-def test_a_long_run_has_every_measurement() -> None:
-    (line,) = draw_gradients({"head": norms(*np.geomspace(1, 9, 4001))}).axes[0].lines
-    assert len(line.get_xdata()) == 4001 and line.get_ydata()[-1] == pytest.approx(9)
-
-
 def test_values_that_are_not_on_a_log_axis_are_counted() -> None:
     components = {"embedding": norms(0, 0, 0), "head": norms(1, np.inf, np.nan), "encoder": norms(0, np.nan, 2)}
     axes = draw_gradients(components).axes[0]
@@ -77,11 +62,6 @@ def test_values_that_are_not_on_a_log_axis_are_counted() -> None:
     labels = [f"{name} ({count} values that are 0, NaN or infinite)" for name, count in omitted.items()]
     assert [line.get_label() for line in axes.lines] == labels
     assert [len(line.get_xdata()) for line in axes.lines] == [0, 1, 1]
-
-
-def test_many_components_have_distinct_lines() -> None:
-    axes = draw_gradients({f"layer {index}": norms(1, 2) for index in range(20)}).axes[0]
-    assert len({(line.get_color(), line.get_linestyle()) for line in axes.lines}) == 20
 
 
 def test_cells_contain_counts_and_fractions_of_the_true_class() -> None:
@@ -101,12 +81,6 @@ def test_numbers_and_names_for_any_number_of_classes(classes: int, numbers: int)
     assert len(axes.texts) == numbers
     assert [label.get_text() for label in axes.get_yticklabels()] == (names if classes < 70 else names[::2])
     assert figure.get_figwidth() < 19
-
-
-@pytest.mark.parametrize(("names", "rotation"), [(["no", "yes"], 0), (["somewhat negative", "positive"], 90)])
-def test_long_names_are_vertical(names: list[str], rotation: int) -> None:
-    axes = draw_confusion(np.eye(2, dtype=int), names, "test").axes[0]
-    assert [label.get_rotation() for label in axes.get_xticklabels()] == [rotation, rotation]
 
 
 def test_names_are_not_parsed_as_formulas() -> None:
@@ -130,23 +104,9 @@ def test_bins_with_texts_have_intervals_and_counts() -> None:
     assert ends[0][:, 1] == pytest.approx([0.0456, 0.6994], abs=1e-4)  # Wilson interval of 1 of 4
 
 
-def test_the_bins_of_a_single_text() -> None:
-    upper, _ = draw_reliability(np.array([[0.2, 0.8]]), np.array([1]), "val").axes
-    assert [bar.get_height() for bar in upper.patches] == [1]
-
-
 def make_statistics(n: int) -> Statistics:
     length = np.arange(1, n + 1)
     return Statistics(np.full(50, 0.02), np.log(length) / 2, np.sqrt(length), length)
-
-
-def test_the_mean_weight_is_drawn_by_position() -> None:
-    axes = draw_position(make_statistics(1234)).axes[0]
-    assert len(axes.patches) == 50
-    assert sum(bar.get_height() for bar in axes.patches) == pytest.approx(1)
-    assert list(axes.lines[0].get_ydata()) == pytest.approx([0.02, 0.02])
-    assert axes.get_xlim() == (0, 1)
-    assert "1,234 texts" in axes.get_title(loc="left")
 
 
 @pytest.mark.parametrize(("n", "medians"), [(1, 0), (8, 0), (1000, 20)])
@@ -171,27 +131,6 @@ def test_a_figure_is_saved_at_150_dpi(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_failed_save_keeps_the_previous_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "picture.png"
-    path.write_bytes(b"old")
-    figure = new_figure(4, 3)
-
-    def write_half(destination: Path, **options: object) -> None:
-        Path(destination).write_bytes(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(figure, "savefig", write_half)
-    with pytest.raises(OSError, match="No space"):
-        save_figure(figure, path)
-    assert [(item.name, item.read_bytes()) for item in tmp_path.iterdir()] == [("picture.png", b"old")]
-
-
-def test_drawing_imports_neither_torch_nor_pyplot() -> None:
-    code = "import src.report.run, sys; print({'torch', 'matplotlib.pyplot'} & set(sys.modules))"
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert process.stdout.strip() == "set()"
-
-
 def test_fonts_for_missing_glyphs_are_suggested_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     style._suggest_fonts.cache_clear()
     for name in ("a.png", "b.png"):
@@ -199,19 +138,3 @@ def test_fonts_for_missing_glyphs_are_suggested_once(tmp_path: Path, caplog: pyt
         figure.text(0.1, 0.5, "\u6620\u753b \U0001f3ac good", fontfamily="DejaVu Sans")
         save_figure(figure, tmp_path / name)
     assert ["fonts-noto-cjk" in record.message for record in caplog.records] == [True]
-
-
-def test_fonts_that_were_installed_after_matplotlib_listed_them_are_used(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    listed = [font for font in font_manager.fontManager.ttflist if font.name != "DejaVu Sans Mono"]
-    new = font_manager.findfont("DejaVu Sans Mono")
-    (tmp_path / "damaged.ttf").write_bytes(b"no font")
-    monkeypatch.setattr(font_manager.fontManager, "ttflist", listed)
-    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [new, str(tmp_path / "damaged.ttf")])
-    monkeypatch.setattr(style, "SCRIPTS", ("DejaVu Sans Mono", "Absent"))
-    style._families.cache_clear()
-    try:
-        assert user_text(8)["fontfamily"] == ["DejaVu Sans", "DejaVu Sans Mono"]
-    finally:
-        style._families.cache_clear()

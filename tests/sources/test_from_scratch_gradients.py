@@ -4,8 +4,6 @@ As in the document, a text is d×n with one column per token; the last row of x 
 are the weights and Qb, Kb, Vb and b the biases of queries, keys, values and the classifier.
 """
 
-import csv
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -13,13 +11,11 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from src.data.glove import read_glove
 from src.models.attention.qkv import QkvAttention
 from src.models.component import Encoded
 
 Array = NDArray[np.float64]
 D, CLASSES = 5, 3
-SMALL_CSV = Path(__file__).parents[2] / "src" / "data" / "assets" / "small.csv"
 ATTENTION = ("Q", "K", "V", "Qb", "Kb", "Vb")
 LENGTHS = (1, 2, 7)
 
@@ -202,55 +198,3 @@ def test_error_the_key_bias_has_a_gradient() -> None:
     assert np.abs(document_gradients(x, y, w)["Kb"]).max() > 1e-3
     changed = {**w, "Kb": w["Kb"] + 3.0}
     assert is_close(forward(x, changed, "numel").alpha, forward(x, w, "numel").alpha)
-
-
-def test_values_start_equal_to_keys_and_differ_after_the_first_step() -> None:
-    """V = K assigns the same matrix, but the update creates new matrices, so V is not tied to K."""
-    x, y, w = make_case(7, std=0.01)
-    w["V"] = w["K"]
-    gradients = document_gradients(x, y, w)
-    assert not is_close(w["K"] - 0.001 * gradients["K"], w["V"] - 0.001 * gradients["V"], 1e-6)
-
-
-@pytest.fixture(scope="module")
-def texts() -> list[tuple[Array, Array]]:
-    """The document's texts without words outside its vocabulary of 10,000: x (51×n) and one-hot y."""
-    with SMALL_CSV.open(encoding="utf-8") as file:
-        rows = [(row["sentiments"], row["cleaned_review"].split()) for row in csv.DictReader(file)]
-    words, vectors = read_glove(None, {word for _, text in rows for word in text})
-    vectors_by_word = {word: vector.astype(float) for word, vector in zip(words, vectors, strict=True)}
-    texts = []
-    for label, text in rows:
-        columns = np.array([vectors_by_word[word] for word in text if word in vectors_by_word]).T  # 50×n
-        y = np.eye(CLASSES)[:, [("negative", "neutral", "positive").index(label)]]
-        texts.append((np.vstack([columns, np.arange(columns.shape[1], dtype=float)]), y))
-    return texts
-
-
-def test_error_the_raw_index_is_larger_than_the_word_vectors(texts: list[tuple[Array, Array]]) -> None:
-    """For two tokens in five, the index is larger than the norm of the 50 features of the word."""
-    is_larger = np.concatenate([x[-1] > np.linalg.norm(x[:-1], axis=0) for x, _ in texts])
-    assert 0.4 < is_larger.mean() < 0.45
-
-
-def train_and_measure_spread(texts: list[tuple[Array, Array]], epochs: int, correct: bool) -> float:
-    """Effective fraction of tokens, exp(entropy) / n, averaged over queries and texts after training."""
-    random = np.random.default_rng(0)
-    w = {name: random.normal(size=(rows, 51)) / 100 for name, rows in (("Q", 51), ("K", 51), ("W", CLASSES))}
-    w |= {"V": w["K"], "b": np.zeros((CLASSES, 1)), **{f"{name}b": np.zeros((51, 1)) for name in "QKV"}}
-    for _ in range(epochs):
-        for x, y in texts:
-            step = backward(x, y, w, forward(x, w, "numel"), by_row=correct, scaled=correct)[0]
-            w |= {name: w[name] - 0.001 * step[name] for name in ATTENTION}
-    fractions = []
-    for x, _ in texts:
-        alpha = forward(x, w, "numel").alpha
-        entropy = -(alpha * np.log(alpha)).sum(1)
-        fractions.append(np.exp(entropy).mean() / len(alpha))
-    return float(np.mean(fractions))
-
-
-def test_only_the_errors_concentrate_the_weights(texts: list[tuple[Array, Array]]) -> None:
-    """With correct gradients of the same loss, the weights remain nearly uniform in the same training."""
-    assert train_and_measure_spread(texts, 200, correct=False) < 0.9
-    assert train_and_measure_spread(texts, 200, correct=True) > 0.999

@@ -17,7 +17,7 @@ from src.models.masking import masked_mean
 from src.models.sublayer import AttentionSublayer
 from tests.helpers import small_config
 from tests.keras_reference import keras
-from tests.models.reference import close, padded, ragged
+from tests.models.reference import close, ragged
 
 D = 5
 FLOAT32 = 1e-6  # Keras' torch backend multiplies matrices in float32
@@ -42,14 +42,6 @@ def keras_features(states: torch.Tensor) -> torch.Tensor:
 def test_the_components_equal_the_documents_model_without_padding() -> None:
     texts = ragged(D, (7, 7, 7))
     assert close(heed_features(texts), keras_features(texts.states).double(), FLOAT32)
-
-
-def test_error_padding_is_attended_to_and_averaged() -> None:
-    """Without mask_zero, attention and mean include the embedding of token 0."""
-    texts = ragged(D, (7, 7, 7))
-    longer = padded(texts, 4)
-    assert not torch.allclose(keras_features(longer.states), keras_features(texts.states), atol=0.01)
-    assert close(heed_features(longer), heed_features(texts))
 
 
 def test_error_the_heat_map_shows_outputs() -> None:

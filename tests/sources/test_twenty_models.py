@@ -1,16 +1,14 @@
 """The errors of the twenty-model report; the tests of encoders and query attentions cover its formulas."""
 
-import pytest
 import torch
 from torch import nn
 
 from src.models.attention.additive import BahdanauAttention, LuongConcatAttention
 from src.models.attention.query import LuongDotAttention
 from src.models.component import Encoded
-from src.models.encoder.recurrent import Recurrent
-from tests.models.reference import close, padded, ragged
+from tests.models.reference import ragged
 
-D, HIDDEN = 5, 7
+D = 5
 
 
 def test_error_two_of_the_four_attentions_are_the_same() -> None:
@@ -22,28 +20,6 @@ def test_error_two_of_the_four_attentions_are_the_same() -> None:
     concat.load_state_dict(bahdanau.state_dict())
     assert torch.equal(concat(texts).states, bahdanau(texts).states)
     assert torch.equal(concat.weights(texts), bahdanau.weights(texts))
-
-
-@pytest.mark.parametrize("bidirectional", [False, True])
-def test_error_the_last_hidden_state_depends_on_padding(bidirectional: bool) -> None:
-    texts = ragged(D, (7, 7, 7))
-    longer = padded(texts, 11)
-    torch.manual_seed(0)
-    encoder = Recurrent(D, hidden_dim=HIDDEN, bidirectional=bidirectional).double()
-    reference = nn.LSTM(D, HIDDEN, batch_first=True, bidirectional=bidirectional, dtype=torch.float64)
-    last = [reference(states)[1][0] for states in (texts.states, longer.states)]
-    assert not torch.allclose(last[0], last[1], atol=0.01)
-    assert close(encoder(longer.states, longer.mask).summary, encoder(texts.states, texts.mask).summary)
-
-
-def test_error_padding_has_weight() -> None:
-    texts = ragged(D, (7, 7, 7))
-    longer = padded(texts, 11)
-    scores = (longer.states @ longer.summary.unsqueeze(-1)).squeeze(-1)
-    assert scores.softmax(-1)[:, 7:].sum(-1).max() > 0.3
-    weights = LuongDotAttention(D).weights(longer)
-    assert not weights[..., 7:].any()
-    assert close(weights[..., :7], LuongDotAttention(D).weights(texts))
 
 
 def test_error_the_additive_scores_are_initially_saturated() -> None:

@@ -64,16 +64,6 @@ def test_additive_scores_follow_the_formula(kind: type[LuongConcatAttention], bi
     assert_follows_formula(attention, encoded, lambda q, h: additive_score(attention, q, h))
 
 
-def test_weights_of_dot_scores_by_hand() -> None:
-    """Scores of ln 2 and ln 6 give weights of 1/4 and 3/4; the third state is padding."""
-    states = torch.tensor([[[math.log(2.0), 1.0], [math.log(6.0), 3.0], [99.0, 99.0]]], dtype=torch.float64)
-    encoded = Encoded(states, torch.tensor([[True, True, False]]), torch.tensor([[1.0, 0.0]], dtype=torch.float64))
-    attention = LuongDotAttention(2)
-    expected = torch.tensor([0.25, 0.75, 0.0], dtype=torch.float64)
-    assert torch.allclose(attention.weights(encoded)[0, 0, 0], expected, rtol=0, atol=1e-12)
-    assert attention(encoded).states[0, 0, 1].item() == pytest.approx(0.25 * 1 + 0.75 * 3, abs=1e-12)
-
-
 def test_dot_general_and_uniform_scores_follow_the_formula(encoded: Encoded) -> None:
     assert_follows_formula(LuongDotAttention(D), encoded, lambda q, h: float(q @ h))
     assert_follows_formula(LuongDotAttention(D, scaled=True), encoded, lambda q, h: float(q @ h) / math.sqrt(D))
