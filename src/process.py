@@ -1,6 +1,7 @@
 """The process of a command: signals, exit codes and messages, and the import of torchmetrics."""
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,13 @@ from src.errors import UserError
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HIDDEN = ("scipy", "transformers")  # packages that only text and audio metrics of torchmetrics need
+# Causes outside the program of an error that torch raises, and the messages about them
+CAUSES = {
+    r"out of memory|allocate memory|MemoryError": "the memory of this machine or GPU is not sufficient: choose a smaller "
+    "batch_size, max_length or model",
+    r"(?is)(gloo|nccl).*(peer|remote|timed? ?out)": "another process of this run has ended or does not answer, perhaps "
+    "because it was killed: resume with ckpt_path=<run>/checkpoints/last.ckpt",
+}
 
 _pid = 0
 
@@ -50,6 +58,8 @@ def raise_interrupt(signum: int, frame: FrameType | None) -> None:
 def exit_with_message(path: str) -> Iterator[None]:
     """End the program with one message after a `UserError`, an error of the system or a signal in the block.
 
+    Errors of the system are those of files, full memory, and the end of another process of a distributed run.
+
     Args:
         path: the path that the message names if the error has no path.
 
@@ -69,6 +79,11 @@ def exit_with_message(path: str) -> Iterator[None]:
         signum = signal.Signals(stop.args[0] if stop.args else signal.SIGINT)
         print(f"\nStopped by {signum.name}", file=sys.stderr)
         raise SystemExit(128 + signum) from None
+    except (RuntimeError, MemoryError) as error:
+        text = f"{type(error).__name__}: {error}"
+        if cause := next((CAUSES[pattern] for pattern in CAUSES if re.search(pattern, text)), None):
+            raise SystemExit(f"Error: {cause}") from None
+        raise
     except OSError as error:
         if error.errno is None or isinstance(error, FileNotFoundError):  # perhaps a defect of the program
             raise

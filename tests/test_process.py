@@ -87,6 +87,9 @@ def test_a_closed_pipe_ends_the_command_without_a_message(name: str, tmp_path: P
     [
         (OSError(errno.ENOSPC, "No space left on device"), "run: No space left on device; correct this, or"),
         (PermissionError(errno.EACCES, "Permission denied", "a.ckpt"), "a.ckpt: Permission denied; correct this, or"),
+        (MemoryError(), "the memory of this machine or GPU is not sufficient: choose a smaller batch_size"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "the memory of this machine"),
+        (RuntimeError("[gloo/pair.cc:537] Read error: Connection reset by peer"), "another process of this run has"),
     ],
 )
 def test_an_error_of_the_system_is_reported_with_its_path(error: Exception, message: str) -> None:
@@ -96,7 +99,8 @@ def test_an_error_of_the_system_is_reported_with_its_path(error: Exception, mess
 
 
 @pytest.mark.parametrize(
-    "error", [FileNotFoundError(errno.ENOENT, "no such file", "a"), OSError("timed out"), MemoryError()]
+    "error",
+    [FileNotFoundError(errno.ENOENT, "no such file", "a"), OSError("timed out"), RuntimeError("gloo: no shape")],
 )
 def test_other_errors_keep_their_traceback(error: Exception) -> None:
     with pytest.raises(type(error)), exit_with_message("run"):
