@@ -49,16 +49,21 @@ def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:
 
     With `draws`, the run draws pictures, which take most of its time.
     """
-    from src.train import main
-
     selects_callbacks = any(override.startswith(("callbacks=", "debug=")) for override in overrides)
     slow = [f"~callbacks.{name}" for name in ("progress", "baseline")]
     options = ["logger=csv", *([] if selects_callbacks else slow)]
     cfg = small_config(folder, ["model.encoder.hidden_dim=6", "trainer.max_epochs=2", *options, *overrides])
+    return run_config(cfg, draws)
+
+
+def run_config(cfg: DictConfig, draws: bool = False) -> dict[str, Any]:
+    """Run `src.train` with a configuration in this process, and return its result.json."""
+    from src.train import main
+
     validate_config(cfg, "train")
     with nullcontext() if draws else patch("src.run.write_report", return_value=[]):
         main.__wrapped__(cfg)  # type: ignore[attr-defined]
-    return json.loads((folder / "result.json").read_text())
+    return json.loads(Path(cfg.paths.output_dir, "result.json").read_text())
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:

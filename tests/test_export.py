@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hydra import compose, initialize_config_dir
 
-from src.api import restore_ensemble
+from src import load
+from src.config.compose import without_hydra
 from src.errors import UserError
-from tests.helpers import CONF
+from tests.helpers import repository
 
 TEXTS = ["A great film, a film to remember", "dull <br /> and b\u00e4d", "?", "one two three " * 300]
 WITHOUT_TORCH = """
@@ -28,9 +28,8 @@ print(json.dumps(Classifier()(json.loads(sys.argv[1]))))
 def export(checkpoint: Path, out: Path, *overrides: str) -> None:
     from src.export import main
 
-    with initialize_config_dir(CONF, version_base="1.3"):
-        cfg = compose("export", [f"ckpt_path='{checkpoint}'", f"out='{out}'", *overrides])
-    main.__wrapped__(cfg)  # type: ignore[attr-defined]
+    cfg = repository("export").compose([f"ckpt_path='{checkpoint}'", f"out='{out}'", *overrides])
+    main.__wrapped__(without_hydra(cfg))  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +45,7 @@ def test_the_script_predicts_like_the_checkpoint(exported: tuple[Path, Path]) ->
     checkpoint, out = exported
     line = [sys.executable, "-c", WITHOUT_TORCH, json.dumps(TEXTS)]
     process = subprocess.run(line, cwd=out, capture_output=True, text=True, check=True)
-    with initialize_config_dir(CONF, version_base="1.3"):
-        extras = compose("export", ["ckpt_path=a", "out=b"]).extras
-    examples = restore_ensemble(checkpoint, extras).explain(TEXTS)
+    examples = load(checkpoint).ensemble.explain(TEXTS)
     for result, example in zip(json.loads(process.stdout), examples, strict=True):
         assert result["label"] == example.predicted
         assert list(result["probabilities"]) == list(example.probabilities)

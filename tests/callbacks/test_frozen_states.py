@@ -8,10 +8,8 @@ import pytest
 import torch
 
 from src.checkpoint import read_checkpoint
-from src.config.schema import validate_config
 from src.models.encoder.pretrained import PretrainedEncoder
-from src.train import main
-from tests.helpers import small_config
+from tests.helpers import run_config, small_config
 from tests.models.encoder.test_pretrained import save
 
 CALLBACKS = ("progress", "attention", "gradient_norms", "baseline")
@@ -30,9 +28,7 @@ def run(folder: Path, *overrides: str, name: str | None = None) -> np.ndarray:
             *overrides,
         ],
     )
-    validate_config(cfg, "train")
-    with patch("src.run.write_report", return_value=[]):
-        main.__wrapped__(cfg)  # type: ignore[attr-defined]
+    run_config(cfg)
     with np.load(folder / name / "predictions" / "test.npz") as arrays:
         return arrays["probabilities"]
 

@@ -4,7 +4,6 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -22,13 +21,6 @@ def stop() -> Iterator[StopOnSignal]:
         yield stop
 
 
-def make_trainer(last: bool) -> Any:
-    trainer = Mock(accumulate_grad_batches=1)
-    trainer.fit_loop.epoch_loop.batch_progress.current.ready = 1
-    trainer.fit_loop.epoch_loop.batch_progress.is_last_batch = last
-    return trainer
-
-
 @pytest.mark.parametrize("signum", SIGNALS)
 def test_a_signal_outside_training_stops_at_once(stop: StopOnSignal, signum: int) -> None:
     with pytest.raises(Interrupted, match=signal.Signals(signum).name) as error:
@@ -36,29 +28,8 @@ def test_a_signal_outside_training_stops_at_once(stop: StopOnSignal, signum: int
     assert error.value.signum == signum
 
 
-@pytest.mark.parametrize("signum", SIGNALS)
-def test_a_signal_within_an_epoch_stops_after_the_step_with_a_checkpoint(stop: StopOnSignal, signum: int) -> None:
-    training = make_trainer(last=False)
-    stop.on_train_start(training, Mock())
-    os.kill(os.getpid(), signum)
-    training.save_checkpoint.assert_not_called()
-    with pytest.raises(Interrupted):
-        stop.on_train_batch_end(training)
-    training.save_checkpoint.assert_called_once_with("last.ckpt")
-
-
-def test_a_signal_at_the_end_of_an_epoch_stops_after_its_validation(stop: StopOnSignal) -> None:
-    training = make_trainer(last=True)
-    stop.on_train_start(training, Mock())
-    os.kill(os.getpid(), signal.SIGTERM)
-    stop.on_train_batch_end(training)
-    with pytest.raises(Interrupted):
-        stop.on_train_epoch_start(training, Mock())
-    training.save_checkpoint.assert_not_called()  # the checkpoint callbacks have saved the epoch
-
-
 def test_the_second_signal_stops_at_once(stop: StopOnSignal) -> None:
-    stop.on_train_start(make_trainer(last=False), Mock())
+    stop.on_train_start(Mock(), Mock())
     os.kill(os.getpid(), signal.SIGINT)
     with pytest.raises(Interrupted):
         os.kill(os.getpid(), signal.SIGINT)
@@ -85,12 +56,12 @@ def test_a_signal_within_a_destructor_stops_at_the_next_hook(stop: StopOnSignal,
 
     Interrupting()  # is deleted at once
     with pytest.raises(Interrupted, match="SIGINT"):
-        getattr(stop, hook)(make_trainer(last=False), Mock())
+        getattr(stop, hook)(Mock(), Mock())
 
 
 @pytest.mark.parametrize("hook", ["on_train_end", "on_exception"])
 def test_a_signal_after_training_stops_at_once(stop: StopOnSignal, hook: str) -> None:
-    training = make_trainer(last=False)
+    training = Mock()
     stop.on_train_start(training, Mock())
     getattr(stop, hook)(training, Mock())
     with pytest.raises(Interrupted):
@@ -100,5 +71,5 @@ def test_a_signal_after_training_stops_at_once(stop: StopOnSignal, hook: str) ->
 def test_the_previous_handlers_are_restored() -> None:
     previous = [signal.getsignal(signum) for signum in SIGNALS]
     with handle_signals(StopOnSignal("last.ckpt").handle):
-        StopOnSignal("last.ckpt").on_train_start(make_trainer(last=False), Mock())
+        StopOnSignal("last.ckpt").on_train_start(Mock(), Mock())
     assert [signal.getsignal(signum) for signum in SIGNALS] == previous

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-import torch
 
 from src.faithfulness.trained import Sample
-from studies.faithfulness.guides import Guide, guide_results
+from studies.faithfulness.guides import guide_results
 from tests.faithfulness.models import BAD, GOOD, LURE, additive, faithful, marked_texts
 
 
@@ -41,15 +40,3 @@ def test_guides_are_correct_if_the_class_does_not_depend_on_context() -> None:
     sample = Sample(np.arange(307), labels, texts, 0)
     results = guide_results(faithful(), sample, sample, epochs=20, seed=0)
     assert {name: float(correct.mean()) for name, correct in results.items()} == dict.fromkeys(results, 1.0)
-
-
-def test_the_logits_of_a_guide_depend_on_the_sum_of_weighted_states() -> None:
-    torch.manual_seed(3)
-    guide = Guide(5, 2)
-    embeddings, mask = torch.randn(1, 3, 5), torch.tensor([[True, True, False]])
-    states = torch.tanh(guide.states(embeddings))[0]
-    logits = guide(embeddings, mask, torch.tensor([[0.3, 0.7, 0.0]]))
-    assert torch.allclose(logits[0], guide.head(0.3 * states[0] + 0.7 * states[1]), atol=1e-6)
-    weights = torch.softmax(guide.score(states[:2]).squeeze(1), 0)
-    learned_logits = guide(embeddings, mask, None)
-    assert torch.allclose(learned_logits[0], guide.head(weights[0] * states[0] + weights[1] * states[1]), atol=1e-6)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,12 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from src.build import restore
-from src.config.schema import validate_config
 from src.data.padded_batches import BatchBuilder, Truncation
 from src.models.branch import NgramBranch
-from src.run_result import RunResult
-from src.train import main
-from tests.helpers import small_config, train
+from tests.helpers import run_config, small_config, train
 
 NO_TRUST = OmegaConf.create({"trusted_modules": []})
 WORDS = 13
@@ -148,14 +144,11 @@ def test_the_ends_of_a_text_have_features_of_their_own(zone: str, position: int)
 
 def test_the_linear_model_alone_is_a_run_like_any_other(tmp_path: Path) -> None:
     cfg = small_config(tmp_path / "run", ["model=linear", "logger=csv", "callbacks.progress=null"])
-    validate_config(cfg, "train")
-    with patch("src.run.write_report", return_value=[]):
-        main.__wrapped__(cfg)  # type: ignore[attr-defined]
+    result = run_config(cfg)
     model = restore(str(tmp_path / "run" / "checkpoints" / "best.ckpt"), NO_TRUST)[1][0].eval()
     tokens = torch.tensor([[2, 3, 4, 5, 0]])
     assert torch.equal(model(tokens, tokens > 0), model.branch(tokens, tokens > 0))
-    result = RunResult.load(tmp_path / "run")
-    assert (result.status, "test/acc" in result.metrics) == ("completed", True)
+    assert (result["status"], "test/acc" in result["metrics"]) == ("completed", True)
     features = (tmp_path / "run" / "baseline" / "features.csv").read_text().splitlines()
     assert features[0] == "class,feature,weight" and len(features) == 61
 

@@ -24,30 +24,12 @@ def train(kind: type, sparse: bool, **options: float) -> list[Tensor]:
 
 
 @pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # raised in torch
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])  # of dense parameters
 @pytest.mark.parametrize("sparse", [False, True])
-def test_parameters_equal_those_of_torch(sparse: bool) -> None:
-    for actual, expected in zip(train(Adagrad, sparse), train(torch.optim.Adagrad, sparse), strict=True):
+def test_parameters_equal_those_of_torch(sparse: bool, weight_decay: float) -> None:
+    found, reference = (train(kind, sparse, weight_decay=weight_decay) for kind in (Adagrad, torch.optim.Adagrad))
+    for actual, expected in zip(found, reference, strict=True):
         assert torch.allclose(actual, expected, rtol=0, atol=1e-12)
-
-
-def test_weight_decay_of_dense_parameters_equals_that_of_torch() -> None:
-    options = {"weight_decay": 0.1}
-    pairs = zip(train(Adagrad, False, **options), train(torch.optim.Adagrad, False, **options), strict=True)
-    for actual, expected in pairs:
-        assert torch.allclose(actual, expected, rtol=0, atol=1e-12)
-
-
-def test_a_step_returns_the_result_of_its_closure() -> None:
-    parameter = nn.Parameter(torch.tensor([2.0]))
-    optimizer = Adagrad([parameter], lr=0.5)
-
-    def closure() -> Tensor:
-        loss = (3 * parameter).sum()
-        loss.backward()
-        return loss
-
-    assert optimizer.step(closure).item() == 6.0
-    assert parameter.item() == pytest.approx(1.5)  # g / √g² is 1 for every g > 0
 
 
 def test_training_resumes_from_a_state() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import tokenizers
 import torch
-from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 from safetensors.torch import load_file, save_file
 from tokenizers import models, pre_tokenizers, processors
@@ -26,7 +25,7 @@ from src.models.classifier import Classifier
 from src.models.component import Encoded
 from src.models.embedding.pretrained import PretrainedEmbedding
 from src.portable.onnx_model import TOLERANCE, PortableModel, convert
-from tests.helpers import CONF, one_batch, small_config
+from tests.helpers import evaluate, one_batch, run_config, small_config
 from tests.models.reference import close
 
 transformers = pytest.importorskip("transformers")
@@ -131,18 +130,11 @@ def test_a_frozen_model_has_no_gradients_and_no_dropout(bert: Path, freeze: bool
 
 
 def test_a_checkpoint_can_be_evaluated_without_the_folder_of_its_pretrained_model(bert: Path, tmp_path: Path) -> None:
-    from src import eval as evaluate
-    from src import train
-
     model = shutil.copytree(bert, tmp_path / "mine")
     quiet = ["logger=csv", "~callbacks.progress", "trainer.max_epochs=1"]
-    train.main.__wrapped__(config(model, *quiet, "model/attention=elementwise", tmp=tmp_path))  # type: ignore[attr-defined]
+    run_config(config(model, *quiet, "model/attention=elementwise", tmp=tmp_path))
     shutil.rmtree(model)
-
-    checkpoint = tmp_path / "run" / "checkpoints" / "best.ckpt"
-    with initialize_config_dir(CONF, version_base="1.3"):
-        cfg = compose("eval", [f"ckpt_path={checkpoint}", f"paths.output_dir={tmp_path / 'again'}", "logger=csv"])
-    evaluate.main.__wrapped__(cfg)  # type: ignore[attr-defined]
+    evaluate(tmp_path / "again", tmp_path / "run" / "checkpoints" / "best.ckpt")
     before, after = (np.load(tmp_path / run / "predictions" / "test.npz") for run in ("run", "again"))
     assert np.array_equal(before["probabilities"], after["probabilities"])
 
