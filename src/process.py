@@ -15,8 +15,8 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HIDDEN = ("scipy", "transformers")  # packages that only text and audio metrics of torchmetrics need
 # Causes outside the program of an error that torch raises, and the messages about them
 CAUSES = {
-    r"out of memory|allocate memory|MemoryError": "the memory of this machine or GPU is not sufficient: choose a smaller "
-    "batch_size, max_length or model",
+    r"out of memory|allocate memory|MemoryError": "the memory of this machine or GPU is not sufficient: choose a "
+    "smaller batch_size, max_length or model",
     r"(?is)(gloo|nccl).*(peer|remote|timed? ?out)": "another process of this run has ended or does not answer, perhaps "
     "because it was killed: resume with ckpt_path=<run>/checkpoints/last.ckpt",
 }
