@@ -15,7 +15,6 @@ from torch.optim.lr_scheduler import LinearLR, OneCycleLR
 
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import plain_value
-from src.config.metrics import metric_nodes
 from src.config.places import TRUSTED_IN_CHECKPOINTS, accepted_classes, object_class
 from src.config.schema import class_at, of_class, trusted_modules, validate_config
 from src.data.codec import Codec
@@ -164,12 +163,10 @@ def module(cfg: DictConfig, card: Card) -> "LitClassifier":
 
 
 def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
-    """Create the metrics of `cfg.metrics`, or the default metrics if the configuration lacks this group."""
+    """Create the metrics of the group `cfg.metrics`."""
     from torchmetrics import MetricCollection
 
-    nodes = metric_nodes({"metrics": plain_value(cfg, "metrics")} if "metrics" in cfg else {})
-    cfg = OmegaConf.merge(cfg, {"metrics": nodes})  # type: ignore[assignment]
-    created = {name: metric(cfg, name, num_classes) for name in nodes}
+    created = {str(name): metric(cfg, name, num_classes) for name, node in (cfg.metrics or {}).items() if node}
     shared = [[name for name in group if name in created] for group in SHARED]
     alone = [[name] for name in created if not any(name in group for group in shared)]
     return MetricCollection(dict(created), compute_groups=[group for group in shared if group] + alone)
