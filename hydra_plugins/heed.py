@@ -17,7 +17,7 @@ class Sweeper(sweeper.Sweeper):
     Args:
         max_batch_size: number of jobs that are passed to the launcher at a time; None passes all jobs at once.
         params: the values of each option, written as on the command line; the command line itself takes precedence.
-        search: options of `src.sweep.search.Search`; None runs every combination.
+        search: options of `src.sweep.search.run_search`; None runs every combination.
     """
 
     def __init__(self, max_batch_size: int | None, params: Mapping[str, str], search: Mapping[str, Any] | None) -> None:
@@ -42,6 +42,6 @@ class Sweeper(sweeper.Sweeper):
         if self.search is None:
             runner.run_grid(overrides, self.max_batch_size)
         else:
-            from src.sweep.search import Search
+            from src.sweep.search import run_search
 
-            Search(runner, overrides, **self.search).run()
+            run_search(runner, overrides, self.search)

@@ -1,4 +1,4 @@
-"""Write, lock and read files: everything that Heed writes goes through `replace_atomically`."""
+"""Write, lock and read files: single files are written through `replace_atomically`."""
 
 import fcntl
 import os

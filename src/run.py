@@ -42,7 +42,7 @@ from src.run_result import RESULT_FILE, Best, Parameters, RunResult, Seconds
 from src.summary import describe_end, evaluate_splits, print_summary, warn_of_single_class
 from src.training_state import TrainingState, require_same_training
 
-LOCK_TIMEOUT = 1.0  # seconds; a process that only reads the status of a run holds the lock for a shorter time
+LOCK_TIMEOUT = 1.0  # seconds; a sweep that records the end of a job holds the lock for a shorter time
 
 log = logging.getLogger(__name__)
 

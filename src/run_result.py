@@ -1,4 +1,4 @@
-"""The record of a run. No other module reads or writes the file of the record, `result.json`."""
+"""The record of a run, `result.json`: its format, and how it is read and written."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -95,6 +95,12 @@ class Best:
     monitor: str | None = None
     value: float | None = None
     epoch: int | None = None
+
+    def describe(self) -> str:
+        """Return a text such as "epoch 3 (val/loss 0.2500)", which counts from 1; "" if there is none."""
+        if self.epoch is None or self.value is None:
+            return ""
+        return f"epoch {self.epoch + 1} ({self.monitor} {self.value:.4f})"
 
 
 @dataclass(frozen=True)
@@ -217,6 +223,11 @@ class RunResult:
         if (preset := self.choices.get("model", "None")) != "None":  # model=linear
             return preset
         return " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
+
+    @property
+    def split(self) -> str:
+        """The split whose scores count: test, or val without a test."""
+        return "test" if any(name.startswith("test/") for name in self.metrics) else "val"
 
     def lacks(self, *names: str) -> list[str]:
         """Return those of the fields `names` that have no value."""

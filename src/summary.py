@@ -59,11 +59,11 @@ def describe_end(result: RunResult) -> str:
     """Describe the status, the selected epoch and the final metrics, after a test those of the test, in one line."""
     seconds = "" if result.seconds.total is None else f" after {format_duration(result.seconds.total)}"
     facts = [f"{result.status.capitalize()}{seconds}" + (f": {result.error}" if result.error else "")]
-    best = result.best
-    if best.epoch is not None and best.value is not None:
-        facts.append(f"best epoch {best.epoch + 1} ({best.monitor} {best.value:.4g})")
-    tested = {name: score for name, score in result.metrics.items() if name.startswith("test/")} or result.metrics
-    for name, score in tested.items():
+    if best := result.best.describe():
+        facts.append(f"best {best}")
+    for name, score in result.metrics.items():
+        if not name.startswith(f"{result.split}/"):
+            continue
         interval = "" if None in (score.low, score.high) else f" ({score.low:.3f} to {score.high:.3f})"
         facts.append(f"{name} {format_known(score.value)}{interval}")
     return "; ".join(facts)
@@ -91,13 +91,10 @@ def warn_of_single_class(folder: Path) -> None:
 
 def print_summary(result: RunResult, folder: Path) -> None:
     """Print the metrics, the class scores of the test split or else of the validation split, and the written files."""
-    console, best, title = OutputConsole(), result.best, "Scores"
-    if best.epoch is not None and best.value is not None:
-        title = f"Best epoch: {best.epoch + 1} ({best.monitor} {best.value:.4f})"
-    sections = [scores_section(result.metrics, title)]
-    split = "test" if "test" in result.classes else "val"
-    if split in result.classes:
-        sections.append(classes_section(result.classes[split], split))
+    console, best = OutputConsole(), result.best.describe()
+    sections = [scores_section(result.metrics, f"Scores, best {best}" if best else "Scores")]
+    if result.split in result.classes:
+        sections.append(classes_section(result.classes[result.split], result.split))
     console.print(render_terminal(sections))
     if baseline := baseline_line(result):
         console.print(baseline + "\n")

@@ -1,4 +1,4 @@
-"""The record of a sweep. No other module reads or writes its file, `sweep.json`."""
+"""The record of a sweep, `sweep.json`: its format, and how it is read and written."""
 
 from pathlib import Path
 from typing import Annotated

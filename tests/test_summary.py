@@ -38,7 +38,7 @@ def test_the_tables_contain_the_best_epoch_and_the_classes(tmp_path: Path, capsy
     )
     print_summary(result, tmp_path)
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    assert "Best epoch: 2 (val/loss 0.2500)" in lines
+    assert "Scores, best epoch 2 (val/loss 0.2500)" in lines
     assert "test/acc 0.500 0.250 to 0.750 0.625" in lines
     assert "Classes, test" in lines and "spam 0.500 0.125 0.200 1,234" in lines
     assert not any("ham" in line.split() for line in lines)

@@ -16,7 +16,7 @@ from torch import Tensor
 from src.console import row_progress
 from src.data.datamodule import TextDataModule
 from src.data.padded_batches import BatchBuilder, by_length
-from src.data.store import load_or_build
+from src.data.store import code_version, load_or_build
 from src.data.tokenized import SPLITS
 from src.kernels.dropout import Dropout
 from src.models.classifier import Classifier
@@ -85,8 +85,10 @@ class FrozenStates(pl.Callback):
                 "The frozen states are not stored, because %.1f GB exceed frozen_states.max_gb=%g", size, self.max_gb
             )
             return
-        digest = hashlib.sha256(repr((data.data_fingerprint, data.splitting.fold, data.truncation)).encode())
-        for part in (model.embedding, model.position, model.encoder):
+        parts = (model.embedding, model.position, model.encoder)
+        key = (data.data_fingerprint, data.splitting.fold, data.truncation, code_version(*map(type, parts)))
+        digest = hashlib.sha256(repr(key).encode())
+        for part in parts:
             for name, value in part.state_dict().items():
                 digest.update(name.encode() + value.detach().cpu().numpy().tobytes())
         path = data.cache_dir / f"states-{digest.hexdigest()}"
@@ -124,7 +126,7 @@ def _encode(model: Classifier, builders: Sequence[BatchBuilder], folder: Path) -
         for builder in builders:
             for rows in by_length(builder.lengths, BATCH, rank=0, world_size=1):
                 batch = builder(rows)
-                encoded = model.encode(model.embed(batch.tokens, batch.mask), batch.mask)
+                encoded = model.encode(model.embedding(batch.tokens, batch.mask), batch.mask)
                 summaries[first + rows] = encoded.summary.float().cpu().numpy()
                 keys[first + rows] = text_keys(batch.tokens, builder.lengths[rows].tolist())
                 for row, of_text in zip(first + rows, encoded.states.half().cpu().numpy(), strict=True):

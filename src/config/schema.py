@@ -53,7 +53,7 @@ def _record(options: Mapping[str, Any], extra: Literal["allow", "forbid"] = "for
 
 # Nodes with fixed options, and the types of these options
 RECORDS: dict[str, Any] = {
-    "paths": {"root_dir": str, "output_dir": str},
+    "paths": {"output_dir": str},
     "extras": {"print_config": bool, "ignore_warnings": bool, "trusted_modules": list[str]},
     "sweep": {"dry_run": bool, "resume": str | None},
     "model": dict.fromkeys((*MODEL_COMPONENTS, "sublayer", "branch"), Node),

@@ -1,7 +1,6 @@
 """A trained classifier as a function of tokens, embeddings or attention weights, for many texts at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -80,7 +79,7 @@ class Probe:
 
     def class_probability(self, embeddings: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
         """Return the probability of class `classes[i]` for each text i, from embeddings N×L×D: N."""
-        return self._of_class(self.model.classify(embeddings, mask), classes)
+        return self._of_class(self.model.classify(self.model.encode(embeddings, mask)), classes)
 
     @torch.inference_mode()
     def attention(self, texts: Texts) -> Scores:
@@ -109,7 +108,7 @@ class Probe:
         scores = [np.empty(0)] * len(texts)
         for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
             with torch.no_grad():
-                encoded = self.model.encode(self.model.embed(tokens, mask), mask)
+                encoded = self.model.encode(self.model.embedding(tokens, mask), mask)
                 weights = self.model.attention.weights(encoded)
             weights.requires_grad_()
             logits = self.model.classify_mixed(encoded, weights)
@@ -136,9 +135,9 @@ class Probe:
         N×L×D and errors N.
         """
         scores, errors = [np.empty(0)] * len(texts), np.zeros(len(texts))
-        with differentiable_rnns():
+        with torch.backends.cudnn.flags(enabled=False):  # cuDNN's RNNs compute no gradients in evaluation mode
             for rows, tokens, mask in self.batches(texts, BATCH_TOKENS // 4):
-                embeddings = self.model.embed(tokens, mask).detach()
+                embeddings = self.model.embedding(tokens, mask).detach()
                 attributions, deltas = method(embeddings, mask, self._tensor(classes[rows]))
                 _store(scores, rows, texts, attributions.detach().float().sum(2) * mask)
                 errors[rows] = deltas.detach().nan_to_num(torch.nan, torch.nan, torch.nan).cpu().numpy()
@@ -149,13 +148,6 @@ class Probe:
 
     def _tensor(self, classes: np.ndarray) -> Tensor:
         return torch.from_numpy(np.asarray(classes, dtype=np.int64)).to(self.device)
-
-
-@contextmanager
-def differentiable_rnns() -> Iterator[None]:
-    """Disable cuDNN, whose RNNs compute no gradients in evaluation mode."""
-    with torch.backends.cudnn.flags(enabled=False):
-        yield
 
 
 def _store(scores: Scores, rows: np.ndarray, texts: Texts, values: Tensor) -> None:

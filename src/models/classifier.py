@@ -61,17 +61,13 @@ class Classifier(nn.Module):
         order = torch.argsort((~known).to(torch.uint8), dim=1, stable=True)
         return tokens.gather(1, order), known.gather(1, order), order
 
-    def embed(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the embeddings N×L×D of tokens from `drop_unknown`, without the positional encoding."""
-        return self.embedding(tokens, mask)
-
     def encode(self, embeddings: Tensor, mask: Tensor) -> Encoded:
         """Apply the positional encoding and the encoder to the embeddings N×L×D."""
         return self.encoder(self.position(embeddings, mask), mask)
 
-    def classify(self, embeddings: Tensor, mask: Tensor) -> Tensor:
-        """Return the logits of each text without those of the branch: N×L×D embeddings, N×L bool → N×num_logits."""
-        return self.head(self.pooling(self.attention(self.encode(embeddings, mask))))
+    def classify(self, encoded: Encoded) -> Tensor:
+        """Return the logits of encoded texts without those of the branch, N×num_logits."""
+        return self.head(self.pooling(self.attention(encoded)))
 
     def classify_mixed(self, encoded: Encoded, weights: Tensor) -> Tensor:
         """Return the logits N×num_logits, with `weights` N×H×T×L in place of the computed attention weights."""
@@ -85,11 +81,11 @@ class Classifier(nn.Module):
     def _read(self, tokens: Tensor, mask: Tensor) -> Encoded:
         """Return the encoded tokens from `drop_unknown`, which are computed only if they are not stored."""
         stored = None if self.stored_states is None else self.stored_states(tokens, mask)
-        return self.encode(self.embed(tokens, mask), mask) if stored is None else stored
+        return self.encode(self.embedding(tokens, mask), mask) if stored is None else stored
 
     def _logits(self, encoded: Encoded, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the logits of encoded texts; in evaluation, the weighted mean of them and those of the branch."""
-        logits = self.head(self.pooling(self.attention(encoded)))
+        logits = self.classify(encoded)
         if self.branch is None or self.training:
             return logits
         return torch.lerp(logits.float(), self.branch(tokens, mask), self.branch.weight)
@@ -113,7 +109,7 @@ class Classifier(nn.Module):
         The tokens are in their original order; dropped tokens get 0.
         """
         tokens, mask, order = self.drop_unknown(tokens, mask)
-        layers = self.encoder.layer_weights(self.position(self.embed(tokens, mask), mask), mask)
+        layers = self.encoder.layer_weights(self.position(self.embedding(tokens, mask), mask), mask)
         return {f"encoder {i}": _restore_order(weights, order, True) for i, weights in enumerate(layers, 1)}
 
     def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -73,11 +73,10 @@ def write_model_card(
     result = RunResult.load(Path(checkpoint).resolve().parent.parent)
     data, choices = card.config["data"], card.choices
     source = data.get("path") or data.get("name") or str(data.get("_target_", "")).rpartition(".")[2]
-    split = "test" if any(name.startswith("test/") for name in result.metrics) else "val"
     scores = {
-        name.removeprefix(f"{split}/"): score
+        name.removeprefix(f"{result.split}/"): score
         for name, score in result.metrics.items()
-        if name.startswith(f"{split}/") and score.value is not None
+        if name.startswith(f"{result.split}/") and score.value is not None
     }
     environment = Environment(
         loader=FileSystemLoader(FILES), undefined=StrictUndefined, trim_blocks=True, finalize=_escape, autoescape=False
@@ -89,7 +88,7 @@ def write_model_card(
         data=Path(str(source)).name,
         sizes=[f"{size:,} {split}" for split, size in result.data.sizes.items()],
         result=result,
-        split=split,
+        split=result.split,
         scores=scores,
         difference=difference,
         int8=int8,

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from src.records.files import read_existing, read_rows
 
 KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions"}
 WORDS = TypeAdapter(list[tuple[str, float]])
-FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")  # the start of a text that spreadsheets run as a formula
+FORMULA = re.compile(r"'*[=+\-@\t\r](?![\d.]*$)")  # the start of a text that spreadsheets run as a formula
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Example:
 
     @property
     def name(self) -> str:
-        """Split and row number, as part of file names."""
-        return f"{PurePath(self.split).name}_{self.index}"
+        """Split and row number, such as test_12."""
+        return f"{self.split}_{self.index}"
 
     @property
     def title(self) -> str:
@@ -132,9 +132,9 @@ def read_errors(run: Path) -> dict[str, list[Example]]:
         by_kind: dict[str, list[Example]] = {}
         for row in read_rows(path):
             words = WORDS.validate_json(row["words"])
-            label, predicted = (row[name].removeprefix("'") for name in ("label", "predicted"))
+            label, predicted = (_rearm(row[name]) for name in ("label", "predicted"))
             example = Example(
-                split="text",
+                split="test",
                 index=int(row["index"]),
                 label=label,
                 predicted=predicted,
@@ -152,3 +152,7 @@ def read_errors(run: Path) -> dict[str, list[Example]]:
 def disarm(text: str) -> str:
     """Put an apostrophe before a text that a spreadsheet would run as a formula; `read_errors` removes it."""
     return f"'{text}" if FORMULA.match(text) else text
+
+
+def _rearm(text: str) -> str:
+    return text[1:] if text.startswith("'") and FORMULA.match(text[1:]) else text

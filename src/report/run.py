@@ -130,15 +130,13 @@ def _title(result: RunResult) -> str:
 
 
 def _facts(result: RunResult) -> dict[str, str]:
-    best, epochs, parameters = result.best, result.seconds.per_epoch, result.parameters.total
+    epochs, parameters = result.seconds.per_epoch, result.parameters.total
     return {
         "Texts": ", ".join(f"{size:,} {split}" for split, size in result.data.sizes.items()),
         "Classes": ", ".join(result.data.class_names),
         "Seed": "" if result.seed is None else str(result.seed),
         "Parameters": "" if parameters is None else f"{parameters:,}",
-        "Checkpoint": ""
-        if best.epoch is None or best.monitor is None or best.value is None
-        else f"epoch {best.epoch + 1}, {best.monitor} {best.value:.4f}",
+        "Checkpoint": result.best.describe(),
         "Training": f"{format_count(len(epochs), 'epoch')} of {format_compact(median(epochs))} s" if epochs else "",
         "Machine": "" if result.device is None else f"{result.device}, {result.precision or ''}",
         "Started": (result.started or "")[:16].replace("T", " "),

@@ -14,7 +14,7 @@ MAX_COLUMNS = 7  # maximum number of columns of a table that fits a terminal
 
 
 def render_terminal(sections: Sequence[Section]) -> RenderableType:
-    """Render the tables and lines with their notes; charts, texts and maps are omitted."""
+    """Render the tables and lines with their notes; charts, texts, maps and groups are omitted."""
     parts: list[RenderableType] = []
     for section in sections:
         shown = [item for item in section.content if isinstance(item, Table | Lines)]

@@ -125,7 +125,7 @@ def run_in_child(arguments: tuple[Any, ...], stop: Callable[[], int | None]) -> 
 
 def outcome(result: RunResult) -> tuple[str, str, str, str]:
     """Return the status, the accuracy (without a test, on the validation split), the duration and the reason."""
-    score = result.score("test/acc" if "test/acc" in result.metrics else "val/acc")
+    score = result.score(f"{result.split}/acc")
     seconds = UNKNOWN if result.seconds.total is None else format_duration(result.seconds.total)
     return result.status, format_known(score), seconds, (result.error or "").partition("\n")[0]
 

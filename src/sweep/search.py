@@ -1,19 +1,20 @@
 """A hyperparameter search: Optuna chooses each job's values on the basis of earlier jobs' results."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, RangeSweep
 from omegaconf import OmegaConf
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
 
 from src.callbacks.pruning import open_study
 from src.config.compose import Override
 from src.errors import UserError
 from src.extras import require_extra
+from src.files import validate
 from src.sweep.job import recorded_result
 from src.sweep.plan import create_job, parse_overrides, validate_jobs
 from src.sweep.sweeper import SweepRunner
@@ -23,69 +24,63 @@ log = logging.getLogger(__name__)
 JOURNAL = "optuna.journal"
 
 
-@dataclass
-class Search:
-    """Runs jobs with option values that are sampled by Optuna's tree-structured Parzen estimator.
+class SearchOptions(BaseModel):
+    """The options of a search, `hydra.sweeper.search`; conf/hparams_search/optuna.yaml describes them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    trials: PositiveInt
+    n_jobs: PositiveInt
+    n_startup_trials: NonNegativeInt
+    warmup: NonNegativeInt | None
+    seed: NonNegativeInt | None
+
+
+def run_search(runner: SweepRunner, overrides: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Run jobs with option values that are sampled by Optuna's tree-structured Parzen estimator, or print the plan.
 
     The search optimizes the metric that callbacks.best_checkpoint monitors. Its state is stored in the sweep's folder,
-    so `sweep.resume=…` resumes an interrupted search.
+    so `sweep.resume=…` resumes an interrupted search. The errors of a sweep are those of `Sweeper.sweep`.
 
     Args:
         overrides: the choices and ranges to search, and the values that all jobs share.
-        trials: total number of jobs (≥ 1).
-        n_jobs: number of jobs that are sampled together (≥ 1).
-        n_startup_trials: number of jobs at the start of the search that are sampled at random and never pruned.
-        warmup: epochs before a job may be pruned; None disables pruning.
-        seed: seed of the sampler; None samples differently in every search.
     """
-
-    runner: SweepRunner
-    overrides: Sequence[str]
-    trials: int
-    n_jobs: int
-    n_startup_trials: int
-    warmup: int | None
-    seed: int | None
-
-    def run(self) -> None:
-        """Run the search, or print its plan; the errors of a sweep are those of `Sweeper.sweep`."""
-        require_extra("optuna", by="hparams_search=optuna", extra="optuna")
-        if min(self.trials, self.n_jobs) < 1:
-            raise UserError("hydra.sweeper.search: trials and n_jobs must be at least 1")
-        runner = self.runner
-        best = OmegaConf.select(runner.config, "callbacks.best_checkpoint")
-        if best is None:
-            raise UserError(
-                "a search needs callbacks.best_checkpoint: it optimizes the metric that this callback monitors"
-            )
-        shared, space = parse_space(parse_overrides(runner.files, runner.config, self.overrides))
-        boundaries = boundary_jobs(shared, space)
-        validate_jobs(runner.files, runner.config, boundaries)
-        if runner.config.sweep.dry_run:
-            title = f"{self.trials} jobs to optimize {best.monitor} ({best.mode}), with values between or among these"
-            runner.show_plan(boundaries, title)
-            return
-        journal, jobs, pending = runner.folder / JOURNAL, runner.sweep.jobs, runner.pending()
-        options = {"mode": best.mode, "n_startup_trials": self.n_startup_trials, "warmup": self.warmup}
-        pruning = {"_target_": "src.callbacks.pruning.Pruning", "journal": str(journal), "monitor": best.monitor}
-        with runner.recorded():
-            drop_torn_line(journal)
-            seed = None if self.seed is None else self.seed + len(jobs)  # a resumed search must not repeat its samples
-            study = open_study(journal, seed=seed, **options)
-            _report_outcomes(study, runner.folder, jobs)
-            while not runner.signals and (pending or len(jobs) < self.trials):
-                if not pending:
-                    for trial in [study.ask(space) for _ in range(min(self.n_jobs, self.trials - len(jobs)))]:
-                        sampled = [f"{key}={value}" for key, value in trial.params.items()]
-                        pending.append(create_job(trial.number, [*shared, *sampled], shared))
-                    jobs += pending
-                    runner.sweep.write(runner.folder)
-                batch, pending = pending[: self.n_jobs], pending[self.n_jobs :]
-                runner.launch(batch, None if self.warmup is None else pruning | options)
-                _report_outcomes(study, runner.folder, batch)
-            if any(trial.value is not None and trial.state.name == "COMPLETE" for trial in study.trials):
-                values = " ".join(f"{key}={value}" for key, value in study.best_params.items())
-                log.info("Best: %s=%.4g with %s", best.monitor, study.best_value, values)
+    require_extra("optuna", by="hparams_search=optuna", extra="optuna")
+    try:
+        search = validate(dict(options), SearchOptions)
+    except ValueError as error:
+        raise UserError(f"hydra.sweeper.search.{error}") from None
+    best = OmegaConf.select(runner.config, "callbacks.best_checkpoint")
+    if best is None:
+        raise UserError("a search needs callbacks.best_checkpoint: it optimizes the metric that this callback monitors")
+    shared, space = parse_space(parse_overrides(runner.files, runner.config, overrides))
+    boundaries = boundary_jobs(shared, space)
+    validate_jobs(runner.files, runner.config, boundaries)
+    if runner.config.sweep.dry_run:
+        title = f"{search.trials} jobs to optimize {best.monitor} ({best.mode}), with values between or among these"
+        runner.show_plan(boundaries, title)
+        return
+    journal, jobs, pending = runner.folder / JOURNAL, runner.sweep.jobs, runner.pending()
+    sampler = {"mode": best.mode, "n_startup_trials": search.n_startup_trials, "warmup": search.warmup}
+    pruning = {"_target_": "src.callbacks.pruning.Pruning", "journal": str(journal), "monitor": best.monitor, **sampler}
+    with runner.recorded():
+        drop_torn_line(journal)
+        seed = None if search.seed is None else search.seed + len(jobs)  # a resumed search must not repeat its samples
+        study = open_study(journal, seed=seed, **sampler)
+        _report_outcomes(study, runner.folder, jobs)
+        while not runner.signals and (pending or len(jobs) < search.trials):
+            if not pending:
+                for trial in [study.ask(space) for _ in range(min(search.n_jobs, search.trials - len(jobs)))]:
+                    sampled = [f"{key}={value}" for key, value in trial.params.items()]
+                    pending.append(create_job(trial.number, [*shared, *sampled], shared))
+                jobs += pending
+                runner.sweep.write(runner.folder)
+            batch, pending = pending[: search.n_jobs], pending[search.n_jobs :]
+            runner.launch(batch, None if search.warmup is None else pruning)
+            _report_outcomes(study, runner.folder, batch)
+        if any(trial.value is not None and trial.state.name == "COMPLETE" for trial in study.trials):
+            values = " ".join(f"{key}={value}" for key, value in study.best_params.items())
+            log.info("Best: %s=%.4g with %s", best.monitor, study.best_value, values)
 
 
 def _report_outcomes(study: Any, folder: Path, jobs: Sequence[Job]) -> None:

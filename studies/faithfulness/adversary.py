@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from src import build
-from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts, differentiable_rnns
+from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts
 from src.faithfulness.trained import Sample, TrainedRun
 from src.models.classifier import Classifier
 from src.records.faithfulness import ATTENTION
@@ -82,7 +82,7 @@ def _train(
     adversary.embedding.load_state_dict(probe.model.embedding.state_dict())
     adversary.embedding.requires_grad_(False)
     optimizer = torch.optim.Adam([p for p in adversary.parameters() if p.requires_grad], RATE)
-    with differentiable_rnns():
+    with torch.backends.cudnn.flags(enabled=False):  # cuDNN's RNNs compute no gradients in evaluation mode
         for _, tokens, mask in training_batches(probe, texts, epochs, seed):
             distance, adversary_weights, model_weights = _compare(probe, adversary, tokens, mask)
             ratio = adversary_weights.clamp(min=SMALLEST) / model_weights.clamp(min=SMALLEST)

@@ -49,7 +49,7 @@ def soft_erasure(
         for rows, tokens, mask in probe.batches(predicted.texts):
             importance = pad(scaled, rows, mask.shape[1])
             with torch.inference_mode():
-                embeddings = probe.model.embed(tokens, mask)
+                embeddings = probe.model.embedding(tokens, mask)
                 probabilities = torch.from_numpy(importance).to(probe.device).unsqueeze(2)
                 classes = torch.from_numpy(predicted.classes[rows]).to(probe.device)
                 for draw in range(DRAWS):

@@ -75,7 +75,7 @@ def _train(probe: Probe, sample: Sample, weights: Scores | None, epochs: int, se
         guide = Guide(probe.model.embedding.output_dim, classes).to(probe.device)
     optimizer = torch.optim.Adam(guide.parameters(), RATE)
     for rows, tokens, mask in training_batches(probe, sample.texts, epochs, seed):
-        logits = guide(probe.model.embed(tokens, mask), mask, _padded(weights, rows, mask))
+        logits = guide(probe.model.embedding(tokens, mask), mask, _padded(weights, rows, mask))
         labels = torch.from_numpy(sample.labels[rows]).to(probe.device)
         optimizer.zero_grad()
         nn.functional.cross_entropy(logits, labels).backward()
@@ -87,7 +87,7 @@ def _train(probe: Probe, sample: Sample, weights: Scores | None, epochs: int, se
 def _is_correct(probe: Probe, guide: Guide, sample: Sample, weights: Scores | None) -> np.ndarray:
     correct = np.zeros(len(sample.texts))
     for rows, tokens, mask in probe.batches(sample.texts):
-        logits = guide(probe.model.embed(tokens, mask), mask, _padded(weights, rows, mask))
+        logits = guide(probe.model.embedding(tokens, mask), mask, _padded(weights, rows, mask))
         correct[rows] = logits.argmax(1).cpu().numpy() == sample.labels[rows]
     return correct
 
