@@ -41,11 +41,6 @@ class Example:
         return ({} if self.matrix is None else {"attention": self.matrix}) | self.layers
 
     @property
-    def name(self) -> str:
-        """Split and row number, such as test_12."""
-        return f"{self.split}_{self.index}"
-
-    @property
     def title(self) -> str:
         """Split, row number, true class, predicted class, its probability and, if truncated, the part that was read."""
         prediction = f"predicted {self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from src.errors import UserError
-from src.records.examples import Example, read_examples
+from src.records.examples import read_examples
 from src.records.files import read_gradients, read_history, read_predictions, read_statistics
 from src.run_result import RunResult
 from tests.run_folders import example, write_rows
@@ -83,7 +83,7 @@ def test_examples_with_and_without_a_map_of_weights(tmp_path: Path) -> None:
     (tmp_path / "attention.json").write_text(json.dumps([example(7, heads=3, index=2), query]))
     mapped, unmapped = read_examples(tmp_path, ["class 0", "class 1"])
     assert mapped.matrix is not None and mapped.matrix.shape == (3, 7, 7)
-    assert mapped.name == "test_2" and mapped.title == "test 2: class 0, predicted class 1 (0.80)"
+    assert mapped.title == "test 2: class 0, predicted class 1 (0.80)"
     assert unmapped.matrix is None and unmapped.title == "test 3: predicted class 1 (0.80)"
     assert mapped.probabilities == pytest.approx({"class 0": 0.2, "class 1": 0.8})
 
@@ -168,8 +168,3 @@ def test_any_rows_are_read_or_refused(rows: list[list[str]], data: st.DataObject
             reader(run)
         except UserError as error:
             assert name in str(error)
-
-
-def test_the_name_of_an_example_contains_no_folder() -> None:
-    fields = {"split": "../../other", "label": None, "predicted": "a", "probabilities": {}, "words": []}
-    assert Example(**fields, index=3, weights=np.zeros(0), matrix=None).name == "other_3"

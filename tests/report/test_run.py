@@ -83,7 +83,7 @@ def test_scores_and_errors_are_sections(make_run: Callable[..., Path]) -> None:
     assert isinstance(group, Group) and group.title == "Most confident mistakes"
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+good", "-bad", "@a", "\tx", "-1", "+1.5", "a"])
+@pytest.mark.parametrize("text", ["=1+1", "+good", "-bad", "@a", "\tx", "-1", "+1.5", "a", "'tis", "'=1+1"])
 def test_no_text_in_errors_csv_is_a_formula(text: str, tmp_path: Path) -> None:
     cell = disarm(text)
     assert cell[0] not in "=+-@\t" or cell.lstrip("+-").replace(".", "").isdigit()

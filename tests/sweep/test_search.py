@@ -87,3 +87,16 @@ def test_a_search_with_pruning_is_resumed(tmp_path: Path) -> None:
     assert set(read_statuses(sweep)) == {"completed", "pruned"}, output
     best = min(record["best"]["value"] for record in final.values() if record["status"] == "completed")
     assert f"val/loss={best:.4g}" in output
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("trials=0", "trials: input should be greater than 0"),
+        ("warmup=-1", "warmup: input should be greater than or"),
+    ],
+)
+def test_wrong_options_of_a_search_are_reported(option: str, message: str, tmp_path: Path) -> None:
+    arguments = ("-m", "hparams_search=optuna", f"hydra.sweeper.search.{option}", "optimizer.lr=interval(0.1, 0.2)")
+    code, output = run_sweep(tmp_path, *arguments, f"hydra.sweep.dir={tmp_path / 'sweep'}")
+    assert code == 1 and f"Error: hydra.sweeper.search.{message}" in output, output
