@@ -26,7 +26,6 @@ from src.callbacks.stop import Interrupted, StopOnSignal
 from src.checkpoint import Card, read_checkpoint
 from src.config.paths import make_paths_absolute
 from src.console import OutputConsole, write_log
-from src.data.data_summary import summarize_data
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
 from src.files import lock_folder, write_text
@@ -115,7 +114,7 @@ class Run:
         selected = {group: option for group, option in self.result.choices.items() if option != "None"}
         self.record(
             choices={**module.card.choices, **selected},
-            data=summarize_data(data, None if has_vector is None else has_vector.cpu().numpy()),
+            data=data.summarize(None if has_vector is None else has_vector.cpu().numpy()),
             parameters=Parameters(sum(counts.values()), trainable, counts),
             device=environment.device_name(trainer.strategy.root_device),
             precision=str(trainer.precision),

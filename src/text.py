@@ -5,11 +5,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from src.data.files import existing_path, file_format, open_text
-from src.data.tables import CHUNK, FORMATS, Rows, parse_delimiter, read_file
+from src.data.tables import FORMATS, Rows, gather, parse_delimiter, read_file
 from src.errors import UserError
 
 
@@ -81,7 +80,4 @@ def _file_rows(path: Path, name: str) -> Iterator[Rows]:
 
 
 def _line_rows(lines: Iterable[str], name: str) -> Iterator[Rows]:
-    lines, start = iter(lines), 1
-    while chunk := list(islice(lines, CHUNK)):
-        yield Rows(name, "line", range(start, start + len(chunk)), {"text": chunk})
-        start += len(chunk)
+    return gather(name, "line", enumerate(({"text": line} for line in lines), start=1))

@@ -9,9 +9,9 @@ import numpy as np
 import pytorch_lightning as pl
 from pydantic import Field
 
+from src.data.corpus import SPLITS
 from src.data.datamodule import TextDataModule
 from src.data.store import code_version, load_or_build
-from src.data.tokenized import SPLITS
 from src.files import csv_line, read_arrays, write_arrays, write_text
 
 WORD = r"(?u)\b\w+\b"  # scikit-learn's default omits words of one letter

@@ -14,10 +14,10 @@ from pydantic import Field
 from torch import Tensor
 
 from src.console import row_progress
+from src.data.corpus import SPLITS
 from src.data.datamodule import TextDataModule
 from src.data.padded_batches import BatchBuilder, by_length
 from src.data.store import code_version, load_or_build
-from src.data.tokenized import SPLITS
 from src.kernels.dropout import Dropout
 from src.models.classifier import Classifier
 from src.models.component import Encoded

@@ -9,7 +9,7 @@ import torch
 from pydantic import BaseModel, Field, PositiveInt
 
 from src.data.padded_batches import BatchBuilder, Truncation
-from src.data.trained_tokenizer import Tokenizer
+from src.data.tokenizer import Tokenizer
 
 NO_LABEL = -1
 

@@ -1,15 +1,21 @@
-"""The corpus of a source: texts with their classes, before tokenization; the texts stay on disk."""
+"""The texts of a source with their classes, and their tokens, from which batches are built; both stay on disk."""
 
+import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from src.data.tokenizer import Tokenizer, TokenizerBuilder, text_blocks
+
+log = logging.getLogger(__name__)
+SPLITS = ("train", "val", "test")
 FACTS = "facts.json"
 
 
@@ -54,7 +60,7 @@ class Corpus:
     def load(cls, folder: Path) -> "Corpus":
         """Return the corpus in a folder of the cache, which `Source` has written."""
         class_names = tuple(json.loads((folder / FACTS).read_text())["class_names"])
-        splits: dict[str, Any] = dict.fromkeys(("train", "val", "test"))
+        splits: dict[str, Any] = dict.fromkeys(SPLITS)
         for file in folder.glob("*.arrow"):
             table = pa.ipc.open_stream(pa.memory_map(str(file))).read_all()
             columns = dict(zip(table.column_names, table.columns, strict=True))
@@ -67,3 +73,93 @@ class Corpus:
                 columns.get("rationale"),
             )
         return cls(**splits, class_names=class_names)
+
+
+@dataclass(frozen=True)
+class TokenizedSplit:
+    """One split, tokenized but not truncated, so that one folder of the cache serves every `max_length` and `keep`."""
+
+    origin: str  # the source's split that contains the texts: train, val or test
+    tokens: np.ndarray  # flat int32
+    offsets: np.ndarray  # n+1 int64, offsets in tokens
+    labels: np.ndarray  # n int64, class indices
+    rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
+    digests: np.ndarray  # n int64, hashes of the texts; duplicates have equal hashes
+    counts: np.ndarray  # int64, number of occurrences of each token of the vocabulary
+
+
+@dataclass(frozen=True)
+class TokenizedCorpus:
+    """The tokenizer, the class names, and all tokenized splits without their texts."""
+
+    splits: dict[str, TokenizedSplit]  # train, val and test
+    tokenizer: str  # JSON
+    class_names: tuple[str, ...]
+
+    @classmethod
+    def load(cls, folder: Path) -> "TokenizedCorpus":
+        """Map the arrays in a folder of the cache into memory; changes to them are not written."""
+        facts = json.loads((folder / FACTS).read_text())
+        names = [field.name for field in fields(TokenizedSplit) if field.name != "origin"]
+        splits = {}
+        for split, origin in facts["origins"].items():
+            arrays = {name: np.load(folder / f"{split}.{name}.npy", mmap_mode="c") for name in names}
+            splits[split] = TokenizedSplit(origin, **arrays)
+        return cls(splits, facts["tokenizer"], tuple(facts["class_names"]))
+
+
+def tokenize(
+    corpus: Corpus,
+    rows_by_split: Mapping[str, tuple[str, np.ndarray]],
+    builder: TokenizerBuilder,
+    folder: Path,
+    progress: bool,
+) -> None:
+    """Train a tokenizer on the training texts, tokenize all texts with it, and write the result into a folder.
+
+    Args:
+        rows_by_split: the result of `src.data.splits.divide`.
+    """
+    texts = {split: getattr(corpus, origin).texts.take(rows) for split, (origin, rows) in rows_by_split.items()}
+    tokenizer = builder.train(texts["train"], progress)
+    for split, (origin, rows) in rows_by_split.items():
+        arrays = _encode(texts[split], tokenizer, folder / f"{split}.tokens.npy", progress)
+        for name, array in {**arrays, "labels": getattr(corpus, origin).labels[rows], "rows": rows}.items():
+            np.save(folder / f"{split}.{name}.npy", array)
+    facts = {
+        "tokenizer": tokenizer.to_json(),
+        "class_names": corpus.class_names,
+        "origins": {split: rows_by_split[split][0] for split in SPLITS},
+    }
+    (folder / FACTS).write_text(json.dumps(facts))
+    count, words = sum(map(len, texts.values())), len(tokenizer.vocabulary)
+    log.info("Tokenized %s texts; the vocabulary has %s entries", f"{count:,}", f"{words:,}")
+
+
+def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> dict[str, np.ndarray]:
+    """Write the tokens of texts to a file; return the offsets, digests and counts, as in `TokenizedSplit`.
+
+    The probability that two different texts have the same digest is 2**-64.
+    """
+    counts = np.zeros(len(tokenizer.vocabulary), dtype=np.int64)
+    offsets, digests = np.zeros(len(texts) + 1, dtype=np.int64), np.empty(len(texts), dtype=np.int64)
+    row = 0
+    with path.open("xb") as file:
+        _write_header(file, 0)
+        for block in text_blocks(texts, "Tokenizing", progress):
+            ids, stops = tokenizer.encode(block)
+            file.write(ids.tobytes())
+            counts += np.bincount(ids, minlength=len(counts))
+            rows = slice(row, row := row + len(block))
+            offsets[1:][rows] = offsets[rows.start] + stops[1:]
+            hashes = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in block)
+            digests[rows] = np.frombuffer(b"".join(hashes), dtype=np.int64)
+        _write_header(file, int(offsets[-1]))
+    return {"offsets": offsets, "digests": digests, "counts": counts}
+
+
+def _write_header(file: IO[bytes], length: int) -> None:
+    """Write the header of a flat .npy file of int32 at its start; NumPy reserves space for a larger length."""
+    file.seek(0)
+    header = {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": (length,)}
+    np.lib.format.write_array_header_1_0(file, header)

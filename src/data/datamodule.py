@@ -18,17 +18,17 @@ import torch
 from pydantic import Field
 
 from src.data.codec import Codec
-from src.data.corpus import Corpus, Split
+from src.data.corpus import SPLITS, Corpus, Split, TokenizedCorpus, TokenizedSplit, tokenize
 from src.data.files import absolute_path
 from src.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
 from src.data.splits import Splitting, divide
 from src.data.store import code_version, load_or_build
-from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit, tokenize
-from src.data.tokenizer import TokenizerBuilder, Trained
-from src.data.trained_tokenizer import Tokenizer
+from src.data.tokenizer import Tokenizer, TokenizerBuilder
 from src.errors import UserError
 from src.formatting import format_list
+from src.run_result import Data, SplitSummary
 
+QUANTILES = {"min": 0.0, "median": 0.5, "95 %": 0.95, "max": 1.0}  # of the lengths of texts
 log = logging.getLogger(__name__)
 
 
@@ -97,7 +97,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
 
     def use_codec(self, codec: Codec) -> None:
         """Use the tokenizer, truncation and classes of a trained model; must be called before `setup()`."""
-        self.tokenizer, self.truncation = Trained(codec.tokenizer), codec.truncation
+        self.tokenizer, self.truncation = codec.tokenizer, codec.truncation
         self._model_classes = codec.class_names
 
     def setup(self, stage: str | None = None) -> None:
@@ -119,12 +119,10 @@ class TextDataModule(pl.LightningDataModule, ABC):
             tokenize(corpus, divide(corpus, self.splitting), self.tokenizer, part, self.progress)
 
         path = folder(self.tokenizer)
-        is_cached = path.exists()
         data = load_or_build(path, TokenizedCorpus.load, build)
         tokenizer = Tokenizer.from_json(data.tokenizer)
-        if not is_cached:
-            with suppress(OSError):  # the link exists, or the file system has no links
-                folder(Trained(tokenizer)).symlink_to(path.name)  # for the trained model
+        with suppress(OSError):  # it exists, or the file system has no links
+            folder(tokenizer).symlink_to(path.name)  # for the trained model
         self._data = data.splits if self.is_training else self._renumbered(data)
         self.class_names = self._model_classes or data.class_names
         self.codec = Codec(tokenizer, self.truncation, self.class_names)
@@ -155,6 +153,47 @@ class TextDataModule(pl.LightningDataModule, ABC):
                     format_list([self.class_names[c] for c in absent]),
                     name,
                 )
+
+    def summarize(self, has_vector: np.ndarray | None = None) -> Data:
+        """Describe the data of a run from the cached arrays, without a loop over the texts.
+
+        Args:
+            has_vector: whether each token in the vocabulary has a pretrained vector; None if the model uses no
+                pretrained vectors.
+        """
+        return Data(
+            self.data_fingerprint,
+            tuple(self.class_names),
+            len(self.vocabulary),
+            **self.sizes,
+            max_length=self.truncation.max_length,
+            majority_class=self.class_names[int(np.argmax(self.class_counts))],
+            vectors=None if has_vector is None else int(has_vector.sum()),
+            folds=self.splitting.folds,
+            fold=self.splitting.fold,
+            splits={split: self._summarize(split, has_vector) for split in SPLITS},
+        )
+
+    def _summarize(self, split: str, has_vector: np.ndarray | None) -> SplitSummary:
+        data, unknown_id = self.tokenized(split), self.codec.tokenizer.unknown_id
+        class_counts = np.bincount(data.labels, minlength=len(self.class_names)).tolist()
+        lengths = np.diff(data.offsets)
+        excess = np.maximum(lengths - self.truncation.max_length, 0)
+        quantiles = np.quantile(lengths, list(QUANTILES.values()), method="inverted_cdf")
+        tokens = max(len(data.tokens), 1)
+        return SplitSummary(
+            texts=len(lengths),
+            class_counts=dict(zip(self.class_names, class_counts, strict=True)),
+            majority_accuracy=class_counts[int(np.argmax(self.class_counts))] / len(lengths),
+            tokens=len(data.tokens),
+            lengths=dict(zip(QUANTILES, quantiles.tolist(), strict=True)),
+            cut_texts=int(np.count_nonzero(excess)),
+            cut_share=int(excess.sum()) / tokens,
+            unknown_share=0.0 if unknown_id is None else int(data.counts[unknown_id]) / tokens,
+            vector_share=None if has_vector is None else int(data.counts[has_vector].sum()) / tokens,
+            duplicates=len(lengths) - len(np.unique(data.digests)),
+            in_train=None if split == "train" else int(np.isin(data.digests, self.tokenized("train").digests).sum()),
+        )
 
     def tokenized(self, split: str) -> TokenizedSplit:
         """Return the tokenized split "train", "val" or "test"; `Batch.index` contains positions in this split."""

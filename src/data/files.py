@@ -51,13 +51,6 @@ def local_path(name: str, option: str) -> Path | None:
     return None
 
 
-def existing_file(path: str | Path, option: str) -> Path:
-    """Return the absolute path of a regular file that can be opened."""
-    full = existing_path(path, option)
-    with open_file(full, f"{option}={path}"):
-        return full
-
-
 @contextmanager
 def open_file(path: Path, source: str | None = None, unpack: bool = False) -> Iterator[IO[bytes]]:
     """Open a regular file in binary mode, directly or through a link; reading another kind may block or never end.

@@ -9,7 +9,7 @@ from typing import IO
 
 import numpy as np
 
-from src.data.files import existing_file, open_file
+from src.data.files import existing_path, open_file
 from src.errors import UserError
 
 BUNDLED = Path(__file__).parent / "assets" / "glove.6B.50d.top10000.npz"
@@ -33,7 +33,7 @@ def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.nd
         rows = [(i, word) for i, word in enumerate(bundled_words()) if word in requested]
         with np.load(BUNDLED, allow_pickle=False) as file:
             return [word for _, word in rows], file["vectors"][[i for i, _ in rows]]
-    full = existing_file(path, "model.embedding.path")
+    full = existing_path(path, "model.embedding.path")
     with _open(full) as lines:
         return _parse(lines, full, {word.encode() for word in requested})
 

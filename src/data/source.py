@@ -5,23 +5,22 @@ import json
 import logging
 import os
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from src.data.corpus import FACTS, Corpus
+from src.data.corpus import FACTS, SPLITS, Corpus
 from src.data.datamodule import TextDataModule
-from src.data.files import content_hash, existing_file, existing_path, file_format
-from src.data.labels import canonical, describe_look_alikes, look_alikes, parse_labels, sort_classes, visible_form
+from src.data.files import content_hash, existing_path, file_format
+from src.data.labels import canonical, describe_look_alikes, parse_labels, sort_classes
 from src.data.store import code_version, load_or_build
 from src.data.tables import CHUNK, FORMATS, Rows, arrow_rows, check_columns, format_places, parse_delimiter, read_file
-from src.data.tokenized import SPLITS
 from src.errors import UserError
 from src.formatting import format_list, format_repr
 from src.misspellings import suggestion
@@ -60,7 +59,6 @@ class Source(TextDataModule):
         group: str | None = None,
         rationale: str | None = None,
         labels: Sequence[Any] | Mapping[Any, str] | None = None,
-        merge_labels: bool = False,
         val_path: str | None = None,
         test_path: str | None = None,
         train_split: str = "train",
@@ -74,15 +72,13 @@ class Source(TextDataModule):
         super().__init__(**options)
         if text == label:
             raise ValueError(f"text={text!r}: is also the column of labels: set data.text or data.label")
-        if merge_labels and labels is not None:
-            raise ValueError("merge_labels=True: applies only without labels, which may map each label to its class")
         if path is None and name is not None and name.startswith((".", "/", "~")):
             raise UserError(f"data.name={name}: is a path: use data=csv data.path={name}")
         self.dataset_name = name
         self.config = config
         self.text, self.label, self.group, self.rationale = text, label, group, rationale
         self.columns = [column for column in (text, label, group, rationale) if column is not None]
-        self.names, self.merge_labels = parse_labels(labels), merge_labels
+        self.names = parse_labels(labels)
         splits = {"train": train_split, "val": val_split, "test": test_split}
         self.splits = {split: own for split, own in splits.items() if own is not None}
         self.on_bad_rows = on_bad_rows
@@ -106,10 +102,10 @@ class Source(TextDataModule):
         """Return the files of each split; `others` are the options val_path and test_path."""
         if path.startswith(BUNDLED):
             path = str(ASSETS / path.removeprefix(BUNDLED))
-        files = {split: [existing_file(file, f"data.{split}_path")] for split, file in others.items() if file}
+        files = {split: [existing_path(file, f"data.{split}_path")] for split, file in others.items() if file}
         folder = existing_path(path, "data.path")
         if not folder.is_dir():
-            return {"train": [existing_file(path, "data.path")], **files}
+            return {"train": [folder], **files}
         for split in self.splits.keys() - files.keys():
             beginning = self.splits[split]
             found = [*folder.glob(f"{beginning}*"), *folder.glob(f"*/{beginning}*")]
@@ -152,8 +148,7 @@ class Source(TextDataModule):
         else:
             content = [(split, [], self._hash(split)) for split in self.splits]
         columns = (self.text, self.label, self.group, self.rationale)
-        options = f"{content} {(columns, self.names, self.on_bad_rows, self.delimiter, self.quotes)}"
-        return f"{options} merged" if self.merge_labels else options
+        return f"{content} {(columns, self.names, self.on_bad_rows, self.delimiter, self.quotes)}"
 
     def _hash(self, split: str) -> str:
         """Return a hash of the columns of a data set that is not in files."""
@@ -199,29 +194,16 @@ class Source(TextDataModule):
                     f"data.{split}_path={self.files[split][0]}: is the same file as data.path, so the model would be "
                     f"trained on these texts; set another file, or null to hold out data.{split}_fraction of data.path"
                 )
-        merged = self._merged() if self.merge_labels else None
-        own = self._write_split(folder, "train", self.names or merged)
-        with pa.memory_map(str(folder / "train.arrow")) as file:
-            labels = pc.unique(pa.ipc.open_stream(file).read_all()["label"]).to_pylist()
-        if len(labels) < 2:
+        own, found = self._write_split(folder, "train", self.names)
+        if len(found) < 2:
             raise UserError(
-                f"{self.title}: every row has the label {format_repr(labels[0])}; training needs two or more classes"
+                f"{self.title}: every row has the label {format_repr(*found)}; training needs two or more classes"
             )
-        names = self.names or merged or {name: name for name in own or sort_classes(labels)}
+        names = self.names or {name: name for name in own or sort_classes(found)}
         for split in self.files or self.splits:
             if split != "train":
                 self._write_split(folder, split, names)
         (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys(names.values()))}))
-
-    def _merged(self) -> dict[str, str]:
-        """Return the class of each label: the label of all splits that looks like it and is the most frequent one."""
-        counts = {
-            split: Counter(label for rows in self._rows(split) for label in self._labels(rows) if label)
-            for split in self.files or self.splits
-        }
-        groups = look_alikes(sum(counts.values(), Counter()))
-        groups_by_class = {group[0]: group for group in groups if not counts["train"].keys().isdisjoint(group)}
-        return {label: name for name in sort_classes(groups_by_class) for label in groups_by_class[name]}
 
     def warn_of_classes(self) -> None:
         super().warn_of_classes()
@@ -229,11 +211,12 @@ class Source(TextDataModule):
         counts = np.bincount(labels, minlength=len(self.class_names)).tolist()
         if self.names is None and (names := describe_look_alikes(dict(zip(self.class_names, counts, strict=True)))):
             log.warning(
-                "Labels that look alike are different classes: %s. Correct them, or set data.merge_labels=true", names
+                "Labels that look alike are different classes: %s. Correct them, or map them in data.labels",
+                names,
             )
 
-    def _write_split(self, folder: Path, split: str, names: Mapping[str, str] | None) -> list[str]:
-        """Write the valid rows of a split; return the named classes of the data set, if it has any.
+    def _write_split(self, folder: Path, split: str, names: Mapping[str, str] | None) -> tuple[list[str], set[str]]:
+        """Write the valid rows of a split; return the named classes of the data set, if it has any, and those found.
 
         Args:
             names: the class of each allowed label; None allows all labels.
@@ -244,7 +227,7 @@ class Source(TextDataModule):
         schema = pa.schema(list(types.items()))
         # places by source and wrong label, which is empty if a cell is missing
         faults = defaultdict[tuple[str, str], list[int]](list)
-        own, count = list[str](), 0
+        own, found = list[str](), set[str]()
         with pa.ipc.new_stream(str(folder / f"{split}.arrow"), schema) as stream:
             for rows in self._rows(split):
                 own = own or [canonical(name) for name in rows.class_names.get(self.label, ())]
@@ -254,9 +237,10 @@ class Source(TextDataModule):
                     is_valid.append(not is_missing and (names is None or label in names))
                     if not is_valid[-1]:
                         faults[rows.source, "" if is_missing else label].append(place)
-                columns: dict[str, list[Any]] = {"text": texts, "label": labels}
                 if names is not None:
-                    columns["label"] = [names.get(label) for label in labels]
+                    labels = [names.get(label, "") for label in labels]
+                found.update(compress(labels, is_valid))
+                columns: dict[str, list[Any]] = {"text": texts, "label": labels}
                 if self.group is not None:
                     columns["group"] = rows.texts(self.group)
                 if self.rationale is not None:
@@ -265,18 +249,13 @@ class Source(TextDataModule):
                         _characters(text, spans, rows, i) if ok else [] for i, (ok, text, spans) in cells
                     ]
                 stream.write_batch(pa.RecordBatch.from_pydict(columns, schema).filter(pa.array(is_valid)))
-                count += sum(is_valid)
         for (source, label), places in faults.items():
             where = f"{source}: {format_places(rows.unit, places)}:"
             if label:
                 classes = dict.fromkeys((names or {}).values())
-                is_alike = self.names is None and visible_form(label) in map(visible_form, classes)
                 raise UserError(
                     f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"
-                    f"{suggestion(label, classes)}. Correct the label, or "
-                    + ("set data.merge_labels=true" if is_alike else "list all classes in data.labels")
-                    + ", in quotes: YAML reads words such as NO and on as booleans"
-                    * (set(classes) == {"false", "true"})
+                    f"{suggestion(label, classes)}. Correct the label, or list all classes in data.labels, in quotes"
                 )
             if self.on_bad_rows == "error":
                 raise UserError(
@@ -284,9 +263,9 @@ class Source(TextDataModule):
                     "data.on_bad_rows=drop"
                 )
             log.warning("%s dropped, because %r or %r is missing", where, self.text, self.label)
-        if not count:
+        if not found:
             raise UserError(f"{rows.source}: no row has both {self.text!r} and {self.label!r}")
-        return own
+        return own, found
 
     def _labels(self, rows: Rows) -> list[str]:
         """Return the canonical labels of rows; a missing label is an empty string."""

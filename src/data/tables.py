@@ -27,7 +27,7 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "
 DETECTED = (",", ";", "\t", "|")  # the delimiters of a CSV file that are detected, in order of preference
 CHUNK = 1000  # rows read at a time
 HEAD = 1 << 20  # characters in which the delimiter is detected; a header should be shorter
-ROW_GROUP = 8 << 20  # bytes of row data that are collected in memory for one row group of a Parquet file
+ROW_GROUP = 16  # chunks of rows in a row group of a Parquet file
 CSV_RULE = (
     "a field that contains the delimiter, a double quote or a line break must be in double quotes, and each double "
     "quote in it must be doubled; if double quotes are part of the texts, set data.quotes=false, or quotes=false of "
@@ -141,35 +141,47 @@ def read_file(
         )
     if kind == ".parquet":
         chunks = _read_parquet(path, required, others)
-    elif kind in (".csv", ".tsv"):
-        chunks = _read_delimited(path, required, others, delimiter, quotes)
     else:
-        chunks = _read_json(path, required, others)
-    is_empty = True
-    for rows in chunks:
-        is_empty = False
-        yield rows
-    if is_empty:
+        chunks = _read_text(path, kind, required, others, delimiter, quotes)
+    if (first := next(chunks, None)) is None:
         raise UserError(f"{path}: the file has no rows")
+    yield first
+    yield from chunks
 
 
-def _read_json(path: Path, required: Sequence[str], others: bool) -> Iterator[Rows]:
-    unit = "record" if file_format(path) == ".json" else "line"
-    names: dict[str, None] = {}
+def _read_text(
+    path: Path, kind: str, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool
+) -> Iterator[Rows]:
+    unit = "record" if kind == ".json" else "line"
     with open_text(path) as text:
-        records = _json_records(path, text, unit)
-        while chunk := list(islice(records, CHUNK)):
-            own = dict.fromkeys(name for _, record in chunk for name in record)
-            names |= own
-            columns = {name: [record.get(name) for _, record in chunk] for name in own if others or name in required}
-            yield Rows(str(path), unit, [place for place, _ in chunk], columns)
-    if names:
-        check_columns(str(path), required, list(names))
+        if kind in (".csv", ".tsv"):
+            records = _delimited_records(path, text, required, others, delimiter, quotes)
+        else:
+            records = _json_records(path, text, required, unit)
+        yield from gather(str(path), unit, records, None if others else required)
 
 
-def _json_records(path: Path, text: TextIO, unit: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def gather(
+    source: str, unit: str, records: Iterable[tuple[int, Mapping[str, Any]]], only: Sequence[str] | None = None
+) -> Iterator[Rows]:
+    """Yield chunks of records, each of which is a place and the cells by column; a missing cell is None.
+
+    Args:
+        only: the columns of the chunks; None means all.
+    """
+    records = iter(records)
+    while chunk := list(islice(records, CHUNK)):
+        names = dict.fromkeys(name for _, record in chunk for name in record if only is None or name in only)
+        columns = {name: [record.get(name) for _, record in chunk] for name in names}
+        yield Rows(source, unit, [place for place, _ in chunk], columns)
+
+
+def _json_records(
+    path: Path, text: TextIO, required: Sequence[str], unit: str
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the objects in the lines of a .jsonl file or in the array of a .json file, and their places."""
     where = str(path)
+    names: dict[str, Any] = {}
     try:
         values: Iterable[Any] = text
         if unit == "record":
@@ -182,64 +194,46 @@ def _json_records(path: Path, text: TextIO, unit: str) -> Iterator[tuple[int, di
             record = json.loads(value) if unit == "line" else value
             if not isinstance(record, dict):
                 raise ValueError(f"it is {format_repr(record)}")
+            names |= record
             yield place, record
     except UnicodeDecodeError:  # a ValueError, which `open_text` reports
         raise
     except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, and too many nested brackets
         raise UserError(f"{where}: is not a JSON object ({error}); {JSON_RULE}") from None
-
-
-def _read_delimited(
-    path: Path, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool
-) -> Iterator[Rows]:
-    with open_text(path) as text:
-        records = _delimited_records(path, text, required, delimiter, quotes)
-        _, header = next(records, (0, []))
-        if header:
-            check_columns(str(path), [*required, *(header if others else [])], header)
-        positions = [i for i, name in enumerate(header) if others or name in required]
-        while chunk := list(islice(records, CHUNK)):
-            columns = {header[i]: [record[i] for _, record in chunk] for i in positions}
-            yield Rows(str(path), "line", [line for line, _ in chunk], columns)
+    if names:
+        check_columns(str(path), required, list(names))
 
 
 def _delimited_records(
-    path: Path, text: TextIO, required: Sequence[str], delimiter: str | None, quotes: bool
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line's number and the fields of the header and of each record of a CSV or TSV file."""
-    last = ""  # the line that was read last
-
-    def remember(line: str) -> str:
-        nonlocal last
-        last = line
-        return line
-
-    head = text.read(HEAD)
-    text.seek(0)
-    is_marked = head.startswith("sep=") and head[5:6] in ("\r", "\n")  # the first line that Excel writes
-    if delimiter is None and not is_marked:
-        delimiter = "\t" if file_format(path) == ".tsv" else detect_delimiter(head, required)
-    delimiter = delimiter or head[4]
+    path: Path, text: TextIO, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool
+) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Yield the records of a CSV or TSV file, and the lines at which they start."""
+    if delimiter is None:
+        delimiter = "\t" if file_format(path) == ".tsv" else detect_delimiter(text.read(HEAD), required)
+        text.seek(0)
     quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    reader = csv.reader(map(remember, text), delimiter=delimiter, strict=True, quoting=quoting)
+    last = ""  # the line that was read last
+    reader = csv.reader((last := each for each in text), delimiter=delimiter, strict=True, quoting=quoting)
     header: list[str] = []
     line_end = ""  # of the header
     line = 1  # at which the record starts
     try:
         for record in reader:
-            if is_marked and line == 1:
-                pass
+            if not header:
+                if header := record:
+                    check_columns(str(path), [*required, *(header if others else [])], header)
+                    line_end = last[-1:]
             elif record or len(header) == 1:  # a blank line is a row if there is one column
-                header, line_end = header or record, line_end or last[-1:]
+                record = record or [""]
                 if last.endswith("\r") and line_end == "\n":
                     raise csv.Error("a carriage return without a line feed ends it, unlike the header: remove it")
-                if len(record or [""]) != len(header):
+                if len(record) != len(header):
                     raise csv.Error(f"{len(record)} fields where the header has {len(header)}")
-                if record == header and len(header) > 1 and record is not header:
+                if record == header and len(header) > 1:
                     raise csv.Error("it repeats the header, as in joined files")
                 if delimiter == "\t" and any("\t" in field and "\n" in field for field in record):
                     raise csv.Error("a double quote encloses a tab and a line break")
-                yield line, record or [""]
+                yield line, dict(zip(header, record, strict=True))
             line = reader.line_num + 1
     except csv.Error as error:
         raise UserError(f"{path}: line {line} is malformed ({error}); {CSV_RULE}") from None
@@ -332,24 +326,19 @@ def _plain(cell: Any) -> Any:
 def _write_parquet(path: Path, schema: pa.Schema, chunks: Iterable[Rows]) -> None:
     import pyarrow.parquet as pq
 
-    batches: list[pa.RecordBatch] = []
+    batches = (pa.record_batch([_array(rows, field) for field in schema], schema=schema) for rows in chunks)
     with pq.ParquetWriter(path, schema) as writer:
-        for rows in chunks:
-            batches.append(pa.record_batch([_array(rows, field) for field in schema], schema=schema))
-            if sum(batch.nbytes for batch in batches) >= ROW_GROUP:
-                writer.write_table(pa.Table.from_batches(batches).combine_chunks())
-                batches.clear()
-        if batches:
-            writer.write_table(pa.Table.from_batches(batches).combine_chunks())
+        while group := list(islice(batches, ROW_GROUP)):
+            writer.write_table(pa.Table.from_batches(group).combine_chunks())
 
 
 def _array(rows: Rows, field: pa.Field) -> pa.Array:
     """Return the cells of a column as an Arrow array of the type of the field."""
+    cells = rows.columns.get(field.name, [None] * len(rows.places))
     if field.type == pa.string():
-        texts = (None if cell is None else str(_plain(cell)) for cell in rows.cells(field.name))
-        return pa.array([text and text.encode(errors="backslashreplace").decode() for text in texts], field.type)
+        cells = [None if cell is None else str(_plain(cell)) for cell in rows.cells(field.name)]
     try:
-        return pa.array(rows.columns.get(field.name, [None] * len(rows.places)), field.type)
+        return pa.array(cells, field.type)
     except UNFIT:
         raise UserError(
             f"{rows.source}: a value of the column {field.name!r} does not fit its Parquet type {field.type}; write a "

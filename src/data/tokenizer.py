@@ -1,20 +1,33 @@
-"""Options of tokenizers, which are trained on texts, loaded from a file or the hub, or taken from a trained model."""
+"""Tokenizers, which are trained on texts, loaded from a file or the hub, or taken from a trained model.
 
+All of them encode texts with the library `tokenizers`, on all cores.
+"""
+
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 import tokenizers
 from pydantic import Field
+from rich.console import Console
+from rich.progress import track
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 
-from src.data.files import content_hash, existing_file, local_path, open_text
+from src.data.files import content_hash, local_path, open_text
 from src.data.glove import bundled_words
-from src.data.trained_tokenizer import MAX_IDS, PAD, UNKNOWN, Tokenizer, text_blocks
+from src.data.padded_batches import PAD_ID
 from src.errors import UserError
 
+PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
+UNKNOWN_ID = 1
+MAX_IDS = 1 << 24  # maximum number of ids in a vocabulary, including unused ids
+PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # for testing a loaded tokenizer
+BLOCK = 100  # texts encoded at a time, which takes 0.1 GB of memory per million characters
 LINE_BREAK = Regex(r"<br\s*/?>")
 # A word, a flag of two letters, or a symbol with its variant, keycap, skin tone, tags and joined symbols. x2019 is
 # the typographic apostrophe, and x200D the joiner of emoji.
@@ -28,12 +41,128 @@ class TokenizerBuilder(ABC):
     """The options of a tokenizer, and the method `train` that trains or loads the tokenizer."""
 
     @abstractmethod
-    def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
+    def train(self, texts: Sequence[str], progress: bool = False) -> "Tokenizer":
         """Train the tokenizer on `texts`, the texts of the training split, or load it."""
 
     def fingerprint(self) -> str:
         """Return a string that changes whenever `train` would return a different tokenizer for the same texts."""
         return repr(self)
+
+
+class Tokenizer(TokenizerBuilder):
+    """A trained tokenizer. Id 0 is padding, and never occurs in an encoded text; id 1 is reserved for unknown words.
+
+    If ids 0 and 1 of a pretrained tokenizer have other meanings, two (`shift`) is added to all of its ids. The
+    tokenizer's own unknown token, if it has one, then stands for unknown words.
+
+    As the tokenizer of a data module, it is not trained again.
+    """
+
+    def __init__(self, backend: tokenizers.Tokenizer) -> None:
+        self._backend = backend
+        self._backend.no_truncation()
+        self._backend.no_padding()
+        has_reserved_ids = backend.token_to_id(PAD) == PAD_ID and backend.token_to_id(UNKNOWN) == UNKNOWN_ID
+        self.shift = 0 if has_reserved_ids else 2
+
+    def train(self, texts: Sequence[str], progress: bool = False) -> "Tokenizer":
+        return self
+
+    def fingerprint(self) -> str:
+        return self.to_json()
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The tokens in the order of their ids; an unused id has an empty string."""
+        size = max(self._backend.get_vocab().values(), default=-1) + 1
+        if not 0 < size <= MAX_IDS:
+            raise ValueError(f"the largest id is {size - 1:,}, but must be between 0 and {MAX_IDS - 1:,}")
+        tokens = [
+            self._backend.id_to_token(i) or "" for i in range(size)
+        ]  # the ids of a pretrained model may have gaps
+        return (PAD, UNKNOWN, *tokens) if self.shift else tuple(tokens)
+
+    @cached_property
+    def unknown_id(self) -> int | None:
+        """The id of unknown words; None for a pretrained tokenizer without such an id, such as byte-level BPE."""
+        if not self.shift:
+            return UNKNOWN_ID
+        model = json.loads(self._backend.to_str())["model"]
+        own = self._backend.token_to_id(model.get("unk_token") or "")
+        own = model.get("unk_id") if own is None else own
+        return None if own is None else own + self.shift
+
+    def encode(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Encode texts, without truncation and without the special tokens of a model.
+
+        Returns:
+            Flat ids int32, and offsets n+1 int64: the ids of text i are `ids[offsets[i]:offsets[i + 1]]`.
+        """
+        return self._flat(encoding for block in text_blocks(texts) for encoding in self._encodings(block))
+
+    def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """Return ids and offsets as `encode` does, and the original spelling of each token in the text."""
+        encodings = [encoding for block in text_blocks(texts) for encoding in self._encodings(block, spans=True)]
+        pairs = zip(texts, encodings, strict=True)
+        return *self._flat(encodings), [text[a:b].strip() for text, encoding in pairs for a, b in encoding.offsets]
+
+    def spans(self, text: str) -> np.ndarray:
+        """Return the index of each token's first character and the index after its last character, L×2 int64."""
+        (encoding,) = self._encodings([text], spans=True)
+        return np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+
+    def _encodings(self, texts: list[str], spans: bool = False) -> list[tokenizers.Encoding]:
+        encode_batch = self._backend.encode_batch if spans else self._backend.encode_batch_fast
+        try:
+            return encode_batch(texts, add_special_tokens=False)
+        except BaseException as error:  # `tokenizers` raises plain Exception; a panic in Rust is a BaseException
+            if type(error) is not Exception and type(error).__name__ != "PanicException":
+                raise
+            raise UserError(
+                f"the tokenizer cannot encode a text ({str(error)[:200]}); choose a tokenizer with an unknown token, "
+                "or another tokenizer"
+            ) from None
+
+    def _flat(self, encodings: Iterable[tokenizers.Encoding]) -> tuple[np.ndarray, np.ndarray]:
+        """Add `shift` to the ids, and return flat ids and offsets as `encode` does."""
+        ids = [np.asarray(encoding.ids, dtype=np.int32) for encoding in encodings]
+        lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+        tokens = np.concatenate([*ids, np.empty(0, dtype=np.int32)]) + np.int32(self.shift)
+        np.maximum(tokens, UNKNOWN_ID, out=tokens)  # a text may contain "<pad>" literally
+        return tokens, np.concatenate([[0], lengths.cumsum()])
+
+    def special_ids(self) -> tuple[list[int], list[int]]:
+        """Return the ids, without `shift`, of the special tokens that the model adds before and after a text."""
+        encoding = self._backend.encode("a", add_special_tokens=True)
+        special = encoding.special_tokens_mask
+        prefix = special.index(0) if 0 in special else len(special)
+        suffix = special[::-1].index(0) if 0 in special else 0
+        return encoding.ids[:prefix], encoding.ids[len(special) - suffix :]
+
+    def to_json(self) -> str:
+        return self._backend.to_str()
+
+    @classmethod
+    def from_json(cls, json: str) -> "Tokenizer":
+        """Return the tokenizer for a result of `to_json`; raise a ValueError if it cannot encode a text."""
+        try:
+            tokenizer = cls(tokenizers.Tokenizer.from_str(json))
+            tokenizer.read([PROBE, ""])
+            tokenizer.special_ids()
+            assert tokenizer.vocabulary
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            raise ValueError(f"tokenizer: cannot be used ({str(error)[:200]})") from error
+        return tokenizer
+
+
+def text_blocks(texts: Sequence[str], description: str = "", progress: bool = False) -> Iterator[list[str]]:
+    """Yield lists of up to `BLOCK` texts; if `progress` is set and stderr is a terminal, show a progress bar."""
+    console = Console(stderr=True)
+    is_hidden = not (progress and console.is_terminal)
+    for start in track(range(0, len(texts), BLOCK), description, console=console, transient=True, disable=is_hidden):
+        yield list(texts[start : start + BLOCK])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,9 +303,7 @@ class Pretrained(TokenizerBuilder):
 
     def _path(self) -> Path | None:
         path = local_path(self.name_or_path, "data.tokenizer.name_or_path")
-        if path is None:
-            return None
-        return existing_file(path / "tokenizer.json" if path.is_dir() else path, "data.tokenizer.name_or_path")
+        return path / "tokenizer.json" if path is not None and path.is_dir() else path
 
     def _download(self) -> Path:
         from huggingface_hub import hf_hub_download
@@ -189,16 +316,3 @@ class Pretrained(TokenizerBuilder):
                 f"data.tokenizer.name_or_path={self.name_or_path}: no such file or folder, and it cannot be loaded "
                 f"from the hub ({str(error).splitlines()[0]}). Set the path of a tokenizer.json, or a model's name"
             ) from None
-
-
-@dataclass(frozen=True)
-class Trained(TokenizerBuilder):
-    """The tokenizer of a trained model."""
-
-    tokenizer: Tokenizer
-
-    def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
-        return self.tokenizer
-
-    def fingerprint(self) -> str:
-        return self.tokenizer.to_json()

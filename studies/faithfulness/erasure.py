@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from src.data.trained_tokenizer import UNKNOWN_ID
+from src.data.tokenizer import UNKNOWN_ID
 from src.faithfulness.measures import Predicted, erase_shares
 from src.faithfulness.probe import Probe, Scores, pad
 from src.faithfulness.texts import rank_texts

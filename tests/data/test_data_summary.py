@@ -7,10 +7,8 @@ import pytest
 import tokenizers
 from tokenizers import models
 
-from src.data.data_summary import summarize_data
 from src.data.source import Source
-from src.data.tokenizer import Word
-from src.data.trained_tokenizer import Tokenizer
+from src.data.tokenizer import Tokenizer, Word
 from src.run_result import Data, SplitSummary
 
 TRAIN = ["good film,a", "good film,a", "a good long film,a", "bad,b"]
@@ -36,7 +34,7 @@ def data(tmp_path: Path) -> Source:
 def test_the_summary_of_splits_by_hand(data: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "read", lambda: pytest.fail("read the texts again"))
     has_vector = np.array([word in ("good", "film") for word in data.vocabulary])
-    summary = summarize_data(data, has_vector)
+    summary = data.summarize(has_vector)
     assert summary.splits["train"] == SplitSummary(
         texts=4,
         class_counts={"a": 3, "b": 1},
@@ -58,7 +56,7 @@ def test_the_summary_of_splits_by_hand(data: Source, monkeypatch: pytest.MonkeyP
 
 
 def test_without_vectors_there_is_no_coverage(data: Source) -> None:
-    summary = summarize_data(data)
+    summary = data.summarize()
     assert isinstance(summary, Data)
     assert summary.vectors is None and summary.splits["train"].vector_share is None
 
@@ -69,7 +67,7 @@ def test_different_texts_of_unknown_words_are_not_duplicates(tmp_path: Path) -> 
     options = {"cache_dir": str(tmp_path / "cache"), "progress": False}
     module = Source(str(tmp_path / "a.csv"), tokenizer=Word(min_frequency=9), **options)
     module.setup()
-    splits = summarize_data(module).splits
+    splits = module.summarize().splits
     assert {split.unknown_share for split in splits.values()} == {1.0}
     assert sum(split.duplicates + (split.in_train or 0) for split in splits.values()) <= 1  # the repeated word x
 

@@ -40,25 +40,13 @@ def test_listed_classes_determine_the_order(tmp_path: Path, source_options: dict
     assert corpus.train.labels.tolist() == [1, 2]
     with pytest.raises(UserError, match=r"line 2: label '2' is not among the classes 1, 3.*list all classes"):
         reviews(path, source_options, labels=[1, 3]).read()
-    with pytest.raises(
-        UserError, match=r"classes false, true.*in quotes: YAML reads words such as NO and on as booleans"
-    ):
-        reviews(path, source_options, labels=[False, True]).read()
-
-
-def write_look_alikes(folder: Path) -> dict[str, str]:
-    """Write a training file with 3 Pos, 2 pos and 7 neg, and a test file with 2 pos and 2 NEG."""
-    train = [*["Pos"] * 3, *["pos"] * 2, *["neg"] * 7]
-    rows = (f"t{i},{label}" for i, label in enumerate(train))
-    write(folder / "train.csv", "\n".join(["text,label", *rows]))
-    write(folder / "test.csv", "text,label\na,pos\nb,pos\nc,NEG\nd,NEG")
-    return {"path": str(folder / "train.csv"), "test_path": str(folder / "test.csv")}
 
 
 def test_labels_that_look_alike_are_reported_in_every_run(
     tmp_path: Path, source_options: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = write_look_alikes(tmp_path)["path"]
+    rows = (f"t{i},{label}" for i, label in enumerate([*["Pos"] * 3, *["pos"] * 2, *["neg"] * 7]))
+    path = str(write(tmp_path / "train.csv", "\n".join(["text,label", *rows])))
     for _ in range(2):  # the second time from the cache
         caplog.clear()
         module = Source(path, **source_options)
@@ -67,28 +55,13 @@ def test_labels_that_look_alike_are_reported_in_every_run(
         assert caplog.text.count("look alike are different classes: 'Pos' (3 texts) and 'pos' (2 texts). Correct") == 1
     assert module.class_names == ("Pos", "neg", "pos")
     caplog.clear()
-    Source(path, labels=["Pos", "neg", "pos"], **source_options).setup()
-    assert "look alike" not in caplog.text
-    with pytest.raises(UserError, match=r"label 'NEG' is not.*did you mean 'neg'.*set data\.merge_labels=true"):
-        Source(**write_look_alikes(tmp_path), **source_options).setup()
-
-
-def test_labels_that_look_alike_are_merged_into_the_most_frequent(
-    tmp_path: Path, source_options: dict[str, Any], caplog: pytest.LogCaptureFixture
-) -> None:
-    module = Source(**write_look_alikes(tmp_path), merge_labels=True, **source_options)
-    corpus = module.read()
-    assert corpus.class_names == ("neg", "pos")  # pos occurs 4 times in all splits
-    assert corpus.train.labels.tolist() == [1] * 5 + [0] * 7
-    assert corpus.test is not None and corpus.test.labels.tolist() == [1, 1, 0, 0]
+    module = Source(path, labels={"neg": "neg", "Pos": "pos"}, **source_options)
     module.setup()
     assert "look alike" not in caplog.text
-    assert Source(module.title, **source_options).fingerprint() != module.fingerprint()
-    other = str(write(tmp_path / "other.csv", "text,label\na,other"))
-    with pytest.raises(UserError, match="label 'other' is not among the classes Pos, neg"):
-        Source(module.title, test_path=other, merge_labels=True, **source_options).read()
-    with pytest.raises(ValueError, match="merge_labels=True: applies only without labels"):
-        Source(module.title, labels=["neg", "pos"], merge_labels=True, **source_options)
+    assert module.read().train.labels.tolist() == [1] * 5 + [0] * 7
+    test_path = str(write(tmp_path / "test.csv", "text,label\na,NEG"))
+    with pytest.raises(UserError, match=r"label 'NEG' is not among the classes Pos, neg, pos \(did you mean 'neg'"):
+        Source(path, test_path=test_path, **source_options).setup()
 
 
 def test_splits_may_be_separate_files(tmp_path: Path, source_options: dict[str, Any]) -> None:

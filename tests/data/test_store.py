@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from src.data import store
+from src.data.corpus import TokenizedSplit
 from src.data.store import code_version, load_or_build
-from src.data.tokenized import TokenizedSplit
 from src.errors import UserError
 from tests.forks import server
 

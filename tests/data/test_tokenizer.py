@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models, pre_tokenizers
 
-from src.data.tokenizer import Bpe, Pretrained, TokenizerBuilder, Whitespace, Word, WordPiece
-from src.data.trained_tokenizer import Tokenizer, text_blocks
+from src.data.tokenizer import Bpe, Pretrained, Tokenizer, TokenizerBuilder, Whitespace, Word, WordPiece
 from src.errors import UserError
 
 TEXTS = ["the cat sat", "the cat ran, the end", "a cat!"]
@@ -46,15 +45,6 @@ def test_texts_are_encoded_in_their_order() -> None:
     assert [tokenizer.vocabulary[i] for i in flat] == ["the", "cat", "<unk>", "sat", "the"]
     assert flat.dtype == np.int32
     assert offsets.dtype == np.int64
-
-
-def test_only_the_ends_of_a_very_long_text_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Encoding takes 0.1 GB per million characters, and a model reads only the first or the last tokens."""
-    monkeypatch.setattr("src.data.trained_tokenizer.LONGEST", 7)
-    long = "a bc de " + "x " * 50 + "fg hi j"
-    assert list(text_blocks([long])) == [["a bc de fg hi j"]]
-    short = ["a" * 14, "b" * 13, "c", "d"]
-    assert list(text_blocks(short)) == [short[:3], ["d"]]  # at most 4 × 7 characters
 
 
 def test_the_vocabulary_is_ordered_by_frequency() -> None:

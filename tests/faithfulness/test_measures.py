@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.data.trained_tokenizer import UNKNOWN_ID
+from src.data.tokenizer import UNKNOWN_ID
 from src.faithfulness.measures import (
     Predicted,
     decision_flips,

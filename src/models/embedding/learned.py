@@ -7,7 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from src.data.trained_tokenizer import UNKNOWN_ID
+from src.data.tokenizer import UNKNOWN_ID
 from src.kernels.dropout import Dropout
 from src.models.component import Embedding, Rate, Size
 from src.models.masking import zero_padding

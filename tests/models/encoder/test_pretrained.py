@@ -17,8 +17,7 @@ from torch import Tensor
 from src import build
 from src.data.codec import Codec
 from src.data.padded_batches import Truncation
-from src.data.tokenizer import Pretrained
-from src.data.trained_tokenizer import Tokenizer
+from src.data.tokenizer import Pretrained, Tokenizer
 from src.errors import UserError
 from src.models import pretrained
 from src.models.classifier import Classifier
