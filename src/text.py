@@ -53,7 +53,9 @@ def text_source(
     if file is None:
         if sys.stdin is None or sys.stdin.isatty():
             raise UserError('nothing to classify: write text="…" or file=…, or pipe one text per line')
-        return _piped("standard input", sys.stdin.buffer.read())
+        piped = io.StringIO(sys.stdin.buffer.read().decode("utf-8-sig", errors="surrogateescape"), newline="")
+        lines = list(piped)  # `Rows.texts` reports those that are not UTF-8
+        return TextSource("standard input", "text", partial(_line_rows, lines, "standard input"))
     path, name = existing_path(file, "file"), f"file={file}"
     if column is not None:
         try:
@@ -63,21 +65,13 @@ def text_source(
         return TextSource(str(path), column, partial(read_file, path, [column], True, parsed, quotes))
     if file_format(path) in FORMATS:
         raise UserError(f"{name}: is a table; name its column of texts with text_column=…")
-    if path.is_fifo():  # a pipe can be read only once
-        return _piped(name, path.read_bytes())
     return TextSource(name, "text", partial(_file_rows, path, name))
-
-
-def _piped(name: str, data: bytes) -> TextSource:
-    """Return the source of the lines of a pipe; `Rows.texts` reports those that are not UTF-8."""
-    lines = io.StringIO(data.decode("utf-8-sig", errors="surrogateescape"), newline="")
-    return TextSource(name, "text", partial(_line_rows, [line.rstrip("\r\n") for line in lines], name))
 
 
 def _file_rows(path: Path, name: str) -> Iterator[Rows]:
     with open_text(path, name) as text:
-        yield from _line_rows((line.rstrip("\r\n") for line in text), name)
+        yield from _line_rows(text, name)
 
 
 def _line_rows(lines: Iterable[str], name: str) -> Iterator[Rows]:
-    return gather(name, "line", enumerate(({"text": line} for line in lines), start=1))
+    return gather(name, "line", enumerate(({"text": line.rstrip("\r\n")} for line in lines), start=1))

@@ -20,6 +20,7 @@ from pydantic import Field
 from src.data.codec import Codec
 from src.data.corpus import SPLITS, Corpus, Split, TokenizedCorpus, TokenizedSplit, tokenize
 from src.data.files import absolute_path
+from src.data.labels import describe_look_alikes
 from src.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
 from src.data.splits import Splitting, divide
 from src.data.store import code_version, load_or_build
@@ -130,7 +131,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS}
         self.class_counts = np.bincount(self._data["train"].labels, minlength=len(self.class_names)).tolist()
         if self.is_training:
-            self.warn_of_classes()
+            self._warn_of_classes()
 
     def _renumbered(self, data: TokenizedCorpus) -> dict[str, TokenizedSplit]:
         """Return the splits with labels that are indices of the trained model's classes."""
@@ -141,8 +142,12 @@ class TextDataModule(pl.LightningDataModule, ABC):
         numbers = np.array([names.index(name) for name in data.class_names])
         return {name: replace(split, labels=numbers[split.labels]) for name, split in data.splits.items()}
 
-    def warn_of_classes(self) -> None:
-        """Warn about classes that a held-out split lacks because they have too few rows."""
+    def _warn_of_classes(self) -> None:
+        """Warn about classes that look alike, and about those that a held-out split lacks."""
+        labels = np.concatenate([self.tokenized(split).labels for split in SPLITS])
+        counts = np.bincount(labels, minlength=len(self.class_names)).tolist()
+        if names := describe_look_alikes(dict(zip(self.class_names, counts, strict=True))):
+            log.warning("Labels that look alike are different classes: %s. Correct or map them (data.labels)", names)
         for name in ("val", "test"):
             split = self.tokenized(name)
             absent = np.setdiff1d(self.tokenized("train").labels, split.labels)
@@ -223,7 +228,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         order = partial(shuffled, builder.lengths, self.batch_size, self.seed, self.length_buckets, *self._ranks())
         if getattr(self.trainer, "overfit_batches", 0):
             return Batches(builder, order(0))  # the same batches in every epoch
-        return ShuffledBatches(builder, order, self.seed)
+        return ShuffledBatches(builder, order)
 
     def val_dataloader(self, split: str = "val") -> Batches:
         builder = self.builder(split)

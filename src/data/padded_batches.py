@@ -121,13 +121,11 @@ class ShuffledBatches:
 
     Args:
         order: function from epoch to plan; all plans have the same length.
-        seed: seed of the order, which `load_state_dict` compares with the saved seed.
     """
 
-    def __init__(self, builder: BatchBuilder, order: Callable[[int], Plan], seed: int) -> None:
+    def __init__(self, builder: BatchBuilder, order: Callable[[int], Plan]) -> None:
         self.builder = builder
         self.order = order
-        self.seed = seed
         self.epoch = 0
         self.position = 0  # number of batches of the epoch that were already yielded
         self.sampler = self  # the object on which Lightning calls `set_epoch`
@@ -149,16 +147,15 @@ class ShuffledBatches:
             self.epoch, self.position = epoch, 0
 
     def state_dict(self) -> dict[str, Any]:
-        return {"epoch": self.epoch, "position": self.position, "batches": len(self), "seed": self.seed}
+        return {"epoch": self.epoch, "position": self.position, "batches": len(self)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue at the position of `state`, which within an epoch must be of the same number of batches and seed."""
+        """Continue at the position of `state`, which within an epoch must be of the same number of batches."""
         is_finished = state["position"] >= state["batches"]
-        if 0 < state["position"] < state["batches"] and (state["batches"], state["seed"]) != (len(self), self.seed):
+        if 0 < state["position"] < state["batches"] != len(self):
             raise UserError(
-                f"the checkpoint was written within an epoch of {state['batches']} batches (data.seed={state['seed']}),"
-                f" but an epoch of this run has {len(self)} batches (data.seed={self.seed}): resume with the same data,"
-                " data.batch_size, seed and number of devices"
+                f"the checkpoint was written within an epoch of {state['batches']} batches, but an epoch of this run "
+                f"has {len(self)} batches: resume with the same number of devices"
             )
         self.epoch, self.position = state["epoch"], len(self) if is_finished else state["position"]
 

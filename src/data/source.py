@@ -12,13 +12,12 @@ from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import pyarrow as pa
 
-from src.data.corpus import FACTS, SPLITS, Corpus
+from src.data.corpus import FACTS, Corpus
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash, existing_path, file_format
-from src.data.labels import canonical, describe_look_alikes, parse_labels, sort_classes
+from src.data.labels import canonical, parse_labels, sort_classes
 from src.data.store import code_version, load_or_build
 from src.data.tables import CHUNK, FORMATS, Rows, arrow_rows, check_columns, format_places, parse_delimiter, read_file
 from src.errors import UserError
@@ -86,7 +85,6 @@ class Source(TextDataModule):
         self.quotes = quotes
         self.files = {} if path is None else self._find_files(path, {"val": val_path, "test": test_path})
         self.title = str(self.files["train"][0]) if self.files else name or type(self).__name__
-        self._given: Mapping[str, datasets.Dataset] | None = None
 
     @classmethod
     def of(cls, data: "datasets.Dataset | Mapping[str, datasets.Dataset]", **options: Any) -> "Source":
@@ -95,7 +93,7 @@ class Source(TextDataModule):
         usual = {"val_split": ("validation", "val", "dev"), "test_split": ("test",)}
         splits = {option: next((name for name in names if name in given), None) for option, names in usual.items()}
         source = cls(**{**splits, **options})
-        source._given = given
+        source._sets = given
         return source
 
     def _find_files(self, path: str, others: Mapping[str, str | None]) -> dict[str, list[Path]]:
@@ -121,8 +119,6 @@ class Source(TextDataModule):
         """Return the data sets of all splits by name, unless they are in files; a subclass may override this method."""
         import datasets
 
-        if self._given is not None:
-            return self._given
         if self.dataset_name is None:
             raise UserError("data: set data.path, the path of a file or folder, or data.name, a name on the hub")
         try:
@@ -204,16 +200,6 @@ class Source(TextDataModule):
             if split != "train":
                 self._write_split(folder, split, names)
         (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys(names.values()))}))
-
-    def warn_of_classes(self) -> None:
-        super().warn_of_classes()
-        labels = np.concatenate([self.tokenized(split).labels for split in SPLITS])
-        counts = np.bincount(labels, minlength=len(self.class_names)).tolist()
-        if self.names is None and (names := describe_look_alikes(dict(zip(self.class_names, counts, strict=True)))):
-            log.warning(
-                "Labels that look alike are different classes: %s. Correct them, or map them in data.labels",
-                names,
-            )
 
     def _write_split(self, folder: Path, split: str, names: Mapping[str, str] | None) -> tuple[list[str], set[str]]:
         """Write the valid rows of a split; return the named classes of the data set, if it has any, and those found.

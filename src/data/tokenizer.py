@@ -98,30 +98,22 @@ class Tokenizer(TokenizerBuilder):
         Returns:
             Flat ids int32, and offsets n+1 int64: the ids of text i are `ids[offsets[i]:offsets[i + 1]]`.
         """
-        return self._flat(encoding for block in text_blocks(texts) for encoding in self._encodings(block))
+        blocks = text_blocks(texts)
+        return self._flat(
+            e for block in blocks for e in self._backend.encode_batch_fast(block, add_special_tokens=False)
+        )
 
     def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """Return ids and offsets as `encode` does, and the original spelling of each token in the text."""
-        encodings = [encoding for block in text_blocks(texts) for encoding in self._encodings(block, spans=True)]
+        blocks = text_blocks(texts)
+        encodings = [e for block in blocks for e in self._backend.encode_batch(block, add_special_tokens=False)]
         pairs = zip(texts, encodings, strict=True)
         return *self._flat(encodings), [text[a:b].strip() for text, encoding in pairs for a, b in encoding.offsets]
 
     def spans(self, text: str) -> np.ndarray:
         """Return the index of each token's first character and the index after its last character, L×2 int64."""
-        (encoding,) = self._encodings([text], spans=True)
+        encoding = self._backend.encode(text, add_special_tokens=False)
         return np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
-
-    def _encodings(self, texts: list[str], spans: bool = False) -> list[tokenizers.Encoding]:
-        encode_batch = self._backend.encode_batch if spans else self._backend.encode_batch_fast
-        try:
-            return encode_batch(texts, add_special_tokens=False)
-        except BaseException as error:  # `tokenizers` raises plain Exception; a panic in Rust is a BaseException
-            if type(error) is not Exception and type(error).__name__ != "PanicException":
-                raise
-            raise UserError(
-                f"the tokenizer cannot encode a text ({str(error)[:200]}); choose a tokenizer with an unknown token, "
-                "or another tokenizer"
-            ) from None
 
     def _flat(self, encodings: Iterable[tokenizers.Encoding]) -> tuple[np.ndarray, np.ndarray]:
         """Add `shift` to the ids, and return flat ids and offsets as `encode` does."""

@@ -9,7 +9,7 @@ from tokenizers import models
 
 from src.data.source import Source
 from src.data.tokenizer import Tokenizer, Word
-from src.run_result import Data, SplitSummary
+from src.run_result import SplitSummary
 
 TRAIN = ["good film,a", "good film,a", "a good long film,a", "bad,b"]
 TEST = ["bad,b", "Bad,b", "unseen words here,a"]
@@ -53,12 +53,7 @@ def test_the_summary_of_splits_by_hand(data: Source, monkeypatch: pytest.MonkeyP
     assert (test.duplicates, test.in_train) == (0, 1)  # "Bad" differs from "bad"
     assert (summary.max_length, summary.majority_class, summary.vectors) == (2, "a", 2)
     assert (summary.train, summary.val, summary.test) == (4, 3, 3)
-
-
-def test_without_vectors_there_is_no_coverage(data: Source) -> None:
-    summary = data.summarize()
-    assert isinstance(summary, Data)
-    assert summary.vectors is None and summary.splits["train"].vector_share is None
+    assert data.summarize().vectors is None and data.summarize().splits["train"].vector_share is None
 
 
 def test_different_texts_of_unknown_words_are_not_duplicates(tmp_path: Path) -> None:

@@ -83,22 +83,12 @@ def test_a_malformed_line_is_reported(tmp_path: Path, lines: list[str], message:
         read_glove(write_vectors(tmp_path, lines), ["film"])
 
 
-def test_a_missing_file_is_reported(tmp_path: Path) -> None:
-    write_vectors(tmp_path, LINES)
-    with pytest.raises(UserError, match=r"did you mean 'vectors\.txt'"):
-        read_glove(str(tmp_path / "vector.txt"), ["film"])
-
-
-@pytest.mark.parametrize("damage", ["compressed data", "truncated"])
-def test_a_zip_that_cannot_be_read_is_reported(tmp_path: Path, damage: str) -> None:
+def test_a_zip_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "vectors.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("vectors.txt", "\n".join(LINES * 101))
     content = bytearray(path.read_bytes())
-    if damage == "compressed data":
-        content[60:73] = b"\xaa" * 13
-    else:
-        del content[50:]
+    content[60:73] = b"\xaa" * 13
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"vectors\.zip: is not a zip file of one text file"):
         read_glove(str(path), ["film"])

@@ -146,23 +146,18 @@ def test_texts_are_read_once_and_then_come_from_the_cache(tmp_path: Path, source
     assert set(module.texts("train", range(module.sizes["train"]))) == {"a", "b"}
 
 
-@pytest.mark.parametrize("change", ["disappears", "changes"])
 def test_a_file_that_changes_while_it_is_read_is_not_cached(
-    tmp_path: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, change: str
+    tmp_path: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = Path(write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4))
     original = Source._write
 
     def write_after_change(module: Source, folder: Path) -> Any:
-        if change == "disappears":
-            path.unlink()
-        else:
-            path.write_text(path.read_text() + "c,1\n")
+        path.write_text(path.read_text() + "c,1\n")
         return original(module, folder)
 
     monkeypatch.setattr(Source, "_write", write_after_change)
-    message = "a.csv: cannot be read" if change == "disappears" else "the source has changed since"
-    with pytest.raises(UserError, match=message):
+    with pytest.raises(UserError, match="the source has changed since"):
         reviews(str(path), source_options).setup()
     assert all(path.suffix == ".lock" for path in Path(source_options["cache_dir"]).iterdir())
 
@@ -253,7 +248,7 @@ def test_spans_of_tokens_become_spans_of_characters(tmp_path: Path, source_optio
     assert without.rationales("test", [0]) is None
 
 
-@pytest.mark.parametrize("bounds", [(3, 99), (99, 100), (-2, 3), (4, 3)])
+@pytest.mark.parametrize("bounds", [(3, 99), (-2, 3), (4, 3)])
 def test_a_span_beyond_the_text_is_reported(
     bounds: tuple[int, int], tmp_path: Path, source_options: dict[str, Any]
 ) -> None:
