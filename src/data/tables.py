@@ -27,7 +27,7 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "
 DETECTED = (",", ";", "\t", "|")  # the delimiters of a CSV file that are detected, in order of preference
 CHUNK = 1000  # rows read at a time
 HEAD = 1 << 20  # characters in which the delimiter is detected; a header should be shorter
-ROW_GROUP = 16  # chunks of rows in a row group of a Parquet file
+ROW_GROUP = 8 << 20  # bytes of row data that are collected in memory for one row group of a Parquet file
 CSV_RULE = (
     "a field that contains the delimiter, a double quote or a line break must be in double quotes, and each double "
     "quote in it must be doubled; if double quotes are part of the texts, set data.quotes=false, or quotes=false of "
@@ -326,10 +326,15 @@ def _plain(cell: Any) -> Any:
 def _write_parquet(path: Path, schema: pa.Schema, chunks: Iterable[Rows]) -> None:
     import pyarrow.parquet as pq
 
-    batches = (pa.record_batch([_array(rows, field) for field in schema], schema=schema) for rows in chunks)
+    batches: list[pa.RecordBatch] = []
     with pq.ParquetWriter(path, schema) as writer:
-        while group := list(islice(batches, ROW_GROUP)):
-            writer.write_table(pa.Table.from_batches(group).combine_chunks())
+        for rows in chunks:
+            batches.append(pa.record_batch([_array(rows, field) for field in schema], schema=schema))
+            if sum(batch.nbytes for batch in batches) >= ROW_GROUP:
+                writer.write_table(pa.Table.from_batches(batches).combine_chunks())
+                batches.clear()
+        if batches:
+            writer.write_table(pa.Table.from_batches(batches).combine_chunks())
 
 
 def _array(rows: Rows, field: pa.Field) -> pa.Array:

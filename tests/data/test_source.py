@@ -146,22 +146,6 @@ def test_texts_are_read_once_and_then_come_from_the_cache(tmp_path: Path, source
     assert set(module.texts("train", range(module.sizes["train"]))) == {"a", "b"}
 
 
-def test_a_file_that_changes_while_it_is_read_is_not_cached(
-    tmp_path: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = Path(write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4))
-    original = Source._write
-
-    def write_after_change(module: Source, folder: Path) -> Any:
-        path.write_text(path.read_text() + "c,1\n")
-        return original(module, folder)
-
-    monkeypatch.setattr(Source, "_write", write_after_change)
-    with pytest.raises(UserError, match="the source has changed since"):
-        reviews(str(path), source_options).setup()
-    assert all(path.suffix == ".lock" for path in Path(source_options["cache_dir"]).iterdir())
-
-
 @pytest.fixture
 def imdb(tmp_path: Path) -> Path:
     """A folder with the layout of the hub, the training split in two files."""

@@ -262,7 +262,7 @@ def test_any_text_is_read_back_from_csv(text: str) -> None:
 
 
 def test_row_groups_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "ROW_GROUP", 3)
+    monkeypatch.setattr(tables, "ROW_GROUP", 8 * 5)
     write_chunks(tmp_path / "a.parquet", *({"value": [2 * i, 2 * i + 1]} for i in range(7)))
     with pq.ParquetFile(tmp_path / "a.parquet") as file:
         assert [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)] == [6, 6, 2]
