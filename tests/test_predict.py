@@ -131,7 +131,7 @@ def test_predictions_are_written_with_all_input_columns(predict: Any, tmp_path: 
 
 
 def test_lines_are_written_as_a_table(predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("src.text.CHUNK", 2)
+    monkeypatch.setattr("src.data.tables.CHUNK", 2)
     (tmp_path / "texts.txt").write_text("good\n\nbad\n")
     predict("file=texts.txt", "out=new/out.csv")
     header, *lines = (tmp_path / "new" / "out.csv").read_text().splitlines()

@@ -228,8 +228,17 @@ class Source(TextDataModule):
                         _characters(text, spans, rows, i) if ok else [] for i, (ok, text, spans) in cells
                     ]
                 stream.write_batch(pa.RecordBatch.from_pydict(columns, schema).filter(pa.array(is_valid)))
+        self._report(faults, rows.unit, names)
+        if not found:
+            raise UserError(f"{rows.source}: no row has both {self.text!r} and {self.label!r}")
+        return own, found
+
+    def _report(
+        self, faults: Mapping[tuple[str, str], Sequence[int]], unit: str, names: Mapping[str, str] | None
+    ) -> None:
+        """Report rows with an unknown label, or without a text or label."""
         for (source, label), places in faults.items():
-            where = f"{source}: {format_places(rows.unit, places)}:"
+            where = f"{source}: {format_places(unit, places)}:"
             if label:
                 classes = dict.fromkeys((names or {}).values())
                 raise UserError(
@@ -242,9 +251,6 @@ class Source(TextDataModule):
                     "data.on_bad_rows=drop"
                 )
             log.warning("%s dropped, because %r or %r is missing", where, self.text, self.label)
-        if not found:
-            raise UserError(f"{rows.source}: no row has both {self.text!r} and {self.label!r}")
-        return own, found
 
     def _labels(self, rows: Rows) -> list[str]:
         """Return the canonical labels of rows; a missing label is an empty string."""

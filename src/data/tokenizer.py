@@ -73,13 +73,11 @@ class Tokenizer(TokenizerBuilder):
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """The tokens in the order of their ids; an unused id has an empty string."""
+        """The tokens in the order of their ids; an id that a pretrained model does not use has an empty string."""
         size = max(self._backend.get_vocab().values(), default=-1) + 1
         if not 0 < size <= MAX_IDS:
             raise ValueError(f"the largest id is {size - 1:,}, but must be between 0 and {MAX_IDS - 1:,}")
-        tokens = [
-            self._backend.id_to_token(i) or "" for i in range(size)
-        ]  # the ids of a pretrained model may have gaps
+        tokens = [self._backend.id_to_token(i) or "" for i in range(size)]
         return (PAD, UNKNOWN, *tokens) if self.shift else tuple(tokens)
 
     @cached_property
@@ -98,15 +96,14 @@ class Tokenizer(TokenizerBuilder):
         Returns:
             Flat ids int32, and offsets n+1 int64: the ids of text i are `ids[offsets[i]:offsets[i + 1]]`.
         """
-        blocks = text_blocks(texts)
-        return self._flat(
-            e for block in blocks for e in self._backend.encode_batch_fast(block, add_special_tokens=False)
-        )
+        encode = self._backend.encode_batch_fast
+        blocks = (encode(block, add_special_tokens=False) for block in text_blocks(texts))
+        return self._flat(encoding for block in blocks for encoding in block)
 
     def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """Return ids and offsets as `encode` does, and the original spelling of each token in the text."""
-        blocks = text_blocks(texts)
-        encodings = [e for block in blocks for e in self._backend.encode_batch(block, add_special_tokens=False)]
+        encode = self._backend.encode_batch
+        encodings = [encoding for block in text_blocks(texts) for encoding in encode(block, add_special_tokens=False)]
         pairs = zip(texts, encodings, strict=True)
         return *self._flat(encodings), [text[a:b].strip() for text, encoding in pairs for a, b in encoding.offsets]
 
