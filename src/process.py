@@ -58,8 +58,6 @@ def raise_interrupt(signum: int, frame: FrameType | None) -> None:
 def exit_with_message(path: str) -> Iterator[None]:
     """End the program with one message after a `UserError`, an error of the system or a signal in the block.
 
-    Errors of the system are those of files, full memory, and the end of another process of a distributed run.
-
     Args:
         path: the path that the message names if the error has no path.
 

@@ -257,13 +257,8 @@ class Source(TextDataModule):
         labels = rows.texts(self.label)
         forms = {label: canonical(label) for label in set(labels)}
         if own := rows.class_names.get(self.label):  # -1 means that the class is unknown
-            names = {str(i): canonical(name) for i, name in enumerate(own)} | {"": "", "-1": ""}
-            if unknown := sorted(set(forms.values()) - names.keys()):
-                raise UserError(
-                    f"{rows.source}: label {unknown[0]} is not the number of a class: the metadata name only "
-                    f"{format_list(own, plain=True)}, numbered from 0. Correct the label or the metadata"
-                )
-            forms = {label: names[form] for label, form in forms.items()}
+            names = {str(i): canonical(name) for i, name in enumerate(own)}
+            forms = {label: names.get(form, "") for label, form in forms.items()}
         return [forms[label] for label in labels]
 
 

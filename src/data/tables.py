@@ -208,9 +208,12 @@ def _delimited_records(
     path: Path, text: TextIO, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool
 ) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the records of a CSV or TSV file, and the lines at which they start."""
+    head = text.read(HEAD)
+    text.seek(0)
+    marker = re.match("sep=(.)[\r\n]", head)  # the first line that Excel writes
     if delimiter is None:
-        delimiter = "\t" if file_format(path) == ".tsv" else detect_delimiter(text.read(HEAD), required)
-        text.seek(0)
+        delimiter = "\t" if file_format(path) == ".tsv" else detect_delimiter(head, required)
+        delimiter = marker[1] if marker else delimiter
     quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     last = ""  # the line that was read last
     reader = csv.reader((last := each for each in text), delimiter=delimiter, strict=True, quoting=quoting)
@@ -220,7 +223,7 @@ def _delimited_records(
     try:
         for record in reader:
             if not header:
-                if header := record:
+                if header := [] if marker and line == 1 else record:
                     check_columns(str(path), [*required, *(header if others else [])], header)
                     line_end = last[-1:]
             elif record or len(header) == 1:  # a blank line is a row if there is one column

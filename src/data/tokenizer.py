@@ -28,6 +28,7 @@ UNKNOWN_ID = 1
 MAX_IDS = 1 << 24  # maximum number of ids in a vocabulary, including unused ids
 PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # for testing a loaded tokenizer
 BLOCK = 100  # texts encoded at a time, which takes 0.1 GB of memory per million characters
+LONGEST = 1_000_000  # characters at each end of a text that are read, far more than the tokens that a model uses
 LINE_BREAK = Regex(r"<br\s*/?>")
 # A word, a flag of two letters, or a symbol with its variant, keycap, skin tone, tags and joined symbols. x2019 is
 # the typographic apostrophe, and x200D the joiner of emoji.
@@ -104,7 +105,7 @@ class Tokenizer(TokenizerBuilder):
         """Return ids and offsets as `encode` does, and the original spelling of each token in the text."""
         encode = self._backend.encode_batch
         encodings = [encoding for block in text_blocks(texts) for encoding in encode(block, add_special_tokens=False)]
-        pairs = zip(texts, encodings, strict=True)
+        pairs = zip(map(cut_text, texts), encodings, strict=True)
         return *self._flat(encodings), [text[a:b].strip() for text, encoding in pairs for a, b in encoding.offsets]
 
     def spans(self, text: str) -> np.ndarray:
@@ -151,7 +152,11 @@ def text_blocks(texts: Sequence[str], description: str = "", progress: bool = Fa
     console = Console(stderr=True)
     is_hidden = not (progress and console.is_terminal)
     for start in track(range(0, len(texts), BLOCK), description, console=console, transient=True, disable=is_hidden):
-        yield list(texts[start : start + BLOCK])
+        yield [cut_text(text) for text in texts[start : start + BLOCK]]
+
+
+def cut_text(text: str) -> str:
+    return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]} {text[-LONGEST:]}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,14 +44,11 @@ def colour_limit(weights: np.ndarray, quantile: float = 1.0) -> float:
 
 
 def clean_text(text: str, max_length: int = 28) -> str:
-    """Remove unprintable characters and surrounding spaces, and shorten the text; return “␣” if nothing remains.
-
-    A character is not separated from its accents, and an emoji not from its skin tone or from joined emoji.
-    """
+    """Remove unprintable characters and surrounding spaces, and shorten the text; return “␣” if nothing remains."""
     printable = "".join(letter for letter in text if letter.isprintable() or letter in JOINERS).strip(f" {JOINERS}")
     if len(printable) <= max_length:
         return printable or "\N{OPEN BOX}"
-    end = max_length - 1
+    end = max_length - 1  # not between a character and its accents, or in an emoji
     while end > 0 and (printable[end - 1] == JOINERS[1] or unicodedata.category(printable[end]) in ATTACHED):
         end -= 1
     return printable[:end] + "…"

@@ -29,6 +29,7 @@ from tests.data.data_files import read_columns, read_texts, write, write_parquet
         ("a.csv", '\ufefftext,label\r\n"good, ""really""\nso",pos\r\nbad,neg\r\n'),
         ("a.tsv", 'label\ttext\npos\t"good, ""really""\nso"\nneg\tbad\n'),
         ("a.csv", '\ufefftext|label\r\n"good, ""really""\nso"|pos\r\nbad|neg\r\n'),
+        ("a.csv", 'sep=^\r\ntext^label\r\n"good, ""really""\nso"^pos\r\nbad^neg\r\n'),
         ("a.jsonl", '{"text": "good, \\"really\\"\\nso", "label": "pos"}\n\n{"text": "bad", "label": "neg", "x": 1}'),
         ("a.json", '[{"text": "good, \\"really\\"\\nso", "label": "pos"},\n\n{"text": "bad", "label": "neg", "x": 1}]'),
     ],

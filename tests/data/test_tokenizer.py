@@ -47,6 +47,15 @@ def test_texts_are_encoded_in_their_order() -> None:
     assert offsets.dtype == np.int64
 
 
+def test_only_the_ends_of_a_very_long_text_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Encoding takes 0.1 GB per million characters, and a model reads only the first or the last tokens."""
+    tokenizer = Word().train(TEXTS)
+    monkeypatch.setattr("src.data.tokenizer.LONGEST", 7)
+    long = "a bc de " + "x " * 50 + "fg hi j"
+    assert words_of(tokenizer, long) == ["a", "bc", "de", "fg", "hi", "j"]
+    assert tokenizer.encode([long])[1].tolist() == [0, 6]
+
+
 def test_the_vocabulary_is_ordered_by_frequency() -> None:
     assert Word(min_frequency=1).train(TEXTS).vocabulary[2:4] == ("cat", "the")
     assert Word(min_frequency=3).train(TEXTS).vocabulary == ("<pad>", "<unk>", "cat", "the")
