@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from src.config.quoting import escape_references
+from src.config.overrides import escape_references
 from src.data.codec import Codec
 from src.errors import UserError
 from src.files import first_mistake, require_checksums

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from hydra.core.hydra_config import HydraConfig
 
-from src.config.quoting import quote_if_needed
+from src.config.overrides import quote
 from src.run_result import PeakMemory
 
 PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "hydra-core", "tokenizers", "datasets", "wandb", "numpy")
@@ -26,7 +26,7 @@ def command_line() -> str:
 
 def resume_command(checkpoint: Path) -> str:
     """Return the command that resumes a run."""
-    return shlex.join(["python", "-m", "src.train", f"ckpt_path={quote_if_needed(str(checkpoint))}"])
+    return shlex.join(["python", "-m", "src.train", f"ckpt_path={quote(str(checkpoint))}"])
 
 
 def overrides() -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from src.callbacks.pruning import Pruned
 from src.callbacks.speed import Speed
 from src.callbacks.stop import Interrupted, StopOnSignal
 from src.checkpoint import Card, read_checkpoint
-from src.config.paths import make_paths_absolute
+from src.config.keys import make_paths_absolute
 from src.console import OutputConsole, write_log
 from src.data.datamodule import TextDataModule
 from src.errors import UserError

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from torchmetrics import MetricCollection
 
-from src.config.metrics import default_metrics
+from src.config.keys import default_metrics
 from src.console import OutputConsole
 from src.files import read_arrays
 from src.formatting import format_duration, format_known

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from src.config.quoting import quote
+from src.config.overrides import quote
 from src.errors import UserError
 from src.process import exit_with_message
 from src.run_result import RunResult

@@ -99,7 +99,7 @@ def test_a_table_requires_the_name_of_its_text_column(tmp_path: Path) -> None:
     path.write_text("id,review\n1,good\n")
     with pytest.raises(UserError, match=r"is a table; name its column of texts with text_column=…"):
         read_texts(None, str(path))
-    with pytest.raises(UserError, match=r"no column 'revew' \(did you mean 'review'\?\).*with text_column"):
+    with pytest.raises(UserError, match=r"no column 'revew' \(did you mean review\?\).*with text_column"):
         read_texts(None, str(path), "revew")
     with pytest.raises(UserError, match="add file="):
         read_texts("good", None, "review")
@@ -119,5 +119,5 @@ def test_the_first_objects_may_lack_the_text_column(tmp_path: Path, monkeypatch:
     path = tmp_path / "reviews.jsonl"
     path.write_text('{"id": 1}\n' * 3 + '{"id": 2, "review": "good"}\n' + '{"id": 3}\n' * 3)
     assert read_texts(None, str(path), "review") == ["", "", "", "good", "", "", ""]
-    with pytest.raises(UserError, match=r"no column 'revew' \(did you mean 'review'\?\)"):
+    with pytest.raises(UserError, match=r"no column 'revew' \(did you mean review\?\)"):
         read_texts(None, str(path), "revew")

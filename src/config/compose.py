@@ -6,61 +6,49 @@ in a copy of the result, which takes milliseconds.
 
 import pickle
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import islice, product
-from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import hydra
 import yaml
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob, IntervalSweep
+from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, MissingConfigException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.jobs import job_folder, job_name
-from src.config.keys import is_within, key_of, paths_in
-from src.config.mistakes import Mistake, format_mistakes
-from src.config.quoting import quote
+from src.config.keys import is_within, paths_in
+from src.config.mistakes import Mistake, did_you_mean, format_mistakes, no_such
+from src.config.overrides import Override, parse_override, path_of, quote
 from src.errors import UserError
 from src.extras import plugin_install_hint
 from src.files import YAML_LOADER
-from src.misspellings import did_you_mean, no_such
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 VERSION_BASE: dict[str, Any] = {"version_base": "1.3"} if hydra.__version__ < "1.4" else {}  # deprecated in 1.4
-MAX_JOBS = 10_000
+
+
+def job_name(kind: str) -> str | None:
+    """Return the name of the current Hydra job; None if there is no job. The files in conf/ write it as ${job:name}.
+
+    Args:
+        kind: `command` for the name of the command, such as train; `name` for the name of the job's folder;
+            `sweep` for the name of the sweep's folder, which is None in a single run.
+    """
+    if not HydraConfig.initialized():
+        return None
+    node = HydraConfig.get()
+    folder = Path(node.runtime.output_dir)
+    sweep = folder.parent.name if node.mode == RunMode.MULTIRUN else None
+    return {"command": str(node.job.name), "name": folder.name, "sweep": sweep}[kind]
+
 
 _register: Any = OmegaConf.register_new_resolver if VERSION_BASE else OmegaConf.register_resolver  # renamed in 1.4
-_register("job_folder", job_folder, replace=True)
 _register("job", job_name, replace=True)
-
-
-class Override(NamedTuple):
-    """An override of the command line; `texts` holds its value as typed, or each value of a sweep."""
-
-    line: str
-    prefix: str  # +, ++, ~ or empty
-    key: str  # a group or the dotted path of an option
-    package: str  # @package for group@package=choice, otherwise empty
-    texts: list[str]
-    is_sweep: bool  # a,b, a range, an interval or a pattern
-    is_interval: bool  # only a search can sample from it; `texts` holds its start
-
-    def with_value(self, text: str) -> str:
-        """Return the override with the value `text`, written in Hydra's grammar; `~key` has no value."""
-        value = f"={text}" if text or self.prefix != "~" else ""
-        return f"{self.prefix}{self.key}{self.package}{value}"
-
-    def value(self, number: int = 0) -> Any:
-        """Return one of the values."""
-        return OverridesParser.create().parse_override(f"key={self.texts[number]}").value()
 
 
 class ConfigFiles:
@@ -135,68 +123,51 @@ class ConfigFiles:
         Args:
             lines: overrides.
             sweeps: whether an override may have several values, as with -m.
+
+        Raises:
+            UserError: if Hydra cannot compose the chosen files.
         """
-        overrides: dict[str, Override] = {}
+        chosen: list[Override] = []
+        others: list[Override] = []
         mistakes: list[Mistake] = []
+        unknown: list[str] = []
         for line in lines:
             try:
-                overrides[line] = self.parse(line)
+                override = parse_override(line, self.groups)
             except ValueError as error:
                 mistakes.append(Mistake(line, str(error)))
-        chosen = [override for override in overrides.values() if self._is_choice(override)]
+                continue
+            is_choice = "/" in override.key or (override.key in self.groups and not isinstance(override.value(), dict))
+            if is_choice and (message := self._wrong_choice(override)):
+                mistakes.append(Mistake(line, message))
+                unknown.append(path_of(override.key))
+            else:
+                (chosen if is_choice else others).append(override)
         try:
             cfg = self._merge(chosen)
         except HydraException as error:
-            wrong = [override for override in chosen if self._wrong_choice(override)]
-            if not wrong:
-                entry = " ".join(override.line for override in chosen) or f"{self.name}.yaml"
-                raise UserError(format_mistakes([*mistakes, Mistake(entry, explain(error, self.groups))])) from error
-            mistakes += [Mistake(override.line, str(self._wrong_choice(override))) for override in wrong]
-            unknown = [override.key.replace("/", ".") for override in wrong]
-            correct = [line for line in overrides if overrides[line] not in wrong]
-            cfg, others = self.check([line for line in correct if not is_within(_dotted(line), unknown)], sweeps)
-            return cfg, mistakes + others
-        paths = paths_in(OmegaConf.to_container(cfg, resolve=False))
-        for override in overrides.values():
-            if override not in chosen and (message := self._set(cfg, override, paths)):
-                mistakes.append(Mistake(override.line, message))
+            entry = " ".join(override.line for override in chosen) or f"{self.name}.yaml"
+            raise UserError(format_mistakes([*mistakes, Mistake(entry, explain(error, self.groups))])) from error
         sweeps = sweeps or cfg.hydra.mode == RunMode.MULTIRUN
-        return cfg, mistakes + _wrong_sweeps([*overrides.values()], cfg, sweeps)
-
-    def parse(self, line: str) -> Override:
-        """Parse an override; raise a ValueError if it is malformed."""
-        typed, _, text = line.partition("=")
-        texts = [text]
-        try:
-            parsed = OverridesParser.create().parse_override(line)
-            value: Any = parsed.value()
-            if isinstance(value, IntervalSweep):
-                texts = [str(value.start)]
-            elif isinstance(value, Glob):
-                texts = value.filter(self.groups.get(parsed.key_or_group, []))
-            elif parsed.is_sweep_override():
-                texts = list(islice(parsed.sweep_string_iterator(), MAX_JOBS + 1))
-        except (HydraException, ValueError) as error:
-            remedy = f"write key=value; if it is text, quote it: {shlex.quote(f'{typed}={quote(text)}')}"
-            raise ValueError(f"cannot be parsed ({str(error).splitlines()[0]}): {remedy}") from error
-        if not texts:
-            raise ValueError("has no values: a range needs a stop beyond its start, and a pattern must match a choice")
-        prefix = typed.removesuffix(typed.lstrip("+~"))
-        package = "" if parsed.package is None else f"@{parsed.package}"
-        is_sweep, is_interval = parsed.is_sweep_override(), isinstance(value, IntervalSweep)
-        return Override(line, prefix, parsed.key_or_group, package, texts, is_sweep, is_interval)
-
-    def _is_choice(self, override: Override) -> bool:
-        """Return whether an override chooses files of a group, in contrast to `group={option: value}`."""
-        return "/" in override.key or (override.key in self.groups and not isinstance(override.value(), dict))
+        paths = paths_in(OmegaConf.to_container(cfg, resolve=False))
+        known = [override for override in others if not is_within(override.key, unknown)]
+        found = [(override, self._set(cfg, override, paths)) for override in known]
+        found += [(override, _wrong_sweep(override, cfg, sweeps)) for override in (*chosen, *known)]
+        return cfg, mistakes + [Mistake(override.line, message) for override, message in found if message]
 
     def _wrong_choice(self, override: Override) -> str | None:
-        """Return the message about an override that cannot be composed even without others."""
-        try:
-            self._merge([override])
-        except HydraException as error:
-            message = explain(error, self.groups).removeprefix(f"{override.line}: ")
-            return message + ("" if override.key in self.groups else did_you_mean(override.key, self.groups))
+        """Return the message about a group or a choice that has no file; Hydra finds its own and those of plugins."""
+        if override.key.startswith("hydra/"):
+            return None
+        if override.key not in self.groups:
+            return no_such("group", override.key, self.groups)
+        if override.parsed.is_delete():
+            return None
+        value = override.value()
+        for choice in value if isinstance(value, list) else [value]:
+            group, _, name = f"{override.key}/{choice}".rpartition("/")
+            if name not in self.groups.get(group, ()):
+                return no_such("choice", choice, self.groups[override.key])
         return None
 
     def _merge(self, chosen: Sequence[Override]) -> DictConfig:
@@ -211,12 +182,8 @@ class ConfigFiles:
             try:
                 with self.initialized():
                     cfg = hydra.compose(self.name, list(lines), return_hydra_config=True)
-            except yaml.YAMLError as error:
-                raise UserError(f"a config file cannot be read: {error}") from error
-            except ValueError as error:  # a choice that is no text, or bytes of a file that are none
-                raise HydraException(str(error)) from None
-            except TypeError:  # Hydra searches each choice of a list for references
-                raise HydraException("must be the name of a file, or a list of names in [ ]") from None
+            except (yaml.YAMLError, ValueError) as error:
+                raise UserError(f"the config files cannot be composed: {error}") from error
             self._merged[lines] = pickle.dumps(cfg)
         copy: DictConfig = pickle.loads(self._merged[lines])  # three times as fast as deepcopy
         return copy
@@ -227,26 +194,27 @@ class ConfigFiles:
         Args:
             paths: the values in `cfg` by dotted path.
         """
-        prefix, key, value = override.prefix, override.key, override.value()
-        if key not in paths and prefix not in ("+", "++"):  # the schema reports an added name that its class refuses
+        key, value, operation = override.key, override.value(), override.parsed
+        adds = operation.is_add() or operation.is_force_add()
+        if key not in paths and not adds:  # the schema reports an added name that its class refuses
             names = [path for path in paths if key.startswith("hydra") or not path.startswith("hydra.")]
             node = key.rpartition(".")[0]
             files = self.folder.glob(f"{node.replace('.', '/')}/*.yaml") if node else ()  # all choices of the group
             options = {f"{node}.{name}" for file in files for name in read_options(file)}
             names += options if key not in options else ()
-            remedy = f"; if its class accepts it, write +{override.line}" if "." in key and prefix == "" else ""
+            remedy = f"; if its class accepts it, write +{override.line}" if node and not operation.is_delete() else ""
             return f"no such option{did_you_mean(key, [*names, *self.groups])}{remedy}"
-        if prefix == "+" and paths.get(key) is not None and not isinstance(value, dict | list):
+        if operation.is_add() and paths.get(key) is not None and not isinstance(value, dict | list):
             return f"already exists: write {override.line[1:]}"
-        if prefix == "~" and "." not in key:
+        if operation.is_delete() and "." not in key:
             return "cannot be removed"
         try:
-            if prefix == "~":
+            if operation.is_delete():
                 parent, _, name = key.rpartition(".")
                 with open_dict(cfg):
                     del OmegaConf.select(cfg, parent)[name]
             else:
-                OmegaConf.update(cfg, key, value, merge=True, force_add=prefix != "")
+                OmegaConf.update(cfg, key, value, merge=True, force_add=adds)
         except OmegaConfBaseException as error:
             return str(error).splitlines()[0]
         return None
@@ -260,29 +228,14 @@ def without_hydra(cfg: DictConfig) -> DictConfig:
     return task
 
 
-def combinations(overrides: Iterable[Override]) -> Iterator[list[str]]:
-    """Yield the overrides of each job of a sweep: every combination of the values."""
-    columns = [[override.with_value(text) for text in override.texts] for override in overrides]
-    yield from map(list, product(*columns))
-
-
-def _wrong_sweeps(overrides: Sequence[Override], cfg: DictConfig, sweeps: bool) -> list[Mistake]:
-    """Find overrides with several values in a single run, intervals in a sweep without a search, and huge sweeps."""
-    search = cfg.hydra.sweeper.get("search", ...)  # None in Heed's sweeper without a search
-    swept = [override for override in overrides if override.is_sweep]
-    mistakes = []
-    for override in swept:
-        if not sweeps:
-            quoted = shlex.quote(override.with_value(quote(override.line.partition("=")[2])))
-            message = f"has several values: add -m to run each value, or write a list in [ ] or a text: {quoted}"
-            mistakes.append(Mistake(override.line, message))
-        elif override.is_interval and search is None:
-            remedy = "add hparams_search=optuna, or list values: a,b,c"
-            mistakes.append(Mistake(override.line, f"is an interval, which only a search can sample: {remedy}"))
-    if sweeps and search in (None, ...) and prod(len(override.texts) for override in swept) > MAX_JOBS:
-        message = f"has more than {MAX_JOBS:,} combinations, the limit of a sweep: choose fewer values"
-        mistakes.append(Mistake(" ".join(override.line for override in swept), message))
-    return mistakes
+def _wrong_sweep(override: Override, cfg: DictConfig, sweeps: bool) -> str | None:
+    """Return the message about several values in a single run, or an interval in a sweep without a search."""
+    if override.is_sweep and not sweeps:
+        quoted = shlex.quote(override.with_value(quote(override.line.partition("=")[2])))
+        return f"has several values: add -m to run each value, or write a list in [ ] or a text: {quoted}"
+    if override.is_interval and cfg.hydra.sweeper.get("search", ...) is None:  # Heed's sweeper without a search
+        return "is an interval, which only a search can sample: add hparams_search=optuna, or list values: a,b,c"
+    return None
 
 
 def explain(error: HydraException, groups: Mapping[str, Sequence[str]]) -> str:
@@ -298,7 +251,3 @@ def explain(error: HydraException, groups: Mapping[str, Sequence[str]]) -> str:
 def read_options(path: Path) -> dict[str, Any]:
     """Return the content of a config file; empty if there is no such file."""
     return (yaml.load(path.read_bytes(), YAML_LOADER) or {}) if path.is_file() else {}
-
-
-def _dotted(line: str) -> str:
-    return key_of(line).replace("/", ".")

@@ -21,9 +21,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src.config.compose import CONF, ConfigFiles, explain, read_options, without_hydra
 from src.config.help import help_page
-from src.config.keys import is_within, key_of
+from src.config.keys import is_within
 from src.config.mistakes import Mistake, format_mistakes
-from src.config.quoting import quote
+from src.config.overrides import key_of, parse_override, quote
 from src.errors import UserError
 from src.formatting import format_value
 from src.kernels.malloc import reuse_freed_memory
@@ -59,7 +59,6 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
             if key in free_text:
                 arguments[number] = f"{key}={quote(text)}"
         flags = parse_flags(arguments)
-        _require_distinct_keys(flags.overrides)
         if command == "train" and "ckpt_path" in map(key_of, flags.overrides):
             from src.config.resume import restore_run_overrides
 
@@ -92,7 +91,7 @@ def parse_flags(arguments: Sequence[str]) -> Namespace:
     """Parse a command line; overrides and flags may come in any order."""
     parser = ArgumentParser(f"python -m src.{Path(sys.argv[0]).stem}", "%(prog)s [flags] [key=value …]", add_help=False)
     parser.add_argument("overrides", nargs="*")
-    for name in ("--help -h", "--run -r", "--multirun -m"):
+    for name in ("--help -h", "--multirun -m"):
         parser.add_argument(*name.split(), action="store_true")
     for name in ("--config-name -cn", "--config-dir -cd"):
         parser.add_argument(*name.split())
@@ -110,7 +109,7 @@ def config_files(command: str, flags: Namespace) -> ConfigFiles:
     """
     search = [] if flags.config_dir is None else [f"file://{Path(flags.config_dir).absolute()}"]
     for line in [line for line in flags.overrides if key_of(line) == "hydra.searchpath"]:
-        search += ConfigFiles(command, folder=CONF).parse(line).value()
+        search += parse_override(line, {}).value()
         flags.overrides.remove(line)
     return ConfigFiles(command, flags.config_name, CONF, search)
 
@@ -179,18 +178,6 @@ def _run(files: ConfigFiles, overrides: list[str], job: Task, sweeps: bool) -> N
             raise UserError(explain(error, files.groups)) from None
 
 
-def _require_distinct_keys(lines: Sequence[str]) -> None:
-    """Check that no option is set twice, except by Lightning, which adds options to the commands of its processes."""
-    first: dict[str, str] = {}
-    mistakes = [
-        Mistake(line, f"sets the same option as {first[key_of(line)]}: remove one of them")
-        for line in lines
-        if first.setdefault(key_of(line), line) is not line and not line.startswith("~")
-    ]
-    if mistakes and "LOCAL_RANK" not in os.environ:
-        raise UserError(format_mistakes(mistakes))
-
-
 def _untrusted(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str]) -> Iterator[Mistake]:
     """Find trusted modules that neither the command line nor conf/extras names, and files outside conf/ that set
     options of Hydra, which could run any program.
@@ -216,6 +203,5 @@ def _remove_if_unused(folder: Path, command: str) -> None:
     unused = {".hydra", f"{command}.log", "config.yaml", RESULT_FILE}  # written at the start and at the end
     if {path.name for path in folder.iterdir()} <= unused and folder != Path.cwd():
         shutil.rmtree(folder)
-        for parent in folder.relative_to(Path.cwd()).parents if folder.is_relative_to(Path.cwd()) else ():
-            with suppress(OSError):  # not empty, or the current folder
-                os.rmdir(parent)
+        with suppress(ValueError, OSError):  # the folder above is elsewhere, not empty, or the current folder
+            os.removedirs(folder.parent.relative_to(Path.cwd()))

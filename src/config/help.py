@@ -6,13 +6,11 @@ Hydra's own help can show neither the comments on options nor the selected choic
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-import yaml
 from omegaconf import OmegaConf
 
 from src.config.compose import ConfigFiles, without_hydra
-from src.files import YAML_LOADER
+from src.config.keys import join_path
 
 FLAGS = """\
   -m          one run for each combination of values: -m model/attention=none,bahdanau seed=1,2,3
@@ -58,30 +56,23 @@ def file_comments(text: str, package: str) -> dict[str, str]:
     Args:
         package: dotted path of the node whose options the file sets; empty for the root.
     """
-    comments: dict[str, str] = {}
-    lines = text.splitlines()
-    for option, line, column in _positions(text, package):
-        rest = lines[line][column:].lstrip(": ")
-        if rest.startswith("# "):
-            comments[option] = rest
-    return comments
+    return {join_path(package, path): comment for path, comment in _options(text) if path and comment}
 
 
 def _with_comments(text: str, comments: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines of a YAML text, each with the comment on its option."""
-    options = {line: option for option, line, _ in _positions(text, "")}
-    for number, line in enumerate(text.splitlines()):
-        comment = comments.get(options.get(number, ""), "")
-        yield f"{line} {comment}".rstrip()
+    for line, (path, _) in zip(text.splitlines(), _options(text), strict=True):
+        yield f"{line} {comments.get(path, '')}".rstrip()
 
 
-def _positions(text: str, package: str) -> Iterator[tuple[str, int, int]]:
-    """Yield each option's dotted path in a YAML text, and the line and column (from 0) where a comment may follow."""
-    pending: list[tuple[str, Any]] = [(package, yaml.compose(text, YAML_LOADER))]
-    while pending:
-        parent, node = pending.pop()
-        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
-            path = f"{parent}.{key.value}" if parent else str(key.value)
-            end = value.end_mark if value.start_mark.line == value.end_mark.line == key.end_mark.line else key.end_mark
-            yield path, end.line, end.column
-            pending.append((path, value))
+def _options(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the dotted path of the option on each line of a YAML text, and the comment after it; both may be empty."""
+    above: list[tuple[int, str]] = []  # indentation and key of each node that contains the line
+    for line in text.splitlines():
+        option = re.match(r"( *)([\w.-]+):(?: .*?)??(?: +(# .*))?$", line)
+        if option is None:
+            yield "", ""
+            continue
+        indent, key, comment = len(option[1]), option[2], option[3] or ""
+        above = [*(node for node in above if node[0] < indent), (indent, key)]
+        yield ".".join(name for _, name in above), comment

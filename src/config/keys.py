@@ -1,8 +1,11 @@
-"""The keys of a configuration: components, options that affect a result or may change on resume, and values by path."""
+"""The keys of a configuration: components, metrics, options that affect a result, and values by path."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import yaml
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -28,11 +31,6 @@ KEEPS_TRAINING = (
     *("data.progress", "data.on_device"),
     *LOCAL,
 )
-
-
-def key_of(override: str) -> str:
-    """Return the key of an override as typed, without its prefix and its value: `+model.dim=3` → model.dim."""
-    return override.lstrip("+~").partition("=")[0]
 
 
 def join_path(path: str, key: object) -> str:
@@ -73,3 +71,36 @@ def changed_options(before: dict[str, Any], after: dict[str, Any], unrelated: Co
     old, new = (options_in(config, unrelated) for config in (before, after))
     paths = (path for path in {**old, **new} if path and old.get(path) != new.get(path))
     return [f"{path}: was {old.get(path)}, but is now {new.get(path)}" for path in paths]
+
+
+def make_paths_absolute(value: Any, key: str = "") -> Any:
+    """Return the plain value of `key`, or a whole configuration, with absolute paths.
+
+    If the name of an option ends with `path` and the path does not exist, its value is unchanged: it may be a name on
+    the hub. A checkpoint that records absolute paths works from any folder.
+    """
+    if isinstance(value, dict):
+        return {name: make_paths_absolute(item, str(name)) for name, item in value.items()}
+    if isinstance(value, list) and key.endswith("path"):
+        return [make_paths_absolute(item, key) for item in value]
+    if not isinstance(value, str) or not key.endswith(("path", "_dir")):
+        return value
+    path = Path(value).expanduser().absolute()
+    return str(path) if key.endswith("_dir") or path.exists() else value
+
+
+@cache
+def default_metrics() -> dict[str, dict[str, Any]]:
+    """Return the nodes of the default metrics by name; no run may change their definitions."""
+    path = Path(__file__).resolve().parents[2] / "conf" / "metrics" / "default.yaml"
+    nodes: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return nodes
+
+
+def metric_nodes(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the nodes of the metrics by name, except metrics that are null.
+
+    A configuration from an earlier version has no group `metrics`, so the default metrics apply.
+    """
+    group = values.get("metrics") if "metrics" in values else default_metrics()
+    return {str(name): node for name, node in group.items() if node is not None} if isinstance(group, dict) else {}

@@ -1,11 +1,13 @@
-"""Mistakes in a configuration, and one message for all of them."""
+"""Mistakes in a configuration, one message for all of them, and suggestions for misspelt names."""
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import NamedTuple
 
-from src.formatting import format_count
+from src.formatting import format_count, format_names
 
 MAX_ENTRY_WIDTH = 48  # characters; a longer entry gets a line of its own
+LONGEST_NAME = 100  # characters; longer names get no suggestions
 
 
 class Mistake(NamedTuple):
@@ -29,3 +31,31 @@ def format_mistakes(mistakes: Iterable[Mistake]) -> str:
         column = f"{entry:<{width}}" if len(entry) <= width else f"{entry}\n  {'':<{width}}"
         lines.append(f"  {column}   {message}")
     return "\n".join(lines)
+
+
+def nearest(name: str, names: Iterable[str]) -> list[str]:
+    """Return those of `names` that resemble `name`; a dot and a slash are the same.
+
+    If names end in `name`, at most three of them are returned: `hidden_dim` means `model.encoder.hidden_dim`.
+    Otherwise, the name with the most similar spelling is returned if it is similar enough.
+    """
+    dotted = {other.replace("/", "."): other for other in names if len(other) <= LONGEST_NAME >= len(name)}
+    name = name.replace("/", ".")
+    if matches := [other for other in dotted if f".{other}".endswith(f".{name}")]:
+        return [dotted[match] for match in matches[:3]]
+    spellings = {} if "." in name else {other.lower().rpartition(".")[2]: other for other in dotted}
+    spellings |= {other.lower(): other for other in dotted if not name.startswith(f"{other}.")}
+    similar = get_close_matches(name.lower(), spellings, 1, 0.8 if "." in name else 0.62)
+    return [dotted[spellings[spelling]] for spelling in similar]
+
+
+def did_you_mean(name: object, names: Iterable[str]) -> str:
+    """Return " (did you mean lr?)" for the name most similar to `lrr`; an empty string if no name is similar."""
+    similar = nearest(str(name), names)
+    return f" (did you mean {' or '.join(similar)}?)" if similar else ""
+
+
+def no_such(kind: str, name: object, names: Iterable[str]) -> str:
+    """Return "no such option (did you mean lr?)" for the kind `option`, or the valid names if none is similar."""
+    names = list(names)
+    return f"no such {kind}{did_you_mean(name, names) or f'; it must be one of {format_names(sorted(names))}'}"

@@ -8,8 +8,8 @@ from importlib import import_module
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, is_typeddict
 
+from src.config.mistakes import did_you_mean
 from src.formatting import format_names
-from src.misspellings import did_you_mean
 
 TRUSTED = frozenset(
     {
@@ -64,9 +64,6 @@ PLACES = {
     "metrics.*": Place("torchmetrics.Metric", keywords=("task", "num_classes")),
     "callbacks.*": Place("pytorch_lightning.Callback"),
     "logger.*": Place("pytorch_lightning.loggers.Logger"),
-    "hydra.launcher": Place("hydra.plugins.launcher.Launcher"),
-    "hydra.sweeper": Place("hydra.plugins.sweeper.Sweeper"),
-    "hydra.callbacks.*": Place("hydra.experimental.callback.Callback"),
 }
 
 

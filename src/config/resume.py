@@ -14,9 +14,9 @@ import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
-from src.config.keys import KEEPS_TRAINING, is_within, key_of
+from src.config.keys import KEEPS_TRAINING, is_within
 from src.config.mistakes import Mistake, format_mistakes
-from src.config.quoting import quote
+from src.config.overrides import key_of, path_of, quote
 from src.errors import UserError
 from src.process import announce
 from src.run_folder import require_no_links, run_folder_of
@@ -44,18 +44,16 @@ def restore_run_overrides(flags: Namespace) -> None:
         )
     _announce_owner(folder)
     require_no_links(folder)
-    recorded = [line for line in _read(folder, "overrides.yaml") if not is_within(_dotted(line), OF_A_SWEEP)]
-    may_change = [line for line in flags.overrides if is_within(_dotted(line), KEEPS_TRAINING)]
+    recorded = [line for line in _read(folder, "overrides.yaml") if not is_within(path_of(line), OF_A_SWEEP)]
+    may_change = [line for line in flags.overrides if is_within(path_of(line), KEEPS_TRAINING)]
     mistakes = [
         Mistake(line, "cannot change when a run resumes: remove it")
         for line in flags.overrides
-        if line not in recorded and (line not in may_change or _dotted(line) in FOLDERS)
+        if line not in recorded and (line not in may_change or path_of(line) in FOLDERS)
     ]
     if mistakes and "LOCAL_RANK" not in os.environ:  # Lightning adds options to the commands of further processes
         raise UserError(format_mistakes(mistakes))
     hydra = _read(folder, "hydra.yaml")["hydra"]
-    sources = [source["path"] for source in hydra["runtime"]["config_sources"] if source["provider"] == "command-line"]
-    flags.config_dir = flags.config_dir or next(iter(sources), None)
     flags.config_name = flags.config_name or hydra["job"]["config_name"]
     searchpath = [line for line in hydra["overrides"]["hydra"] if line.startswith("hydra.searchpath=")]
     keys = {key_of(line) for line in may_change}
@@ -75,7 +73,7 @@ def restore_sweep_arguments(typed: Sequence[str]) -> list[str]:
     recorded = Sweep.read(folder).arguments
     _announce_owner(folder)
     may_change = ("sweep", "hydra")
-    if other := [line for line in lines.values() if not is_within(_dotted(line), may_change) and line not in recorded]:
+    if other := [line for line in lines.values() if not is_within(path_of(line), may_change) and line not in recorded]:
         raise UserError(f"sweep.resume takes all overrides from the sweep: remove {' '.join(other)}")
     replaced = [*lines, "sweep", "hydra.sweep.dir", *(["hydra.launcher"] if "hydra/launcher" in lines else [])]
     kept = [line for line in recorded if line.startswith("-") or not is_within(key_of(line), replaced)]
@@ -90,7 +88,3 @@ def _announce_owner(folder: Path) -> None:
 
 def _read(folder: Path, name: str) -> Any:
     return yaml.safe_load((folder / ".hydra" / name).read_text(encoding="utf-8"))
-
-
-def _dotted(override: str) -> str:
-    return key_of(override).replace("/", ".")

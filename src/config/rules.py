@@ -1,17 +1,17 @@
 """Rules about several options of a configuration; a violation would otherwise appear only after a run has started."""
 
-import os
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from src.config.metrics import LOWER_IS_BETTER, OTHER_SCORES, default_metrics, logged_names, metric_nodes
-from src.config.mistakes import Mistake
+from src.config.keys import default_metrics, metric_nodes
+from src.config.mistakes import Mistake, no_such
 from src.formatting import format_names, format_value
-from src.misspellings import no_such
 
-# Environment variables that are set by programs that connect several machines
-CLUSTER = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "LSB_JOBID")
+ALWAYS_LOGGED = ("train/loss", "train/acc", "val/loss")
+# Scores in a result that are not metrics; no metric may have one of these names.
+OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")
+LOWER_IS_BETTER = ("loss", "ece")
 Values = dict[str, Any]
 
 
@@ -19,24 +19,17 @@ def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
     """Find violated rules in the plain values of a configuration."""
     if command == "train" and values.get("train") is False and "ckpt_path" in values and values["ckpt_path"] is None:
         yield Mistake("train=false", "would test a model without trained weights: add ckpt_path=<checkpoint>")
-    trainer = _mapping(values, "trainer")
-    devices, cores = trainer.get("devices", "auto"), max(os.cpu_count() or 1, 2)  # trainer=ddp_sim needs 2 everywhere
-    if trainer.get("accelerator") == "cpu" and str(devices) not in ("auto", *map(str, range(1, cores + 1))):
-        rule = f"must be a number of processes from 1 to {cores}, which this machine's cores can run"
-        yield Mistake(f"trainer.devices={format_value(devices)}", rule)
-    machines = trainer.get("num_nodes")
-    if isinstance(machines, int) and machines > 1 and not any(os.environ.get(name) for name in CLUSTER):
-        remedy = "start the command with Slurm or torchrun, or write trainer.num_nodes=1"
-        yield Mistake(f"trainer.num_nodes={machines}", f"needs {machines} connected machines: {remedy}")
-    for name, node in metric_nodes(values).items():
+    metrics = metric_nodes(values)
+    for name, node in metrics.items():
         if name in OTHER_SCORES or not re.fullmatch(r"[A-Za-z]\w*", name) or node != default_metrics().get(name, node):
             reserved = format_names(OTHER_SCORES)
             message = f"needs another name: letters, digits and _, none of {reserved}, and no default metric's"
             yield Mistake(f"metrics.{name}", message)
-    callbacks = {key: node for key, node in _mapping(values, "callbacks").items() if isinstance(node, dict)}
+    group = values.get("callbacks")
+    callbacks = {key: node for key, node in group.items() if isinstance(node, dict)} if isinstance(group, dict) else {}
     targets = [str(node.get("_target_")) for node in callbacks.values()]
     all_known = all(target.startswith(("src.", "pytorch_lightning.")) for target in targets)  # others may log more
-    names = logged_names(values)
+    names = (*ALWAYS_LOGGED, *(f"val/{name}" for name in metrics))  # logged by training
     for key, node in callbacks.items():
         monitor, mode = node.get("monitor"), node.get("mode")
         if isinstance(monitor, str) and monitor not in names and all_known:
@@ -46,7 +39,3 @@ def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
         if monitor in names and mode in ("min", "max") and mode != best:
             message = f"selects the worst {monitor}: write callbacks.{key}.mode={best}"
             yield Mistake(f"callbacks.{key}.mode={mode}", message)
-
-
-def _mapping(values: Values, key: str) -> Values:
-    return values[key] if isinstance(values.get(key), dict) else {}

@@ -8,28 +8,32 @@ annotate nor check when they are created, are declared here.
 import inspect
 import json
 from collections.abc import Collection, Iterator, Mapping, Set
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
-from typing_extensions import Required, TypedDict
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from src.config.keys import MODEL_COMPONENTS, join_path, paths_in, plain_value
-from src.config.mistakes import Mistake, format_mistakes
-from src.config.paths import require_folder_name, require_relative_path
+from src.config.mistakes import Mistake, format_mistakes, nearest, no_such
 from src.config.places import LISTS, MAPS, TRUSTED, accepted_classes, find_class, object_class, place_at
 from src.config.rules import rule_mistakes
 from src.errors import UserError
 from src.formatting import format_value
-from src.misspellings import nearest, no_such
 
 # Options of the commands
 
 
-FolderName = Annotated[str, AfterValidator(require_folder_name)]
+def require_relative_path(path: str) -> str:
+    """Return `path` if it is relative and stays inside its folder; otherwise raise a ValueError."""
+    if any(name.strip() in ("", ".", "..") or not name.isprintable() for name in path.split("/")):
+        raise ValueError("must be a relative path without .. or control characters")
+    return path
+
+
 RelativePath = Annotated[str, AfterValidator(require_relative_path)]
 Tag = Annotated[str, Field(min_length=1, max_length=64)]  # 64 is the limit of W&B
 Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]  # int64
@@ -42,15 +46,6 @@ Node = dict[str, Any]
 Nodes = dict[str, Node | None] | None
 Object = Annotated[Node, "an object"]  # stands for classes in the annotation of an option
 
-_adapter = cache(TypeAdapter)
-
-
-def _record(options: Mapping[str, Any], extra: Literal["allow", "forbid"] = "forbid") -> Any:
-    """Return the type of a node with these options, each of which may be absent unless it is `Required`."""
-    record: Any = TypedDict("Record", dict(options), total=False)  # type: ignore[misc]  # known at run time
-    return with_config(ConfigDict(strict=True, extra=extra, allow_inf_nan=False))(record)
-
-
 # Nodes with fixed options, and the types of these options
 RECORDS: dict[str, Any] = {
     "paths": {"output_dir": str},
@@ -59,7 +54,7 @@ RECORDS: dict[str, Any] = {
     "model": dict.fromkeys((*MODEL_COMPONENTS, "sublayer", "branch"), Node),
     "param_groups": dict.fromkeys(MODEL_COMPONENTS, Node | None),
 }
-EVERY = {"task_name": FolderName, "paths": _record(RECORDS["paths"]), "extras": _record(RECORDS["extras"])}
+EVERY = {"task_name": RelativePath, "paths": Node, "extras": Node}
 LIGHTNING = {
     **EVERY,
     "tags": list[Tag],
@@ -76,11 +71,11 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "train": bool,
         "test": bool,
         "ckpt_path": str | None,
-        "model": _record(RECORDS["model"]),
+        "model": Node,
         "loss": Node,
         "optimizer": Node,
-        "param_groups": _record(RECORDS["param_groups"]) | None,
-        "sweep": _record(RECORDS["sweep"]),
+        "param_groups": Node | None,
+        "sweep": Node,
         "scheduler": Node,
     },
     "eval": {**LIGHTNING, "ckpt_path": str | list[str], "split": Literal["val", "test"]},
@@ -105,18 +100,12 @@ COMMANDS: dict[str, dict[str, Any]] = {
 FOREIGN: dict[str, dict[str, Any]] = {
     "pytorch_lightning.Trainer": {
         "accumulate_grad_batches": Positive,
-        "check_val_every_n_epoch": Positive | None,
         "gradient_clip_val": NotNegativeFloat | None,
-        "log_every_n_steps": NotNegative | None,
         "max_epochs": Positive | None,
         "max_steps": Literal[-1] | Positive,
-        "min_epochs": NotNegative | None,
-        "min_steps": NotNegative | None,
-        "num_sanity_val_steps": Literal[-1] | NotNegative | None,
     },
     "pytorch_lightning.ModelCheckpoint": {"filename": RelativePath | None, "mode": Literal["min", "max"]},
     "pytorch_lightning.EarlyStopping": {"patience": NotNegative, "mode": Literal["min", "max"]},
-    "pytorch_lightning.CSVLogger": {"flush_logs_every_n_steps": Positive},
     "torch.Optimizer": {
         "lr": NotNegativeFloat,
         "betas": tuple[Decay, Decay],
@@ -135,12 +124,18 @@ MESSAGES = {  # type of pydantic's error → its message, if pydantic's message 
 # Options of a class
 
 
-class Option(NamedTuple):
+@dataclass(frozen=True)
+class Option:
     """A parameter of a constructor; `hint` is Any if the annotation is absent or cannot be evaluated."""
 
     hint: Any
-    required: bool
-    positional: bool
+    required: bool = False
+    positional: bool = False
+
+    @cached_property
+    def adapter(self) -> "TypeAdapter[Any]":
+        """Validates values of the option."""
+        return TypeAdapter(plain_hint(self.hint), config=ConfigDict(strict=True, allow_inf_nan=False))
 
 
 class Signature(NamedTuple):
@@ -244,8 +239,7 @@ def config_mistakes(cfg: DictConfig, command: str = "train", trusted: Set[str] =
     absent: list[Mistake] = []
     values, trusted = _resolve(cfg, "", absent), trusted_modules(cfg, trusted)
     found = [
-        *_wrong_options(_command_record(command), tuple(COMMANDS[command]), values, ""),
-        *_object_mistakes(values, "", command, trusted, ()),
+        *_node_mistakes(values, "", command, trusted, ()),
         *rule_mistakes(values, command),
     ]
     optimizer, groups = class_at(cfg, "optimizer"), values.get("param_groups")
@@ -290,12 +284,12 @@ def _resolve(node: Any, path: str, absent: list[Mistake]) -> Any:
     return values if isinstance(node, DictConfig) else list(values.values())
 
 
-def _object_mistakes(
+def _node_mistakes(
     node: Any, path: str, command: str, trusted: Collection[str], bases: Collection[type]
 ) -> Iterator[Mistake]:
-    """Check each object in a mapping or a list at every depth: its class against its place, and its options."""
-    options: dict[str, Option] = {}
-    place = place_at(path)
+    """Check each mapping at every depth: an object's class against its place, and the options of every node."""
+    options: Mapping[str, Option] = {}
+    place, fixed = place_at(path), _fixed_options(path, command)
     if isinstance(node, dict) and "_target_" in node:
         try:
             cls = object_class(node["_target_"], path, trusted, bases)
@@ -306,74 +300,73 @@ def _object_mistakes(
         positional = [name for name, option in options.items() if option.positional]
         passed = {*positional[: place.positional], *place.keywords} if place else set()
         yield from option_mistakes(cls, node, path, passed)
+    elif isinstance(node, dict) and fixed is not None:
+        yield from _wrong_options(fixed, node, path)
     elif place and node and isinstance(node, dict) and (command == "train" or path != "data"):  # overrides of a card
         yield Mistake(f"{path}._target_", f"is required: choose {path.replace('.', '/')}=…, or remove it: {path}=null")
     for key, child in node.items() if isinstance(node, dict) else enumerate(node):
         if isinstance(child, dict | list):
             nested = bases if isinstance(node, list) else accepted_classes(options[key].hint) if key in options else ()
-            yield from _object_mistakes(child, join_path(path, key), command, trusted, nested)
+            yield from _node_mistakes(child, join_path(path, key), command, trusted, nested)
+
+
+@cache
+def _fixed_options(path: str, command: str) -> dict[str, Option] | None:
+    """Return the options of a node with fixed options; None if `path` is another node."""
+    hints = RECORDS.get(path) if path else COMMANDS[command]
+    return None if hints is None else {name: Option(hint) for name, hint in hints.items()}
 
 
 def option_mistakes(cls: type, node: Node, path: str, passed: Set[str], requires: bool = True) -> Iterator[Mistake]:
     """Check the options of an object; the program itself sets the options in `passed`."""
     for name in node.keys() & passed:
         yield Mistake(f"{path}.{name}={format_value(node[name])}", "is set by the program: remove it")
-    options = {key: value for key, value in node.items() if key not in ("_target_", *passed)}
-    names = [name for name in of_class(cls).options if name not in passed]
-    yield from _wrong_options(_class_record(cls, frozenset(passed), requires), names, options, path)
+    written = {key: value for key, value in node.items() if key not in ("_target_", *passed)}
+    options = {name: option for name, option in of_class(cls).options.items() if name not in passed}
+    yield from _wrong_options(options, written, path, is_open=of_class(cls).open)
+    for name, option in options.items():
+        if requires and option.required and name not in node:
+            yield Mistake(join_path(path, name), f"is required: write +{join_path(path, name)}=…")
 
 
-@cache
-def _command_record(command: str) -> Any:
-    return _record(COMMANDS[command])
+def _wrong_options(options: Mapping[str, Option], node: Node, path: str, is_open: bool = False) -> Iterator[Mistake]:
+    """Find the unknown names and the wrong values in a node; it may have other options if it `is_open`."""
+    for name, value in node.items():
+        here = join_path(path, name)
+        if name in options:
+            yield from _wrong_values(options[name], value, here)
+        elif not is_open:
+            names = [join_path(path, option) for option in options]
+            if not path and not nearest(name, names):  # perhaps an option of another node, written without its path
+                names = nearest(name, [other for other in paths_in(node) if "." in other]) or names
+            yield Mistake(f"{here}={format_value(value)}", no_such("option", name, names))
 
 
-@cache
-def _class_record(cls: type, passed: frozenset[str], requires: bool) -> Any:
-    options, is_open = of_class(cls)
-    hints = {name: plain_hint(option.hint) for name, option in options.items() if name not in passed}
-    hints |= {name: Required[hint] for name, hint in hints.items() if options[name].required and requires}
-    return _record(hints, extra="allow" if is_open else "forbid")
-
-
-def _wrong_options(record: Any, names: Collection[str], values: Node, path: str) -> Iterator[Mistake]:
-    """Validate the options of the node at `path`, which has the type `record`, and describe each wrong one once."""
+def _wrong_values(option: Option, value: Any, path: str) -> Iterator[Mistake]:
+    """Describe each wrong item in the value of an option once, although pydantic reports each branch of a union."""
     try:
-        _adapter(record).validate_json(json.dumps(values, default=str))  # strict JSON: a list is valid for a tuple
+        option.adapter.validate_json(json.dumps(value, default=str))  # strict JSON: a list is valid for a tuple
     except ValidationError as error:
         errors: dict[str, list[Any]] = {}
         found: dict[str, Any] = {}
         for detail in error.errors(include_url=False):
-            here, value = path, cast(Any, values)
+            here, item = path, value
             for step in detail["loc"]:  # some steps name a branch of a union
-                if step in value if isinstance(value, dict) else isinstance(value, list) and step in range(len(value)):
-                    here, value = join_path(here, step), value[step]
-            if detail["type"] == "missing" and isinstance(detail["loc"][-1], str):
-                here = join_path(here, detail["loc"][-1])
+                if step in item if isinstance(item, dict) else isinstance(item, list) and step in range(len(item)):
+                    here, item = join_path(here, step), item[step]
             errors.setdefault(here, []).append(detail)
-            found[here] = value
+            found[here] = item
         for here, details in errors.items():
             if not any(other.startswith(f"{here}.") for other in errors):  # an item of the value is wrong
-                yield _describe(here, found[here], details, names, values)
+                yield Mistake(f"{here}={format_value(found[here])}", _describe(here, found[here], details))
 
 
-def _describe(here: str, value: Any, errors: list[Any], names: Collection[str], values: Node) -> Mistake:
-    """Describe the errors that pydantic found in one value, among them one for each branch of a union."""
+def _describe(here: str, value: Any, errors: list[Any]) -> str:
+    """Describe the errors that pydantic found in one value."""
     in_value = [error for error in errors if not error["type"].endswith(("_type", "literal_error", "_from_float"))]
     errors = in_value or errors  # the type is right, but not the value
-    kind, name = errors[0]["type"], errors[0]["loc"][-1]
-    parent = here.rpartition(".")[0]
-    if kind == "missing" and isinstance(name, str):
-        return Mistake(here, f"is required: write +{here}=…")
-    entry = f"{here}={format_value(value)}"
-    if kind == "extra_forbidden":
-        options = [join_path(parent, option) for option in RECORDS.get(parent, names)]
-        if not parent and not nearest(name, options):  # perhaps an option of another node, written without its path
-            options = nearest(name, [path for path in paths_in(values) if "." in path]) or options
-        return Mistake(entry, no_such("option", name, options))
-    if kind == "dict_type":
-        choice = f"{here.replace('.', '/')}={format_value(value)}"
-        return Mistake(entry, f"must be a mapping; to choose a file, write {choice}")
+    if errors[0]["type"] == "dict_type":
+        return f"must be a mapping; to choose a file, write {here.replace('.', '/')}={format_value(value)}"
     texts = (MESSAGES.get(error["type"]) or error["msg"].removeprefix("Value error, ") for error in errors)
     message = " or ".join(dict.fromkeys(texts)).replace("Input should", "must").replace("String should", "must")
-    return Mistake(entry, message.replace(" or must be ", " or "))
+    return message.replace(" or must be ", " or ")

@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from src.config.mistakes import did_you_mean
 from src.errors import UserError
-from src.misspellings import suggestion
 
 BLOCK = 1 << 20  # bytes hashed at a time
 
@@ -34,7 +34,7 @@ def existing_path(path: str | Path, option: str) -> Path:
         names: list[str] = []
         with suppress(OSError):
             names = [name for name in os.listdir(full.parent) if name != full.name]  # it may be a link to nothing
-        missing = f"there is no {full.name!r} in {full.parent}{suggestion(full.name, names)}"
+        missing = f"there is no {full.name!r} in {full.parent}{did_you_mean(full.name, names)}"
         raise UserError(f"{option}={path}: {missing}") from None
     except OSError as error:
         raise UserError(f"{option}={path}: cannot be read ({error.strerror})") from None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
+from src.config.mistakes import did_you_mean
 from src.data.corpus import FACTS, Corpus
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash, existing_path, file_format
@@ -22,7 +23,6 @@ from src.data.store import code_version, load_or_build
 from src.data.tables import CHUNK, FORMATS, Rows, arrow_rows, check_columns, format_places, parse_delimiter, read_file
 from src.errors import UserError
 from src.formatting import format_list, format_repr
-from src.misspellings import suggestion
 
 if TYPE_CHECKING:
     import datasets
@@ -167,7 +167,7 @@ class Source(TextDataModule):
         sets, own = self._sets, self.splits[split]
         if own not in sets:
             raise UserError(
-                f"{self.title}: has no split {own!r}{suggestion(own, sets)}, only {format_list(sets, plain=True)}. "
+                f"{self.title}: has no split {own!r}{did_you_mean(own, sets)}, only {format_list(sets, plain=True)}. "
                 "Set data.train_split, data.val_split or data.test_split; null holds out part of the training split"
             )
         source, data = f"{self.title} ({own})", sets[own]
@@ -243,7 +243,7 @@ class Source(TextDataModule):
                 classes = dict.fromkeys((names or {}).values())
                 raise UserError(
                     f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"
-                    f"{suggestion(label, classes)}. Correct the label, or list all classes in data.labels, in quotes"
+                    f"{did_you_mean(label, classes)}. Correct the label, or list all classes in data.labels, in quotes"
                 )
             if self.on_bad_rows == "error":
                 raise UserError(

@@ -15,11 +15,11 @@ from typing import Any, TextIO
 
 import pyarrow as pa
 
+from src.config.mistakes import did_you_mean
 from src.data.files import file_format, open_text
 from src.errors import UserError
 from src.files import csv_line, replace_atomically
 from src.formatting import format_list, format_repr
-from src.misspellings import suggestion
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".json")
 OUTPUT_FORMATS = (".csv", ".jsonl", ".parquet")
@@ -104,7 +104,7 @@ def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) 
     for name in required:
         if name not in columns:
             raise UserError(
-                f"{source}: no column {name!r}{suggestion(name, columns)}; its columns are "
+                f"{source}: no column {name!r}{did_you_mean(name, columns)}; its columns are "
                 f"{format_list(columns) or 'none'}. Specify your columns with data.text and data.label, or with "
                 "text_column of src.predict"
             )

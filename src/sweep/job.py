@@ -19,7 +19,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import configure_log, setup_globals
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from src.config.quoting import quote_if_needed
+from src.config.overrides import quote
 from src.errors import UserError
 from src.files import lock_folder
 from src.formatting import UNKNOWN, format_duration, format_known
@@ -231,7 +231,7 @@ def _run(cfg: DictConfig, hydra: dict[str, Any], folder: Path) -> None:
     last = folder / "checkpoints" / "last.ckpt"
     if cfg.get("train") and last.exists():
         cfg.ckpt_path = str(last)
-        sys.argv.append(f"ckpt_path={quote_if_needed(str(last))}")
+        sys.argv.append(f"ckpt_path={quote(str(last))}")
         log.info("Resuming from %s", last)
     else:
         trim_logs(folder, 0)  # the job logs all rows again

@@ -1,6 +1,8 @@
 """Plan the jobs of a sweep, and validate all of them before the first one starts."""
 
 import os
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -8,17 +10,18 @@ from functools import partial
 from hydra.core.utils import setup_globals
 from omegaconf import DictConfig
 
-from src.config.compose import ConfigFiles, Override
+from src.config.compose import ConfigFiles
 from src.config.entry import wrong_values
-from src.config.jobs import job_folder
-from src.config.keys import key_of
 from src.config.mistakes import Mistake
+from src.config.overrides import Override, key_of, parse_override
 from src.errors import UserError
 from src.formatting import format_count
 from src.sweep.job import die_with_parent, job_context
 from src.sweep_record import Job
 
 SHOWN = 6  # maximum number of jobs listed for each mistake
+MAX_NAME_LENGTH = 100
+FRACTION = re.compile(r"(?<![\w.])[0-9]+\.[0-9]{5,}(e-?[0-9]+)?(?![\w.])", re.ASCII)  # five or more decimal places
 
 
 def parse_overrides(files: ConfigFiles, sweep: DictConfig, lines: Sequence[str]) -> list[Override]:
@@ -29,7 +32,7 @@ def parse_overrides(files: ConfigFiles, sweep: DictConfig, lines: Sequence[str])
     """
     last = {key_of(line): line for line in lines}.values()
     files.compose([*_hydra_overrides(sweep), *last], sweeps=True)
-    return [files.parse(line) for line in last]
+    return [parse_override(line, files.groups) for line in last]
 
 
 def grid(overrides: Iterable[Sequence[str]]) -> list[Job]:
@@ -43,6 +46,27 @@ def create_job(number: int, overrides: list[str], shared: Iterable[str]) -> Job:
     """Create a job, whose folder is named after the overrides that are not shared by all jobs."""
     folder = job_folder(number, [line for line in overrides if line not in set(shared)])
     return Job(number=number, overrides=overrides, folder=folder)
+
+
+def job_folder(number: int, overrides: Iterable[str]) -> str:
+    """Return the name of a job's folder: `3`, `["model/attention=none", "seed=1"]` → `3_attention-none_seed-1`.
+
+    A number with five or more decimal places, such as a value that a search sampled, is rounded to four significant
+    digits. If several options have the same last word, the name also contains the word before it. The name consists of
+    at most 100 ASCII letters, digits, dots, hyphens and underscores, so an override needs no quotes around it.
+
+    Args:
+        overrides: the overrides that vary between the jobs of the sweep.
+    """
+    pairs = [override.partition("=")[::2] for override in overrides]
+    keys = [re.split("[/.]", key) for key, _ in pairs]
+    counts = Counter(key[-1] for key in keys)
+    words = [str(number)]
+    for key, (_, value) in zip(keys, pairs, strict=True):
+        name = ".".join(key[-2:] if counts[key[-1]] > 1 else key[-1:])
+        value = FRACTION.sub(lambda digits: f"{float(digits[0]):.4g}", value)
+        words.append(re.sub("[^A-Za-z0-9._]+", "-", f"{name}={value}"))
+    return "_".join(words)[:MAX_NAME_LENGTH].strip("-_.")
 
 
 def validate_jobs(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) -> None:

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, RangeSweep
 from omegaconf import OmegaConf
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
 
 from src.callbacks.pruning import open_study
-from src.config.compose import Override
+from src.config.overrides import Override
 from src.errors import UserError
 from src.extras import require_extra
 from src.files import validate
@@ -104,7 +103,7 @@ def drop_torn_line(journal: Path) -> None:
 
 def parse_space(parsed: Sequence[Override]) -> tuple[list[str], dict[str, Any]]:
     """Return the overrides that all jobs share, and the Optuna distribution of each option that varies."""
-    space = {override.key + override.package: _distribution(override) for override in parsed if override.is_sweep}
+    space = {override.parsed.get_key_element(): _distribution(override) for override in parsed if override.is_sweep}
     if not space:
         raise UserError(
             "there is nothing to search: add choices, such as model/attention=none,bahdanau, or a range, such as "
@@ -126,7 +125,7 @@ def boundary_jobs(shared: Sequence[str], space: dict[str, Any]) -> list[Job]:
 def _distribution(override: Override) -> Any:
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-    sweep = OverridesParser.create().parse_override(override.line).value()
+    sweep: Any = override.parsed.value()
     if isinstance(sweep, IntervalSweep):
         low, high, step = sweep.start, sweep.end, None
     elif isinstance(sweep, RangeSweep):

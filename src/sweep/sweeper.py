@@ -14,8 +14,8 @@ from hydra.core.plugins import Plugins
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.compose import ConfigFiles, combinations
-from src.config.quoting import quote, quote_if_needed
+from src.config.compose import ConfigFiles
+from src.config.overrides import combinations, quote
 from src.console import OutputConsole
 from src.errors import UserError
 from src.extras import plugin_install_hint
@@ -151,7 +151,7 @@ class SweepRunner:
         is_completed = all(status in DONE for status, _ in counts)
         if not is_completed:
             folder = self.folder.relative_to(Path.cwd()) if self.folder.is_relative_to(Path.cwd()) else self.folder
-            argument = shlex.quote(f"sweep.resume={quote_if_needed(str(folder))}")
+            argument = shlex.quote(f"sweep.resume={quote(str(folder))}")
             announce(f"To run the remaining jobs: python -m src.train {argument}")
         if self.signals or not is_completed:
             raise SystemExit(128 + self.signals[0] if self.signals else 1)

@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 from omegaconf import OmegaConf
 
-from src.config.metrics import default_metrics, metric_nodes
-from src.config.quoting import escape_references
+from src.config.keys import default_metrics, metric_nodes
+from src.config.mistakes import did_you_mean, no_such
+from src.config.overrides import escape_references
 from src.errors import UserError
-from src.misspellings import did_you_mean, no_such
 from src.records.runs import ExcludedRun, FinishedRun, find_runs
 from src.records.variants import Variant, group_runs, with_complete_folds
 from src.terms.claims import Claim, judge_claims

@@ -8,9 +8,9 @@ import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from src.config.mistakes import no_such
 from src.errors import UserError
 from src.formatting import format_value
-from src.misspellings import no_such
 from src.records.variants import GROUPS, Variant
 from src.terms.measurements import RUN_STATISTICS
 from src.terms.scores import SCORES

@@ -7,10 +7,13 @@ from typing import Any
 
 import hydra
 import pytest
-from omegaconf import DictConfig, OmegaConf
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from src.config.compose import ConfigFiles, combinations
+from src.config.compose import ConfigFiles, job_name
 from src.config.mistakes import Mistake
+from src.config.overrides import combinations, parse_override
 from src.errors import UserError
 from tests.config.conftest import TEST_CONF, FindMistakes, repository
 from tests.helpers import CONF, ROOT
@@ -61,28 +64,28 @@ def test_the_files_of_a_configuration_compose_it_again() -> None:
 
 def test_a_sweep_has_every_combination_of_its_values() -> None:
     lines = ["seed=range(1,4)", "model/encoder=glob(*)", "+model.encoder.bias=true", "~model.encoder.dropout"]
-    jobs = list(combinations(map(repository().parse, lines)))
+    jobs = list(combinations(parse_override(line, repository().groups) for line in lines))
     assert len(jobs) == 3 * 2
     assert jobs[3] == ["seed=2", "model/encoder=wide", *lines[2:]]
 
 
 MESSAGES = [
-    ("model/attention=plan", None, "no such choice; did you mean plain?"),
+    ("model/attention=plan", None, "no such choice (did you mean plain?)"),
     ("model/attention=zzz", None, "no such choice; it must be one of none, plain"),
-    ("logger=[csv,othr]", None, "logger=othr: no such choice; did you mean other?"),
+    ("logger=[csv,othr]", None, "no such choice (did you mean other?)"),
     ("~model", None, "cannot be removed"),
     ("model=wide", None, "must be a mapping"),
-    ("model/atention=none", None, "Could not override 'model/atention'.: Key 'model/atention' is not in struct; did "),
-    ("attention=none", None, "no such option; did you mean model/attention?"),
+    ("model/atention=none", None, "no such group (did you mean model/attention?)"),
+    ("attention=none", None, "no such option (did you mean model/attention?)"),
     ("model.attention=none", None, "must be a mapping; to choose a file, write model/attention=none"),
     ("model/encoder.hidden_dim=3", None, "cannot be parsed (mismatched input 'encoder.hidden_dim' expecting ID): "),
-    ("model.encoder.hiden_dim=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
-    ("hidden=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
+    ("model.encoder.hiden_dim=3", None, "no such option (did you mean model.encoder.hidden_dim?)"),
+    ("hidden=3", None, "no such option (did you mean model.encoder.hidden_dim?)"),
     ("+learning_rate=0.1", "learning_rate=0.1", "no such option; it must be one of "),
     ("model.encoder.bias=false", None, "no such option; if its class accepts it, write +model.encoder.bias=false"),
-    ("model.encoder.sell=gru", None, "no such option; did you mean model.encoder.cell?"),  # of another encoder
-    ("logger=[1]", None, "must be the name of a file, or a list of names in [ ]"),
-    ("hydra.sweep.dri=x", None, "no such option; did you mean hydra.sweep.dir?"),
+    ("model.encoder.sell=gru", None, "no such option (did you mean model.encoder.cell?)"),  # of another encoder
+    ("logger=[1]", None, "no such choice; it must be one of csv, none, other"),
+    ("hydra.sweep.dri=x", None, "no such option (did you mean hydra.sweep.dir?)"),
     ("+seed=1", None, "already exists: write seed=1"),
     ("~seed", None, "cannot be removed"),
     ("seed", None, "cannot be parsed (missing EQUAL at '<EOF>'): write key=value; if it is text, quote it: "),
@@ -133,7 +136,7 @@ def test_only_a_search_samples_an_interval() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("experiment=bad_choice", "model/attention=nome: no such choice; did you mean none?"),
+        ("experiment=bad_choice", "model/attention=nome: no such choice (did you mean none?)"),
         ("+model/encoder=narrow", "Multiple values for model/encoder."),
     ],
 )
@@ -145,7 +148,10 @@ def test_choices_that_do_not_fit_together_are_described_by_hydra(line: str, mess
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"# @package _global_\nseed: [1\n", r"(?s)a config file cannot be read: .*expected ',' or '\]'.*mine\.yaml"),
+        (
+            b"# @package _global_\nseed: [1\n",
+            r"(?s)files cannot be composed: .*expected ',' or '\]'.*mine\.yaml",
+        ),
         (b"seed: 1 # \xfcber\n", "'utf-8' codec can't decode byte 0xfc"),
     ],
 )
@@ -183,12 +189,24 @@ def test_hydras_private_packages_are_not_imported() -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("batch_sice=3", "no such option; did you mean data.batch_size?; if its"),
-        ("max_lenght=3", "no such option; did you mean data.max_length?; if its"),
-        ("test_pth=3", "no such option; did you mean data.test_path?; if its"),
+        ("batch_sice=3", "no such option (did you mean data.batch_size?); if its"),
+        ("max_lenght=3", "no such option (did you mean data.max_length?); if its"),
+        ("test_pth=3", "no such option (did you mean data.test_path?); if its"),
         ("batch_size=3", "no such option; if its class accepts it, write +data.batch_size=3"),
     ],
 )
 def test_options_of_the_data_of_a_checkpoint_are_suggested(option: str, message: str) -> None:
     _, (mistake,) = ConfigFiles("eval").check([f"data.{option}", "ckpt_path=x"])
     assert mistake.message.startswith(message)
+
+
+@pytest.mark.parametrize(("mode", "sweep"), [(RunMode.RUN, None), (RunMode.MULTIRUN, "2026-11-21")])
+def test_the_name_of_a_job_is_that_of_its_folder(
+    mode: RunMode, sweep: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cfg = repository().compose([])
+    with read_write(cfg), open_dict(cfg):
+        cfg.hydra.runtime.output_dir, cfg.hydra.mode, cfg.hydra.job.name = "/2026-11-21/4_seed-2", mode, "train"
+    monkeypatch.setattr(HydraConfig.instance(), "cfg", None)
+    HydraConfig.instance().set_config(cfg)
+    assert (job_name("command"), job_name("name"), job_name("sweep")) == ("train", "4_seed-2", sweep)

@@ -73,8 +73,8 @@ def test_mistakes_are_reported_before_anything_starts(run: Run, started: list[Di
     code, _ = run("sede=7", "train=maybe", "model/encoder=narow")
     assert str(code).splitlines() == [
         "Error: 3 mistakes in the configuration; nothing was started.",
-        "  model/encoder=narow   no such choice; did you mean narrow?",
-        "  sede=7                no such option; did you mean seed?",
+        "  model/encoder=narow   no such choice (did you mean narrow?)",
+        "  sede=7                no such option (did you mean seed?)",
         "  train=maybe           must be a valid boolean",
     ]
     code, _ = run("data=csv", "data.path=a, b=c", "train=maybe")  # not: data.path is required
@@ -89,11 +89,7 @@ def test_mistakes_are_reported_before_anything_starts(run: Run, started: list[Di
 def test_a_sweep_runs_each_value(run: Run, started: list[DictConfig], tmp_path: Path, arguments: list[str]) -> None:
     assert run(*arguments)[0] is None
     assert [cfg.seed for cfg in started] == [1, 2]
-    suffix = "_task_name-b" * ("task_name=b" in arguments)
-    assert {path.name for path in (tmp_path / "sweep").iterdir() if path.is_dir()} == {
-        f"0_seed-1{suffix}",
-        f"1_seed-2{suffix}",
-    }
+    assert {path.name for path in (tmp_path / "sweep").iterdir() if path.is_dir()} == {"0", "1"}
 
 
 def fail(cfg: DictConfig) -> None:
@@ -154,9 +150,7 @@ def test_a_task_has_the_typed_command_line_in_sys_argv(run: Run) -> None:
         (["-m", "hydra.job.name=a,b"], "Sweeping over Hydra's configuration is not supported"),
         (["-m", "--cfg", "job"], "--cfg prints the configuration of one run: remove -m"),
         (["--config-dir=nowhere"], "nowhere: no such folder"),
-        (["seed=1", "seed=2"], "seed=2   sets the same option as seed=1: remove one of them"),
         (["+data.x=" + "{a: " * 300 + "1" + "}" * 300], "the configuration is nested too deeply"),
-        (["-m", "seed=range(1000000)"], "has more than 10,000 combinations, the limit of a sweep"),
         (["+sweep.dry_run=true"], "sweep.dry_run=true   applies only to sweeps: add -m"),
     ],
 )
@@ -180,7 +174,7 @@ def test_config_files_may_be_in_another_folder(run: Run, started: list[DictConfi
     (folder / "own.yaml").write_text("_target_: tests.config.parts.Encoder\nhidden_dim: 13\n")
     for option in ([f"--config-dir={tmp_path}/mine"], [f"hydra.searchpath=[file://{tmp_path}/mine]"]):
         assert run(*option, "model/encoder=own")[0] is None
-        assert "no such choice; did you mean own?" in str(run(*option, "model/encoder=owm")[0])
+        assert "no such choice (did you mean own?)" in str(run(*option, "model/encoder=owm")[0])
     assert [cfg.model.encoder.hidden_dim for cfg in started] == [13, 13]
 
 

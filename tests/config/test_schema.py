@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
 PARTS = "tests.config.parts"
-LONG = "x" * 300
 
 
 @pytest.mark.parametrize(
@@ -26,8 +25,7 @@ LONG = "x" * 300
         ("+optimizer.params=[1]", "is set by the program: remove it"),
         ("seed=-1", "must be greater than or equal to 0"),
         ("tags=[a,'']", "must have at least 1 character"),
-        ("task_name=a/b", "must be a folder name without slashes or control characters"),
-        (f"task_name={LONG}", "contains a name longer than 200 bytes: shorten it"),
+        ("task_name=../x", "must be a relative path without .. or control characters"),
         ("task_name=${nowhere}", "cannot be resolved: Interpolation key 'nowhere' not found"),
         ("data.batch_size=${task_name}", "must be a valid integer"),
         ("data.limit=1000000000000000000000", "must be less than 9223372036854775808"),
@@ -38,8 +36,6 @@ LONG = "x" * 300
         ("trainer.max_epochs=0", "must be greater than or equal to 1"),
         ("+trainer.max_steps=0", "must be greater than or equal to 1"),
         ("trainer.precision=17", "must be 64, 32 or 16 or 'transformer-engine'"),
-        ("trainer.devices=0", "must be a number of processes from 1 to"),
-        ("callbacks.last_checkpoint.filename=../../x", "must be a relative path without .. or control characters"),
         ("~model.encoder._target_", "is required: choose model/encoder=…"),
         ("+callbacks.mine={a: 1}", "is required: choose callbacks/mine=…, or remove it: callbacks.mine=null"),
         ("+metrics.x=1", "must be a mapping"),
@@ -58,7 +54,6 @@ def test_a_mistake_has_one_message_with_the_path_of_the_option(override: str, me
         "seed=null",
         "+trainer.max_steps=-1",
         "+trainer.limit_train_batches=0.5",
-        "trainer.num_sanity_val_steps=-1",
         "+param_groups.head={lr: 1, betas: [0, 0.5]}",
         "callbacks.progress=null",
         "callbacks.last_checkpoint.filename='a/{epoch}'",
@@ -87,8 +82,8 @@ def test_the_message_lists_every_mistake_with_its_path_in_one_column() -> None:
     )
     assert text.splitlines() == [
         "5 mistakes in the configuration; nothing was started.",
-        "  sede=3                       no such option; did you mean seed?",
-        "  model.encoder.hiden_dim=64   no such option; did you mean model.encoder.hidden_dim?",
+        "  sede=3                       no such option (did you mean seed?)",
+        "  model.encoder.hiden_dim=64   no such option (did you mean model.encoder.hidden_dim?)",
         "  data.path                    is required: write data.path=…",
         "  data.batch_size              is required: write +data.batch_size=…",
         "  optimizer.lr=fast            must be a valid number",

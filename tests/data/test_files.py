@@ -77,7 +77,7 @@ def test_a_relative_path_starts_from_the_current_folder(tmp_path: Path, monkeypa
         ("a\0b", "is not a path"),
         ("~nobody-of-this-name/a.csv", "is not a path"),
         ("a" * 300, "cannot be read .*too long"),
-        ("review.csv", "there is no 'review.csv' in .*did you mean 'reviews.csv'"),
+        ("review.csv", "there is no 'review.csv' in .*did you mean reviews.csv"),
         ("nowhere/a.csv", "there is no 'a.csv' in .*nowhere"),
         ("reviews.csv/a.csv", "there is no 'a.csv' in .*reviews.csv"),
     ],

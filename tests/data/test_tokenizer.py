@@ -160,7 +160,7 @@ def test_the_fingerprint_of_a_pretrained_tokenizer_depends_on_the_file(pretraine
 
 
 def test_a_missing_pretrained_path_is_not_treated_as_a_hub_name(pretrained: Path) -> None:
-    with pytest.raises(UserError, match=r"did you mean 'tokenizer.json'"):
+    with pytest.raises(UserError, match=r"did you mean tokenizer.json"):
         Pretrained(str(pretrained.with_name("tokeniser.json"))).train([])
 
 

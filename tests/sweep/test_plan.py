@@ -1,5 +1,6 @@
 """Planning and validation of jobs before the first one starts."""
 
+import re
 from itertools import product
 from pathlib import Path
 from unittest.mock import Mock
@@ -7,12 +8,16 @@ from unittest.mock import Mock
 import hydra
 import pytest
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import src.build  # noqa: F401  # once here instead of in each forked process
-from src.config.compose import ConfigFiles, combinations
+from src.config.compose import ConfigFiles
+from src.config.overrides import combinations
 from src.errors import UserError
 from src.sweep import job
-from src.sweep.plan import grid, mistakes_in, parse_overrides, validate_jobs
+from src.sweep.plan import grid, job_folder, mistakes_in, parse_overrides, validate_jobs
 from src.sweep_record import Job
 from tests.helpers import repository
 
@@ -86,3 +91,29 @@ def test_files_are_merged_once_for_each_choice_of_them(monkeypatch: pytest.Monke
         (job,) = grid([[f"seed={seed}", f"model/attention={attention}"]])
         assert mistakes_in(files, sweep, job) == []
     assert composed.call_count == 3
+
+
+@pytest.mark.parametrize(
+    ("overrides", "name"),
+    [
+        ([], "3"),
+        (["model/attention=bahdanau", "seed=1"], "3_attention-bahdanau_seed-1"),
+        (["data.path=/home/me/a b.csv"], "3_path-home-me-a-b.csv"),
+        (["optimizer.lr=1e-05", "logger=[csv,wandb]"], "3_lr-1e-05_logger-csv-wandb"),
+        (["optimizer.lr=0.00023456789012", "model.head.dropout=0.1250"], "3_lr-0.0002346_dropout-0.1250"),
+        (["data.path=v1.23456789.csv"], "3_path-v1.23456789.csv"),
+        (["model.encoder.dropout=0.1", "model.head.dropout=0.3"], "3_encoder.dropout-0.1_head.dropout-0.3"),
+    ],
+)
+def test_the_folder_of_a_job_contains_its_number_and_overrides(overrides: list[str], name: str) -> None:
+    assert job_folder(3, overrides) == name
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 10**6), st.lists(st.text()))
+def test_the_name_of_a_folder_is_short_and_needs_no_quotes(number: int, overrides: list[str]) -> None:
+    name = job_folder(number, overrides)
+    assert re.fullmatch(r"[A-Za-z0-9._-]{1,100}", name)
+    assert name == str(number) or name.startswith(f"{number}_")
+    path = f"outputs/train/{name}/last.ckpt"
+    assert OverridesParser.create().parse_override(f"ckpt_path={path}").value() == path

@@ -112,14 +112,14 @@ def variants_with(**selector: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("claim", "message"),
     [
-        ({"metric": "f1_marco"}, "claims.0.metric: no such metric 'f1_marco'; did you mean f1_macro?"),
+        ({"metric": "f1_marco"}, "claims.0.metric: no such metric 'f1_marco' (did you mean f1_macro?)"),
         ({"directon": "lower"}, "claims.0.directon: Extra inputs are not permitted"),
         ({"direction": "up"}, "claims.0.direction: Input should be 'higher' or 'lower'"),
         ({"negligible": -1.0}, "claims.0.negligible: Input should be greater than 0"),
         (variants_with(), "claims.0.variants: Dictionary should have at least 1 item"),
-        (variants_with(atention="keras"), "no such component or varying option 'atention'; did you mean attention?"),
-        (variants_with(attention=["keras", "unifrm"]), "no such attention 'unifrm'; did you mean uniform?"),
-        (variants_with(attention={"not": ["bahdanu"]}), "no such attention 'bahdanu'; did you mean bahdanau?"),
+        (variants_with(atention="keras"), "no such component or varying option 'atention' (did you mean attention?)"),
+        (variants_with(attention=["keras", "unifrm"]), "no such attention 'unifrm' (did you mean uniform?)"),
+        (variants_with(attention={"not": ["bahdanu"]}), "no such attention 'bahdanu' (did you mean bahdanau?)"),
         (variants_with(attention={"nto": ["none"]}), "variants.attention: expects a choice, a list of choices, or"),
     ],
 )
