@@ -5,7 +5,6 @@ import resource
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -35,11 +34,10 @@ def overrides() -> tuple[str, ...]:
 
 
 def choices() -> dict[str, str]:
-    """Return the choice of each config group except Hydra's, by the last name in the group's path; {} outside Hydra."""
-    if not HydraConfig.initialized():
-        return {}
-    by_group: Mapping[str, object] = HydraConfig.get().runtime.choices
-    return {group.split("/")[-1]: str(option) for group, option in by_group.items() if not group.startswith("hydra")}
+    """Return the choices of config groups except Hydra's, by the last name in the group's path; {} outside Hydra."""
+    by_group = HydraConfig.get().runtime.choices if HydraConfig.initialized() else {}
+    selected = {group: choice for group, choice in by_group.items() if choice is not None}
+    return {group.split("/")[-1]: str(choice) for group, choice in selected.items() if not group.startswith("hydra")}
 
 
 def versions() -> dict[str, str]:

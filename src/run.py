@@ -111,9 +111,8 @@ class Run:
         counts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
         trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
         has_vector = module.model.embedding.tokens_with_vectors()
-        selected = {group: option for group, option in self.result.choices.items() if option != "None"}
         self.record(
-            choices={**module.card.choices, **selected},
+            choices={**module.card.choices, **self.result.choices},
             data=data.summarize(None if has_vector is None else has_vector.cpu().numpy()),
             parameters=Parameters(sum(counts.values()), trainable, counts),
             device=environment.device_name(trainer.strategy.root_device),

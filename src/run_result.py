@@ -220,8 +220,8 @@ class RunResult:
     @property
     def architecture(self) -> str:
         """The choices of encoder and attention, such as "bilstm · bahdanau"; empty if neither is recorded."""
-        if (preset := self.choices.get("model", "None")) != "None":  # model=linear
-            return preset
+        if "model" in self.choices:  # model=linear
+            return self.choices["model"]
         return " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
 
     @property

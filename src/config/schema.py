@@ -288,7 +288,7 @@ def _node_mistakes(
     node: Any, path: str, command: str, trusted: Collection[str], bases: Collection[type]
 ) -> Iterator[Mistake]:
     """Check each mapping at every depth: an object's class against its place, and the options of every node."""
-    options: Mapping[str, Option] = {}
+    options: Mapping[Any, Option] = {}
     place, fixed = place_at(path), _fixed_options(path, command)
     if isinstance(node, dict) and "_target_" in node:
         try:

@@ -104,10 +104,7 @@ def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
     groups = {name: GROUPS[name] for name in varying if any(is_within(key, [GROUPS[name]]) for key in keys)}
     differences = _describe(variants, groups)
     # experiment=… or model=linear
-    presets = [
-        [choice for group in ("experiment", "model") if (choice := choices.get(group, "None")) != "None"]
-        for choices, _ in variants
-    ]
+    presets = [[choices[group] for group in ("experiment", "model") if group in choices] for choices, _ in variants]
     if max(map(len, differences)) > MAX_NAME_ITEMS and all(presets):
         named = zip(variants, presets, strict=True)
         with_presets = [Settings({"experiment": " ".join(preset)}, variant.options) for variant, preset in named]

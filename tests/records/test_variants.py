@@ -91,7 +91,7 @@ def test_a_branch_is_named_by_its_choice(tmp_path: Path) -> None:
 
 def test_a_run_is_named_after_its_model_if_one_is_chosen(tmp_path: Path) -> None:
     (chosen,) = write_variants(tmp_path / "chosen", {"model": "linear"})
-    (default,) = write_variants(tmp_path / "default", {"model": "None"})  # as Hydra records it
+    (default,) = write_variants(tmp_path / "default", {})
     assert (chosen.name, default.name) == ("linear", "lstm · none")
 
 
@@ -100,7 +100,7 @@ def test_variants_with_many_differences_are_named_after_their_preset(tmp_path: P
         options = {f"optimizer.option_{number}": variant for number in range(6)}
         return {"experiment": name, "options": options, "encoder": f"encoder_{variant}"}
 
-    linear = {**preset("None", 3), "model": "linear"}
+    linear = {key: value for key, value in preset("", 3).items() if key != "experiment"} | {"model": "linear"}
     variants = write_variants(tmp_path, preset("first", 1), preset("second", 2), linear)
     assert [variant.name for variant in variants] == ["first", "second", "linear"]
 
