@@ -64,15 +64,15 @@ def test_a_combination_that_occurs_twice_is_run_once() -> None:
 
 
 def test_all_mistakes_are_listed_with_their_jobs() -> None:
-    message = error_message("trainer.log_every_n_steps=-1,7", "optimizer.lr=0.1,fast")
+    message = error_message("trainer.max_epochs=0,7", "optimizer.lr=0.1,fast")
     assert message.splitlines() == [
         "2 mistakes in 3 of 4 jobs; nothing was started.",
-        "  trainer.log_every_n_steps=-1   must be greater than or equal to 0",
-        "      0_log_every_n_steps-1_lr-0.1",
-        "      1_log_every_n_steps-1_lr-fast",
+        "  trainer.max_epochs=0   must be greater than or equal to 1",
+        "      0_max_epochs-0_lr-0.1",
+        "      1_max_epochs-0_lr-fast",
         "  optimizer.lr=fast   must be a valid number",
-        "      1_log_every_n_steps-1_lr-fast",
-        "      3_log_every_n_steps-7_lr-fast",
+        "      1_max_epochs-0_lr-fast",
+        "      3_max_epochs-7_lr-fast",
     ]
 
 

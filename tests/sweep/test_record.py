@@ -37,7 +37,7 @@ def test_the_folder_of_a_job_is_in_that_of_the_sweep(folder: str) -> None:
 
 
 def test_a_sweep_resumes_with_its_original_command_line(sweep: Path) -> None:
-    folders = [f'hydra.sweep.dir="{sweep}"', f'sweep.resume="{sweep}"']
+    folders = [f"hydra.sweep.dir={sweep}", f"sweep.resume={sweep}"]
     assert restore_sweep_arguments([f"sweep.resume={sweep}"]) == [*ARGUMENTS[:4], *folders]
     arguments = restore_sweep_arguments([f"sweep.resume={sweep}", "hydra/launcher=basic"])
     assert arguments == ["-m", "seed=1,2", "hydra/launcher=basic", *folders]
