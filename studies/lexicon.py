@@ -23,7 +23,7 @@ def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, flo
         chance: share of each text's words that are in the lexicon, n.
     """
     ratio = weight.mean() / chance.mean()
-    _, low, high = mean_of_terms(ratio + (weight - ratio * chance) / chance.mean())  # its mean is the ratio
+    _, low, high, _ = mean_of_terms(ratio + (weight - ratio * chance) / chance.mean())  # its mean is the ratio
     above = float((weight > chance).mean())
     values = {"weight": float(weight.mean()), "chance": float(chance.mean()), "ratio": float(ratio)}
     return {**values, "low": low, "high": high, "texts_above_chance": above}

@@ -14,8 +14,8 @@ from src.records.runs import FinishedRun, find_runs
 from src.records.variants import Variant, group_runs
 from src.report.figures.comparison import Bar
 from src.report.figures.style import COLOURS, GREY
-from src.terms.comparison import Comparison, compare, difference_verdict
-from src.terms.intervals import Interval, estimate, holm, mean_of_terms
+from src.terms.comparison import Comparison, compare, judge_differences
+from src.terms.intervals import Interval, mean_of_terms
 from src.terms.measurements import measure
 from src.terms.scores import SCORES
 from studies.plan import Plan
@@ -200,14 +200,11 @@ def _difference_cells(pairs: Sequence[tuple[Variant, Variant]], metric: str = "a
     Different variants must have different names.
     """
     variants = list({variant.name: variant for pair in pairs for variant in pair}.values())
-    samples = {item.variant.name: item.samples[metric] for item in measure(variants, metric)}
-    differences = [estimate([(1, samples[a.name]), (-1, samples[b.name])]) for a, b in pairs]
-    adjusted = holm([difference.p_value for difference in differences])
-    rows = []
-    for pair, difference, p_value in zip(pairs, differences, adjusted, strict=True):
-        verdict = difference_verdict(difference.value, p_value, min(len(variant.runs) for variant in pair))
-        rows.append([format_with_bounds(difference, 1, 100), format_p_value(p_value), verdict])
-    return rows
+    samples = {item.variant.name: item.samples[metric] for item in measure(variants, {metric: SCORES[metric]})}
+    return [
+        [format_with_bounds(difference, 1, 100), format_p_value(p_value), verdict]
+        for difference, p_value, verdict in judge_differences([(samples[a.name], samples[b.name]) for a, b in pairs])
+    ]
 
 
 def _format_mean(variant: Variant | None, metric: str = "acc") -> str:
@@ -217,5 +214,5 @@ def _format_mean(variant: Variant | None, metric: str = "acc") -> str:
 
 def _format_accuracy(interval: Interval) -> str:
     """Format an accuracy as "81.3 % (80.8 to 81.8)"."""
-    value, low, high = interval
+    value, low, high, _ = interval
     return f"{value:.1f} %" + ("" if low is None or high is None else f" ({low:.1f} to {high:.1f})")

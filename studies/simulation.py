@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.terms.intervals import LEVEL, Difference, Sample, estimate
+from src.terms.intervals import LEVEL, Interval, Sample, estimate
 
 TEXTS = 211
 
@@ -59,7 +59,7 @@ CROSS_VALIDATIONS = (
 INPUTS, FEATURES = 6, 24  # features of each half of the input, and random features of a model
 
 
-def simulate_runs(noise: Noise, rng: np.random.Generator) -> Difference:
+def simulate_runs(noise: Noise, rng: np.random.Generator) -> Interval:
     """Return the difference of two variants with the same expected accuracy."""
     difficulty = 1.0 + rng.normal(size=TEXTS)
     shared = noise.shared * rng.normal(size=(noise.seeds, 1))
@@ -72,7 +72,7 @@ def simulate_runs(noise: Noise, rng: np.random.Generator) -> Difference:
     return estimate([(1, samples[0]), (-1, samples[1])])
 
 
-def simulate_folds(setup: CrossValidation, rng: np.random.Generator, is_corrected: bool = True) -> Difference:
+def simulate_folds(setup: CrossValidation, rng: np.random.Generator, is_corrected: bool = True) -> Interval:
     """Return the difference of two models with the same expected accuracy in a cross-validation.
 
     Args:
@@ -95,7 +95,7 @@ def simulate_folds(setup: CrossValidation, rng: np.random.Generator, is_correcte
     return estimate([(1, first), (-1, second)])
 
 
-def false_positives(simulate: Callable[[np.random.Generator], Difference], times: int) -> str:
+def false_positives(simulate: Callable[[np.random.Generator], Interval], times: int) -> str:
     """Return the rate of p-values below LEVEL with its standard error, such as "4.7 ± 0.3 %"."""
     rng = np.random.default_rng(0)
     rate = float(np.mean([(p := simulate(rng).p_value) is not None and p < LEVEL for _ in range(times)]))

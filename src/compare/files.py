@@ -56,15 +56,12 @@ def _csv_cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]
         yield from _with_bounds(name, interval)
     yield f"{comparison.metric}_ensemble", row.ensemble
     yield "parameters", row.variant.runs[0].parameters
-    yield from _with_bounds("seconds_per_epoch", row.seconds_per_epoch)
     yield "peak_memory_mb", row.peak_memory_mb
     yield "baseline", comparison.baseline.variant.name
     yield from _with_bounds(f"{comparison.metric}_difference", row.difference)
     yield "p", row.difference and row.difference.p_value
     yield "p_holm", row.p_adjusted
     yield "verdict", row.verdict
-    for name, interval in row.faithfulness.items():
-        yield from _with_bounds(name, interval)
 
 
 def _with_bounds(name: str, interval: tuple[Any, ...] | None) -> Iterator[tuple[str, float | None]]:

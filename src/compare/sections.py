@@ -18,8 +18,8 @@ from src.report.words import clean_text, coloured_words
 from src.terms.claims import Claim
 from src.terms.comparison import METRICS, Comparison, Row
 from src.terms.evaluation import confusion_matrix
-from src.terms.intervals import MIN_SEEDS, Difference
-from src.terms.measurements import FAITHFULNESS, label
+from src.terms.intervals import MIN_SEEDS, Interval
+from src.terms.measurements import FAITHFULNESS, SECONDS, label
 
 SCORES = (
     "Mean over seeds on these {texts:,} test texts ± the half-width of the 95 % interval for the mean over all "
@@ -130,7 +130,7 @@ def _differences(comparison: Comparison) -> Section:
         if (difference := row.difference) is not None:
             p_values = format_p_value(difference.p_value), format_p_value(row.p_adjusted)
             rows.append([row.variant.name, format_with_margin(difference, 4, "+"), *p_values, row.verdict])
-            bars.append(Bar(row.variant.name, difference.interval, VERDICT_COLOURS.get(row.verdict, GREY)))
+            bars.append(Bar(row.variant.name, difference, VERDICT_COLOURS.get(row.verdict, GREY)))
     if not rows:
         return Section(title, [])
     figure = draw_intervals(bars, title, f"difference in {label(comparison.metric)}", zero=True)
@@ -164,10 +164,8 @@ def claims_section(claims: Sequence[Claim]) -> Section:
         return Section("Claims", [])
     rows = [[c.definition.claim, c.verdict, claim_lines(c)[0], c.definition.source] for c in claims]
     evidence = [Lines([f"{c.definition.claim}:", *claim_lines(c)]) for c in claims]
-    notes = list(dict.fromkeys(line for claim in claims for line in claim.notes))
-    content: list[Content] = [Table(["claim", "verdict", "numbers", "source"], rows)]
-    content += [Lines(notes)] if notes else []
-    return Section("Claims", [*content, Group("Evidence", evidence, is_open=False)], RULES)
+    table = Table(["claim", "verdict", "numbers", "source"], rows)
+    return Section("Claims", [table, Group("Evidence", evidence, is_open=False)], RULES)
 
 
 def claim_lines(claim: Claim, percent: bool = False) -> list[str]:
@@ -178,13 +176,14 @@ def claim_lines(claim: Claim, percent: bool = False) -> list[str]:
     """
     lines = []
     if claim.difference is not None:
-        adjusted = "" if claim.p_value is None else f"; p {format_p_value(claim.p_value)} after Holm"
+        p_value = claim.difference.p_value
+        adjusted = "" if p_value is None else f"; p {format_p_value(p_value)} after Holm"
         lines.append(_in_metric(claim, claim.difference, percent) + adjusted)
     pairs = [f"{pair}: {_in_metric(claim, pair.difference, percent)}" for pair in claim.pairs]
-    return [line for line in (*lines, claim.reason, *pairs, *claim.notes) if line]
+    return [line for line in (*lines, claim.reason, *pairs) if line]
 
 
-def _in_metric(claim: Claim, difference: Difference, percent: bool) -> str:
+def _in_metric(claim: Claim, difference: Interval, percent: bool) -> str:
     """Format a difference; it is negative if the claim is true and says that the metric is lower."""
     value, low, high, _ = difference
     metric = claim.definition.metric
@@ -232,7 +231,7 @@ def _cost(comparison: Comparison) -> Section:
     first, second = [*factors(comparison), "", ""][:2]
     rows, marks = [], []
     for row in comparison.rows:
-        seconds, memory = row.seconds_per_epoch, format_known(row.peak_memory_mb, "{:,.0f}")
+        seconds, memory = row.metrics.get(SECONDS), format_known(row.peak_memory_mb, "{:,.0f}")
         parameters, differs = row.variant.runs[0].parameters, row.variant.differs
         rows.append([row.variant.name, f"{parameters:,}", format_with_margin(seconds, 2), memory])
         costs = {"seconds per epoch": seconds and seconds.value, "parameters": parameters}
@@ -246,9 +245,9 @@ def _cost(comparison: Comparison) -> Section:
 
 def _faithfulness(comparison: Comparison) -> Section:
     rows = [
-        [row.variant.name, *(format_with_margin(row.faithfulness.get(name)) for name in FAITHFULNESS)]
+        [row.variant.name, *(format_with_margin(row.metrics.get(name)) for name in FAITHFULNESS)]
         for row in comparison.rows
-        if row.faithfulness
+        if row.metrics.keys() & set(FAITHFULNESS)
     ]
     table = Table(["variant", *map(label, FAITHFULNESS)], rows)
     return Section("Faithfulness", [table] if rows else [], FAITHFULNESS_NOTE)

@@ -6,8 +6,8 @@ import numpy as np
 
 from src.faithfulness.summary import VariantSummary, stack
 from src.records.faithfulness import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM, WITHOUT_ATTENTION
-from src.terms.claims import Claim, Evidence, PairDifference, judge
-from src.terms.intervals import Sample, estimate
+from src.terms.claims import Claim, Pair, judge
+from src.terms.intervals import Sample
 from src.terms.study import Statement
 
 NORMALIZED = "normalized_comprehensiveness"
@@ -21,15 +21,15 @@ BETWEEN_RANKINGS = {
 def judge_rankings(summaries: Sequence[VariantSummary]) -> tuple[Claim, ...]:
     """Judge the claims in BETWEEN_RANKINGS on the variants with trained attention."""
     attentive = trained_attention(summaries)
-    evidence = []
+    claims = []
     for text, (first, second) in BETWEEN_RANKINGS.items():
         differences = {}
         for summary in attentive:
             values, others = (stack([r.values(NORMALIZED, name) for r in summary.records]) for name in (first, second))
             sample = None if values is None or others is None else Sample(values - others, summary.variant.seeds)
             differences[f"{first} of {summary.variant.name}"] = sample
-        evidence += gather(text, "normalized comprehensiveness", differences, second, attentive)
-    return judge(evidence)
+        claims += gather(text, "normalized comprehensiveness", differences, second)
+    return judge(claims)
 
 
 def trained_attention(summaries: Sequence[VariantSummary]) -> list[VariantSummary]:
@@ -37,19 +37,13 @@ def trained_attention(summaries: Sequence[VariantSummary]) -> list[VariantSummar
     return [summary for summary in summaries if summary.variant.choices.get("attention") not in WITHOUT_ATTENTION]
 
 
-def gather(
-    claim: str,
-    metric: str,
-    differences: Mapping[str, Sample | None],
-    counterpart: str,
-    summaries: Sequence[VariantSummary],
-) -> list[Evidence]:
-    """Return the evidence for the claim that a difference is positive, on average over variants.
+def gather(claim: str, metric: str, differences: Mapping[str, Sample | None], counterpart: str) -> list[Claim]:
+    """Return the claim that a difference is positive, on average over variants, with its evidence.
 
     The list is empty if a variant lacks its values, or if no text has values in all variants.
 
     Args:
-        differences: the favoured side, and its difference from the counterpart, of each of the variants `summaries`.
+        differences: the favoured side, and its difference from the counterpart, of each variant.
     """
     samples = [sample for sample in differences.values() if sample is not None]
     if not samples or len(samples) < len(differences):
@@ -57,10 +51,8 @@ def gather(
     defined = np.all([~np.isnan(sample.scores).any(0) for sample in samples], axis=0)
     if not defined.any():
         return []
-    weighted = [(1 / len(samples), Sample(sample.scores[:, defined], sample.seeds)) for sample in samples]
     pairs = tuple(
-        PairDifference(name, counterpart, estimate([(1, sample)]))
-        for name, (_, sample) in zip(differences, weighted, strict=True)
+        Pair(name, counterpart, ((1, Sample(sample.scores[:, defined], sample.seeds)),))
+        for name, sample in zip(differences, samples, strict=True)
     )
-    statement = Statement(claim=claim, source="Heed's own", metric=metric)
-    return [Evidence(Claim(statement, pairs=pairs), weighted, min(summary.seeds for summary in summaries))]
+    return [Claim(Statement(claim=claim, source="Heed's own", metric=metric), pairs)]

@@ -136,6 +136,6 @@ def render_csv(report: Report) -> str:
     lines = [csv_line(["variant", "seeds", "texts", "ranking", "measure", *bounds])]
     for summary in report.summaries:
         for (ranking, name), estimate in summary.measures.items():
-            numbers = [*estimate.interval, *(estimate.against_random or [None] * 4)]
+            numbers = [*estimate.interval[:3], *(estimate.against_random or [None] * 4)]
             lines.append(csv_line([summary.variant.name, summary.seeds, estimate.texts, ranking, name, *numbers]))
     return "".join(lines)

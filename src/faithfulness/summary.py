@@ -9,7 +9,7 @@ import numpy as np
 from src.errors import UserError
 from src.records.faithfulness import AGREEMENT, ATTENTION, COLUMNS, RANDOM, RANKINGS, Record
 from src.records.variants import Variant
-from src.terms.intervals import Difference, Interval, Sample, estimate
+from src.terms.intervals import Interval, Sample, estimate
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Estimate:
 
     interval: Interval
     texts: int
-    against_random: Difference | None = None
+    against_random: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -88,5 +88,5 @@ def estimate_rankings(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, 
         against_random = None
         if name != RANDOM and RANDOM in scores:
             against_random = estimate([(1, Sample(values - scores[RANDOM]))])
-        estimates[name] = Estimate(estimate([(1, Sample(values))]).interval, int(defined.sum()), against_random)
+        estimates[name] = Estimate(estimate([(1, Sample(values))]), int(defined.sum()), against_random)
     return estimates

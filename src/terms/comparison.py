@@ -15,8 +15,8 @@ from src.errors import UserError
 from src.records.runs import ExcludedRun, FinishedRun, find_runs
 from src.records.variants import Variant, group_runs, with_complete_folds
 from src.terms.claims import Claim, judge_claims
-from src.terms.intervals import LEVEL, MIN_SEEDS, Difference, Interval, estimate, holm, mean_of_terms
-from src.terms.measurements import FAITHFULNESS, Measurement, measure, require_same_data, sample_runs
+from src.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm, mean_of_terms
+from src.terms.measurements import FAITHFULNESS, SECONDS, Measurement, measure, require_same_data
 from src.terms.scores import SCORES, ScoreType
 from src.terms.study import DEFAULT_STUDY, load_study, match_pairs
 
@@ -30,24 +30,13 @@ class Row:
     """The results of one variant on the test split."""
 
     variant: Variant
-    metrics: dict[str, Interval]  # mean over seeds of each score that was computed and is defined
+    metrics: dict[str, Interval]  # means over seeds of the scores, FAITHFULNESS and SECONDS, as far as defined
     ensemble: float | None  # compared metric of the mean probabilities over seeds; None for one seed or if undefined
-    difference: Difference | None  # from the baseline in the compared metric; None for the baseline
+    difference: Interval | None  # from the baseline in the compared metric; None for the baseline
     p_adjusted: float | None  # p-value after Holm's adjustment; None if the difference was not tested
     verdict: Verdict
     linear: Interval | None  # the compared metric of the linear baseline; None if a run has none
-    gain: Difference | None  # from the linear baseline
-    faithfulness: dict[str, Interval]  # mean over seeds of each statistic in FAITHFULNESS that was measured
-
-    @property
-    def seconds_per_epoch(self) -> Interval | None:
-        """The median over epochs, because the first includes warm-up, and its mean over folds and then over seeds."""
-        medians = [
-            [float(np.median(run.result.seconds.per_epoch)) for run in runs if run.result.seconds.per_epoch]
-            for runs in self.variant.runs_by_seed.values()
-        ]
-        seconds = [float(np.mean(values)) for values in medians if values]
-        return mean_of_terms(seconds) if seconds else None
+    gain: Interval | None  # from the linear baseline
 
     @property
     def peak_memory_mb(self) -> float | None:
@@ -111,8 +100,8 @@ def compare(
         for claim in load_study(study or DEFAULT_STUDY, variants).claims
         if study or match_pairs(variants, claim.variants, claim.against)
     ]
-    claimed = [claim.metric for claim in definitions if claim.metric in SCORES]
-    measurements = measure(variants, metric, (*METRICS, *claimed), score)
+    names = [*METRICS, *(claim.metric for claim in definitions if claim.metric in SCORES)]
+    measurements = measure(variants, {metric: score} | {name: SCORES[name] for name in names})
     listed = {run.folder for variant in variants for run in variant.runs} | {run.folder for run in incomplete}
     repeated = [ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in listed]
     is_single_run = sum(len(variant.seeds) for variant in variants) == 1
@@ -125,53 +114,51 @@ def compare(
         claims=() if is_single_run else judge_claims(definitions, measurements),
         excluded=(*excluded, *incomplete, *repeated),
         texts=measurements[0].samples["acc"].scores.shape[1],
-        class_names=tuple(variants[0].runs[0].predictions().class_names),
+        class_names=variants[0].runs[0].result.data.class_names,
         command=command,
     )
 
 
-def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Verdict:
-    """Return the verdict on a difference.
+def judge_differences(
+    pairs: Sequence[tuple[Sample, Sample]], lower_is_better: bool = False
+) -> list[tuple[Interval, float | None, Verdict]]:
+    """Test the difference of the first from the second variant of each pair, together for all pairs.
 
-    Args:
-        gain: the difference, positive if the variant is better.
-        seeds: number of seeds of the variant or of the baseline, whichever has fewer.
+    Returns:
+        For each pair, the difference, its p-value after Holm's adjustment (None without a test), and the verdict.
     """
-    if seeds < MIN_SEEDS:
-        return "exploratory"
-    if p_adjusted is None or p_adjusted >= LEVEL:
-        return "not significant"
-    return "better" if gain > 0 else "worse"
+    differences = [estimate([(1, first), (-1, second)]) for first, second in pairs]
+    results = []
+    for pair, difference, p_adjusted in zip(pairs, differences, holm([d.p_value for d in differences]), strict=True):
+        verdict: Verdict = "not significant"
+        if min(len(sample.scores) for sample in pair) < MIN_SEEDS:
+            verdict = "exploratory"
+        elif p_adjusted is not None and p_adjusted < LEVEL:
+            verdict = "better" if (difference.value > 0) != lower_is_better else "worse"
+        results.append((difference, p_adjusted, verdict))
+    return results
 
 
 def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, lower_is_better: bool) -> list[Row]:
     """Return a row for each variant, best first."""
-    base = next(item for item in measurements if item.variant is baseline)
-    sign = -1 if lower_is_better else 1
-    differences = [
-        None if item is base else estimate([(1, item.samples[metric]), (-1, base.samples[metric])])
-        for item in measurements
-    ]
-    adjusted = holm([difference and difference.p_value for difference in differences])
+    (base,) = (item.samples[metric] for item in measurements if item.variant is baseline)
+    others = [item for item in measurements if item.variant is not baseline]
+    judged = judge_differences([(item.samples[metric], base) for item in others], lower_is_better)
+    by_name = {item.variant.name: result for item, result in zip(others, judged, strict=True)}
     rows = []
-    for item, difference, p_adjusted in zip(measurements, differences, adjusted, strict=True):
+    for item in measurements:
+        samples = item.samples | {name: sample for name in (*FAITHFULNESS, SECONDS) if (sample := item.sample(name))}
+        means = {name: mean_of_terms(sample.by_seed) for name, sample in samples.items()}
         verdict: Verdict = "baseline"
-        if difference is not None:
-            fewer_seeds = min(len(item.variant.seeds), len(baseline.seeds))
-            verdict = difference_verdict(sign * difference.value, p_adjusted, fewer_seeds)
-        faithfulness = {name: sample for name in FAITHFULNESS for sample in sample_runs([item.variant], name).values()}
-        metrics, statistics = (
-            {name: mean_of_terms(sample.by_seed) for name, sample in samples.items()}
-            for samples in (item.samples, faithfulness)
-        )
+        difference = p_adjusted = None
+        if item.variant is not baseline:
+            difference, p_adjusted, verdict = by_name[item.variant.name]
         linear = gain = None
         if item.linear is not None:
             linear = mean_of_terms(item.linear.by_seed)
             gain = estimate([(1, item.samples[metric]), (-1, item.linear)])
-        rows.append(
-            Row(item.variant, metrics, item.ensemble, difference, p_adjusted, verdict, linear, gain, statistics)
-        )
-    return sorted(rows, key=lambda row: -sign * row.metrics[metric].value)
+        rows.append(Row(item.variant, means, item.ensemble, difference, p_adjusted, verdict, linear, gain))
+    return sorted(rows, key=lambda row: row.metrics[metric].value, reverse=not lower_is_better)
 
 
 def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:

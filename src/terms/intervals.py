@@ -9,38 +9,34 @@ Sources of the formulas, as cited below:
 - Owen 2007, The pigeonhole bootstrap. Annals of Applied Statistics 1(2).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtri, stdtr, stdtrit  # scipy.stats takes a second to import
+from scipy.special import chdtri, ndtr, stdtr, stdtrit  # scipy.stats takes a second to import
+
+from src.terms.scores import confidence_bins
 
 LEVEL = 0.05
 MIN_SEEDS = 5  # minimum number of seeds for a verdict
+QUANTILE = NormalDist().inv_cdf(1 - LEVEL / 2)
 SMALLEST_ERROR = 1e-12  # a smaller standard error is a rounding error
 
 
 class Interval(NamedTuple):
-    """A value and its interval; the bounds are None if they cannot be estimated, for example from one seed."""
+    """A value with its interval, and a test of the hypothesis that the value is zero.
+
+    The bounds are None if they cannot be estimated, for example from one seed. The two-sided p-value is None without a
+    test; for a difference without any variance, it is 1 for scores by text, and None for others.
+    """
 
     value: float
-    low: float | None
-    high: float | None
-
-
-class Difference(NamedTuple):
-    """A weighted sum of variants' scores, with its interval and p-value."""
-
-    value: float
-    low: float | None
-    high: float | None
-    # two-sided p-value for the hypothesis of no difference; without any variance, 1 for scores by text, None for others
-    p_value: float | None
-
-    @property
-    def interval(self) -> Interval:
-        return Interval(self.value, self.low, self.high)
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +78,63 @@ def mean_of_terms(terms: Sequence[float] | np.ndarray, level: float = LEVEL) -> 
     n, mean = len(values), float(values.mean())
     error = float(values.std(ddof=1)) / np.sqrt(n) if n > 1 else 0.0
     if error < SMALLEST_ERROR:
-        return Interval(mean, None, None)
+        return Interval(mean)
     half = float(stdtrit(n - 1, 1 - level / 2)) * error
     return Interval(mean, mean - half, mean + half)
+
+
+def wilson_interval(count: int, n: int) -> tuple[float, float]:
+    """Return the 95 % interval of a proportion (Wilson 1927).
+
+    Args:
+        count: number of successes, 0 to n.
+        n: number of trials, at least 1.
+    """
+    p, extra = count / n, QUANTILE**2 / n
+    centre, half = p + extra / 2, QUANTILE * math.sqrt(p * (1 - p) / n + extra / (4 * n))
+    low, high = (centre - half) / (1 + extra), (centre + half) / (1 + extra)
+    return (0.0 if count == 0 else low), (1.0 if count == n else high)
+
+
+def area_interval(area: float, error: float) -> tuple[float, float]:
+    """Return the 95 % interval of an area under the ROC curve with this standard error (DeLong et al. 1988).
+
+    The interval is symmetric in the logit of the area, so that it ends between 0 and 1 (Pepe 2003, section 5.2).
+    """
+    if not 0 < area < 1:
+        return area, area
+    logit, half = math.log(area / (1 - area)), QUANTILE * error / (area * (1 - area))
+    return 1 / (1 + math.exp(half - logit)), 1 / (1 + math.exp(-half - logit))
+
+
+def calibration_interval(probabilities: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % interval of the calibration error over 15 bins.
+
+    The error is the sum of the bins' absolute gaps, whose noise biases it upwards. The gap of a bin is approximately
+    normal around the true gap, so its absolute value has a folded normal distribution (Leone et al. 1961). The interval
+    is value - bias ± 1.96 standard deviations of this sum, but contains the value. It extends to 0 if a perfectly
+    calibrated model would exceed the value in 2.5 % of cases or more.
+    """
+    confidence = probabilities.max(1)
+    gaps = confidence - (probabilities.argmax(1) == labels)
+    n, bins = len(labels), confidence_bins(confidence)
+    size = np.maximum(np.bincount(bins), 1)
+    gap = np.bincount(bins, gaps) / n
+    spread = np.sqrt(np.maximum(np.bincount(bins, gaps**2) - np.bincount(bins, gaps) ** 2 / size, 0)) / n
+    calibrated_spread = np.sqrt(np.bincount(bins, confidence * (1 - confidence))) / n
+    value, (mean, deviation) = float(np.abs(gap).sum()), _folded_normal(gap, spread)
+    calibrated_mean, calibrated_deviation = _folded_normal(np.zeros(len(gap)), calibrated_spread)
+    unbiased, half = 2 * value - mean, QUANTILE * deviation
+    is_calibrated = value <= calibrated_mean + QUANTILE * calibrated_deviation
+    return (0.0 if is_calibrated else min(value, unbiased - half)), max(value, unbiased + half)
+
+
+def _folded_normal(mean: np.ndarray, deviation: np.ndarray) -> tuple[float, float]:
+    """Return the mean and the standard deviation of Σ |x| for independent normal x."""
+    ratio = np.abs(mean) / np.maximum(deviation, 1e-300)
+    folded = deviation * math.sqrt(2 / math.pi) * np.exp(-(np.minimum(ratio, 1e3) ** 2) / 2)
+    folded += np.abs(mean) * (1 - 2 * ndtr(-ratio))
+    return float(folded.sum()), math.sqrt(max(0.0, float((mean**2 + deviation**2 - folded**2).sum())))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -104,15 +154,14 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 class _Variance(NamedTuple):
-    """A part of the variance of a weighted sum of scores."""
+    """A part of the variance of a weighted sum of scores, with its share of the degrees of freedom."""
 
     estimate: float
-    uncertain: float  # the estimate before a part of it was subtracted, which determines its uncertainty
-    freedom: float  # degrees of freedom
-    margin: float = 0.0  # amount by which an upper confidence bound exceeds the estimate
+    bound: float  # estimate, or an upper confidence bound
+    squared: float = 0.0  # squared bound / degrees of freedom
 
 
-def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL) -> Difference:
+def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL) -> Interval:
     """Estimate the sum of weight × score over variants, with its interval over texts and seeds.
 
     - Texts: all runs have the same n texts, so the weighted sum has a value for each text, averaged over seeds. The
@@ -126,7 +175,10 @@ def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL) -> 
       amount is subtracted from the variance of the seeds (Owen 2007 shows that resampling rows and columns counts the
       interaction more than once).
     - Interval and test: value ± t · e, and value / e, where e² is the sum of the variances; Student's t has
-      Satterthwaite's (1946) degrees of freedom.
+      Satterthwaite's (1946) degrees of freedom (Σ v)² / Σ (v² / f) for variances v with f degrees of freedom each. For
+      the variance between seeds, v is the upper 75 % confidence bound, because the estimate is often too small if the
+      test statistic is large. With the estimate itself, the rate of false positives at a nominal 5 % was up to 5.8 %
+      with five seeds, and up to 12 % with two seeds.
 
     A variant with one seed adds no variance between seeds, so the result applies only to its one trained model. If the
     degrees of freedom are below 1, as they may be with two seeds, there are neither bounds nor a p-value: Student's t
@@ -140,35 +192,22 @@ def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL) -> 
     of_several = [(weight, sample) for weight, sample in weighted if len(sample.scores) > 1]
     parts = [_seed_variance(group) for group in _group_by_shared_seeds(of_several)]
     profile = np.sum([weight * sample.units.mean(0) for weight, sample in weighted], axis=0)
-    count, is_by_text = len(profile), len(profile) > 1
-    if is_by_text:
+    if (n := len(profile)) > 1:
         spread = float(profile.var(ddof=1))
         if weighted[0][1].folds is None:
-            parts.append(_Variance(spread / count, spread / count, np.inf))
+            parts.append(_Variance(spread / n, spread / n))  # the number of texts is large
         else:
-            corrected = (1 / count + 1 / (count - 1)) * spread
-            parts.append(_Variance(corrected, corrected, count - 1))
+            corrected = (1 / n + 1 / (n - 1)) * spread
+            parts.append(_Variance(corrected, corrected, corrected**2 / (n - 1)))
     error = float(np.sqrt(sum(part.estimate for part in parts)))
     if error < SMALLEST_ERROR:  # identical predictions, or run statistics that do not vary by seed
-        return Difference(value, None, None, 1.0 if is_by_text else None)
-    freedom = _degrees_of_freedom(parts)
+        return Interval(value, p_value=1.0 if n > 1 else None)
+    squared = sum(part.squared for part in parts)
+    freedom = min(sum(part.bound for part in parts) ** 2 / squared, 1e9) if squared > 0 else 1e9  # stdtrit(inf) is NaN
     if freedom < 1:
-        return Difference(value, None, None, None)
+        return Interval(value)
     half = float(stdtrit(freedom, 1 - level / 2)) * error
-    return Difference(value, value - half, value + half, float(2 * stdtr(freedom, -abs(value) / error)))
-
-
-def _degrees_of_freedom(parts: Sequence[_Variance]) -> float:
-    """Return the degrees of freedom (Σ v)² / Σ (v² / f) of a sum of variances v with f degrees of freedom each.
-
-    For the variance between seeds, v is the upper 75 % confidence bound, because the estimate is often too small if the
-    test statistic is large. With the estimate itself, the rate of false positives at a nominal 5 % was up to 5.8 % with
-    five seeds, and up to 12 % with two seeds. The variance between texts adds nothing to the second sum, because the
-    number of texts is large.
-    """
-    squares = sum((part.uncertain + part.margin) ** 2 / part.freedom for part in parts)
-    total = sum(part.estimate + part.margin for part in parts)
-    return min(total**2 / squares, 1e9) if squares > 0 else 1e9  # stdtrit(inf, p) is NaN
+    return Interval(value, value - half, value + half, float(2 * stdtr(freedom, -abs(value) / error)))
 
 
 def _group_by_shared_seeds(weighted: Sequence[tuple[float, Sample]]) -> list[list[tuple[float, Sample]]]:
@@ -201,5 +240,6 @@ def _seed_variance(group: Sequence[tuple[float, Sample]]) -> _Variance:
     variance, interaction = float((contributions**2).sum()), float((residuals**2).sum() / max(1, n * (n - 1)))
     freedom = min(len(sample.scores) for _, sample in group) - 1
     estimate = max(0.0, variance - interaction)
+    margin = (freedom / float(chdtri(freedom, 0.75)) - 1) * estimate
     # the subtraction of the interaction does not make an estimate more certain
-    return _Variance(estimate, variance, freedom, (freedom / float(chdtri(freedom, 0.75)) - 1) * estimate)
+    return _Variance(estimate, estimate + margin, (variance + margin) ** 2 / freedom)

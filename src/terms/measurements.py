@@ -1,17 +1,19 @@
 """Measurements of the variants: scores by seed and text, and statistics from the files of the runs."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from src.errors import UserError
 from src.records.faithfulness import ATTENTION, RECORD_FILE, Record
-from src.records.files import Predictions, read_gradients, read_or_warn, read_predictions, read_statistics
+from src.records.files import read_gradients, read_or_warn, read_predictions, read_statistics
 from src.records.runs import FinishedRun
 from src.records.variants import Variant, pool_folds
+from src.run_result import RESULT_FILE
 from src.terms.intervals import Sample
 from src.terms.scores import SCORES, ScoreType
 
@@ -27,18 +29,20 @@ class Measurement:
     ensemble: float | None = None  # compared score of the mean probabilities over several seeds; None if undefined
     linear: Sample | None = None  # compared score of the linear baselines of the same runs; None if a run has none
 
+    def sample(self, metric: str) -> Sample | None:
+        """Return a score, or the mean over folds of a statistic of the runs; None if it is not known for all runs."""
+        if metric not in RUN_STATISTICS:
+            return self.samples.get(metric)
+        compute = RUN_STATISTICS[metric].compute
+        by_seed = [[compute(run) for run in runs] for runs in self.variant.runs_by_seed.values()]
+        if any(None in values for values in by_seed):
+            return None
+        return Sample(np.array(by_seed, dtype=np.float64).mean(1, keepdims=True), self.variant.seeds)
 
-def measure(
-    variants: Sequence[Variant], metric: str, others: Sequence[str] = (), added: ScoreType | None = None
-) -> list[Measurement]:
-    """Compute scores of the variants' predictions, by seed and by text.
 
-    Args:
-        metric: the compared score.
-        others: further scores to compute.
-        added: how to compute the compared score, if it is not one of SCORES.
-    """
-    scores = {name: SCORES[name] for name in others} | {metric: added or SCORES[metric]}
+def measure(variants: Sequence[Variant], scores: Mapping[str, ScoreType]) -> list[Measurement]:
+    """Compute scores of the variants' predictions, by seed and by text; the first of `scores` is the compared one."""
+    metric = next(iter(scores))
     first_runs = next(iter(variants[0].runs_by_seed.values()))
     first, folds = pool_folds([run.predictions() for run in first_runs])
     measurements = []
@@ -52,33 +56,45 @@ def measure(
                     f"({len(first.labels):,} texts) were tested on different texts: compare runs with the same texts"
                 )
             probabilities.append(of_seed.probabilities)
-        samples = {}
-        for name, score in scores.items():
-            by_seed = [terms for p in probabilities if (terms := score.terms(p, first.labels)) is not None]
-            if len(by_seed) == len(probabilities) and len({len(terms) for terms in by_seed}) == 1:
-                # an added metric has one value for each group of texts, so the folds do not apply
-                by_fold = folds if by_seed[0].shape == first.labels.shape else None
-                samples[name] = Sample(np.stack(by_seed), variant.seeds, by_fold)
+        common = (first.labels, variant.seeds, folds)
+        samples = {name: sample for name, score in scores.items() if (sample := _sample(score, probabilities, *common))}
         if metric not in samples:
             raise UserError(f"--metric {metric} is not defined on these test texts; perhaps a class has no text")
-        of_mean = scores[metric].terms(np.mean(probabilities, axis=0), first.labels)
-        ensemble = None if of_mean is None or len(probabilities) == 1 else float(of_mean.mean())
-        linear = _linear_sample(variant, first, scores[metric], samples[metric])
+        of_mean = _sample(scores[metric], [np.mean(probabilities, axis=0)], *common)
+        ensemble = None if of_mean is None or len(probabilities) == 1 else float(of_mean.scores.mean())
+        linear = _sample(scores[metric], _linear_probabilities(variant, first.index), *common)
+        if linear and linear.scores.shape != samples[metric].scores.shape:
+            linear = None
         measurements.append(Measurement(variant, samples, ensemble, linear))
     return measurements
 
 
-def _linear_sample(variant: Variant, first: Predictions, score: ScoreType, sample: Sample) -> Sample | None:
-    """Return the terms of the linear baselines in the runs of a variant, as `sample` has those of the models."""
+def _sample(
+    score: ScoreType,
+    probabilities: Sequence[np.ndarray],
+    labels: np.ndarray,
+    seeds: tuple[int, ...],
+    folds: np.ndarray | None,
+) -> Sample | None:
+    """Return the terms of a score for the probabilities of each seed; None if the score is undefined for a seed."""
+    terms = [of_seed for each in probabilities if (of_seed := score.terms(each, labels)) is not None]
+    if not terms or len(terms) < len(probabilities) or len(set(map(len, terms))) > 1:
+        return None
+    # an added metric has one value for each group of texts, so the folds do not apply
+    return Sample(np.stack(terms), seeds, folds if len(terms[0]) == len(labels) else None)
+
+
+def _linear_probabilities(variant: Variant, index: np.ndarray) -> list[np.ndarray]:
+    """Return the probabilities of the linear baselines by seed, n×C; empty if a run lacks one for these texts."""
     by_seed = []
     for runs in variant.runs_by_seed.values():
-        parts = [read_or_warn(lambda folder: read_predictions(folder, "baseline"), run.folder) for run in runs]
-        present = [part for part in parts if part is not None]
-        if len(present) < len(parts) or not np.array_equal((of_seed := pool_folds(present)[0]).index, first.index):
-            return None
-        by_seed.append(score.terms(of_seed.probabilities, first.labels))
-    terms = [of_seed for of_seed in by_seed if of_seed is not None and of_seed.shape == sample.scores.shape[1:]]
-    return Sample(np.stack(terms), sample.seeds, sample.folds) if len(terms) == len(by_seed) else None
+        parts = [
+            part for run in runs if (part := read_or_warn(partial(read_predictions, folder="baseline"), run.folder))
+        ]
+        if len(parts) < len(runs) or not np.array_equal((of_seed := pool_folds(parts)[0]).index, index):
+            return []
+        by_seed.append(of_seed.probabilities)
+    return by_seed
 
 
 def require_same_data(runs: Sequence[FinishedRun]) -> None:
@@ -91,74 +107,77 @@ def require_same_data(runs: Sequence[FinishedRun]) -> None:
         raise UserError("\n".join(["the runs differ in their data: compare runs with the same data", *lines]))
 
 
-class RunStatistic(NamedTuple):
-    """A statistic of a run, the file from which it is computed, and its name in sentences."""
-
-    file: str
-    compute: Callable[[Path], float | None]  # folder of the run → statistic; None if data are missing
-    label: str
-
-
-def attended_share(run: Path) -> float | None:
+def attended_share(run: FinishedRun) -> float | None:
     """Return the effective share of words, exp(entropy) / length, 0 to 1, averaged over texts of several words."""
-    statistics = read_or_warn(read_statistics, run)
+    statistics = read_or_warn(read_statistics, run.folder)
     if statistics is None:
         return None
     several = statistics.length > 1  # a single word has weight 1 in every attention mechanism
     return float((statistics.effective / statistics.length)[several].mean()) if several.any() else None
 
 
-def gradient_variation(run: Path) -> float | None:
+def gradient_variation(run: FinishedRun) -> float | None:
     """Return the root mean square of ln(b / a) over all pairs of successive norms a and b of the encoder's gradient.
 
     The result is None if there are fewer than 10 norms, or if a norm is zero or not finite.
     """
-    norms = (read_or_warn(read_gradients, run) or {}).get("encoder")
+    norms = (read_or_warn(read_gradients, run.folder) or {}).get("encoder")
     if norms is None or len(norms) < MIN_NORMS or not (np.isfinite(norms).all() and (norms[:, 1] > 0).all()):
         return None
     return float(np.sqrt(np.mean(np.diff(np.log(norms[:, 1])) ** 2)))
 
 
-def _mean_of_record(run: Path, values_of: Callable[[Record], np.ndarray | None]) -> float | None:
+def _mean_of_record(run: FinishedRun, values_of: Callable[[Record], np.ndarray | None]) -> float | None:
     """Return the mean of the values of a run's record of faithfulness, over the texts for which they are defined."""
-    record = read_or_warn(Record.load, run)
+    record = read_or_warn(Record.load, run.folder)
     values = None if record is None else values_of(record)
     return None if values is None or np.isnan(values).all() else float(np.nanmean(values))
 
 
-def attention_faithfulness(run: Path) -> float | None:
+def attention_faithfulness(run: FinishedRun) -> float | None:
     return _mean_of_record(run, lambda record: record.values("normalized_comprehensiveness", ATTENTION))
 
 
-def gradient_agreement(run: Path) -> float | None:
+def gradient_agreement(run: FinishedRun) -> float | None:
     return _mean_of_record(run, lambda record: record.arrays.get("tau_gradient"))
 
 
+class RunStatistic(NamedTuple):
+    """A statistic of a run, the file from which it is computed, and its name in sentences."""
+
+    compute: Callable[[FinishedRun], float | None]  # None if data are missing
+    file: str
+    label: str
+
+
+def seconds_per_epoch(run: FinishedRun) -> float | None:
+    """Return the median over epochs, because the first includes warm-up."""
+    seconds = run.result.seconds.per_epoch
+    return median(seconds) if seconds else None
+
+
 FAITHFULNESS = ("attention_faithfulness", "gradient_agreement")
+SECONDS = "seconds_per_epoch"
 RUN_STATISTICS = {
-    name: RunStatistic(file, compute, sentence_name)
-    for name, file, compute, sentence_name in (
-        ("attention_faithfulness", RECORD_FILE, attention_faithfulness, "normalized comprehensiveness of attention"),
-        ("gradient_agreement", RECORD_FILE, gradient_agreement, "τ of attention and gradient"),
-        ("attended_share", "attention_stats.npz", attended_share, "the attended share of the words"),
-        ("gradient_variation", "gradients.csv", gradient_variation, "gradient variation, the RMS of ln(b / a)"),
+    name: RunStatistic(compute, file, sentence_name)
+    for name, compute, file, sentence_name in (
+        ("attention_faithfulness", attention_faithfulness, RECORD_FILE, "normalized comprehensiveness of attention"),
+        ("gradient_agreement", gradient_agreement, RECORD_FILE, "τ of attention and gradient"),
+        ("attended_share", attended_share, "attention_stats.npz", "the attended share of the words"),
+        ("gradient_variation", gradient_variation, "gradients.csv", "gradient variation, the RMS of ln(b / a)"),
+        (SECONDS, seconds_per_epoch, RESULT_FILE, "seconds per epoch"),
     )
 }
-
-
-def sample_runs(variants: Iterable[Variant], statistic: str) -> dict[str, Sample]:
-    """Return samples of a statistic by variant name; variants with a run that lacks the statistic are omitted."""
-    samples = {}
-    for variant in variants:
-        compute = RUN_STATISTICS[statistic].compute
-        by_seed = [[compute(run.folder) for run in runs] for runs in variant.runs_by_seed.values()]
-        if not any(None in values for values in by_seed):
-            means = np.array(by_seed, dtype=np.float64).mean(1, keepdims=True)
-            samples[variant.name] = Sample(means, variant.seeds)
-    return samples
 
 
 def label(metric: str) -> str:
     """Return the name of a score or statistic for use within a sentence."""
     known = SCORES.get(metric) or RUN_STATISTICS.get(metric)
     return known.label if known else metric
+
+
+def missing(metric: str) -> str:
+    """Return the reason why no variant has a score or statistic."""
+    if metric in RUN_STATISTICS:
+        return f"too few runs have enough data in {RUN_STATISTICS[metric].file}"
+    return f"{metric} is not defined on these test texts"

@@ -1,6 +1,7 @@
 """Study files: claims about variants, each with its metric, direction and source."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -50,21 +51,17 @@ def _check_selector(selector: dict[str, Choices], info: ValidationInfo) -> dict[
     """Check that a selector's components, options and choices exist."""
     known: Mapping[str, Collection[str]] = info.context or {}
     for name, choices in selector.items():
-        _require_name("component or varying option", name, known)
+        _require_name(name, "component or varying option", known)
         for choice in choices.names if known[name] else ():
-            _require_name(name, choice, known[name])
+            _require_name(choice, name, known[name])
     return selector
 
 
-def _check_metric(name: str) -> str:
-    _require_name("metric", name, (*SCORES, *RUN_STATISTICS))
-    return name
-
-
-def _require_name(kind: str, name: str, names: Iterable[str]) -> None:
+def _require_name(name: str, kind: str, names: Iterable[str]) -> str:
     if name not in names:
         message = no_such(f"{kind} {format_value(name)!r}", name, names)
         raise PydanticCustomError("name", "{message}", {"message": message})
+    return name
 
 
 Selector = Annotated[
@@ -90,7 +87,7 @@ class Statement(_Record):
 class ClaimDefinition(Statement):
     """A claim about the favoured variants and their counterparts."""
 
-    metric: Annotated[str, AfterValidator(_check_metric)]
+    metric: Annotated[str, AfterValidator(partial(_require_name, kind="metric", names=(*SCORES, *RUN_STATISTICS)))]
     direction: Literal["higher", "lower"]
     variants: Selector
     against: Selector
@@ -111,9 +108,9 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
     """
     known: dict[str, Collection[str]] = {name: () for variant in variants for name in variant.differs}
     for group, key in GROUPS.items():
-        files = sorted(file.stem for file in (ROOT / "conf" / key.replace(".", "/")).glob("*.yaml"))
-        used = (str(variant.choices[group]) for variant in variants if group in variant.choices)
-        known[group] = tuple(dict.fromkeys((*(name for name in files if name != "base"), *used)))
+        files = (ROOT / "conf" / key.replace(".", "/")).glob("*.yaml")
+        used = {str(variant.choices[group]) for variant in variants if group in variant.choices}
+        known[group] = {file.stem for file in files} - {"base"} | used
     try:
         return Study.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")), context=known)
     except ValidationError as error:

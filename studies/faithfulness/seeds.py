@@ -170,7 +170,7 @@ def judge_seeds(
         is_measured = PREDICTIONS in measured and ATTENTION in measured
         sample = Sample(measured[PREDICTIONS] - measured[ATTENTION], summary.variant.seeds) if is_measured else None
         differences[f"predictions of {summary.variant.name}"] = sample
-    return judge(gather(CLAIM, "agreement above chance", differences, "attention", attentive))
+    return judge(gather(CLAIM, "agreement above chance", differences, "attention"))
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -41,7 +41,7 @@ def test_numbers_of_the_main_table(records, tmp_path):
     for encoder in ("lstm", "bilstm"):
         cells = next(line for line in text.splitlines() if line.startswith(f"| `{encoder}` |")).split(" | ")
         for cell, attention in zip(cells[1:4], ("none", "uniform", "bahdanau"), strict=True):
-            mean, low, _ = rows[f"{encoder} · {attention}"].metrics["acc"]
+            mean, low, *_ = rows[f"{encoder} · {attention}"].metrics["acc"]
             assert cell == f"{100 * mean:.1f} ± {100 * (mean - low):.1f}"
         assert cells[4] == "not measured"
     assert "| `rnn` | not measured |" in text
@@ -63,7 +63,7 @@ def test_other_attentions_are_compared_on_their_seeds(records, tmp_path):
     section = path.read_text().partition("with six further attention mechanisms")[2].partition("###")[0]
     seed_1 = [*records.glob("all/*_1"), *records.glob("other/*")]
     rows = {row.variant.name: row for row in compare(seed_1, baseline="bilstm bahdanau").rows}
-    mean, _, _ = rows["bilstm · qkv"].metrics["acc"]
+    mean, *_ = rows["bilstm · qkv"].metrics["acc"]
     value, low, high = rows["bilstm · qkv"].difference[:3]
     cells = next(line for line in section.splitlines() if line.startswith("| `qkv` |")).strip("| ").split(" | ")
     assert cells[1] == f"{100 * mean:.1f}"

@@ -9,7 +9,8 @@ import yaml
 from src.compare.files import render_page
 from src.compare.sections import sections
 from src.errors import UserError
-from src.terms.comparison import compare, difference_verdict
+from src.terms.comparison import compare, judge_differences
+from src.terms.intervals import Sample
 from tests.run_folders import make_probabilities, write_run, write_sweep
 
 ACCURACIES = {("lstm", "none"): 0.7, ("lstm", "uniform"): 0.702, ("lstm", "bahdanau"): 0.85, ("lstm", "keras"): 0.6}
@@ -31,7 +32,7 @@ def test_variants_are_ranked_and_have_verdicts(sweep: Path) -> None:
     assert best.metrics["acc"].value == pytest.approx(0.85, abs=0.01)
     assert best.difference.low < 0.15 < best.difference.high
     assert best.p_adjusted >= best.difference.p_value
-    assert best.seconds_per_epoch.value == pytest.approx(3.0)  # medians of 3, 2 and 2 + seed: 3, 3, 3, 3, 3
+    assert best.metrics["seconds_per_epoch"].value == pytest.approx(3.0)  # medians of 3, 2 and 2 + seed: 3, 3, 3, 3, 3
     assert best.peak_memory_mb == 705
     assert result.baseline.difference is None
 
@@ -182,14 +183,17 @@ def test_an_added_metric_of_the_runs_is_compared(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gain", "p", "seeds", "verdict"),
+    ("values", "lower_is_better", "verdict"),
     [
-        (0.1, 0.049, 5, "better"),
-        (-0.1, 0.049, 5, "worse"),
-        (0.1, 0.05, 5, "not significant"),
-        (0.1, None, 5, "not significant"),
-        (0.1, 0.001, 4, "exploratory"),
+        ([0.2, 0.3, 0.2, 0.3, 0.2], False, "better"),
+        ([-0.2, -0.3, -0.2, -0.3, -0.2], False, "worse"),
+        ([-0.2, -0.3, -0.2, -0.3, -0.2], True, "better"),
+        ([0.2, -0.3, 0.2, 0.3, -0.2], False, "not significant"),
+        ([0.2, 0.2, 0.2, 0.2, 0.2], False, "not significant"),  # without a p-value
+        ([0.2, 0.3, 0.2, 0.3], False, "exploratory"),
     ],
 )
-def test_verdicts_on_differences(gain: float, p: float | None, seeds: int, verdict: str) -> None:
-    assert difference_verdict(gain, p, seeds) == verdict
+def test_verdicts_on_differences(values: list[float], lower_is_better: bool, verdict: str) -> None:
+    seeds = tuple(range(len(values)))
+    pair = Sample(np.array(values)[:, None], seeds), Sample(np.zeros((len(values), 1)), seeds)
+    assert [result[2] for result in judge_differences([pair, pair], lower_is_better)] == [verdict, verdict]

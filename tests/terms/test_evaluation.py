@@ -7,14 +7,8 @@ import pytest
 from scipy.stats import binomtest
 
 from src.run_result import ClassScore, Score
-from src.terms.evaluation import (
-    calibration_interval,
-    class_scores,
-    confusion_matrix,
-    evaluate,
-    score_differences,
-    wilson_interval,
-)
+from src.terms.evaluation import class_scores, confusion_matrix, evaluate, score_differences
+from src.terms.intervals import calibration_interval, wilson_interval
 from tests.run_folders import predictions
 
 POSITIVE = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)

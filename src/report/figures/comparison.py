@@ -30,7 +30,8 @@ def draw_intervals(bars: Sequence[Bar], title: str, unit: str, zero: bool = Fals
     """Draw a dot on its interval for each row, the first row at the top; `zero` adds a line at 0."""
     figure = new_figure(9.5, 0.26 * len(bars) + 1.1)
     axes = figure.subplots()
-    for row, (_, (value, low, high), colour) in enumerate(bars):
+    for row, (_, interval, colour) in enumerate(bars):
+        value, low, high = interval[:3]
         if low is not None and high is not None:
             axes.plot([low, high], [row, row], color=colour, linewidth=2, alpha=0.6, solid_capstyle="round")
         axes.plot(value, row, "o", color=colour, markersize=5)
@@ -60,8 +61,9 @@ def draw_costs(marks: Sequence[Mark], kinds: Sequence[str], score: str) -> Figur
     panels = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
     for axes, kind in zip(panels, kinds, strict=True):
         costs = []
-        for (value, low, high), colour, shape, cost in ((*mark[1:], mark.costs[kind]) for mark in marks):
-            if cost:
+        for mark_costs, interval, colour, shape in marks:
+            if cost := mark_costs[kind]:
+                value, low, high = interval[:3]
                 costs.append(cost)
                 axes.plot(cost, value, shapes[shape], color=colours[colour], markersize=6)
                 if low is not None and high is not None:

@@ -9,7 +9,7 @@ from matplotlib.ticker import LogFormatter, PercentFormatter
 from src.records.files import History, Statistics
 from src.report.figures.style import COLOURS, GREY, INK, WEIGHTS, integer_ticks, name_axes, new_figure, user_text
 from src.report.words import clean_text
-from src.terms.evaluation import wilson_interval
+from src.terms.intervals import wilson_interval
 from src.terms.scores import BINS, accuracy, confidence_bins, ece
 
 SPLITS = (("train", "training", COLOURS[0], "o"), ("val", "validation", COLOURS[1], "s"))
