@@ -72,10 +72,6 @@ class Record:
     options: Options
     arrays: dict[str, np.ndarray]
 
-    def of(self, name: str, ranking: str) -> np.ndarray:
-        """Return the values of a measure for a ranking: n, or n×5 if the measure has a value for each erased share."""
-        return self.arrays[name][:, self.options.rankings.index(ranking)]
-
     def values(self, name: str, ranking: str) -> np.ndarray | None:
         """Return the value of a measure for each text, NaN if undefined; None if it was not computed for the ranking.
 
@@ -91,7 +87,7 @@ class Record:
             return normalize(values, self.arrays[f"{measure}_low"], self.arrays[f"{measure}_high"])
         if name not in self.arrays or ranking not in self.options.rankings:
             return None
-        values = self.of(name, ranking)
+        values = self.arrays[name][:, self.options.rankings.index(ranking)]  # n, or n×5
         return values.mean(1) if values.ndim == 2 else values
 
     def has(self, options: Options) -> bool:

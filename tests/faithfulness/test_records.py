@@ -21,7 +21,8 @@ def test_a_loaded_record_equals_the_saved_record(tmp_path: Path) -> None:
     record = Record.load(tmp_path)
     assert record is not None
     assert record.options == OPTIONS
-    assert record.of("flip", "random").tolist() == [1.0, 0.3, 0.5]
+    values = record.values("flip", "random")
+    assert values is not None and values.tolist() == [1.0, 0.3, 0.5]
     assert record.values("comprehensiveness_removal", "random") == pytest.approx([0.25] * 3)
     assert record.values("flip", "uniform") is None
 

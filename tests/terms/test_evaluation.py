@@ -60,12 +60,6 @@ def test_intervals_contain_the_value_and_are_narrower_for_more_texts() -> None:
     assert all(widths[800][name] < widths[80][name] for name in widths[80])
 
 
-@pytest.mark.parametrize(("label", "ece"), [(1, 0.0), (0, 1.0)])
-def test_confidence_of_one_is_in_the_last_bin(label: int, ece: float) -> None:
-    probabilities = np.tile([0.0, 1.0], (7, 1))
-    assert evaluate(probabilities, np.full(7, label))["ece"].value == pytest.approx(ece, abs=1e-6)
-
-
 def test_the_correlation_of_a_constant_prediction_is_zero() -> None:
     """Nine texts of class 0 and one of class 1, all predicted as class 0."""
     metrics = evaluate(np.tile([0.8, 0.2], (10, 1)), np.array([1] + [0] * 9), majority=0)

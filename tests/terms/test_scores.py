@@ -60,13 +60,6 @@ def test_auroc_by_hand() -> None:
     assert values.var() / 4 == pytest.approx(2 * components.var() / 2)
 
 
-def test_a_missing_class_has_no_auroc() -> None:
-    probabilities, labels = predictions(31, 3)
-    labels = np.where(labels == 2, 0, labels)
-    assert SCORES["auroc"].terms(probabilities, labels) is None
-    assert SCORES["f1_macro"].terms(probabilities, labels) is not None
-
-
 def test_every_score_is_evaluated() -> None:
     probabilities, labels = predictions(31, 2)
     assert evaluate(probabilities, labels).keys() == SCORES.keys()

