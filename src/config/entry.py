@@ -64,18 +64,15 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
 
             restore_run_overrides(flags)
         files = config_files(command, flags)
-        try:
-            cfg, mistakes = files.check(flags.overrides, flags.multirun)
-            sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
-            wrong = {mistake.entry for mistake in mistakes}
-            others = any(line not in wrong and key_of(line) not in files.groups for line in flags.overrides)
-            if mistakes and others and not sweeps:  # the values of other options may be wrong, too
-                lacking = [key_of(entry) for entry in wrong]  # the value of such a key is not in `cfg`
-                mistakes += [m for m in wrong_values(files, cfg, ".") if not is_within(m.path, lacking)]
-            elif not (mistakes or flags.help or flags.cfg):
-                mistakes = find_mistakes(files, cfg, flags.overrides, sweeps)
-        except RecursionError:
-            raise UserError("the configuration is nested too deeply: write it in fewer levels") from None
+        cfg, mistakes = files.check(flags.overrides, flags.multirun)
+        sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
+        wrong = {mistake.entry for mistake in mistakes}
+        others = any(line not in wrong and key_of(line) not in files.groups for line in flags.overrides)
+        if mistakes and others and not sweeps:  # the values of other options may be wrong, too
+            lacking = [key_of(entry) for entry in wrong]  # the value of such a key is not in `cfg`
+            mistakes += [m for m in wrong_values(files, cfg, ".") if not is_within(m.path, lacking)]
+        elif not (mistakes or flags.help or flags.cfg):
+            mistakes = find_mistakes(files, cfg, flags.overrides, sweeps)
         if mistakes:
             raise UserError(format_mistakes(mistakes))
         if flags.help:
