@@ -20,7 +20,7 @@ from pydantic import Field
 from src.data.codec import Codec
 from src.data.corpus import SPLITS, Corpus, Split, TokenizedCorpus, TokenizedSplit, tokenize
 from src.data.files import absolute_path
-from src.data.labels import describe_look_alikes
+from src.data.labels import describe_look_alikes, merging_option
 from src.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
 from src.data.splits import Splitting, divide
 from src.data.store import code_version, load_or_build
@@ -146,8 +146,10 @@ class TextDataModule(pl.LightningDataModule, ABC):
         """Warn about classes that look alike, and about those that a held-out split lacks."""
         labels = np.concatenate([self.tokenized(split).labels for split in SPLITS])
         counts = np.bincount(labels, minlength=len(self.class_names)).tolist()
-        if names := describe_look_alikes(dict(zip(self.class_names, counts, strict=True))):
-            log.warning("Labels that look alike are different classes: %s. Correct or map them (data.labels)", names)
+        by_class = dict(zip(self.class_names, counts, strict=True))
+        if names := describe_look_alikes(by_class):
+            option = merging_option(by_class)
+            log.warning("Labels that look alike are different classes: %s. To merge them, set %s", names, option)
         for name in ("val", "test"):
             split = self.tokenized(name)
             absent = np.setdiff1d(self.tokenized("train").labels, split.labels)

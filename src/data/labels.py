@@ -29,8 +29,8 @@ def visible_form(label: str) -> str | Decimal:
     return Decimal(text) if NUMBER.fullmatch(text) else text
 
 
-def describe_look_alikes(counts: Mapping[str, int]) -> str:
-    """List the labels that look alike, such as "'pos' (30 texts) and 'Pos' (1 text)"; empty if there are none.
+def look_alikes(counts: Mapping[str, int]) -> list[list[str]]:
+    """Group labels that look alike, the most frequent first; a label without others is a group of its own.
 
     Args:
         counts: label → number of rows.
@@ -38,8 +38,21 @@ def describe_look_alikes(counts: Mapping[str, int]) -> str:
     groups = defaultdict[str | Decimal, list[str]](list)
     for label in sorted(counts, key=lambda label: (-counts[label], label)):
         groups[visible_form(label)].append(label)
+    return list(groups.values())
+
+
+def merging_option(counts: Mapping[str, int]) -> str:
+    """Return the option that merges labels that look alike; data.labels alone if a label needs quotes."""
+    if not all(re.fullmatch(r"[^\W\d][\w-]*", label) for label in counts):
+        return "data.labels"
+    pairs = [f"{label}: {group[0]}" for group in look_alikes(counts) for label in group]
+    return f"'data.labels={{{', '.join(pairs)}}}'"
+
+
+def describe_look_alikes(counts: Mapping[str, int]) -> str:
+    """List the labels that look alike, such as "'pos' (30 texts) and 'Pos' (1 text)"; empty if there are none."""
     lists = []
-    for group in (group for group in groups.values() if len(group) > 1):
+    for group in (group for group in look_alikes(counts) if len(group) > 1):
         differ = len({unicodedata.normalize("NFC", label) for label in group}) == len(group)
         quote = format_repr if differ else ascii
         lists.append(" and ".join(f"{quote(label)} ({format_count(counts[label], 'text')})" for label in group))

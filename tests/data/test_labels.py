@@ -1,8 +1,9 @@
 """Labels and classes."""
 
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from src.data.labels import canonical, describe_look_alikes, parse_labels, sort_classes
+from src.data.labels import canonical, describe_look_alikes, merging_option, parse_labels, sort_classes
 
 
 @pytest.mark.parametrize(
@@ -87,3 +88,11 @@ def test_look_alikes_are_named_with_their_counts() -> None:
     assert describe_look_alikes(counts) == "; ".join((*names, r"'\xe9' (3 texts) and 'e\u0301' (2 texts)"))
     many = {f"{letter}{end}": 1 for letter in "abcdefg" for end in ("x", "X")}
     assert describe_look_alikes(many).endswith("; 'eX' (1 text) and 'ex' (1 text); and 2 more")
+
+
+def test_the_option_that_merges_look_alikes_can_be_typed() -> None:
+    option = merging_option({"neg": 7, "Pos": 1, "pos": 13})
+    assert option == "'data.labels={pos: pos, Pos: pos, neg: neg}'"
+    (override,) = OverridesParser.create().parse_overrides([option.strip("'")])
+    assert parse_labels(override.value()) == {"pos": "pos", "Pos": "pos", "neg": "neg"}
+    assert merging_option({"1": 7, "01": 3}) == "data.labels"

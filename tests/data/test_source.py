@@ -52,7 +52,7 @@ def test_labels_that_look_alike_are_reported_in_every_run(
         module = Source(path, **source_options)
         module.setup()
         module.setup()
-        assert caplog.text.count("look alike are different classes: 'Pos' (3 texts) and 'pos' (2 texts). Correct") == 1
+        assert caplog.text.count("look alike are different classes: 'Pos' (3 texts) and 'pos' (2 texts). To merge") == 1
     assert module.class_names == ("Pos", "neg", "pos")
     caplog.clear()
     module = Source(path, labels={"neg": "neg", "Pos": "pos"}, **source_options)
