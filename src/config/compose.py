@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src.config.keys import is_within, paths_in
 from src.config.mistakes import Mistake, did_you_mean, format_mistakes, no_such
-from src.config.overrides import Override, parse_override, path_of, quote
+from src.config.overrides import MAX_JOBS, Override, parse_override, path_of, quote
 from src.errors import UserError
 from src.extras import plugin_install_hint
 from src.files import YAML_LOADER
@@ -153,7 +154,12 @@ class ConfigFiles:
         known = [override for override in others if not is_within(override.key, unknown)]
         found = [(override, self._set(cfg, override, paths)) for override in known]
         found += [(override, _wrong_sweep(override, cfg, sweeps)) for override in (*chosen, *known)]
-        return cfg, mistakes + [Mistake(override.line, message) for override, message in found if message]
+        mistakes += [Mistake(override.line, message) for override, message in found if message]
+        swept = [override for override in (*chosen, *known) if override.is_sweep and not override.is_interval]
+        if sweeps and prod(len(override.texts) for override in swept) > MAX_JOBS:
+            entry = " ".join(override.line for override in swept)
+            mistakes.append(Mistake(entry, f"has more than {MAX_JOBS:,} combinations: choose fewer values"))
+        return cfg, mistakes
 
     def _wrong_choice(self, override: Override) -> str | None:
         """Return the message about a group or a choice that has no file; Hydra finds its own and those of plugins."""

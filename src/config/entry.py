@@ -59,12 +59,16 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
             if key in free_text:
                 arguments[number] = f"{key}={quote(text)}"
         flags = parse_flags(arguments)
+        _require_distinct_keys(flags.overrides)
         if command == "train" and "ckpt_path" in map(key_of, flags.overrides):
             from src.config.resume import restore_run_overrides
 
             restore_run_overrides(flags)
         files = config_files(command, flags)
-        cfg, mistakes = files.check(flags.overrides, flags.multirun)
+        try:
+            cfg, mistakes = files.check(flags.overrides, flags.multirun)
+        except RecursionError:
+            raise UserError("the configuration is nested too deeply: write it in fewer levels") from None
         sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
         wrong = {mistake.entry for mistake in mistakes}
         others = any(line not in wrong and key_of(line) not in files.groups for line in flags.overrides)
@@ -97,6 +101,18 @@ def parse_flags(arguments: Sequence[str]) -> Namespace:
     if flags.cfg and flags.multirun:
         raise UserError("--cfg prints the configuration of one run: remove -m")
     return flags
+
+
+def _require_distinct_keys(lines: Sequence[str]) -> None:
+    """Check that no option is set twice, except by Lightning, which adds options to the commands of its processes."""
+    first: dict[str, str] = {}
+    mistakes = [
+        Mistake(line, f"sets the same option as {first[key_of(line)]}: remove one of them")
+        for line in lines
+        if first.setdefault(key_of(line), line) is not line and not line.startswith("~")
+    ]
+    if mistakes and "LOCAL_RANK" not in os.environ:
+        raise UserError(format_mistakes(mistakes))
 
 
 def config_files(command: str, flags: Namespace) -> ConfigFiles:

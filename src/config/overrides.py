@@ -3,12 +3,14 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 from hydra.core.override_parser import types
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
+
+MAX_JOBS = 10_000  # of a sweep
 
 
 class Override(NamedTuple):
@@ -59,7 +61,7 @@ def parse_override(line: str, groups: Mapping[str, Sequence[str]]) -> Override:
         elif isinstance(value, types.Glob):
             texts = value.filter(list(groups.get(parsed.key_or_group, [])))
         elif parsed.is_sweep_override():
-            texts = list(parsed.sweep_string_iterator())
+            texts = list(islice(parsed.sweep_string_iterator(), MAX_JOBS + 1))
     except (HydraException, ValueError) as error:
         remedy = f"write key=value; if it is text, quote it: {shlex.quote(f'{typed}={quote(text)}')}"
         raise ValueError(f"cannot be parsed ({str(error).splitlines()[0]}): {remedy}") from error

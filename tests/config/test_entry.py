@@ -150,6 +150,9 @@ def test_a_task_has_the_typed_command_line_in_sys_argv(run: Run) -> None:
         (["-m", "hydra.job.name=a,b"], "Sweeping over Hydra's configuration is not supported"),
         (["-m", "--cfg", "job"], "--cfg prints the configuration of one run: remove -m"),
         (["--config-dir=nowhere"], "nowhere: no such folder"),
+        (["seed=1", "seed=2"], "seed=2   sets the same option as seed=1: remove one of them"),
+        (["+data.x=" + "{a: " * 300 + "1" + "}" * 300], "the configuration is nested too deeply"),
+        (["-m", "seed=range(1000000)"], "seed=range(1000000)   has more than 10,000 combinations: choose fewer values"),
         (["+sweep.dry_run=true"], "sweep.dry_run=true   applies only to sweeps: add -m"),
     ],
 )
