@@ -60,7 +60,7 @@ def describe_look_alikes(counts: Mapping[str, int]) -> str:
     return "; ".join(lists[:LISTED_VALUES] + rest)
 
 
-def parse_labels(labels: Sequence[Any] | Mapping[Any, str] | None) -> dict[str, str] | None:
+def parse_labels(labels: Sequence[Any] | Mapping[Any, Any] | None) -> dict[str, str] | None:
     """Return the class of each allowed label, in the order of the classes; None stays None.
 
     Args:

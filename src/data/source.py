@@ -57,7 +57,7 @@ class Source(TextDataModule):
         label: str = "label",
         group: str | None = None,
         rationale: str | None = None,
-        labels: Sequence[Any] | Mapping[Any, str] | None = None,
+        labels: Sequence[Any] | Mapping[Any, Any] | None = None,
         val_path: str | None = None,
         test_path: str | None = None,
         train_split: str = "train",

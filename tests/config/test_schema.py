@@ -9,6 +9,7 @@ from omegaconf import OmegaConf
 from pydantic import Field
 
 from src.config.schema import config_mistakes, of_class, option_mistakes, validate_config
+from src.data.source import Source
 from src.errors import UserError
 from tests.helpers import small_config
 
@@ -65,6 +66,12 @@ def test_a_mistake_has_one_message_with_the_path_of_the_option(override: str, me
 def test_other_values_are_valid(override: str, tmp_path: Path) -> None:
     ignored = ["~callbacks.early_stopping", "callbacks.best_checkpoint.monitor=train/loss"]
     assert config_mistakes(small_config(tmp_path / "run", [*ignored, override]), "train") == []
+
+
+def test_labels_may_be_mapped_to_numbers() -> None:
+    assert (
+        list(option_mistakes(Source, {"labels": {"01": 1, "1": 1, "2.0": True}}, "data", set(), requires=False)) == []
+    )
 
 
 def error_message(**config: Any) -> str:
