@@ -112,6 +112,19 @@ class LitClassifier(pl.LightningModule):
         self.log(f"{stage}/loss", loss, batch_size=size, logger=self._uses_loggers, **options)
         return {"probabilities": probabilities, "labels": batch.labels, "index": batch.index}
 
+    def on_validation_start(self) -> None:
+        """In training, choose the weight of the branch with the lowest loss, unless the configuration sets it."""
+        branch = self.model.branch
+        if branch is None or not branch.chooses_weight or self.trainer.state.fn != "fit":
+            return
+        weights = torch.linspace(0, 1, 21, device=self.device)
+        losses = torch.zeros_like(weights)
+        for batch in self.trainer.datamodule.val_dataloader():  # type: ignore[attr-defined]
+            _, _, labels, _ = batch = self.trainer.strategy.batch_to_device(batch)
+            parts = self.model.separate_logits(batch.tokens, batch.mask)
+            losses += len(labels) * torch.stack([self.loss(torch.lerp(*parts, weight), labels) for weight in weights])
+        branch.weight.copy_(weights[self.trainer.strategy.reduce(losses, reduce_op="sum").argmin()])
+
     def validation_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
         return self._evaluate(batch, "val", self.val_metrics)
 

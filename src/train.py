@@ -34,7 +34,7 @@ def main(cfg: DictConfig) -> float | None:
         if cfg.train and state is None:
             module.model.load_pretrained()
             if module.model.branch is not None:
-                module.model.branch.fit(data.builder("train"))
+                module.model.branch.fit(data.builder("train"), data.builder("val"), module.loss)
         elif not cfg.train and cfg.ckpt_path is not None:
             build.load_weights(module, read_checkpoint(cfg.ckpt_path)[1]["state_dict"], cfg.ckpt_path)
         run.start(trainer, module, data, state)

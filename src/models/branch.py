@@ -1,6 +1,6 @@
 """A linear branch beside the neural model: logistic regression on the n-grams of a text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from src.models.component import Component, Size
 from src.models.embedding.ngrams import MAX_ORDER, first_occurrences, ngram_rows
 
 BATCH = 256  # texts whose n-grams are computed together
+CANDIDATES = (3.0, 10.0, 30.0, 100.0)  # for c
 SMOOTHING = 1.0  # is added to the number of texts of a class that contain an n-gram
 
 
@@ -35,17 +36,20 @@ class NgramBranch(Component):
         num_logits: 1, or the number of classes C.
         max_order: longest n-gram, in tokens.
         buckets: number of rows that n-grams of two or more tokens share; None: 2²⁰ for up to four classes, else 2¹⁸.
-        scale: `idf`, ln((1 + n) / (1 + d)) + 1 for an n-gram that occurs in d of n training texts; or `nb`, for each
-            class the log ratio of its frequencies in the texts of this class and in the others (Wang and Manning 2012).
+        scale: `idf`, ln((1 + n) / (1 + d)) + 1 for an n-gram that occurs in d of n training texts; `nb`, for each class
+            the log ratio of its frequencies in the texts of this class and in the others (Wang and Manning 2012); or
+            `nb_idf`, the idf times the square root of the absolute log ratio.
         min_count: number of training texts that contain an n-gram; rarer n-grams are left out.
         head, tail: number of tokens at the beginning and at the end of a text whose n-grams are features of their own,
             in addition.
-        c: inverse strength of the L2 penalty.
-        weight: weight of the logits of the branch in the mean, 0 to 1.
+        c: inverse strength of the L2 penalty; None: 3, 10, 30 or 100, with the lowest loss on the validation texts.
+        weight: weight of the logits of the branch in the mean, 0 to 1; None: before each validation, the multiple of
+            0.05 with the lowest loss on the validation texts.
     """
 
     table: Tensor
     bias: Tensor
+    weight: Tensor
 
     def __init__(
         self,
@@ -54,12 +58,12 @@ class NgramBranch(Component):
         *,
         max_order: Annotated[int, Field(ge=1, le=MAX_ORDER)] = 2,
         buckets: Size | None = None,
-        scale: Literal["idf", "nb"] = "idf",
+        scale: Literal["idf", "nb", "nb_idf"] = "idf",
         min_count: Size = 1,
         head: Annotated[int, Field(ge=0)] = 0,
         tail: Annotated[int, Field(ge=0)] = 0,
-        c: Annotated[float, Field(gt=0)] = 10.0,
-        weight: Annotated[float, Field(ge=0, le=1)] = 0.5,
+        c: Annotated[float, Field(gt=0)] | None = 10.0,
+        weight: Annotated[float, Field(ge=0, le=1)] | None = 0.5,
     ) -> None:
         super().__init__()
         default = 2**20 if num_logits <= 4 else 2**18  # the table has a column for each class
@@ -69,10 +73,11 @@ class NgramBranch(Component):
         self.min_count = min_count
         self.head, self.tail = head, tail
         self.c = c
-        self.weight = weight
+        self.chooses_weight = weight is None
+        self.register_buffer("weight", torch.tensor(1.0 if weight is None else weight))
         columns = 1 if num_logits <= 2 else num_logits  # two classes have one column, the log odds of class 1
         self.num_logits = num_logits
-        norms = columns if scale == "nb" else 1
+        norms = 1 if scale == "idf" else columns
         # columns: scale × weight for each class, then the squares of the scales
         self.register_buffer("table", torch.zeros(self.words + self.buckets, columns + norms))
         self.register_buffer("bias", torch.zeros(columns))
@@ -106,12 +111,21 @@ class NgramBranch(Component):
         return scores
 
     @torch.no_grad()
-    def fit(self, texts: BatchBuilder) -> None:
+    def fit(self, texts: BatchBuilder, held_out: BatchBuilder, loss: Callable[[Tensor, Tensor], Tensor]) -> None:
         """Fit the weights to the training texts; the result does not depend on any random state."""
+        features, labels = self._extract(texts), texts.labels.cpu().numpy()
+
+        def held_out_loss(c: float) -> float:
+            self._fit(features, labels, c)
+            batches = map(held_out, by_length(held_out.lengths, BATCH, rank=0, world_size=1))
+            return sum(len(batch.labels) * loss(self(*batch[:2]), batch.labels).item() for batch in batches)
+
+        self._fit(features, labels, min(CANDIDATES, key=held_out_loss) if self.c is None else self.c)
+
+    def _fit(self, features: Features, labels: np.ndarray, c: float) -> None:
         from scipy.sparse import csr_matrix
         from sklearn.linear_model import LogisticRegression  # the import takes half a second
 
-        features, labels = self._extract(texts), texts.labels.cpu().numpy()
         counts = np.bincount(features.rows, minlength=len(self.table))
         kept, sizes = counts >= self.min_count, np.diff(features.offsets)
         table, columns = np.zeros(self.table.shape, dtype=np.float32), len(self.bias)
@@ -128,7 +142,9 @@ class NgramBranch(Component):
                 share = (positive.sum() + SMOOTHING) / (len(positive) + 2 * SMOOTHING)
                 self.bias[column] = float(np.log(share / (1 - share)))
                 continue
-            model = LogisticRegression(C=self.c, solver="liblinear", dual=True, random_state=0).fit(matrix, positive)
+            model = LogisticRegression(C=c, solver="liblinear", dual=True, random_state=0, max_iter=1000).fit(
+                matrix, positive
+            )
             table[:, column] = scales * model.coef_[0]
             self.bias[column] = float(model.intercept_[0])
         self.table.copy_(torch.from_numpy(table))
@@ -144,9 +160,12 @@ class NgramBranch(Component):
 
     def _scales(self, features: Features, counts: np.ndarray, positive: np.ndarray) -> np.ndarray:
         """Return the scale of each row of the table."""
+        idf = np.log((1 + len(positive)) / (1 + counts)) + 1
         if self.scale == "idf":
-            return np.log((1 + len(positive)) / (1 + counts)) + 1
+            return idf
         of_class = np.repeat(positive, np.diff(features.offsets))
         inside = np.bincount(features.rows[of_class], minlength=len(counts)) + SMOOTHING
         outside = counts - inside + 2 * SMOOTHING
-        return np.log(inside / inside.sum()) - np.log(outside / outside.sum())
+        summed = slice(None) if self.scale == "nb" else counts > 0  # nb smooths rows without an n-gram too
+        ratio = np.log(inside / inside[summed].sum()) - np.log(outside / outside[summed].sum())
+        return ratio if self.scale == "nb" else np.sqrt(np.abs(ratio)) * idf

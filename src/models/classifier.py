@@ -83,6 +83,13 @@ class Classifier(nn.Module):
         stored = None if self.stored_states is None else self.stored_states(tokens, mask)
         return self.encode(self.embedding(tokens, mask), mask) if stored is None else stored
 
+    def separate_logits(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the logits without those of the branch, and those of the branch, N×num_logits each."""
+        assert self.branch is not None
+        known, known_mask, _ = self.drop_unknown(tokens, mask)
+        logits = self.head(self.pooling(self.attention(self._read(known, known_mask))))
+        return logits.float(), self.branch(tokens, mask)
+
     def _logits(self, encoded: Encoded, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the logits of encoded texts; in evaluation, the weighted mean of them and those of the branch."""
         logits = self.classify(encoded)

@@ -10,8 +10,9 @@ from omegaconf import OmegaConf
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
+from torch.nn import functional
 
-from src.build import restore
+from src.build import datamodule, restore
 from src.data.padded_batches import BatchBuilder, Truncation
 from src.models.branch import NgramBranch
 from tests.helpers import run_config, small_config, train
@@ -42,9 +43,11 @@ def bigrams(tokens: list[str]) -> list[str]:
     return [*tokens, *map(" ".join, zip(["<start>", *tokens], tokens, strict=False))]
 
 
-def fitted(data: BatchBuilder, num_logits: int = 2, **options: Any) -> NgramBranch:
+def fitted(
+    data: BatchBuilder, num_logits: int = 2, held_out: BatchBuilder | None = None, **options: Any
+) -> NgramBranch:
     branch = NgramBranch(VOCABULARY, num_logits, **{"buckets": 1_000_003, **options}).eval()
-    branch.fit(data)
+    branch.fit(data, data if held_out is None else held_out, functional.cross_entropy)
     return branch
 
 
@@ -85,6 +88,34 @@ def test_nb_equals_the_formula_of_wang_and_manning() -> None:
     expected = model.decision_function(values(vectorizer.transform(tokens_of(other)).toarray()))
     found = logits(fitted(data, num_logits=1, scale="nb", c=2.0), other)
     np.testing.assert_allclose(found[:, 0], expected, atol=5e-3)
+
+
+def test_nb_idf_is_the_idf_times_the_root_of_the_absolute_log_ratio() -> None:
+    data, other = batches(), batches(23, seed=1)
+    vectorizer = TfidfVectorizer(analyzer=bigrams, norm=None, binary=True, use_idf=False)
+    counts, labels = vectorizer.fit_transform(tokens_of(data)).toarray(), data.labels.numpy()
+    p, q = (1 + counts[labels == label].sum(0) for label in (1, 0))
+    idf = TfidfVectorizer(analyzer=bigrams, binary=True).fit(tokens_of(data)).idf_
+    scale = np.abs(np.log(p / p.sum() / (q / q.sum()))) ** 0.5 * idf
+
+    def values(rows: np.ndarray) -> np.ndarray:
+        return rows * scale / np.linalg.norm(rows * scale, axis=1, keepdims=True)
+
+    model = regression(2.0).fit(values(counts), labels)
+    expected = model.decision_function(values(vectorizer.transform(tokens_of(other)).toarray()))
+    found = logits(fitted(data, num_logits=1, scale="nb_idf", c=2.0), other)
+    np.testing.assert_allclose(found[:, 0], expected, atol=5e-3)
+
+
+def test_c_is_chosen_by_the_loss_on_the_held_out_texts() -> None:
+    """Held-out texts that are the training texts favour the weakest penalty, and those with random labels another."""
+    data = batches(200)
+    shuffled = BatchBuilder(
+        data.tokens.numpy(), data.offsets, np.random.default_rng(0).permutation(200) % 2, data.truncation
+    )
+    for held_out, expected in ((data, 100.0), (shuffled, 3.0)):
+        chosen, other = fitted(data, held_out=held_out, c=None), fitted(data, c=expected)
+        assert torch.equal(chosen.table, other.table) and torch.equal(chosen.bias, other.bias)
 
 
 @pytest.mark.parametrize("scale", ["idf", "nb"])
@@ -167,6 +198,22 @@ def test_a_model_with_a_branch_is_trained_saved_and_loaded(tmp_path: Path) -> No
         torch.testing.assert_close(model(tokens, tokens > 0), expected)
         torch.testing.assert_close(model.forward_with_weights(tokens, tokens > 0)[0], expected)
         torch.testing.assert_close(model.train()(tokens, tokens > 0), neural(tokens, tokens > 0))
+
+
+def test_the_weight_is_chosen_by_the_loss_on_the_validation_texts(tmp_path: Path) -> None:
+    options = ["model/branch=ngrams", "model.branch.weight=null", "callbacks=checkpoints", "trainer.max_epochs=3"]
+    result = train(tmp_path / "run", *options)
+    cfg = small_config(tmp_path / "run")
+    data = datamodule(cfg)
+    model = restore(str(tmp_path / "run" / "checkpoints" / "best.ckpt"), NO_TRUST)[1][0].eval()
+    batch = data.builder("val")(np.arange(data.sizes["val"]))
+    chosen, losses = float(model.branch.weight), []
+    with torch.no_grad():
+        for weight in np.arange(21) / 20:
+            model.branch.weight.fill_(float(weight))
+            losses.append(functional.cross_entropy(model(batch.tokens, batch.mask), batch.labels).item())
+    assert chosen == pytest.approx(np.argmin(losses) / 20) and losses[0] > min(losses)
+    assert result["best"]["value"] == pytest.approx(min(losses), rel=1e-5)
 
 
 def test_a_branch_works_beside_logits_in_half_precision(tmp_path: Path) -> None:
