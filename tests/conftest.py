@@ -1,8 +1,7 @@
-"""Settings and fixtures for all tests: no network, one torch thread per process, and repeatable examples."""
+"""Settings and fixtures for all tests: offline libraries, one torch thread per process, and repeatable examples."""
 
 import os
 import signal
-import socket
 
 os.environ.update(
     WANDB_MODE="offline", WANDB_SILENT="true", HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", MPLBACKEND="Agg"
@@ -13,7 +12,6 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import json
 import logging
 from collections.abc import Callable, Iterator
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -22,33 +20,6 @@ import pytest
 from filelock import FileLock
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, the processes that tests start would ignore it
-
-LOOPBACK = {"localhost", "127.0.0.1", "::1", "", None}
-
-
-def restrict_to_loopback(function: Callable[..., Any], host_of: Callable[[Any, Any], object]) -> Callable[..., Any]:
-    """Return a function of `socket` that refuses all hosts except this machine, where W&B runs its service.
-
-    An audit hook would be slower: Python calls it at every `id()`, and copying a configuration calls `id()` very often.
-    """
-
-    @wraps(function)
-    def restricted(first: Any, second: Any, *arguments: Any, **options: Any) -> Any:
-        host = host_of(first, second)
-        if host not in LOOPBACK:
-            raise RuntimeError(f"a test tried to connect to another machine: {host}")
-        return function(first, second, *arguments, **options)
-
-    return restricted
-
-
-def host_of_address(_: socket.socket, address: Any) -> object:
-    return address[0] if isinstance(address, tuple) else None  # the address of a Unix socket is not a tuple
-
-
-socket.getaddrinfo = restrict_to_loopback(socket.getaddrinfo, lambda host, port: host)
-for method in ("connect", "connect_ex"):
-    setattr(socket.socket, method, restrict_to_loopback(getattr(socket.socket, method), host_of_address))
 
 hypothesis.settings.register_profile("heed", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("heed")

@@ -102,7 +102,10 @@ COLUMNS = ["predicted", *(f"probability_{name}" for name in NAMES), "only_unknow
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_predictions_are_written_with_all_input_columns(predict: Any, tmp_path: Path, ending: str) -> None:
+def test_predictions_are_written_with_all_input_columns(
+    predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.setattr("src.data.tables.CHUNK", 2)
     texts = ["a good product, truly", None, "qwxz zzyx", "bad\nprice", "  "]
     rows = [{"id": i, "comment": text, "predicted": "mine"} for i, text in enumerate(texts)]
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -139,40 +142,6 @@ def test_lines_are_written_as_a_table(predict: Any, tmp_path: Path, monkeypatch:
     assert [line.split(",")[0] for line in lines] == ["good", "", "bad"]
 
 
-@pytest.fixture
-def ragged(tmp_path: Path) -> list[dict[str, Any]]:
-    """The rows of `in.jsonl`, whose columns and types change within the file."""
-    words = ("good", "a bad price", "", "qwxz", "so so, truly")
-    rows: list[dict[str, Any]] = [{"comment": words[i % 5] + " product" * (i % 3)} for i in range(29)]
-    rows[3] |= {"score": 1, "tags": {"a": 1}}
-    rows[11] |= {"score": 0.5, "code": 7}
-    rows[19] |= {"code": "x", "tags": {"b": 2}}
-    del rows[23]["comment"], rows[24]["comment"]
-    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    return rows
-
-
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_the_output_does_not_depend_on_the_chunk_size(
-    predict: Any, ragged: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
-) -> None:
-    contents = set()
-    for size in (1, 2, 7, 13, 1000):
-        monkeypatch.setattr("src.data.tables.CHUNK", size)
-        # Batches of several texts, and thus their rounding errors, would depend on the chunks.
-        predict("file=in.jsonl", "text_column=comment", f"out=out.{ending}", "batch_size=1")
-        contents.add((tmp_path / f"out.{ending}").read_bytes())
-        assert "lines 13, 24, 25, 28 (4 in all): blank text" in predict.stderr
-    assert len(contents) == 1
-    if ending == "parquet":
-        output = pq.read_table(tmp_path / "out.parquet")
-        assert output.column_names == ["comment", "score", "tags", "code", *COLUMNS]
-        assert output["comment"].to_pylist() == [row.get("comment") for row in ragged]
-        assert output["score"].to_pylist()[3:12:8] == [1.0, 0.5]
-        assert output["tags"].to_pylist()[3:20:16] == [{"a": 1, "b": None}, {"a": None, "b": 2}]
-        assert output["code"].to_pylist()[11:20:8] == ["7", "x"]
-
-
 def test_a_bad_row_is_reported_before_any_row_is_classified(
     predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +156,7 @@ def test_a_bad_row_is_reported_before_any_row_is_classified(
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_does_not_change_the_earlier_file(
-    predict: Any, ragged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, signum: int
+    predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, signum: int
 ) -> None:
     monkeypatch.setattr("src.data.tables.CHUNK", 7)
     classify = Ensemble.classify
@@ -201,6 +170,7 @@ def test_a_signal_does_not_change_the_earlier_file(
         return classify(self, texts, batch_size)
 
     monkeypatch.setattr(Ensemble, "classify", interrupted)
+    (tmp_path / "in.jsonl").write_text('{"comment": "a bad price"}\n' * 29)
     (tmp_path / f"out.{ending}").write_text("earlier")
     handler = signal.getsignal(signum)
     with pytest.raises(SystemExit) as exit_info:

@@ -1,6 +1,5 @@
 """The record of a run: a damaged record is reported, and the records of other runs are still read."""
 
-import ast
 import json
 from dataclasses import fields
 from pathlib import Path
@@ -9,13 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from src import run_result
 from src.errors import UserError
 from src.records.runs import find_runs
 from src.report.run import run_sections
-from src.run_result import FORMAT, RESULT_FILE, Best, RunResult
+from src.run_result import FORMAT, Best, RunResult
 from src.sweep.job import recorded_result
-from tests.helpers import ROOT
 from tests.run_folders import make_probabilities, write_run
 
 LABELS = np.array([0, 1, 1, 0, 1, 0, 1])
@@ -145,14 +142,3 @@ def test_a_damaged_record_is_reported_its_job_is_pending_and_other_runs_are_comp
     discovered = find_runs([sweep])
     assert [found.folder for found in discovered.runs] == [sweep / "1"]
     assert [found.folder for found in discovered.excluded] == [run]
-
-
-def test_no_other_module_opens_the_file() -> None:
-    """Other modules mention the name of the file in docstrings and messages, but not in paths."""
-    for path in [path for folder in ("src", "benchmarks", "studies") for path in (ROOT / folder).rglob("*.py")]:
-        if path == Path(run_result.__file__):
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        names = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docstrings]
-        assert not any(isinstance(name, str) and RESULT_FILE in name and " " not in name for name in names), path

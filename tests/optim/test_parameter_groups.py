@@ -1,5 +1,4 @@
 import pytest
-import torch
 from torch import nn
 
 from src.models.classifier import Classifier
@@ -11,12 +10,6 @@ def model() -> Classifier:
     head = nn.Linear(3, 2)
     frozen = nn.Linear(5, 3).requires_grad_(False)
     return Classifier(nn.Embedding(7, 5), nn.Identity(), frozen, nn.Identity(), nn.Identity(), head)
-
-
-def test_without_options_there_is_one_group(model: Classifier) -> None:
-    (group,) = parameter_groups(model, {})
-    assert [p.shape for p in group["params"]] == [torch.Size([7, 5]), torch.Size([2, 3]), torch.Size([2])]
-    assert group.keys() == {"params"}
 
 
 def test_weight_decay_of_a_component_does_not_apply_to_its_biases(model: Classifier) -> None:

@@ -1,4 +1,4 @@
-"""Heed's components against the document's model in Keras, and the errors of the document."""
+"""Heed's components and training against the document's model in Keras."""
 
 import math
 from pathlib import Path
@@ -42,39 +42,6 @@ def keras_features(states: torch.Tensor) -> torch.Tensor:
 def test_the_components_equal_the_documents_model_without_padding() -> None:
     texts = ragged(D, (7, 7, 7))
     assert close(heed_features(texts), keras_features(texts.states).double(), FLOAT32)
-
-
-def test_error_the_heat_map_shows_outputs() -> None:
-    """`attention_layer.output` is L×D, positions × features; weights are L×L and are returned only on request."""
-    texts = ragged(D, (7, 7, 7))
-    layer = keras().layers.Attention()
-    outputs = layer([texts.states, texts.states])
-    assert outputs.shape == (3, 7, D)
-    assert not torch.allclose(outputs.sum(-1), torch.ones(3, 7), atol=0.01)
-    weights = layer([texts.states, texts.states], return_attention_scores=True)[1]
-    assert weights.shape == (3, 7, 7)
-    heed_weights = KerasDotAttention(D).weights(texts)[:, 0]
-    assert close(heed_weights, weights.double(), FLOAT32)
-    assert close(heed_weights.sum(-1), torch.ones(3, 7, dtype=torch.float64))
-
-
-def test_error_scores_are_not_scaled() -> None:
-    """The document's formula divides by √d_k, but its call of Attention() does not divide."""
-    texts = ragged(D, (7, 7, 7))
-    layer = keras().layers.Attention()
-    assert layer.use_scale is False
-    scores = texts.states @ texts.states.transpose(1, 2)
-    weights = layer([texts.states, texts.states], return_attention_scores=True)[1].double()
-    assert close(weights, scores.softmax(-1), FLOAT32)
-    assert not torch.allclose(weights, (scores / D**0.5).softmax(-1), atol=0.01)
-
-
-def test_error_keys_and_values_are_swapped() -> None:
-    """The document passes [query, key, value], but Keras reads [query, value, key]."""
-    query, key, value = torch.randn(3, 2, 7, D).double()
-    outputs = keras().layers.Attention()([query, key, value]).double()
-    weights = (query @ value.transpose(1, 2)).softmax(-1)
-    assert close(outputs, weights @ key, FLOAT32)
 
 
 def keras_schedule(losses: list[float], rate: float) -> tuple[list[float], int | None]:

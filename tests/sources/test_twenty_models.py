@@ -4,7 +4,6 @@ import torch
 from torch import nn
 
 from src.models.attention.additive import BahdanauAttention, LuongConcatAttention
-from src.models.attention.query import LuongDotAttention
 from src.models.component import Encoded
 from tests.models.reference import ragged
 
@@ -37,10 +36,3 @@ def test_error_the_additive_scores_are_initially_saturated() -> None:
     assert (effective_fraction() > 0.95).all()
     nn.init.normal_(attention.energy.weight)
     assert (effective_fraction() < 0.6).all()
-
-
-def test_error_dot_attention_prefers_the_state_that_is_the_query() -> None:
-    """The query of an RNN is its last state, which has the largest weight among states of the same norm."""
-    states = nn.functional.normalize(ragged(D, (7, 7, 7)).states, dim=-1)
-    texts = Encoded(states, torch.ones(3, 7, dtype=torch.bool), states[:, -1])
-    assert LuongDotAttention(D).weights(texts)[:, 0, 0].argmax(-1).tolist() == [6, 6, 6]
