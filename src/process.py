@@ -1,4 +1,4 @@
-"""The process of a command: signals, exit codes and messages, and the import of torchmetrics."""
+"""The process of a command: signals, exit codes and messages, and the import of Lightning."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from typing import Any
 from src.errors import UserError
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-HIDDEN = ("scipy", "transformers")  # packages that only text and audio metrics of torchmetrics need
+HIDDEN = ("matplotlib", "scipy", "transformers")  # packages that only plots, text and audio metrics need
 # Causes outside the program of an error that torch raises, and the messages about them
 CAUSES = {
     r"out of memory|allocate memory|MemoryError": "the memory of this machine or GPU is not sufficient: choose a "
@@ -112,12 +112,17 @@ def drop_broken_output() -> bool:
     return False
 
 
-def import_torchmetrics() -> None:
-    """Import torchmetrics as if the HIDDEN packages were not installed, which saves 2 s of CPU time."""
+def import_lightning() -> None:
+    """Import Lightning, and torchmetrics as if the HIDDEN packages were not installed, which saves 3 s of CPU time.
+
+    The imported objects stay until the end of the process, so the garbage collector need not examine them.
+    """
+    import gc
     from unittest.mock import patch
 
     from lightning_utilities.core import imports
 
+    gc.disable()
     is_available, is_met = imports.package_available, imports.RequirementCache.__bool__
     with (
         patch.object(imports, "package_available", lambda name: name not in HIDDEN and is_available(name)),
@@ -128,6 +133,11 @@ def import_torchmetrics() -> None:
         ),
     ):
         import torchmetrics  # noqa: F401
+
+    import pytorch_lightning  # noqa: F401
+
+    gc.freeze()
+    gc.enable()
 
 
 def _exit_on_signal(signum: int, frame: FrameType | None) -> None:

@@ -27,7 +27,7 @@ from src.config.overrides import key_of, parse_override, quote
 from src.errors import UserError
 from src.formatting import format_value
 from src.kernels.malloc import reuse_freed_memory
-from src.process import exit_with_message, import_torchmetrics
+from src.process import exit_with_message, import_lightning
 
 Task = Callable[[DictConfig], Any]
 
@@ -158,7 +158,7 @@ def wrong_values(files: ConfigFiles, cfg: DictConfig, folder: str) -> list[Mista
     HydraConfig.instance().set_config(cfg)
     try:
         if files.command in ("train", "eval"):  # prediction and export need no metrics
-            import_torchmetrics()
+            import_lightning()
         return config_mistakes(without_hydra(cfg), files.command)
     finally:
         HydraConfig.instance().cfg = None

@@ -10,7 +10,6 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from src.data.tokenizer import Tokenizer, TokenizerBuilder, text_blocks
 
@@ -64,15 +63,21 @@ class Corpus:
         for file in folder.glob("*.arrow"):
             table = pa.ipc.open_stream(pa.memory_map(str(file))).read_all()
             columns = dict(zip(table.column_names, table.columns, strict=True))
-            labels = pc.index_in(columns["label"], pa.array(class_names, pa.large_string()))
             groups = columns.get("group")
             splits[file.stem] = Split(
                 Texts(columns["text"], np.arange(len(table))),
-                labels.to_numpy().astype(np.int64),
+                _numbers(columns["label"], class_names),
                 None if groups is None else np.unique(groups.to_numpy(), return_inverse=True)[1],
                 columns.get("rationale"),
             )
         return cls(**splits, class_names=class_names)
+
+
+def _numbers(labels: pa.ChunkedArray, class_names: Sequence[str]) -> np.ndarray:
+    """Return the index of each label in the class names; `pa.array` and `to_numpy` would import pandas."""
+    encoded = labels.dictionary_encode().combine_chunks()
+    numbers = np.array([class_names.index(name) for name in encoded.dictionary.to_pylist()], dtype=np.int64)
+    return numbers[np.from_dlpack(encoded.indices)]
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,10 @@ class Wandb(Tracker, WandbLogger):
         # Lightning's own `offline` sets an environment variable, which would affect later runs of this process
         super().__init__(mode=mode, **options)
         self._wandb_init.pop("anonymous")  # Lightning always passes it, and W&B warns about it
-        if mode != "online":  # W&B would import Launch, in 1.5 s of CPU time, for inputs that only its jobs have
+        wandb.util.pd_available = False  # W&B would import pandas to recognize data frames, instead of by their name
+        if mode != "online":
+            os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # W&B would send its measurements to its server
+            # W&B would import Launch, in 1.5 s of CPU time, for inputs that only its jobs have
             no_inputs: Any = SimpleNamespace(StagedLaunchInputs=lambda: SimpleNamespace(apply=lambda run: None))
             sys.modules.setdefault("wandb.sdk.launch.inputs.internal", no_inputs)
 

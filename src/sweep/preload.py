@@ -6,6 +6,8 @@ import signal
 from contextlib import suppress
 from importlib import import_module
 
+from src.process import import_lightning
+
 MODULES = (
     "src.build",
     "src.run",
@@ -13,8 +15,6 @@ MODULES = (
     "src.callbacks.predictions",
     "src.sweep.job",
     "datasets",
-    "pytorch_lightning.callbacks",
-    "pytorch_lightning.loggers",
     "wandb",
     "PIL.PngImagePlugin",
 )
@@ -22,6 +22,7 @@ MODULES = (
 # A signal to all processes must not end the server, which reports the exit codes; the sweep stops the jobs
 signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2))
 os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # count GPUs without opening one, which forbids forking
+import_lightning()
 for name in MODULES:
     with suppress(ImportError):  # the error is reported when a job needs the module
         import_module(name)
