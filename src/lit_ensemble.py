@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 class JointModel(nn.ModuleDict):
     """The models of an ensemble, with those attributes of a `Classifier` that an evaluation uses."""
 
+    branch = None  # each model mixes in the logits of its own
+
     def __init__(self, ensemble: Ensemble) -> None:
         super().__init__({f"model_{number}": member.model for number, member in enumerate(ensemble.members, start=1)})
         readers = ensemble.members if ensemble.shares_tokens else ensemble.members[:1]

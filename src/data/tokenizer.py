@@ -97,14 +97,11 @@ class Tokenizer(TokenizerBuilder):
         Returns:
             Flat ids int32, and offsets n+1 int64: the ids of text i are `ids[offsets[i]:offsets[i + 1]]`.
         """
-        encode = self._backend.encode_batch_fast
-        blocks = (encode(block, add_special_tokens=False) for block in text_blocks(texts))
-        return self._flat(encoding for block in blocks for encoding in block)
+        return self._flat(self._encodings(texts, self._backend.encode_batch_fast))
 
     def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """Return ids and offsets as `encode` does, and the original spelling of each token in the text."""
-        encode = self._backend.encode_batch
-        encodings = [encoding for block in text_blocks(texts) for encoding in encode(block, add_special_tokens=False)]
+        encodings = list(self._encodings(texts, self._backend.encode_batch))
         pairs = zip(map(cut_text, texts), encodings, strict=True)
         return *self._flat(encodings), [text[a:b].strip() for text, encoding in pairs for a, b in encoding.offsets]
 
@@ -112,6 +109,19 @@ class Tokenizer(TokenizerBuilder):
         """Return the index of each token's first character and the index after its last character, L×2 int64."""
         encoding = self._backend.encode(text, add_special_tokens=False)
         return np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+
+    def _encodings(self, texts: Sequence[str], encode_batch: Any) -> Iterator[tokenizers.Encoding]:
+        for block in text_blocks(texts):
+            try:
+                encodings = encode_batch(block, add_special_tokens=False)
+            except BaseException as error:  # `tokenizers` raises plain Exception; a panic in Rust is a BaseException
+                if type(error) is not Exception and type(error).__name__ != "PanicException":
+                    raise
+                raise UserError(
+                    f"the tokenizer cannot encode a text ({str(error)[:200]}); choose a tokenizer with an unknown "
+                    "token, or another tokenizer"
+                ) from None
+            yield from encodings
 
     def _flat(self, encodings: Iterable[tokenizers.Encoding]) -> tuple[np.ndarray, np.ndarray]:
         """Add `shift` to the ids, and return flat ids and offsets as `encode` does."""
