@@ -13,7 +13,7 @@ from pytorch_lightning import Callback
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from src.checkpoint import Card, is_dense, read_checkpoint
-from src.config.keys import KEEPS_TRAINING, changed_options
+from src.config.keys import MAY_CHANGE_ON_RESUME, changed_options
 from src.config.schema import class_at
 from src.errors import UserError
 from src.optim.parameter_groups import STEP_SCHEDULERS
@@ -64,7 +64,7 @@ def require_same_training(cfg: DictConfig, card: Card, state: TrainingState) -> 
     limit, planned = (config["trainer"].get("max_epochs") for config in (current, saved))
     path = cfg.data.get("path")
     source = "the texts" if path is None else f"the texts of data.path={path}"
-    if changes := changed_options(before, after, KEEPS_TRAINING):
+    if changes := changed_options(before, after, MAY_CHANGE_ON_RESUME):
         mistake = f"{'; '.join(changes)}. Restore the earlier value"
     elif limit is not None and 0 <= limit < trained:
         mistake = f"It is already in epoch {trained}: set trainer.max_epochs to {trained} or more"

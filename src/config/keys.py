@@ -26,7 +26,7 @@ UNRELATED_TO_RESULT = (
 # Destinations of files and uploads, and trusted code: they differ between the machines on which a run is repeated.
 LOCAL = ("paths", "logger", "extras", "data.cache_dir", "ckpt_path", "sweep")
 # Keys that may be overridden when a run resumes.
-KEEPS_TRAINING = (
+MAY_CHANGE_ON_RESUME = (
     *("trainer", "callbacks", "metrics", "tags", "test", "task_name", "ckpt_path", "hydra"),
     *("data.progress", "data.on_device"),
     *LOCAL,

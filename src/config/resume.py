@@ -14,7 +14,7 @@ import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
-from src.config.keys import KEEPS_TRAINING, is_within
+from src.config.keys import MAY_CHANGE_ON_RESUME, is_within
 from src.config.mistakes import Mistake, format_mistakes
 from src.config.overrides import key_of, path_of, quote
 from src.errors import UserError
@@ -45,7 +45,7 @@ def restore_run_overrides(flags: Namespace) -> None:
     _announce_owner(folder)
     require_no_links(folder)
     recorded = [line for line in _read(folder, "overrides.yaml") if not is_within(path_of(line), OF_A_SWEEP)]
-    may_change = [line for line in flags.overrides if is_within(path_of(line), KEEPS_TRAINING)]
+    may_change = [line for line in flags.overrides if is_within(path_of(line), MAY_CHANGE_ON_RESUME)]
     mistakes = [
         Mistake(line, "cannot change when a run resumes: remove it")
         for line in flags.overrides

@@ -1,5 +1,6 @@
 """Rules about several options of a configuration; a violation would otherwise appear only after a run has started."""
 
+import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +9,8 @@ from src.config.keys import default_metrics, metric_nodes
 from src.config.mistakes import Mistake, no_such
 from src.formatting import format_names, format_value
 
+# Environment variables that are set by programs that connect several machines
+CLUSTER = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "LSB_JOBID")
 ALWAYS_LOGGED = ("train/loss", "train/acc", "val/loss")
 # Scores in a result that are not metrics; no metric may have one of these names.
 OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")
@@ -19,6 +22,15 @@ def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
     """Find violated rules in the plain values of a configuration."""
     if command == "train" and values.get("train") is False and "ckpt_path" in values and values["ckpt_path"] is None:
         yield Mistake("train=false", "would test a model without trained weights: add ckpt_path=<checkpoint>")
+    trainer = values["trainer"] if isinstance(values.get("trainer"), dict) else {}
+    devices, cores = trainer.get("devices", "auto"), max(os.cpu_count() or 1, 2)  # trainer=ddp_sim needs 2 everywhere
+    if trainer.get("accelerator") == "cpu" and str(devices) not in ("auto", *map(str, range(1, cores + 1))):
+        rule = f"must be a number of processes from 1 to {cores}, which this machine's cores can run"
+        yield Mistake(f"trainer.devices={format_value(devices)}", rule)
+    machines = trainer.get("num_nodes")
+    if isinstance(machines, int) and machines > 1 and not any(os.environ.get(name) for name in CLUSTER):
+        remedy = "start the command with Slurm or torchrun, or write trainer.num_nodes=1"
+        yield Mistake(f"trainer.num_nodes={machines}", f"needs {machines} connected machines: {remedy}")
     metrics = metric_nodes(values)
     for name, node in metrics.items():
         if name in OTHER_SCORES or not re.fullmatch(r"[A-Za-z]\w*", name) or node != default_metrics().get(name, node):

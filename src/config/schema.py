@@ -100,11 +100,18 @@ COMMANDS: dict[str, dict[str, Any]] = {
 FOREIGN: dict[str, dict[str, Any]] = {
     "pytorch_lightning.Trainer": {
         "accumulate_grad_batches": Positive,
+        "check_val_every_n_epoch": Positive | None,
         "gradient_clip_val": NotNegativeFloat | None,
+        "log_every_n_steps": NotNegative | None,
         "max_epochs": Positive | None,
         "max_steps": Literal[-1] | Positive,
+        "min_epochs": NotNegative | None,
+        "min_steps": NotNegative | None,
+        "num_sanity_val_steps": Literal[-1] | NotNegative | None,
+        "val_check_interval": Positive | Annotated[float, Field(gt=0, le=1)] | None,
     },
     "pytorch_lightning.ModelCheckpoint": {"filename": RelativePath | None, "mode": Literal["min", "max"]},
+    "pytorch_lightning.CSVLogger": {"flush_logs_every_n_steps": Positive},
     "pytorch_lightning.EarlyStopping": {"patience": NotNegative, "mode": Literal["min", "max"]},
     "torch.Optimizer": {
         "lr": NotNegativeFloat,

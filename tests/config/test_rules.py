@@ -19,6 +19,25 @@ def test_a_run_trains_or_tests() -> None:
     assert mistakes(train=False, ckpt_path="a.ckpt") == {}
 
 
+def test_processes_on_the_cpu_are_limited_by_its_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = {"_target_": "x", "accelerator": "cpu"}
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert [bool(mistakes(trainer={**trainer, "devices": n})) for n in (1, "2", 3, 5, "x", [0])] == [
+        *(False, False, False, True, True, True)
+    ]
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    assert not mistakes(trainer={**trainer, "devices": 2})  # trainer=ddp_sim has two processes
+    assert not mistakes(trainer={"_target_": "x", "accelerator": "gpu", "devices": [0, 5]})
+
+
+@pytest.mark.parametrize("variable", ["SLURM_JOB_ID", None])
+def test_only_a_cluster_may_have_several_machines(variable: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if variable is not None:
+        monkeypatch.setenv(variable, "7")
+    found = mistakes(trainer={"_target_": "x", "num_nodes": 2})
+    assert list(found) == ([] if variable else ["trainer.num_nodes=2"])
+
+
 @pytest.mark.parametrize(
     ("name", "node", "message"),
     [
