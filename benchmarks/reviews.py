@@ -21,9 +21,9 @@ def overrides(data_path: Path | None, hub: bool, folder: Path, train: int, test:
     return [f"data.path='{path}'", *([f"data.cache_dir='{folder / 'cache'}'"] if data_path is None else [])]
 
 
-def made_up(folder: Path, train: int, test: int, seed: int = 0) -> None:
+def made_up(folder: Path, train: int, test: int) -> None:
     """Write reviews in IMDb's layout, with log-normal lengths, Zipf-distributed words and alternating classes."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary = np.array([_word(rank) for rank in range(WORDS + 2 * VERDICTS)], dtype=object)
     frequency = (np.arange(WORDS) + 2.0) ** -EXPONENT

@@ -37,14 +37,9 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     command.add_data(parser)
     presets = sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
     command.add_names(parser, "--presets", presets, default=["speedrun"])
-    parser.add_argument(
-        "--epochs",
-        type=_numbers,
-        default=[1, 2, 5, 10],
-        help="epochs of fastText; each number is a training",
-    )
+    text = "epochs of fastText; each number is a training"
+    parser.add_argument("--epochs", type=_numbers, default=[1, 2, 5, 10], help=text)
     parser.add_argument("--seeds", type=_numbers, default=[1, 2, 3, 4, 5])
-    parser.add_argument("--target", type=float, default=0.906, help="target test accuracy")
     options = parser.parse_args(arguments)
     if options.quick:
         options.seeds, options.epochs = options.seeds[:1], options.epochs[:1]
@@ -108,22 +103,12 @@ def group_by_name(rows: list[dict[str, Any]]) -> dict[str, dict[str, Spread]]:
     }
 
 
-def first_to_reach(groups: dict[str, dict[str, Spread]], target: float) -> str | None:
-    """Return the name with the shortest median time among those that reach `target`; None if none reaches it."""
-    names = [name for name, figures in groups.items() if figures["accuracy"].median >= target]
-    return min(names, key=lambda name: groups[name]["seconds"].median, default=None)
-
-
 def table(record: dict[str, Any]) -> Table:
-    """Return a table of the medians over the seeds; the caption names the first to reach the target."""
-    groups = group_by_name(record["rows"])
+    """Return a table of the medians over the seeds."""
     result = command.table("Time to accuracy", record, ("", "training, s", "test accuracy, %"))
-    for name, figures in groups.items():
+    for name, figures in group_by_name(record["rows"]).items():
         percent = Spread(*(100 * value for value in figures["accuracy"]))
         result.add_row(name, figures["seconds"].format(1), percent.format(2))
-    first = first_to_reach(groups, record["target"])
-    result.caption = f"First to reach {100 * record['target']:g} %: {first or 'none'}"
-    result.caption_justify = "left"
     return result
 
 
@@ -131,7 +116,7 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
     options = parse_arguments(arguments)
     reviews = 500 if options.quick else 25_000
     data = [*command.reviews(options, folder, reviews, reviews), *(["data.limit=500"] if options.quick else [])]
-    record: dict[str, Any] = {**command.new_record(options), "target": options.target, "rows": []}
+    record: dict[str, Any] = {**command.new_record(options), "rows": []}
     module = build.datamodule(configuration(data, folder, "cpu"))
     for rows in (heed_rows(data, folder, options), fasttext_rows(module, folder, options)):
         for row in rows:

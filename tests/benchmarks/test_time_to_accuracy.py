@@ -1,4 +1,4 @@
-"""`python -m benchmarks.time_to_accuracy`: fastText, Heed, and the fastest method that reaches the target."""
+"""`python -m benchmarks.time_to_accuracy`: fastText and Heed."""
 
 import importlib.util
 from pathlib import Path
@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from benchmarks import time_to_accuracy
-from benchmarks.time_to_accuracy import first_to_reach, group_by_name
 
 
 def row(name: str, seed: int, seconds: float, accuracy: float) -> dict[str, Any]:
@@ -19,15 +18,6 @@ ROWS = [
     *(row("fast", seed, 3.0, 0.90 + 0.01 * seed) for seed in (1, 2, 3)),
     row("poor", 1, 1.0, 0.8),
 ]
-
-
-def test_the_first_method_reaches_the_target_in_the_fewest_seconds() -> None:
-    groups = group_by_name(ROWS)
-    assert groups["slow"]["seconds"] == (11.0, 10.0, 12.0)
-    assert groups["fast"]["accuracy"].median == pytest.approx(0.92)
-    assert first_to_reach(groups, 0.915) == "fast"
-    assert first_to_reach(groups, 0.7) == "poor"
-    assert first_to_reach(groups, 0.99) is None
 
 
 def test_fasttext_is_omitted_if_it_is_not_installed(
