@@ -168,9 +168,11 @@ def die_with_parent() -> None:
     assert parent is not None
 
     def watch() -> None:
-        while os.getppid() == ppid and (ppid == parent.pid or parent.is_alive()):
-            time.sleep(POLL)
-        os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            while os.getppid() == ppid and (ppid == parent.pid or parent.is_alive()):
+                time.sleep(POLL)
+        finally:  # joblib's processes cannot ask whether a parent that ended before their start is alive
+            os.kill(os.getpid(), signal.SIGKILL)
 
     threading.Thread(target=watch, daemon=True).start()
 

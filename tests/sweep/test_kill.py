@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import command, train
+from tests.helpers import ROOT, command, train
 from tests.sweep.sweeps import SMALL, find_descendants, find_job, read_results, start_sweep, wait_for_end
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
@@ -89,3 +89,19 @@ def test_a_killed_sweep_with_workers_leaves_no_process(tmp_path: Path) -> None:
         for pid in descendants:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+def test_a_process_ends_if_its_parent_ended_before_it_started() -> None:
+    """The parent of a process of joblib has no sentinel, which `is_alive` needs."""
+    code = """
+import multiprocessing, time
+from types import SimpleNamespace
+from src.sweep.job import die_with_parent
+def is_alive():
+    raise ValueError("no sentinel")
+multiprocessing.parent_process = lambda: SimpleNamespace(pid=-1, is_alive=is_alive)
+die_with_parent()
+time.sleep(30)
+"""
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == -signal.SIGKILL, process.stderr
