@@ -155,8 +155,9 @@ class ConfigFiles:
         found = [(override, self._set(cfg, override, paths)) for override in known]
         found += [(override, _wrong_sweep(override, cfg, sweeps)) for override in (*chosen, *known)]
         mistakes += [Mistake(override.line, message) for override, message in found if message]
-        swept = [override for override in (*chosen, *known) if override.is_sweep and not override.is_interval]
-        if sweeps and prod(len(override.texts) for override in swept) > MAX_JOBS:
+        swept = [override for override in (*chosen, *known) if override.is_sweep]
+        is_grid = sweeps and cfg.hydra.sweeper.get("search") is None
+        if is_grid and prod(len(override.texts) for override in swept) > MAX_JOBS:
             entry = " ".join(override.line for override in swept)
             mistakes.append(Mistake(entry, f"has more than {MAX_JOBS:,} combinations: choose fewer values"))
         return cfg, mistakes

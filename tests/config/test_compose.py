@@ -62,6 +62,12 @@ def test_the_files_of_a_configuration_compose_it_again() -> None:
     assert again.model.encoder._target_ == "src.models.encoder.transformer.Transformer"
 
 
+def test_a_search_may_choose_among_more_combinations_than_a_grid_has_jobs() -> None:
+    lines = ["seed=range(200)", "data.split_seed=range(200)"]
+    assert len(real_repository("train").check(lines, sweeps=True)[1]) == 1
+    assert not real_repository("train").check(["hparams_search=optuna", *lines], sweeps=True)[1]
+
+
 def test_a_sweep_has_every_combination_of_its_values() -> None:
     lines = ["seed=range(1,4)", "model/encoder=glob(*)", "+model.encoder.bias=true", "~model.encoder.dropout"]
     jobs = list(combinations(parse_override(line, repository().groups) for line in lines))
