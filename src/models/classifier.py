@@ -87,8 +87,7 @@ class Classifier(nn.Module):
         """Return the logits without those of the branch, and those of the branch, N×num_logits each."""
         assert self.branch is not None
         known, known_mask, _ = self.drop_unknown(tokens, mask)
-        logits = self.head(self.pooling(self.attention(self._read(known, known_mask))))
-        return logits.float(), self.branch(tokens, mask)
+        return self.classify(self._read(known, known_mask)).float(), self.branch(tokens, mask)
 
     def _logits(self, encoded: Encoded, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the logits of encoded texts; in evaluation, the weighted mean of them and those of the branch."""

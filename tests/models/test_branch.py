@@ -73,37 +73,25 @@ def test_idf_equals_scikit_learn(min_count: int) -> None:
     np.testing.assert_allclose(one[:, 0], found[:, 1] - found[:, 0], rtol=1e-5)
 
 
-def test_nb_equals_the_formula_of_wang_and_manning() -> None:
+@pytest.mark.parametrize("scale", ["nb", "nb_idf"])
+def test_the_scales_of_naive_bayes_equal_their_formulas(scale: str) -> None:
+    """Wang and Manning 2012 define the log ratio; `nb_idf` is the idf times the root of its absolute value."""
     data, other = batches(), batches(23, seed=1)
     vectorizer = TfidfVectorizer(analyzer=bigrams, binary=True, use_idf=False, norm=None)
     counts, labels = vectorizer.fit_transform(tokens_of(data)).toarray(), data.labels.numpy()
     p, q = (1 + counts[labels == label].sum(0) for label in (1, 0))
-    absent = 1_000_003 + WORDS - counts.shape[1]  # rows of the table without an n-gram also have the smoothing
-    ratio = np.log((p / (p.sum() + absent)) / (q / (q.sum() + absent)))
+    absent = 1_000_003 + WORDS - counts.shape[1]  # with nb, rows of the table without an n-gram have the smoothing, too
+    scales = np.log((p / (p.sum() + absent)) / (q / (q.sum() + absent)))
+    if scale == "nb_idf":
+        idf = TfidfVectorizer(analyzer=bigrams, binary=True).fit(tokens_of(data)).idf_
+        scales = np.abs(np.log(p / p.sum() / (q / q.sum()))) ** 0.5 * idf
 
     def values(rows: np.ndarray) -> np.ndarray:
-        return rows * ratio / np.linalg.norm(rows * ratio, axis=1, keepdims=True)
+        return rows * scales / np.linalg.norm(rows * scales, axis=1, keepdims=True)
 
     model = regression(2.0).fit(values(counts), labels)
     expected = model.decision_function(values(vectorizer.transform(tokens_of(other)).toarray()))
-    found = logits(fitted(data, num_logits=1, scale="nb", c=2.0), other)
-    np.testing.assert_allclose(found[:, 0], expected, atol=5e-3)
-
-
-def test_nb_idf_is_the_idf_times_the_root_of_the_absolute_log_ratio() -> None:
-    data, other = batches(), batches(23, seed=1)
-    vectorizer = TfidfVectorizer(analyzer=bigrams, norm=None, binary=True, use_idf=False)
-    counts, labels = vectorizer.fit_transform(tokens_of(data)).toarray(), data.labels.numpy()
-    p, q = (1 + counts[labels == label].sum(0) for label in (1, 0))
-    idf = TfidfVectorizer(analyzer=bigrams, binary=True).fit(tokens_of(data)).idf_
-    scale = np.abs(np.log(p / p.sum() / (q / q.sum()))) ** 0.5 * idf
-
-    def values(rows: np.ndarray) -> np.ndarray:
-        return rows * scale / np.linalg.norm(rows * scale, axis=1, keepdims=True)
-
-    model = regression(2.0).fit(values(counts), labels)
-    expected = model.decision_function(values(vectorizer.transform(tokens_of(other)).toarray()))
-    found = logits(fitted(data, num_logits=1, scale="nb_idf", c=2.0), other)
+    found = logits(fitted(data, num_logits=1, scale=scale, c=2.0), other)
     np.testing.assert_allclose(found[:, 0], expected, atol=5e-3)
 
 
