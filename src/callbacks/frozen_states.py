@@ -18,7 +18,7 @@ from src.data.corpus import SPLITS
 from src.data.datamodule import TextDataModule
 from src.data.padded_batches import BatchBuilder, by_length
 from src.data.store import code_version, load_or_build
-from src.kernels.dropout import Dropout
+from src.kernels.layers import Dropout
 from src.models.classifier import Classifier
 from src.models.component import Encoded
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from src.kernels.linear import multiply, multiply_transposed
+from src.kernels.layers import multiply, multiply_transposed
 
 
 def recurrent_states(rnn: nn.Module, inputs: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from torch import Tensor, nn
 
-from src.kernels.dropout import Dropout
+from src.kernels.layers import Dropout
 from src.models.component import Head, Rate, Size
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "tanh": nn.Tanh}

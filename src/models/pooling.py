@@ -3,9 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from src.kernels.linear import Linear
-from src.models.component import Encoded, Pooling
-from src.models.masking import masked_max, masked_mean, masked_softmax, masked_sum, state_at
+from src.kernels.layers import Linear
+from src.models.component import Encoded, Pooling, masked_max, masked_mean, masked_softmax, masked_sum, state_at
 
 
 class First(Pooling):

@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from torch import Tensor, nn
 
-from src.kernels.dropout import Dropout
-from src.models.component import Encoded, Rate, TokenAttention
-from src.models.masking import masked_mean, zero_padding
+from src.kernels.layers import Dropout
+from src.models.component import Encoded, Rate, TokenAttention, masked_mean, zero_padding
 
 Norm = Literal["none", "pre", "post", "both"]
 

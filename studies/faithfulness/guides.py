@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from src.faithfulness.probe import Probe, Scores, Texts, pad
 from src.faithfulness.trained import Sample, TrainedRun
-from src.models.masking import masked_softmax
+from src.models.component import masked_softmax
 from src.records.faithfulness import ATTENTION
 from studies.faithfulness.script import Arrays, study, training_batches
 

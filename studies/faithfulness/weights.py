@@ -17,8 +17,7 @@ from src.faithfulness.measures import Predicted
 from src.faithfulness.probe import QUADRATIC_TOKENS, Probe
 from src.faithfulness.texts import measure_texts
 from src.faithfulness.trained import Sample, TrainedRun
-from src.models.component import Encoded
-from src.models.masking import masked_softmax
+from src.models.component import Encoded, masked_softmax
 from src.records.faithfulness import ATTENTION
 from studies.faithfulness.script import Arrays, compute_chunks, study
 

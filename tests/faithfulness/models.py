@@ -9,11 +9,10 @@ from src.faithfulness.probe import Probe
 from src.models.attention.none import NoAttention
 from src.models.attention.query import QueryAttention
 from src.models.classifier import Classifier
-from src.models.component import Attention, Encoded, Encoder, Head, Pooling
+from src.models.component import Attention, Encoded, Encoder, Head, Pooling, masked_mean, zero_padding
 from src.models.embedding.learned import LearnedEmbedding
 from src.models.encoder.identity import Identity
 from src.models.loss import CrossEntropy
-from src.models.masking import masked_mean, zero_padding
 from src.models.pooling import Sum
 from src.models.position import NoPosition
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from src.kernels import attention
-from src.kernels.attention import fused_attention
+from src.kernels import layers
+from src.kernels.layers import fused_attention
 
 N, H, T, L, D, V = 3, 5, 7, 11, 2, 13
 
@@ -14,7 +14,7 @@ CHUNKS = {"one head": 1, "three heads": 3 * T * L, "two texts": 2 * H * T * L, "
 
 @pytest.fixture(params=CHUNKS.values(), ids=CHUNKS.keys())
 def inputs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
-    monkeypatch.setattr(attention, "CHUNK", request.param)
+    monkeypatch.setattr(layers, "CHUNK", request.param)
     torch.manual_seed(0)
     shapes = ((N, H, T, D), (N, H, L, D), (N, H, L, V))
     return [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]

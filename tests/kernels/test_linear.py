@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from src.kernels import linear
-from src.kernels.linear import Linear
+from src.kernels import layers
+from src.kernels.layers import Linear
 
 
 def output_and_gradients(layer: nn.Linear, inputs: torch.Tensor, upstream: torch.Tensor) -> list[torch.Tensor]:
@@ -27,7 +27,7 @@ def test_outputs_and_gradients_equal_those_of_torch(
     inputs = torch.randn(shape, requires_grad=True)
     upstream = torch.randn(*shape[:-1], 13)
     products = []
-    monkeypatch.setattr(linear, "multiply", lambda *args, f=linear.multiply: products.append(args) or f(*args))
+    monkeypatch.setattr(layers, "multiply", lambda *args, f=layers.multiply: products.append(args) or f(*args))
     for actual, expected in zip(
         output_and_gradients(layer, inputs, upstream), output_and_gradients(plain, inputs, upstream), strict=True
     ):
@@ -55,7 +55,7 @@ def test_inference_mode_uses_onednn_and_other_evaluation_uses_torch(monkeypatch:
     inputs = torch.randn(3, 7, 5)
     expected = nn.functional.linear(inputs, layer.weight, layer.bias)
     products = []
-    monkeypatch.setattr(linear, "multiply", lambda *args, f=linear.multiply: products.append(args) or f(*args))
+    monkeypatch.setattr(layers, "multiply", lambda *args, f=layers.multiply: products.append(args) or f(*args))
     with torch.no_grad():  # as during an export
         assert torch.equal(layer(inputs), expected)
     assert not products
@@ -72,6 +72,6 @@ def test_a_compiler_gets_no_operation_of_onednn() -> None:
         code.append(graph.code)
         return graph.forward
 
-    product = torch.compile(linear.multiply, backend=record)(torch.ones(3, 5), torch.ones(5, 7))  # type: ignore[arg-type]
+    product = torch.compile(layers.multiply, backend=record)(torch.ones(3, 5), torch.ones(5, 7))  # type: ignore[arg-type]
     assert torch.equal(product, torch.full((3, 7), 5.0))
     assert code and not any("mkldnn" in text for text in code)

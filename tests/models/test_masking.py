@@ -5,7 +5,8 @@ import math
 import torch
 from torch import tensor
 
-from src.models import masking
+from src.models import component
+from src.models.encoder.recurrent import reverse_by_length
 
 STATES = tensor(
     [[[1.0, -5.0], [3.0, -7.0], [99.0, 99.0]], [[2.0, 4.0], [99.0, 99.0], [99.0, 99.0]], [[99.0, 99.0]] * 3]
@@ -14,28 +15,28 @@ MASK = tensor([[True, True, False], [True, False, False], [False, False, False]]
 
 
 def test_sum_mean_maximum_first_and_last_state_by_hand() -> None:
-    assert masking.masked_sum(STATES, MASK).tolist() == [[4, -12], [2, 4], [0, 0]]
-    assert masking.masked_mean(STATES, MASK).tolist() == [[2, -6], [2, 4], [0, 0]]
-    assert masking.masked_max(STATES, MASK).tolist() == [[3, -5], [2, 4], [0, 0]]
-    assert masking.state_at(STATES, MASK, last=True).tolist() == [[3, -7], [2, 4], [0, 0]]
-    assert masking.state_at(STATES, MASK, last=False).tolist() == [[1, -5], [2, 4], [0, 0]]
+    assert component.masked_sum(STATES, MASK).tolist() == [[4, -12], [2, 4], [0, 0]]
+    assert component.masked_mean(STATES, MASK).tolist() == [[2, -6], [2, 4], [0, 0]]
+    assert component.masked_max(STATES, MASK).tolist() == [[3, -5], [2, 4], [0, 0]]
+    assert component.state_at(STATES, MASK, last=True).tolist() == [[3, -7], [2, 4], [0, 0]]
+    assert component.state_at(STATES, MASK, last=False).tolist() == [[1, -5], [2, 4], [0, 0]]
 
 
 def test_softmax_by_hand() -> None:
     scores = tensor([[math.log(1.0), math.log(3.0), 50.0], [7.0, 50.0, 50.0], [1.0, 2.0, 3.0]])
     expected = tensor([[0.25, 0.75, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    assert torch.allclose(masking.masked_softmax(scores, MASK), expected, atol=1e-6)
-    assert masking.masked_softmax(scores, MASK)[~MASK].abs().sum() == 0
-    column_weights = masking.masked_softmax(scores.T, MASK.T, dim=0)
+    assert torch.allclose(component.masked_softmax(scores, MASK), expected, atol=1e-6)
+    assert component.masked_softmax(scores, MASK)[~MASK].abs().sum() == 0
+    column_weights = component.masked_softmax(scores.T, MASK.T, dim=0)
     assert torch.allclose(column_weights.T, expected, atol=1e-6)
 
 
 def test_softmax_is_correct_for_large_scores_in_half_precision() -> None:
     scores = tensor([[6e4, -6e4, 0.0]], dtype=torch.float16)
-    assert masking.masked_softmax(scores, tensor([[True, True, False]])).tolist() == [[1.0, 0.0, 0.0]]
+    assert component.masked_softmax(scores, tensor([[True, True, False]])).tolist() == [[1.0, 0.0, 0.0]]
 
 
 def test_reverse_by_length_by_hand() -> None:
     tokens = tensor([[[1.0], [2.0], [0.0]], [[3.0], [0.0], [0.0]], [[4.0], [5.0], [6.0]]])
     mask = tensor([[True, True, False], [True, False, False], [True, True, True]])
-    assert masking.reverse_by_length(tokens, mask)[..., 0].tolist() == [[2, 1, 0], [3, 0, 0], [6, 5, 4]]
+    assert reverse_by_length(tokens, mask)[..., 0].tolist() == [[2, 1, 0], [3, 0, 0], [6, 5, 4]]

@@ -12,8 +12,7 @@ from torch import nn
 from src import build
 from src.models.attention.keras import KerasDotAttention
 from src.models.classifier import Classifier
-from src.models.component import Encoded
-from src.models.masking import masked_mean
+from src.models.component import Encoded, masked_mean
 from src.models.sublayer import AttentionSublayer
 from tests.helpers import small_config
 from tests.keras_reference import keras

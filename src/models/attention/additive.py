@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from src.kernels.linear import Linear
+from src.kernels.layers import Linear
 from src.models.attention.query import QueryAttention
 from src.models.component import Rate, Size
 

@@ -7,10 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from src.kernels.dropout import Dropout
-from src.kernels.linear import Linear
-from src.models.component import Encoded, Rate, Size, TokenAttention
-from src.models.masking import masked_softmax, zero_padding
+from src.kernels.layers import Dropout, Linear
+from src.models.component import Encoded, Rate, Size, TokenAttention, masked_softmax, zero_padding
 
 VectorNorm = Literal["none", "layer", "batch"]
 Gate = Literal["tanh", "sigmoid", "linear"]

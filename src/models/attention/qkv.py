@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from torch import Tensor, nn
 
-from src.kernels.linear import Linear
+from src.kernels.layers import Linear
 from src.models.attention.self_attention import SelfAttention
 from src.models.component import Size
 

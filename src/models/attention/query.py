@@ -6,9 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from src.kernels.dropout import Dropout
-from src.models.component import Attention, Encoded, Rate
-from src.models.masking import masked_softmax
+from src.kernels.layers import Dropout
+from src.models.component import Attention, Encoded, Rate, masked_softmax
 
 
 class QueryAttention(Attention):

@@ -5,11 +5,8 @@ from typing import Any
 
 from torch import Tensor
 
-from src.kernels.attention import fused_attention
-from src.kernels.dropout import Dropout
-from src.kernels.linear import Linear
-from src.models.component import Encoded, Rate, Size, TokenAttention
-from src.models.masking import masked_mean, masked_softmax, zero_padding
+from src.kernels.layers import Dropout, Linear, fused_attention
+from src.models.component import Encoded, Rate, Size, TokenAttention, masked_mean, masked_softmax, zero_padding
 from src.models.position import Rotary
 
 

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from src.kernels.attention import fused_attention
+from src.kernels.layers import fused_attention
 from src.models.attention.self_attention import MultiHeadAttention
 from src.models.component import Size
 

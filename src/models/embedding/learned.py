@@ -8,9 +8,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from src.data.tokenizer import UNKNOWN_ID
-from src.kernels.dropout import Dropout
-from src.models.component import Embedding, Rate, Size
-from src.models.masking import zero_padding
+from src.kernels.layers import Dropout
+from src.models.component import Embedding, Rate, Size, zero_padding
 
 
 class LearnedEmbedding(Embedding):

@@ -2,8 +2,7 @@
 
 from torch import Tensor
 
-from src.models.component import Encoded, Encoder
-from src.models.masking import masked_mean, zero_padding
+from src.models.component import Encoded, Encoder, masked_mean, zero_padding
 
 
 class Identity(Encoder):

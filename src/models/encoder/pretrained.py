@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 
 from src.models import pretrained
-from src.models.component import Embedding, Encoded, Encoder, Size
+from src.models.component import Embedding, Encoded, Encoder, Size, masked_mean
 from src.models.embedding.pretrained import PretrainedEmbedding
-from src.models.masking import masked_mean
 
 
 class PretrainedEncoder(Encoder):

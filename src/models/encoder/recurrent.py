@@ -6,10 +6,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from src.kernels.dropout import Dropout
-from src.kernels.recurrence import recurrent_states
-from src.models.component import Encoded, Encoder, Layers, Rate, Size
-from src.models.masking import reverse_by_length, state_at, zero_padding
+from src.kernels.layers import Dropout
+from src.kernels.recurrence import exchange_rows, recurrent_states
+from src.models.component import Encoded, Encoder, Layers, Rate, Size, state_at, zero_padding
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
@@ -59,3 +58,15 @@ class Recurrent(Encoder):
         forward_states, backward_states = states.chunk(2, -1)
         ends = [state_at(forward_states, mask, last=True), state_at(backward_states, mask, last=False)]
         return Encoded(states, mask, torch.cat(ends, -1))
+
+
+def reverse_by_length(states: Tensor, mask: Tensor) -> Tensor:
+    """Reverse the order of the real states in each row: N×T×D, N×T → N×T×D.
+
+    Padding must be at the end of each row, and stays there. A second reversal restores the original order.
+    """
+    lengths = mask.sum(1, keepdim=True)  # N×1
+    steps = torch.arange(mask.shape[1], device=mask.device)  # T
+    source = torch.where(mask, lengths - 1 - steps, steps)  # N×T
+    rows = torch.arange(mask.shape[0], device=mask.device).unsqueeze(1) * mask.shape[1]  # N×1
+    return exchange_rows(states, (rows + source).flatten())

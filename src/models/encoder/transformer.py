@@ -5,11 +5,9 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor, nn
 
-from src.kernels.dropout import Dropout
-from src.kernels.linear import Linear
+from src.kernels.layers import Dropout, Linear
 from src.models.attention.self_attention import MultiHeadAttention
-from src.models.component import Encoded, Encoder, Layers, Rate, Size, TokenAttention
-from src.models.masking import masked_mean, zero_padding
+from src.models.component import Encoded, Encoder, Layers, Rate, Size, TokenAttention, masked_mean, zero_padding
 from src.models.sublayer import AttentionSublayer, Sublayer
 
 Activation = Literal["relu", "gelu"]

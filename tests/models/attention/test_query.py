@@ -16,8 +16,7 @@ from src.models.attention.query import (
     QueryAttention,
     UniformAttention,
 )
-from src.models.component import Encoded
-from src.models.masking import zero_padding
+from src.models.component import Encoded, zero_padding
 from tests.models.reference import attend, ragged
 
 N, T, D, A = 3, 5, 7, 11

@@ -17,8 +17,7 @@ from src.models.attention.qkv import QkvAttention
 from src.models.attention.query import LuongDotAttention
 from src.models.attention.self_attention import MultiHeadAttention, SimpleSelfAttention
 from src.models.attention.windowed import WindowedAttention
-from src.models.component import Encoded, TokenAttention
-from src.models.masking import masked_mean
+from src.models.component import Encoded, TokenAttention, masked_mean
 from src.models.sublayer import AttentionSublayer
 from tests.keras_reference import keras
 from tests.models.reference import attend, close, ragged

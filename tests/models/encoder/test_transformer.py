@@ -8,10 +8,10 @@ from torch import Tensor, nn
 
 from src.models.attention.elementwise import ElementwiseMixing
 from src.models.attention.windowed import WindowedAttention
+from src.models.component import masked_mean
 from src.models.encoder.elementwise import Elementwise
 from src.models.encoder.hybrid import Hybrid
 from src.models.encoder.transformer import Transformer
-from src.models.masking import masked_mean
 from tests.models.reference import close, ragged
 
 H, W, F, LAYERS = 3, 5, 11, 2  # W: features of a head, F: of the hidden layer
