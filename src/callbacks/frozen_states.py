@@ -121,12 +121,14 @@ def _encode(model: Classifier, builders: Sequence[BatchBuilder], folder: Path) -
     states = open_memmap(folder / "states.npy", "w+", np.float16, (int(offsets[-1]), dim))
     summaries = np.empty((len(lengths), dim), dtype=np.float32)
     keys = np.empty(len(lengths), dtype="V16")
+    device = next(model.parameters()).device
     first = 0
     with row_progress("Encoded", len(lengths), "texts") as advance:
         for builder in builders:
             for rows in by_length(builder.lengths, BATCH, rank=0, world_size=1):
                 batch = builder(rows)
-                encoded = model.encode(model.embedding(batch.tokens, batch.mask), batch.mask)
+                tokens, mask = batch.tokens.to(device), batch.mask.to(device)
+                encoded = model.encode(model.embedding(tokens, mask), mask)
                 summaries[first + rows] = encoded.summary.float().cpu().numpy()
                 keys[first + rows] = text_keys(batch.tokens, builder.lengths[rows].tolist())
                 for row, of_text in zip(first + rows, encoded.states.half().cpu().numpy(), strict=True):
