@@ -8,12 +8,13 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import ReduceLROnPlateau
-from torchmetrics import Metric, MetricCollection
+from torchmetrics import MetricCollection
 from torchmetrics.classification import MulticlassAccuracy
 
 from src.checkpoint import Card
 from src.data.padded_batches import Batch
 from src.explain import Ensemble, Member
+from src.metrics import MeanLoss
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.training_state import rebuild_paths, require_same_parameters
@@ -21,29 +22,6 @@ from src.training_state import rebuild_paths, require_same_parameters
 RUNNING = ("train_acc", "train_loss")  # metrics whose states are saved if a checkpoint is written within an epoch
 
 MakeOptimizers = Callable[[Classifier, int], dict[str, Any]]
-
-
-class MeanLoss(Metric):
-    """The mean of a loss over texts.
-
-    torchmetrics' MeanMetric is not used: its check for NaN waits for the device, and without this check it ignores
-    weights.
-    """
-
-    total: Tensor
-    texts: Tensor
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.add_state("total", torch.tensor(0.0), dist_reduce_fx="sum")
-        self.add_state("texts", torch.tensor(0.0), dist_reduce_fx="sum")
-
-    def update(self, loss: Tensor, texts: int) -> None:
-        self.total += loss * texts
-        self.texts += texts
-
-    def compute(self) -> Tensor:
-        return self.total / self.texts
 
 
 class LitClassifier(pl.LightningModule):
@@ -74,6 +52,7 @@ class LitClassifier(pl.LightningModule):
         self.train_loss = MeanLoss()
         self.val_metrics = metrics.clone(prefix="val/")
         self.test_metrics = metrics.clone(prefix="test/")
+        self.scores: dict[str, Tensor] = {}  # the last value of each metric, by names such as val/acc
         self._optimizer_states: list[dict[str, Any]] = []  # of the checkpoint from which training resumes
         self._is_validated = False  # whether a validation ran since the last training epoch ended
 
@@ -139,7 +118,9 @@ class LitClassifier(pl.LightningModule):
         self._log_metrics(self.test_metrics)
 
     def _log_metrics(self, metrics: MetricCollection) -> None:
-        self.log_dict(metrics.compute(), logger=self._uses_loggers)
+        scores = metrics.compute()
+        self.scores |= scores
+        self.log_dict(scores, logger=self._uses_loggers)
         metrics.reset()
 
     @property

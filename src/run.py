@@ -38,7 +38,7 @@ from src.report.run import write_report
 from src.report.terminal import render_terminal
 from src.run_folder import require_new, run_folder_of, trim_logs
 from src.run_result import RESULT_FILE, Best, Parameters, RunResult, Seconds
-from src.summary import describe_end, evaluate_splits, print_summary, warn_of_single_class
+from src.summary import describe_end, evaluate_splits, lower_is_better, print_summary, warn_of_single_class
 from src.training_state import TrainingState, require_same_training
 
 LOCK_TIMEOUT = 1.0  # seconds; a sweep that records the end of a job holds the lock for a shorter time
@@ -147,8 +147,9 @@ class Run:
         if not trainer.is_global_zero:
             return
         counts = module.card.class_counts
-        metrics, classes, baseline = evaluate_splits(self.folder, counts.index(max(counts)), module.val_metrics)
-        self.record(metrics=metrics, classes=classes, baseline=baseline)
+        metrics, classes, baseline = evaluate_splits(self.folder, counts.index(max(counts)), module.scores)
+        lower = lower_is_better(module.val_metrics)
+        self.record(metrics=metrics, lower_is_better=lower, classes=classes, baseline=baseline)
         self.write_record()
         try:
             figures = write_report(self.folder)

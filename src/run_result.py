@@ -168,6 +168,7 @@ class RunResult:
         versions: versions of Python and of the installed packages in `src.environment.PACKAGES`.
         git_commit: commit of Heed's code; None outside a git repository.
         metrics: final metrics, by names such as test/acc.
+        lower_is_better: names of the logged metrics, such as ece, of which lower values are better.
         classes: scores of each class, by split and class name.
         baseline: scores of the linear baseline.
         texts_per_second: mean speed of training.
@@ -192,6 +193,7 @@ class RunResult:
     git_commit: str | None = None
     best: Best = Best()
     metrics: Mapping[str, Score] = field(default_factory=dict)
+    lower_is_better: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, ClassScore]] = field(default_factory=dict)
     baseline: Baseline = Baseline()
     seconds: Seconds = Seconds()

@@ -1,10 +1,13 @@
 """Compute the final metrics of a run with their intervals, and print tables of metrics and files."""
 
 import logging
+import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from torchmetrics import MetricCollection
+from torch import Tensor
+from torchmetrics import Metric, MetricCollection
 
 from src.config.keys import default_metrics
 from src.console import OutputConsole
@@ -14,25 +17,24 @@ from src.records.files import read_predictions
 from src.report.scores import baseline_line, classes_section, scores_section
 from src.report.terminal import files_table, render_terminal
 from src.run_result import Baseline, ClassScore, RunResult, Score
-from src.terms.added_metrics import added_score
 from src.terms.evaluation import class_scores, evaluate, score_differences
 
 log = logging.getLogger(__name__)
 
 
 def evaluate_splits(
-    folder: Path, majority: int, metrics: MetricCollection
+    folder: Path, majority: int, logged: Mapping[str, Tensor]
 ) -> tuple[dict[str, Score], dict[str, dict[str, ClassScore]], Baseline]:
     """Return the metrics of all predicted splits, by names such as test/acc; the class scores, by split and class; and
     the scores of the linear baseline, which are empty if it was not fitted.
 
     Args:
         majority: index of the most frequent class of the training texts.
-        metrics: metrics of the run; default metrics that are not among them are omitted.
+        logged: the metrics that were logged, by the same names. Default metrics that are not among them are omitted;
+            metrics that the run has added have no interval.
     """
-    names_of_run = [str(name) for name in metrics.keys(keep_base=True)]
-    added = {name: added_score(metrics[name], name) for name in names_of_run if name not in default_metrics()}
-    removed = default_metrics().keys() - set(names_of_run)
+    removed = default_metrics().keys() - {name.partition("/")[2] for name in logged}
+    added = {name: value.item() for name, value in logged.items() if name.partition("/")[2] not in default_metrics()}
     results: dict[str, Score] = {}
     classes: dict[str, dict[str, ClassScore]] = {}
     linear: dict[str, Score] = {}
@@ -41,8 +43,12 @@ def evaluate_splits(
         arrays, split = read_arrays(path), path.stem
         probabilities, labels = arrays["probabilities"], arrays["labels"]
         names = [str(name) for name in arrays["class_names"]]
-        scores = evaluate(probabilities, labels, majority=majority, added=added)
+        scores = evaluate(probabilities, labels, majority=majority)
         results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
+        of_split = {
+            name: value if math.isfinite(value) else None for name, value in added.items() if name.startswith(split)
+        }
+        results |= {name: Score(value, n=len(labels)) for name, value in of_split.items()}
         classes[split] = class_scores(probabilities, labels, names)
         if not (path := folder / "baseline" / path.name).exists():
             continue
@@ -53,6 +59,15 @@ def evaluate_splits(
             paired = score_differences(probabilities, baseline["probabilities"], labels)
             differences |= {f"{split}/{name}": score for name, score in paired.items() if name not in removed}
     return results, classes, Baseline(linear, differences)
+
+
+def lower_is_better(metrics: MetricCollection) -> tuple[str, ...]:
+    """Return the names of the metrics of which lower values are better; a wrapper is what the metric in it is."""
+    innermost = {
+        str(name): [part for part in metric.modules() if isinstance(part, Metric)][-1]
+        for name, metric in metrics.items(keep_base=True)
+    }
+    return tuple(name for name, metric in innermost.items() if metric.higher_is_better is False)
 
 
 def describe_end(result: RunResult) -> str:

@@ -200,7 +200,7 @@ def _difference_cells(pairs: Sequence[tuple[Variant, Variant]], metric: str = "a
     Different variants must have different names.
     """
     variants = list({variant.name: variant for pair in pairs for variant in pair}.values())
-    samples = {item.variant.name: item.samples[metric] for item in measure(variants, {metric: SCORES[metric]})}
+    samples = {item.variant.name: item.samples[metric] for item in measure(variants, [metric])}
     return [
         [format_with_bounds(difference, 1, 100), format_p_value(p_value), verdict]
         for difference, p_value, verdict in judge_differences([(samples[a.name], samples[b.name]) for a, b in pairs])

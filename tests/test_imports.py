@@ -61,9 +61,6 @@ PACKAGES = (  # each imports only earlier ones; the modules at the top of src/ s
 )
 
 
-UPWARDS = {("terms", "build"): "a comparison computes metrics that runs have added"}
-
-
 def test_packages_import_downwards() -> None:
     """This includes the imports in functions, which only delay slow imports."""
     assert sorted(PACKAGES) == sorted(path.parent.name for path in (ROOT / "src").glob("*/__init__.py"))
@@ -71,7 +68,7 @@ def test_packages_import_downwards() -> None:
     for module, path in MODULES.items():
         package = module.partition(".")[2].split(".")[0]
         names = {name.split(".")[1] for name in dependencies(module, path, in_functions=True) if name.count(".")}
-        imported.setdefault(package, set()).update(name for name in names if (package, name) not in UPWARDS)
+        imported.setdefault(package, set()).update(names)
     for number, package in enumerate(PACKAGES):
         assert not imported[package] & set(PACKAGES[number + 1 :]), package
     order = TopologicalSorter({name: names - {name} for name, names in imported.items()}).static_order()

@@ -56,6 +56,7 @@ RECORD: dict[str, Any] = {
     "git_commit": None,
     "best": BEST,
     "metrics": METRICS,
+    "lower_is_better": ["ece"],
     "classes": {"test": {"class 0": {"precision": 0.5, "recall": 1.0, "f1": None, "support": 3}}},
     "baseline": {"metrics": METRICS, "differences": METRICS},
     "seconds": {"total": 9.0, "fit": 7.0, "per_epoch": [3.0, 2.0], "test": 0.5},

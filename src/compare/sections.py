@@ -9,6 +9,7 @@ from src.formatting import UNKNOWN, format_known, format_p_value, format_with_bo
 from src.records.examples import Example, read_examples
 from src.records.files import read_history, read_or_warn
 from src.records.runs import summarize_excluded
+from src.records.statistics import FAITHFULNESS, SECONDS
 from src.records.variants import Variant
 from src.report.figures.comparison import Bar, Mark, draw_costs, draw_intervals, draw_variant_curves
 from src.report.figures.style import COLOURS, GREY
@@ -19,7 +20,7 @@ from src.terms.claims import Claim
 from src.terms.comparison import METRICS, Comparison, Row
 from src.terms.evaluation import confusion_matrix
 from src.terms.intervals import MIN_SEEDS, Interval
-from src.terms.measurements import FAITHFULNESS, SECONDS, label
+from src.terms.measurements import label
 
 SCORES = (
     "Mean over seeds on these {texts:,} test texts ± the half-width of the 95 % interval for the mean over all "

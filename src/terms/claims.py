@@ -121,7 +121,7 @@ def _find_pairs(definition: ClaimDefinition, measurements: Sequence[Measurement]
         favoured, against = describe(definition.variants), describe(definition.against)
         return Claim(definition, reason=f"no variant with {favoured} has a counterpart with {against}")
     names = dict.fromkeys(variant.name for pair in matches for variant in pair)
-    samples = {name: sample for name in names if (sample := by_name[name].sample(definition.metric))}
+    samples = {name: sample for name in names if (sample := by_name[name].samples.get(definition.metric))}
     sign = 1 if definition.direction == "higher" else -1
     pairs = [
         Pair(first.name, second.name, ((sign, samples[first.name]), (-sign, samples[second.name])))

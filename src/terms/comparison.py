@@ -6,18 +6,17 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from omegaconf import OmegaConf
 
 from src.config.keys import default_metrics, metric_nodes
 from src.config.mistakes import did_you_mean, no_such
-from src.config.overrides import escape_references
 from src.errors import UserError
-from src.records.runs import ExcludedRun, FinishedRun, find_runs
+from src.records.runs import ExcludedRun, find_runs
+from src.records.statistics import FAITHFULNESS, SECONDS
 from src.records.variants import Variant, group_runs, with_complete_folds
 from src.terms.claims import Claim, judge_claims
 from src.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm, mean_of_terms
-from src.terms.measurements import FAITHFULNESS, SECONDS, Measurement, measure, require_same_data
-from src.terms.scores import SCORES, ScoreType
+from src.terms.measurements import Measurement, measure, require_same_data
+from src.terms.scores import SCORES
 from src.terms.study import DEFAULT_STUDY, load_study, match_pairs
 
 METRICS = ("acc", "f1_macro", "auroc", "ece")  # the scores in every table of scores
@@ -30,7 +29,7 @@ class Row:
     """The results of one variant on the test split."""
 
     variant: Variant
-    metrics: dict[str, Interval]  # means over seeds of the scores, FAITHFULNESS and SECONDS, as far as defined
+    metrics: dict[str, Interval]  # means over seeds of scores and statistics, as far as defined
     ensemble: float | None  # compared metric of the mean probabilities over seeds; None for one seed or if undefined
     difference: Interval | None  # from the baseline in the compared metric; None for the baseline
     p_adjusted: float | None  # p-value after Holm's adjustment; None if the difference was not tested
@@ -82,7 +81,8 @@ def compare(
     Args:
         baseline: name of the variant to compare with. None selects the variant without attention that has the best
             validation accuracy, or, if all variants have attention, the variant that started first.
-        metric: the score to compare: a key of SCORES, or a metric added in the config group `metrics` of the runs.
+        metric: the score to compare: a key of SCORES, or a metric that the config group `metrics` of the runs adds, of
+            which only the value of each run is known.
         study: file with the claims to judge. None selects the claims in DEFAULT_STUDY that concern compared variants.
         command: the command line that the page shows.
     """
@@ -92,7 +92,9 @@ def compare(
     if metric not in known:
         raise UserError(f"--metric {metric}: {no_such('score', metric, known)}")
     require_same_data(runs)
-    score = SCORES.get(metric) or _added_score(runs, metric)
+    nodes = [node for run in runs if metric not in SCORES and (node := metric_nodes(run.config).get(metric))]
+    if any(node != nodes[0] for node in nodes):
+        raise UserError(f"--metric {metric}: the runs define it differently; compare runs that use the same definition")
     variants, incomplete = with_complete_folds(group_runs(runs))
     base = _baseline(variants, baseline)
     definitions = [
@@ -100,17 +102,18 @@ def compare(
         for claim in load_study(study or DEFAULT_STUDY, variants).claims
         if study or match_pairs(variants, claim.variants, claim.against)
     ]
-    names = [*METRICS, *(claim.metric for claim in definitions if claim.metric in SCORES)]
-    measurements = measure(variants, {metric: score} | {name: SCORES[name] for name in names})
+    of_claims = (claim.metric for claim in definitions)
+    measurements = measure(variants, [metric, *METRICS, *of_claims, *FAITHFULNESS, SECONDS])
     listed = {run.folder for variant in variants for run in variant.runs} | {run.folder for run in incomplete}
     repeated = [ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in listed]
     is_single_run = sum(len(variant.seeds) for variant in variants) == 1
-    rows = _rank(measurements, base, metric, score.lower_is_better)
+    lower_is_better = SCORES[metric].lower_is_better if metric in SCORES else metric in runs[0].result.lower_is_better
+    rows = _rank(measurements, base, metric, lower_is_better)
     return Comparison(
         rows=tuple(rows),
         baseline=next(row for row in rows if row.variant is base),
         metric=metric,
-        lower_is_better=score.lower_is_better,
+        lower_is_better=lower_is_better,
         claims=() if is_single_run else judge_claims(definitions, measurements),
         excluded=(*excluded, *incomplete, *repeated),
         texts=measurements[0].samples["acc"].scores.shape[1],
@@ -147,8 +150,7 @@ def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, l
     by_name = {item.variant.name: result for item, result in zip(others, judged, strict=True)}
     rows = []
     for item in measurements:
-        samples = item.samples | {name: sample for name in (*FAITHFULNESS, SECONDS) if (sample := item.sample(name))}
-        means = {name: mean_of_terms(sample.by_seed) for name, sample in samples.items()}
+        means = {name: mean_of_terms(sample.by_seed) for name, sample in item.samples.items()}
         verdict: Verdict = "baseline"
         difference = p_adjusted = None
         if item.variant is not baseline:
@@ -177,15 +179,3 @@ def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:
 def _validation_accuracy(variant: Variant) -> float:
     scores = [run.result.score("val/acc") for run in variant.runs]
     return float(np.mean([score for score in scores if score is not None] or [0.0]))
-
-
-def _added_score(runs: Sequence[FinishedRun], name: str) -> ScoreType:
-    """Create a metric, a class of `torchmetrics.classification`, from its definition in the runs' configurations."""
-    from src import build
-    from src.terms.added_metrics import added_score  # imports torch
-
-    nodes = [node for run in runs if (node := metric_nodes(run.config).get(name)) is not None]
-    if any(node != nodes[0] for node in nodes):
-        raise UserError(f"--metric {name}: the runs define it differently; compare runs that use the same definition")
-    cfg = OmegaConf.create({"metrics": {name: escape_references(nodes[0])}})
-    return added_score(build.metric(cfg, name, len(runs[0].predictions().class_names)), name)

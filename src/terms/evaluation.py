@@ -1,7 +1,7 @@
 """Final scores of a split, each with its 95 % interval and number of texts."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,14 +10,8 @@ from src.terms.intervals import Sample, area_interval, calibration_interval, est
 from src.terms.scores import SCORES, ScoreType
 
 
-def evaluate(
-    probabilities: np.ndarray,
-    labels: np.ndarray,
-    *,
-    majority: int | None = None,
-    added: Mapping[str, ScoreType] | None = None,
-) -> dict[str, Score]:
-    """Compute SCORES, added scores, and majority_acc, the accuracy of predicting the class `majority` everywhere.
+def evaluate(probabilities: np.ndarray, labels: np.ndarray, *, majority: int | None = None) -> dict[str, Score]:
+    """Compute SCORES and majority_acc, the accuracy of predicting the class `majority` everywhere.
 
     acc and majority_acc have Wilson intervals, ece that of `calibration_interval`, and auroc that of `area_interval`.
     The other intervals are Student's t intervals of the mean of the terms, and end at the score's lowest and highest
@@ -31,7 +25,7 @@ def evaluate(
     if not np.isfinite(probabilities).all():
         raise ValueError("the model returned probabilities that are not finite")
     labels = labels.astype(np.int64)
-    scores = {name: _score(name, score, probabilities, labels) for name, score in (SCORES | dict(added or {})).items()}
+    scores = {name: _score(name, score, probabilities, labels) for name, score in SCORES.items()}
     if majority is not None:
         scores = {"acc": scores["acc"], "majority_acc": _proportion(labels == majority)} | scores
     return scores

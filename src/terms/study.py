@@ -12,8 +12,8 @@ from pydantic_core import PydanticCustomError
 from src.config.mistakes import no_such
 from src.errors import UserError
 from src.formatting import format_value
+from src.records.statistics import RUN_STATISTICS
 from src.records.variants import GROUPS, Variant
-from src.terms.measurements import RUN_STATISTICS
 from src.terms.scores import SCORES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from src.records.variants import Variant
 from src.run_result import RunResult
 from src.terms.claims import Claim, judge_claims
 from src.terms.intervals import Sample
-from src.terms.measurements import Measurement
+from src.terms.measurements import Measurement, measure
 from src.terms.study import Choices, ClaimDefinition
 from tests.run_folders import make_probabilities, write_run
 
@@ -43,10 +43,8 @@ def variant(encoder: str, attention: str, seeds: int = 5, folder: Path = Path())
     return Variant(f"{encoder} · {attention}", choices, tuple(runs))
 
 
-def measured(item: Variant, values: np.ndarray | float | None = None, metric: str = "acc") -> Measurement:
+def measured(item: Variant, values: np.ndarray | float, metric: str = "acc") -> Measurement:
     """Return scores of the seeds without uncertainty from texts."""
-    if values is None:
-        return Measurement(item, {})
     return Measurement(item, {metric: Sample((values + np.zeros(len(item.runs)))[:, None], item.seeds)})
 
 
@@ -118,7 +116,7 @@ def test_intervals_are_simultaneous_and_agree_with_holms_test() -> None:
 def test_only_variants_that_agree_in_other_components_are_compared() -> None:
     """An LSTM with attention is not compared with an RNN without attention."""
     variants = [variant("rnn", "none"), variant("lstm", "bahdanau")]
-    (claim,) = judge_claims([NONE], list(map(measured, variants)))
+    (claim,) = judge_claims([NONE], [measured(item, 0.8) for item in variants])
     assert (claim.verdict, claim.difference) == ("inconclusive", None)
     assert claim.reason == "no variant with attention=not none or uniform has a counterpart with attention=none"
 
@@ -167,16 +165,16 @@ def variants_with_files(folder: Path, *names: tuple[str, str]) -> list[Variant]:
 def test_a_claim_about_the_attended_share(tmp_path: Path, dot: float, verdict: str) -> None:
     claim = definition("luong_dot", "bahdanau", metric="attended_share", negligible=None)
     variants = variants_with_files(tmp_path, ("lstm", "luong_dot"), ("lstm", "bahdanau"))
-    (missing,) = judge_claims([claim], list(map(measured, variants)))
+    (missing,) = judge_claims([claim], measure(variants, ["acc", claim.metric]))
     assert missing.reason == "too few runs have enough data in attention_stats.npz"
     for item, share in zip(variants, (dot, 0.4), strict=True):
         for run in item.runs:
             write_spread(run.folder, share + 0.01 * jitter(item.name, run.seed))
-    (judged,) = judge_claims([claim], list(map(measured, variants)))
+    (judged,) = judge_claims([claim], measure(variants, ["acc", claim.metric]))
     assert judged.verdict == verdict
     assert claim_lines(judged)[0].startswith("+0.3000 (" if dot > 0.4 else "-0.2000 (")
     (variants[0].runs[0].folder / "attention_stats.npz").write_bytes(b"PK")
-    assert judge_claims([claim], list(map(measured, variants))) == (missing,)
+    assert judge_claims([claim], measure(variants, ["acc", claim.metric])) == (missing,)
 
 
 @pytest.mark.parametrize(("lstm", "count", "verdict"), [(1.2, 31, "supported"), (6.0, 31, "contradicted"), (2, 9, "")])
@@ -186,7 +184,7 @@ def test_a_claim_about_gradients(tmp_path: Path, lstm: float, count: int, verdic
     for item, factor in zip(variants, (3.0, lstm), strict=True):
         for run in item.runs:
             write_norms(run.folder, factor * (1 + 0.01 * jitter(item.name, run.seed)), count)
-    (judged,) = judge_claims([claim], list(map(measured, variants)))
+    (judged,) = judge_claims([claim], measure(variants, ["acc", claim.metric]))
     if not verdict:
         assert judged.reason == "too few runs have enough data in gradients.csv"
     else:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from src.compare.files import render_page
 from src.compare.sections import sections
@@ -163,23 +162,29 @@ def test_an_undefined_metric_is_refused(tmp_path: Path) -> None:
         compare([tmp_path], metric="auroc")
 
 
-def test_an_added_metric_of_the_runs_is_compared(tmp_path: Path) -> None:
-    sweep = write_sweep(tmp_path, {("lstm", "none"): 0.7, ("lstm", "bahdanau"): 0.8}, seeds=2)
-    for path in sweep.glob("*/config.yaml"):
-        node = {"kappa": {"_target_": "torchmetrics.classification.MulticlassCohenKappa"}}
-        path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"metrics": node}))
-    comparison = compare([sweep], metric="kappa")
-    best, base = comparison.rows
-    assert base is comparison.baseline and best.metrics["kappa"].value == pytest.approx(0.6, abs=0.05)
-    assert best.difference is not None and best.difference.low is not None and best.difference.low > 0
-    assert "kappa" in render_page(comparison)
-    with pytest.raises(UserError, match=r"--metric kapa: no such score \(did you mean kappa"):
-        compare([sweep], metric="kapa")
-    (sweep / "lstm_none_1" / "config.yaml").write_text(
-        yaml.safe_dump(yaml.safe_load(path.read_text()) | {"metrics": {"kappa": {"_target_": "os.system"}}})
-    )
+def test_an_added_metric_is_compared_by_the_values_of_the_runs(tmp_path: Path) -> None:
+    """It may be a class of the user's own, which a comparison does not import."""
+    labels = np.array([0, 1] * 20)
+    for attention, values in {"none": (0.2, 0.3), "keras": (0.5, 0.6), "qkv": (0.3, 0.5)}.items():
+        for seed, value in enumerate(values):
+            result = {"metrics": {"test/loss": {"value": value, "n": 40}}, "lower_is_better": ["ece", "loss"]}
+            options = {"metrics.loss._target_": "mine.Loss", "metrics.loss.power": 2}
+            probabilities = make_probabilities(labels, labels > 0)
+            run = tmp_path / f"{attention}{seed}"
+            write_run(run, probabilities, labels, seed=seed, attention=attention, result=result, options=options)
+    comparison = compare([tmp_path], metric="loss")
+    assert [row.variant.name for row in comparison.rows] == ["none", "qkv", "keras"]
+    best, _, worst = comparison.rows
+    assert best is comparison.baseline and best.metrics["loss"].value == pytest.approx(0.25)
+    assert worst.difference is not None and worst.difference.value == pytest.approx(0.3)
+    assert worst.ensemble is None and worst.linear is None
+    assert "loss" in render_page(comparison)
+    with pytest.raises(UserError, match=r"--metric los: no such score \(did you mean loss"):
+        compare([tmp_path], metric="los")
+    config = run / "config.yaml"
+    config.write_text(config.read_text().replace("power: 2", "power: 3"))
     with pytest.raises(UserError, match="the runs define it differently"):
-        compare([sweep], metric="kappa")
+        compare([tmp_path], metric="loss")
 
 
 @pytest.mark.parametrize(
