@@ -1,6 +1,7 @@
 """Labels: their canonical form, labels that look alike, the option `labels`, and the classes of a data set."""
 
 import re
+import shlex
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,11 +43,10 @@ def look_alikes(counts: Mapping[str, int]) -> list[list[str]]:
 
 
 def merging_option(counts: Mapping[str, int]) -> str:
-    """Return the option that merges labels that look alike; data.labels alone if a label needs quotes."""
-    if not all(re.fullmatch(r"[^\W\d][\w-]*", label) for label in counts):
-        return "data.labels"
-    pairs = [f"{label}: {group[0]}" for group in look_alikes(counts) for label in group]
-    return f"'data.labels={{{', '.join(pairs)}}}'"
+    """Return the option that merges labels that look alike, quoted for the command line."""
+    groups = [['"{}"'.format(label.replace('"', '\\"')) for label in group] for group in look_alikes(counts)]
+    classes = (f"[{', '.join(group)}]" if len(group) > 1 else group[0] for group in groups)
+    return shlex.quote(f"data.labels=[{', '.join(classes)}]")
 
 
 def describe_look_alikes(counts: Mapping[str, int]) -> str:
@@ -64,11 +64,16 @@ def parse_labels(labels: Sequence[Any] | Mapping[Any, Any] | None) -> dict[str, 
     """Return the class of each allowed label, in the order of the classes; None stays None.
 
     Args:
-        labels: the classes; or the class of each label, which the data may also contain instead of the label.
+        labels: the classes, each a name, or a list of the name and other labels of the class; or the class of each
+            label, which the data may also contain instead of the label.
     """
     if labels is None:
         return None
-    pairs = list(labels.items()) if isinstance(labels, Mapping) else [(label, label) for label in labels]
+    if isinstance(labels, Mapping):
+        pairs = list(labels.items())
+    else:
+        groups = [[label] if isinstance(label, str) or not isinstance(label, Sequence) else label for label in labels]
+        pairs = [(label, group[0]) for group in groups for label in group]
     values = [value for pair in pairs for value in pair]
     if None in values or len({isinstance(value, bool) for value in values}) > 1:
         raise ValueError(

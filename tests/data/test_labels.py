@@ -1,5 +1,7 @@
 """Labels and classes."""
 
+import shlex
+
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
@@ -91,8 +93,9 @@ def test_look_alikes_are_named_with_their_counts() -> None:
 
 
 def test_the_option_that_merges_look_alikes_can_be_typed() -> None:
-    option = merging_option({"neg": 7, "Pos": 1, "pos": 13})
-    assert option == "'data.labels={pos: pos, Pos: pos, neg: neg}'"
-    (override,) = OverridesParser.create().parse_overrides([option.strip("'")])
-    assert parse_labels(override.value()) == {"pos": "pos", "Pos": "pos", "neg": "neg"}
-    assert merging_option({"1": 7, "01": 3}) == "data.labels"
+    option = merging_option({"neg": 7, "Pos": 1, "pos": 13, "1.50": 2, "1.5": 5, "01": 1, "1": 3, "a \"b', c": 1})
+    (argument,) = shlex.split(option)
+    assert argument == 'data.labels=[["pos", "Pos"], "neg", ["1.5", "1.50"], ["1", "01"], "a \\"b\', c"]'
+    (override,) = OverridesParser.create().parse_overrides([argument])
+    merged = {"pos": "pos", "Pos": "pos", "neg": "neg", "1.5": "1.5", "1.50": "1.5", "1": "1", "01": "1"}
+    assert parse_labels(override.value()) == merged | {"a \"b', c": "a \"b', c"}
