@@ -5,10 +5,12 @@ import io
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -25,6 +27,7 @@ FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".json")
 OUTPUT_FORMATS = (".csv", ".jsonl", ".parquet")
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
 DETECTED = (",", ";", "\t", "|")  # the delimiters of a CSV file that are detected, in order of preference
+DELIMITER = r'[^\w"\r\n]'  # characters that may be delimiters
 CHUNK = 1000  # rows read at a time
 HEAD = 1 << 20  # characters in which the delimiter is detected; a header should be shorter
 ROW_GROUP = 8 << 20  # bytes of row data that are collected in memory for one row group of a Parquet file
@@ -56,9 +59,7 @@ class Rows:
             return cells
         if pa.types.is_temporal(cells.type):  # Python's types cannot represent all times
             cells = cells.cast(pa.string())
-        if cells.type == pa.float32():  # 0.1 stays 0.1
-            cells = cells.cast(pa.string()).cast(pa.float64())
-        elif cells.type == pa.float16():  # Arrow would write 0.0999755859375
+        if cells.type in (pa.float16(), pa.float32()):  # as a float64, 0.1 would be 0.0999755859375
             number = cells.type.to_pandas_dtype()
             return [None if cell is None else float(str(number(cell))) for cell in cells.to_pylist()]
         return list(cells.to_pylist())
@@ -115,13 +116,18 @@ def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) 
 def parse_delimiter(value: str | None) -> str | None:
     """Convert a character or a name such as `semicolon` to a delimiter; raise a ValueError for another value."""
     delimiter = None if value is None else DELIMITERS.get(value, value)
-    if delimiter is not None and not re.fullmatch(r'[^\w"\r\n]', delimiter):
+    if delimiter is not None and not re.fullmatch(DELIMITER, delimiter):
         raise ValueError(f"delimiter={value!r}: must be comma, semicolon, tab, pipe, or another punctuation character")
     return delimiter
 
 
 def read_file(
-    path: Path, required: Sequence[str], others: bool = False, delimiter: str | None = None, quotes: bool = True
+    path: Path,
+    required: Sequence[str],
+    others: bool = False,
+    delimiter: str | None = None,
+    quotes: bool = True,
+    label: str | None = None,
 ) -> Iterator[Rows]:
     """Yield the rows of a file in chunks.
 
@@ -133,32 +139,28 @@ def read_file(
         others: whether to read all other columns, too; those of JSON objects may differ between chunks.
         delimiter: delimiter of a CSV or TSV file; None detects it in a CSV file, and means a tab in a TSV file.
         quotes: whether double quotes in a CSV or TSV file enclose fields; otherwise they are part of the text.
+        label: the required column of labels, if there is one; with it, rows that a double quote encloses are detected.
     """
     kind = file_format(path)
     if kind not in FORMATS:
         raise UserError(
             f"{path}: unknown extension; it must be one of {', '.join(FORMATS)}; .gz may follow any but .parquet"
         )
+    rows = None
     if kind == ".parquet":
-        chunks = _read_parquet(path, required, others)
+        for rows in _read_parquet(path, required, others):
+            yield rows
     else:
-        chunks = _read_text(path, kind, required, others, delimiter, quotes)
-    if (first := next(chunks, None)) is None:
+        unit = "record" if kind == ".json" else "line"
+        with open_text(path) as text:
+            if "json" in kind:
+                records = _json_records(path, text, required, unit)
+            else:
+                records = _delimited_records(path, text, required, others, delimiter, quotes, label)
+            for rows in gather(str(path), unit, records, None if others else required):
+                yield rows
+    if rows is None:
         raise UserError(f"{path}: the file has no rows")
-    yield first
-    yield from chunks
-
-
-def _read_text(
-    path: Path, kind: str, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool
-) -> Iterator[Rows]:
-    unit = "record" if kind == ".json" else "line"
-    with open_text(path) as text:
-        if kind in (".csv", ".tsv"):
-            records = _delimited_records(path, text, required, others, delimiter, quotes)
-        else:
-            records = _json_records(path, text, required, unit)
-        yield from gather(str(path), unit, records, None if others else required)
 
 
 def gather(
@@ -182,16 +184,20 @@ def _json_records(
     """Yield the objects in the lines of a .jsonl file or in the array of a .json file, and their places."""
     where = str(path)
     names: dict[str, Any] = {}
+    parse = partial(json.loads, object_pairs_hook=_object)
     try:
         values: Iterable[Any] = text
         if unit == "record":
-            array = json.loads(text.read())
+            array = parse(text.read())
             values = array if isinstance(array, list) else [array]
         for place, value in enumerate(values, start=1):
             where = f"{path}: {unit} {place}"
             if unit == "line" and not value.strip():
                 continue
-            record = json.loads(value) if unit == "line" else value
+            record = parse(value) if unit == "line" else value
+            if isinstance(record, tuple):
+                ((key, _),) = Counter(name for name, _ in record).most_common(1)
+                raise UserError(f"{where}: the key {key!r} occurs more than once; remove or rename all but one of them")
             if not isinstance(record, dict):
                 raise ValueError(f"it is {format_repr(record)}")
             names |= record
@@ -204,21 +210,34 @@ def _json_records(
         check_columns(str(path), required, list(names))
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | tuple[tuple[str, Any], ...]:
+    """Return a JSON object as a dictionary, or as a tuple of pairs if a key occurs more than once."""
+    record = dict(pairs)
+    return record if len(record) == len(pairs) else tuple(pairs)
+
+
 def _delimited_records(
-    path: Path, text: TextIO, required: Sequence[str], others: bool, delimiter: str | None, quotes: bool
+    path: Path,
+    text: TextIO,
+    required: Sequence[str],
+    others: bool,
+    delimiter: str | None,
+    quotes: bool,
+    label: str | None,
 ) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the records of a CSV or TSV file, and the lines at which they start."""
     head = text.read(HEAD)
     text.seek(0)
-    marker = re.match("sep=(.)[\r\n]", head)  # the first line that Excel writes
+    marker = re.match(rf'("?)sep=({DELIMITER})\1[\r\n]', head)  # the first line that Excel writes
     if delimiter is None:
         delimiter = "\t" if file_format(path) == ".tsv" else detect_delimiter(head, required)
-        delimiter = marker[1] if marker else delimiter
+        delimiter = marker[2] if marker else delimiter
     quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     last = ""  # the line that was read last
     reader = csv.reader((last := each for each in text), delimiter=delimiter, strict=True, quoting=quoting)
     header: list[str] = []
     line_end = ""  # of the header
+    labels, enclosed = set[str](), dict[int, set[str]]()  # in rows of one line; in the lines of each longer row
     line = 1  # at which the record starts
     try:
         for record in reader:
@@ -236,8 +255,17 @@ def _delimited_records(
                     raise csv.Error("it repeats the header, as in joined files")
                 if delimiter == "\t" and any("\t" in field and "\n" in field for field in record):
                     raise csv.Error("a double quote encloses a tab and a line break")
+                if label is not None and reader.line_num == line:
+                    labels.add(record[header.index(label)])
+                elif label is not None:  # its lines are perhaps rows, which a double quote encloses
+                    rows = [row.rstrip("\r").split(delimiter) for row in delimiter.join(record).split("\n")]
+                    if len(rows) > 1 and all(len(row) == len(header) for row in rows):
+                        enclosed[line] = {row[header.index(label)] for row in rows}
                 yield line, dict(zip(header, record, strict=True))
             line = reader.line_num + 1
+        if suspects := [place for place, own in enclosed.items() if own <= labels]:
+            line = suspects[0]
+            raise csv.Error("a double quote encloses several rows")
     except csv.Error as error:
         raise UserError(f"{path}: line {line} is malformed ({error}); {CSV_RULE}") from None
 

@@ -30,6 +30,7 @@ from tests.data.data_files import read_columns, read_texts, write, write_parquet
         ("a.tsv", 'label\ttext\npos\t"good, ""really""\nso"\nneg\tbad\n'),
         ("a.csv", '\ufefftext|label\r\n"good, ""really""\nso"|pos\r\nbad|neg\r\n'),
         ("a.csv", 'sep=^\r\ntext^label\r\n"good, ""really""\nso"^pos\r\nbad^neg\r\n'),
+        ("a.csv", '"sep=;"\ntext;label;a,b\n"good, ""really""\nso";pos;c\nbad;neg;d\n'),
         ("a.jsonl", '{"text": "good, \\"really\\"\\nso", "label": "pos"}\n\n{"text": "bad", "label": "neg", "x": 1}'),
         ("a.json", '[{"text": "good, \\"really\\"\\nso", "label": "pos"},\n\n{"text": "bad", "label": "neg", "x": 1}]'),
     ],
@@ -66,6 +67,12 @@ NESTED = "[" * 100_000 + "]" * 100_000
         ("a.jsonl", '{"text": "a\\ud83d", "label": 1}\n', r"line 1: column 'text' holds 'a.ud83d', which is neither"),
         ("a.jsonl", f'{{"text": "a", "label": 1, "x": {NESTED}}}\n', "line 1: is not a JSON object .*recursion"),
         ("a.jsonl", '{"text": "a", "label": ' + "7" * 5000 + "}", r"line 1: is not a JSON object .*4300 digits"),
+        (
+            "a.jsonl",
+            '{"text": "a", "label": 1}\n{"text": "b", "text": "c"}',
+            r"line 2: the key 'text' occurs more than",
+        ),
+        ("a.json", '[{"text": "a", "label": 1}, {"label": 1, "label": 0}]', r"record 2: the key 'label' occurs more"),
         ("a.jsonl", '{"text": "a", "label": [1]}\n', r"line 1: column 'label' holds \[1\], which is neither"),
         ("a.json", '[{"text": "a", "label": 1},\n {"text": }]', "is not a JSON object .*line 2 column 11"),
         (
@@ -107,6 +114,27 @@ def test_other_columns_may_have_the_same_name_only_if_they_are_not_read(tmp_path
     assert read_columns(path, "text") == {"text": ["good"]}
     with pytest.raises(UserError, match="2 columns are called 'x'"):
         read_columns(path, "text", others=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a film,pos\nbad,neg\nfine", r"line 3 is malformed \(a double quote encloses several rows\)"),
+        ("a film,pos\r\nfine", r"line 3 is malformed \(a double quote encloses several rows\)"),
+        ("I liked it, really,\nbut, well,pos", None),
+        ("good,bad\nand so,pos\nfine", None),  # bad is no label
+        ("good,pos\nand, finally,\nfine,pos", None),  # the second line has three fields
+        ("two\nlines", None),
+        ("one\rline", None),
+    ],
+)
+def test_rows_that_a_double_quote_encloses_are_reported(tmp_path: Path, text: str, message: str | None) -> None:
+    path = write(tmp_path / "a.csv", f'text,label\nbad,neg\n"{text}",pos\nso,pos\n')
+    if message is None:
+        assert read_columns(path, "text", "label", label="label")["text"] == ["bad", text, "so"]
+    else:
+        with pytest.raises(UserError, match=message):
+            read_columns(path, "text", "label", label="label")
 
 
 def test_a_blank_line_is_a_row_if_there_is_one_column(tmp_path: Path) -> None:
