@@ -24,7 +24,7 @@ from benchmarks.heed import configuration
 from benchmarks.measure import Spread
 from src import build
 from src.config.compose import CONF
-from src.data.datamodule import TextDataModule
+from src.data.source import Source
 from src.errors import UserError
 from src.run_result import RunResult
 
@@ -55,7 +55,7 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+|[^\w\s]", text.lower().replace("<br />", " "))
 
 
-def fasttext_rows(data: TextDataModule, folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def fasttext_rows(data: Source, folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Yield a row for each training of fastText on Heed's training reviews; no rows if fastText is not installed."""
     if importlib.util.find_spec("fasttext") is None:
         print("fastText is not installed and is omitted; to include it: pip install fasttext-wheel", file=sys.stderr)

@@ -169,7 +169,7 @@ def _target(node: Any, path: Path) -> str | None:
     if "_target_" in values and values["_target_"].value != "???":
         return str(values["_target_"].value)
     if path.stem == "base" and path.parent.name == "data":
-        return "src.data.datamodule.TextDataModule"
+        return "src.data.source.Source"
     for default in values["defaults"].value if "defaults" in values else ():
         base = path.with_name(f"{default.value}.yaml") if isinstance(default.value, str) else path
         if base != path and base.exists():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evalua
     import pytorch_lightning as pl
     from torchmetrics import Metric, MetricCollection
 
-    from src.data.datamodule import TextDataModule
+    from src.data.source import Source
     from src.lit import LitClassifier
 
 log = logging.getLogger(__name__)
@@ -210,13 +210,13 @@ def _require_single_number(metric: "Metric", key: str, num_classes: int) -> None
 # Data, optimizer and Trainer
 
 
-def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
+def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "Source":
     """Create the data module, and tokenize and split its texts, so that vocabulary, classes and sizes are known.
 
     Args:
         codec: codec of a trained model; None uses the tokenizer that `data` configures.
     """
-    data: TextDataModule = make(cfg, "data")
+    data: Source = make(cfg, "data")
     if codec is not None:
         data.use_codec(codec)
     data.setup("fit")

@@ -26,7 +26,7 @@ from src.callbacks.stop import Interrupted, StopOnSignal
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import make_paths_absolute
 from src.console import OutputConsole, write_log
-from src.data.datamodule import TextDataModule
+from src.data.source import Source
 from src.errors import UserError
 from src.files import lock_folder, write_text
 from src.formatting import format_now
@@ -84,13 +84,13 @@ class Run:
         if _is_main_process():
             write_text(self.folder / "config.yaml", OmegaConf.to_yaml(self.config))
 
-    def card(self, data: TextDataModule) -> Card:
+    def card(self, data: Source) -> Card:
         """Return the card of a model that this run trains on `data`."""
         config = json.loads(json.dumps({**self.config, "choices": dict(self.result.choices)}))  # keys become strings
         return Card(config=config, codec=data.codec, class_counts=data.class_counts, fingerprint=data.data_fingerprint)
 
     def start(
-        self, trainer: pl.Trainer, module: LitClassifier, data: TextDataModule, state: TrainingState | None = None
+        self, trainer: pl.Trainer, module: LitClassifier, data: Source, state: TrainingState | None = None
     ) -> None:
         """Log the configuration, and record the data, parameters, device and versions.
 

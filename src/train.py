@@ -10,7 +10,7 @@ from src.errors import UserError
 if TYPE_CHECKING:
     from pytorch_lightning import Trainer
 
-    from src.data.datamodule import TextDataModule
+    from src.data.source import Source
     from src.lit import LitClassifier
     from src.training_state import TrainingState
 
@@ -49,7 +49,7 @@ def main(cfg: DictConfig) -> float | None:
     return run.result.best.value
 
 
-def _fit(trainer: "Trainer", module: "LitClassifier", data: "TextDataModule", state: "TrainingState | None") -> None:
+def _fit(trainer: "Trainer", module: "LitClassifier", data: "Source", state: "TrainingState | None") -> None:
     """Train the model, from `state` if it is not None."""
     from src.training_state import ReadCheckpoint
 

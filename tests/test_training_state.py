@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from src.checkpoint import read_checkpoint
-from src.data.datamodule import TextDataModule
+from src.data.source import Source
 from src.errors import UserError
 from src.training_state import read_training_state
 from tests.helpers import change_checkpoint, one_class_data, train, trained
@@ -23,7 +23,7 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
     def setup(*_: object) -> None:
         raise AssertionError("the data were read")
 
-    monkeypatch.setattr(TextDataModule, "setup", setup)
+    monkeypatch.setattr(Source, "setup", setup)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytorch_lightning as pl
 import torch
 from pydantic import Field
 
-from src.data.datamodule import TextDataModule
+from src.data.source import Source
 from src.files import csv_line, write_arrays, write_text
 from src.records.examples import disarm, write_examples
 
@@ -62,13 +62,13 @@ class AttentionRecorder(pl.Callback):
         self._predictions += map(Prediction._make, rows)
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        data: TextDataModule = trainer.datamodule  # type: ignore[attr-defined]
+        data: Source = trainer.datamodule  # type: ignore[attr-defined]
         if trainer.is_global_zero:
             self._write_examples(data, pl_module)
             self._write_statistics(data, pl_module)
             self._write_errors(data, pl_module)
 
-    def _write_examples(self, data: TextDataModule, module: Any) -> None:
+    def _write_examples(self, data: Source, module: Any) -> None:
         selection = self._select_rows()
         texts = data.texts("test", selection) if selection else []
         labels = [data.class_names[label] for label in data.tokenized("test").labels[selection]]
@@ -91,7 +91,7 @@ class AttentionRecorder(pl.Callback):
             selection += [each.row for each in pool[: self.num_examples // 2] if each.row not in selection]
         return selection
 
-    def _write_errors(self, data: TextDataModule, module: Any) -> None:
+    def _write_errors(self, data: Source, module: Any) -> None:
         """Write the most confident mistakes, then the most uncertain predictions, as CSV."""
         mistakes = sorted((-each.probability, each.row) for each in self._predictions if not each.is_correct)[
             : self.num_errors
@@ -112,7 +112,7 @@ class AttentionRecorder(pl.Callback):
         write_text(self.folder / "errors.csv", "".join(lines))
 
     @torch.inference_mode()
-    def _write_statistics(self, data: TextDataModule, module: Any) -> None:
+    def _write_statistics(self, data: Source, module: Any) -> None:
         loader = data.test_dataloader()
         batch_count = max(1, -(-self.min_sample // data.batch_size))
         interval = max(1, len(loader) // batch_count)

@@ -10,7 +10,7 @@ import pytorch_lightning as pl
 from pydantic import Field
 
 from src.data.corpus import SPLITS
-from src.data.datamodule import TextDataModule
+from src.data.source import Source
 from src.data.store import code_version, load_or_build
 from src.files import csv_line, read_arrays, write_arrays, write_text
 
@@ -52,7 +52,7 @@ class LinearBaseline(pl.Callback):
         if trainer.is_global_zero:
             self.write(trainer.datamodule)  # type: ignore[attr-defined]
 
-    def write(self, data: TextDataModule) -> None:
+    def write(self, data: Source) -> None:
         """Write the files of the baseline; if there is none, write nothing but a warning.
 
         There is none for more than `max_texts` training texts, for a single class, and for texts without words.
@@ -79,7 +79,7 @@ class LinearBaseline(pl.Callback):
             return
         write_text(self.folder / "features.csv", features)
 
-    def _fit(self, data: TextDataModule, folder: Path) -> None:
+    def _fit(self, data: Source, folder: Path) -> None:
         """Write the probabilities of the validation and test texts and the top features into a folder of the cache."""
         from sklearn.feature_extraction.text import TfidfVectorizer  # the import takes half a second
         from sklearn.linear_model import LogisticRegression

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from src.console import row_progress
 from src.data.corpus import SPLITS
-from src.data.datamodule import TextDataModule
 from src.data.padded_batches import BatchBuilder, by_length
+from src.data.source import Source
 from src.data.store import code_version, load_or_build
 from src.kernels.layers import Dropout
 from src.models.classifier import Classifier
@@ -75,7 +75,7 @@ class FrozenStates(pl.Callback):
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         model: Any = pl_module.model
-        data: TextDataModule = trainer.datamodule  # type: ignore[attr-defined]
+        data: Source = trainer.datamodule  # type: ignore[attr-defined]
         if not is_frozen(model):
             return
         builders = [data.builder(split) for split in SPLITS]

@@ -48,7 +48,7 @@ class Place(NamedTuple):
 
 TRAINER_KEYWORDS = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
 PLACES = {
-    "data": Place("src.data.datamodule.TextDataModule"),
+    "data": Place("src.data.source.Source"),
     "model.embedding": Place("src.models.component.Embedding", positional=1),
     "model.position": Place("src.models.component.Position", positional=1),
     "model.encoder": Place("src.models.component.Encoder", positional=1),

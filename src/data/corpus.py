@@ -3,19 +3,29 @@
 import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import compress
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 
+from src.config.mistakes import did_you_mean
+from src.data.labels import canonical
+from src.data.tables import Rows, format_places
 from src.data.tokenizer import Tokenizer, TokenizerBuilder, text_blocks
+from src.errors import UserError
+from src.formatting import format_list, format_repr
 
 log = logging.getLogger(__name__)
 SPLITS = ("train", "val", "test")
 FACTS = "facts.json"
+TEXT = pa.large_string()
+TYPES = {"text": TEXT, "label": TEXT, "group": TEXT, "rationale": pa.list_(pa.list_(pa.int64()))}  # of the columns
 
 
 class Texts(Sequence[str]):
@@ -48,7 +58,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The splits of a source. If `val` or `test` is None, the data module holds out rows of `train` for it."""
+    """The splits of a source. If `val` or `test` is None, the source holds out rows of `train` for it."""
 
     train: Split
     val: Split | None
@@ -57,7 +67,7 @@ class Corpus:
 
     @classmethod
     def load(cls, folder: Path) -> "Corpus":
-        """Return the corpus in a folder of the cache, which `Source` has written."""
+        """Return the corpus in a folder of the cache, which `write_split` and `Source` have written."""
         class_names = tuple(json.loads((folder / FACTS).read_text())["class_names"])
         splits: dict[str, Any] = dict.fromkeys(SPLITS)
         for file in folder.glob("*.arrow"):
@@ -78,6 +88,87 @@ def _numbers(labels: pa.ChunkedArray, class_names: Sequence[str]) -> np.ndarray:
     encoded = labels.dictionary_encode().combine_chunks()
     numbers = np.array([class_names.index(name) for name in encoded.dictionary.to_pylist()], dtype=np.int64)
     return numbers[np.from_dlpack(encoded.indices)]
+
+
+def write_split(
+    path: Path,
+    chunks: Iterable[Rows],
+    columns: Mapping[str, str],
+    names: Mapping[str, str] | None,
+    on_bad_rows: str,
+) -> tuple[list[str], set[str]]:
+    """Write the valid rows of a split; return the named classes of the data set, if it has any, and those found.
+
+    Args:
+        columns: the name that each of `TYPES` has in the rows.
+        names: the class of each allowed label; None allows all labels.
+        on_bad_rows: error or drop: how to treat rows without a text or label.
+    """
+    # places by source and wrong label, which is empty if a cell is missing
+    faults = defaultdict[tuple[str, str], list[int]](list)
+    own, found = list[str](), set[str]()
+    schema = pa.schema([(column, TYPES[column]) for column in columns])
+    with pa.ipc.new_stream(str(path), schema) as stream:
+        for rows in chunks:
+            own = own or [canonical(name) for name in rows.class_names.get(columns["label"], ())]
+            texts, labels, is_valid = rows.texts(columns["text"]), _labels(rows, columns["label"]), list[bool]()
+            for place, text, label in zip(rows.places, texts, labels, strict=True):
+                is_missing = not label or not text.strip()
+                is_valid.append(not is_missing and (names is None or label in names))
+                if not is_valid[-1]:
+                    faults[rows.source, "" if is_missing else label].append(place)
+            if names is not None:
+                labels = [names.get(label, "") for label in labels]
+            found.update(compress(labels, is_valid))
+            cells: dict[str, list[Any]] = {"text": texts, "label": labels}
+            if "group" in columns:
+                cells["group"] = rows.texts(columns["group"])
+            if "rationale" in columns:
+                spans = rows.cells(columns["rationale"])
+                cells["rationale"] = [
+                    _characters(texts[i], spans[i], rows, i) if is_valid[i] else [] for i in range(len(texts))
+                ]
+            stream.write_batch(pa.RecordBatch.from_pydict(cells, schema).filter(pa.array(is_valid)))
+    classes = dict.fromkeys((names or {}).values())
+    for (source, label), places in faults.items():
+        where = f"{source}: {format_places(rows.unit, places)}:"
+        if label:
+            raise UserError(
+                f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"
+                f"{did_you_mean(label, classes)}. Correct the label, or list all classes in data.labels, in quotes"
+            )
+        missing = f"no {columns['text']!r} or no {columns['label']!r}"
+        if on_bad_rows == "error":
+            raise UserError(f"{where} {missing}. Correct the file, or drop such rows with data.on_bad_rows=drop")
+        log.warning("%s dropped, because %r or %r is missing", where, columns["text"], columns["label"])
+    if not found:
+        raise UserError(f"{rows.source}: no row has both {columns['text']!r} and {columns['label']!r}")
+    return own, found
+
+
+def _labels(rows: Rows, column: str) -> list[str]:
+    """Return the canonical labels of rows; a missing label is an empty string."""
+    labels = rows.texts(column)
+    forms = {label: canonical(label) for label in set(labels)}
+    if own := rows.class_names.get(column):  # -1 means that the class is unknown
+        names = {str(i): canonical(name) for i, name in enumerate(own)}
+        forms = {label: names.get(form, "") for label, form in forms.items()}
+    return [forms[label] for label in labels]
+
+
+def _characters(text: str, spans: Any, rows: Rows, i: int) -> list[tuple[int, int]]:
+    """Convert spans of the tokens of the text in row `i` to spans of its characters; empty spans are left out."""
+    tokens = [match.span() for match in re.finditer(r"\S+", text)]
+    try:
+        bounds = [(span["start"], span["end"]) for span in spans]
+        if not all(0 <= start <= end <= len(tokens) for start, end in bounds):
+            raise IndexError
+        return [(tokens[start][0], tokens[end - 1][1]) for start, end in bounds if start < end]
+    except (IndexError, KeyError, TypeError):
+        raise UserError(
+            f"{rows.source}: {rows.unit} {rows.places[i]}: the column of rationales must contain spans {{start, end}} "
+            f"with 0 ≤ start ≤ end ≤ {len(tokens):,}, the number of tokens of the text"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -131,11 +222,8 @@ def tokenize(
         arrays = _encode(texts[split], tokenizer, folder / f"{split}.tokens.npy", progress)
         for name, array in {**arrays, "labels": getattr(corpus, origin).labels[rows], "rows": rows}.items():
             np.save(folder / f"{split}.{name}.npy", array)
-    facts = {
-        "tokenizer": tokenizer.to_json(),
-        "class_names": corpus.class_names,
-        "origins": {split: rows_by_split[split][0] for split in SPLITS},
-    }
+    origins = {split: origin for split, (origin, _) in rows_by_split.items()}
+    facts = {"tokenizer": tokenizer.to_json(), "class_names": corpus.class_names, "origins": origins}
     (folder / FACTS).write_text(json.dumps(facts))
     count, words = sum(map(len, texts.values())), len(tokenizer.vocabulary)
     log.info("Tokenized %s texts; the vocabulary has %s entries", f"{count:,}", f"{words:,}")
@@ -147,20 +235,19 @@ def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> d
     The probability that two different texts have the same digest is 2**-64.
     """
     counts = np.zeros(len(tokenizer.vocabulary), dtype=np.int64)
-    offsets, digests = np.zeros(len(texts) + 1, dtype=np.int64), np.empty(len(texts), dtype=np.int64)
-    row = 0
+    lengths, digests = [np.zeros(1, dtype=np.int64)], bytearray()
     with path.open("xb") as file:
         _write_header(file, 0)
         for block in text_blocks(texts, "Tokenizing", progress):
             ids, stops = tokenizer.encode(block)
             file.write(ids.tobytes())
             counts += np.bincount(ids, minlength=len(counts))
-            rows = slice(row, row := row + len(block))
-            offsets[1:][rows] = offsets[rows.start] + stops[1:]
-            hashes = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in block)
-            digests[rows] = np.frombuffer(b"".join(hashes), dtype=np.int64)
+            lengths.append(np.diff(stops))
+            for text in block:
+                digests += hashlib.blake2b(text.encode(), digest_size=8).digest()
+        offsets = np.concatenate(lengths).cumsum()
         _write_header(file, int(offsets[-1]))
-    return {"offsets": offsets, "digests": digests, "counts": counts}
+    return {"offsets": offsets, "digests": np.frombuffer(digests, dtype=np.int64), "counts": counts}
 
 
 def _write_header(file: IO[bytes], length: int) -> None:

@@ -1,28 +1,38 @@
-"""Sources of texts with labels: files, folders of files, data sets on the Hugging Face hub, and those of `datasets`."""
+"""Sources of texts: files, folders of files, data sets on the Hugging Face hub, and those of `datasets`.
+
+A source is the data module of a Trainer: it reads, splits, tokenizes, caches and batches its texts.
+"""
 
 import hashlib
 import json
 import logging
 import os
-import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import compress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import pyarrow as pa
+import numpy as np
+import pytorch_lightning as pl
+import tokenizers
+import torch
+from pydantic import Field
 
 from src.config.mistakes import did_you_mean
-from src.data.corpus import FACTS, Corpus
-from src.data.datamodule import TextDataModule
-from src.data.files import content_hash, existing_path, file_format
-from src.data.labels import canonical, parse_labels, sort_classes
+from src.data.codec import Codec
+from src.data.corpus import FACTS, SPLITS, Corpus, Split, TokenizedCorpus, TokenizedSplit, tokenize, write_split
+from src.data.files import absolute_path, content_hash, existing_path, file_format
+from src.data.labels import describe_look_alikes, merging_option, parse_labels, sort_classes
+from src.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
+from src.data.splits import Splitting, divide
 from src.data.store import code_version, load_or_build
-from src.data.tables import CHUNK, FORMATS, Rows, arrow_rows, check_columns, format_places, parse_delimiter, read_file
+from src.data.tables import CHUNK, FORMATS, Rows, arrow_rows, check_columns, parse_delimiter, read_file
+from src.data.tokenizer import Tokenizer, TokenizerBuilder
 from src.errors import UserError
 from src.formatting import format_list, format_repr
+from src.run_result import Data, SplitSummary
 
 if TYPE_CHECKING:
     import datasets
@@ -30,10 +40,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 ASSETS = Path(__file__).parent / "assets"
 BUNDLED = "bundled:"  # prefix of a path in `ASSETS`
+QUANTILES = {"min": 0.0, "median": 0.5, "95 %": 0.95, "max": 1.0}  # of the lengths of texts
 
 
-class Source(TextDataModule):
+class Source(pl.LightningDataModule):
     """Texts and labels of files, of a data set on the hub, or of the result of `load`, which a subclass may define.
+
+    `setup()` sets `codec`, `class_names` (C), `class_counts` (texts of the training split in each class), `vocabulary`,
+    `sizes` and `data_fingerprint`; afterwards, `tokenized(split)` may be called. The tokenizer is trained on the
+    training split alone.
 
     Args:
         path: the training file; or a folder with files of all splits, such as train.parquet or train-00000.parquet, at
@@ -43,9 +58,9 @@ class Source(TextDataModule):
             end exclusive; the tokens of a text are separated by whitespace. None means no spans.
         train_split, val_split, test_split: names of the splits on the hub, or beginnings of the names of their files;
             None holds out training rows.
-        options: passed to `TextDataModule`.
+        seed: of the order of the training texts; None means torch's seed.
 
-    The comments in conf/data/csv.yaml and hub.yaml describe the other options.
+    The comments in conf/data/base.yaml, csv.yaml and hub.yaml describe the other options.
     """
 
     def __init__(
@@ -66,25 +81,52 @@ class Source(TextDataModule):
         on_bad_rows: Literal["error", "drop"] = "error",
         delimiter: str | None = None,
         quotes: bool = True,
-        **options: Any,
+        *,
+        tokenizer: TokenizerBuilder,
+        batch_size: Annotated[int, Field(ge=1)] = 32,
+        max_length: Annotated[int, Field(ge=1)] = 500,
+        keep: Literal["first", "last"] = "first",
+        val_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1,
+        test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2,
+        split_seed: Annotated[int, Field(ge=0)] = 0,
+        limit: Annotated[int, Field(ge=1)] | None = None,
+        folds: Annotated[int, Field(ge=2)] | None = None,
+        fold: Annotated[int, Field(ge=0)] | None = None,
+        length_buckets: bool = True,
+        on_device: bool = False,
+        cache_dir: str | None = None,
+        seed: Annotated[int, Field(ge=0)] | None = 0,
+        progress: bool = True,
     ) -> None:
-        super().__init__(**options)
+        super().__init__()
+        if (folds is None) != (fold is None):
+            sweep = f"-m data.folds={folds or 5} data.fold={','.join(map(str, range(folds or 5)))}"
+            raise ValueError(f"folds={folds} and fold={fold}: set both, or sweep over all folds with {sweep}")
         if text == label:
             raise ValueError(f"text={text!r}: is also the column of labels: set data.text or data.label")
         if path is None and name is not None and name.startswith((".", "/", "~")):
             raise UserError(f"data.name={name}: is a path: use data=csv data.path={name}")
-        self.dataset_name = name
-        self.config = config
-        self.text, self.label, self.group, self.rationale = text, label, group, rationale
-        self.columns = [column for column in (text, label, group, rationale) if column is not None]
+        self.dataset_name, self.config = name, config
+        columns = {"text": text, "label": label, "group": group, "rationale": rationale}
+        self.columns = {column: own for column, own in columns.items() if own is not None}
         self.names = parse_labels(labels)
         splits = {"train": train_split, "val": val_split, "test": test_split}
         self.splits = {split: own for split, own in splits.items() if own is not None}
         self.on_bad_rows = on_bad_rows
-        self.delimiter = parse_delimiter(delimiter)
-        self.quotes = quotes
+        self.delimiter, self.quotes = parse_delimiter(delimiter), quotes
         self.files = {} if path is None else self._find_files(path, {"val": val_path, "test": test_path})
         self.title = str(self.files["train"][0]) if self.files else name or type(self).__name__
+        self.tokenizer = tokenizer
+        self.batch_size = batch_size
+        self.truncation = Truncation(max_length, keep)
+        self.splitting = Splitting(val_fraction, test_fraction, split_seed, limit, folds, fold)
+        self.length_buckets, self.on_device = length_buckets, on_device
+        default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "heed")
+        self.cache_dir = absolute_path(default if cache_dir is None else cache_dir, "data.cache_dir")
+        self.seed = torch.initial_seed() if seed is None else seed
+        self.progress = progress
+        self._model_classes: tuple[str, ...] | None = None  # of a trained model, which is evaluated on these data
+        self._data: dict[str, TokenizedSplit] | None = None
 
     @classmethod
     def of(cls, data: "datasets.Dataset | Mapping[str, datasets.Dataset]", **options: Any) -> "Source":
@@ -115,6 +157,13 @@ class Source(TextDataModule):
                 )
         return dict(sorted(files.items()))
 
+    def use_codec(self, codec: Codec) -> None:
+        """Use the tokenizer, truncation and classes of a trained model; must be called before `setup()`."""
+        self.tokenizer, self.truncation = codec.tokenizer, codec.truncation
+        self._model_classes = codec.class_names
+
+    # Reading
+
     def load(self) -> "Mapping[str, datasets.Dataset]":
         """Return the data sets of all splits by name, unless they are in files; a subclass may override this method."""
         import datasets
@@ -143,26 +192,29 @@ class Source(TextDataModule):
             ]
         else:
             content = [(split, [], self._hash(split)) for split in self.splits]
-        columns = (self.text, self.label, self.group, self.rationale)
+        columns = tuple(map(self.columns.get, ("text", "label", "group", "rationale")))
         return f"{content} {(columns, self.names, self.on_bad_rows, self.delimiter, self.quotes)}"
+
+    @cached_property
+    def source_fingerprint(self) -> str:
+        """The fingerprint when the run began to read the source."""
+        return self.fingerprint()
 
     def _hash(self, split: str) -> str:
         """Return a hash of the columns of a data set that is not in files."""
         digest = hashlib.sha256()
         for rows in self._rows(split):
-            digest.update(repr(([rows.cells(name) for name in self.columns], rows.class_names)).encode())
+            digest.update(repr(([rows.cells(name) for name in self.columns.values()], rows.class_names)).encode())
         return digest.hexdigest()
-
-    def read(self) -> Corpus:
-        """Return the corpus in the cache; read the source first if it is not in the cache."""
-        key = hashlib.sha256(f"{self.source_fingerprint} {code_version(type(self))}".encode()).hexdigest()
-        return load_or_build(self.cache_dir / f"{key}.texts", Corpus.load, self._write)
 
     def _rows(self, split: str) -> Iterator[Rows]:
         """Yield the rows of a split in chunks."""
+        columns = list(self.columns.values())
         if self.files:
             for file in self.files[split]:
-                yield from read_file(file, self.columns, delimiter=self.delimiter, quotes=self.quotes)
+                yield from read_file(
+                    file, columns, delimiter=self.delimiter, quotes=self.quotes, label=self.columns["label"]
+                )
             return
         sets, own = self._sets, self.splits[split]
         if own not in sets:
@@ -171,19 +223,26 @@ class Source(TextDataModule):
                 "Set data.train_split, data.val_split or data.test_split; null holds out part of the training split"
             )
         source, data = f"{self.title} ({own})", sets[own]
-        check_columns(source, self.columns, data.column_names)
-        data = data.select_columns(self.columns).with_format("arrow")
-        yield from arrow_rows(source, data.iter(CHUNK), self.columns, data.features.arrow_schema)
+        check_columns(source, columns, data.column_names)
+        data = data.select_columns(columns).with_format("arrow")
+        yield from arrow_rows(source, data.iter(CHUNK), columns, data.features.arrow_schema)
+
+    def read(self) -> Corpus:
+        """Return the corpus in the cache; read the source first if it is not in the cache."""
+        key = _hash(f"{self.source_fingerprint} {code_version(type(self))}")
+        return load_or_build(self.cache_dir / f"{key}.texts", Corpus.load, self._write)
 
     def _write(self, folder: Path) -> None:
         """Write the valid rows of each split to a file, and the names of the classes to another."""
-        for split in ("val", "test"):
-            if self.is_training and split in self.files and self.files[split][0].samefile(self.files["train"][0]):
+        for split in {"val", "test"} & self.files.keys() if self._model_classes is None else ():
+            if self.files[split][0].samefile(self.files["train"][0]):
                 raise UserError(
                     f"data.{split}_path={self.files[split][0]}: is the same file as data.path, so the model would be "
                     f"trained on these texts; set another file, or null to hold out data.{split}_fraction of data.path"
                 )
-        own, found = self._write_split(folder, "train", self.names)
+        own, found = write_split(
+            folder / "train.arrow", self._rows("train"), self.columns, self.names, self.on_bad_rows
+        )
         if len(found) < 2:
             raise UserError(
                 f"{self.title}: every row has the label {format_repr(*found)}; training needs two or more classes"
@@ -191,87 +250,165 @@ class Source(TextDataModule):
         names = self.names or {name: name for name in own or sort_classes(found)}
         for split in self.files or self.splits:
             if split != "train":
-                self._write_split(folder, split, names)
+                write_split(folder / f"{split}.arrow", self._rows(split), self.columns, names, self.on_bad_rows)
         (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys(names.values()))}))
 
-    def _write_split(self, folder: Path, split: str, names: Mapping[str, str] | None) -> tuple[list[str], set[str]]:
-        """Write the valid rows of a split; return the named classes of the data set, if it has any, and those found.
+    # Splits and tokens
+
+    def setup(self, stage: str | None = None) -> None:
+        """Load the tokenized data of all splits, regardless of the stage; later calls do nothing."""
+        if self._data is not None:
+            return
+        *shared, folds, fold = self.splitting
+        content = f"{self.source_fingerprint} {tuple(shared if folds is None else (*shared, folds))}"
+        self.data_fingerprint = _hash(content)[:16]  # the same for all folds
+        if fold is not None:
+            content += f" {fold}"
+
+        def folder(tokenizer: TokenizerBuilder) -> Path:
+            code = code_version(type(self), type(tokenizer))
+            return self.cache_dir / _hash(f"{content} {tokenizer.fingerprint()} {tokenizers.__version__} {code}")
+
+        def build(part: Path) -> None:
+            tokenize(self._corpus, divide(self._corpus, self.splitting), self.tokenizer, part, self.progress)
+
+        path = folder(self.tokenizer)
+        data = load_or_build(path, TokenizedCorpus.load, build)
+        tokenizer = Tokenizer.from_json(data.tokenizer)
+        with suppress(OSError):  # it exists, or the file system has no links
+            folder(tokenizer).symlink_to(path.name)  # for the trained model
+        self._data, self.class_names = data.splits, data.class_names
+        if self._model_classes is not None:
+            self._data, self.class_names = _renumbered(data, self._model_classes), self._model_classes
+        self.codec = Codec(tokenizer, self.truncation, self.class_names)
+        self.vocabulary = tokenizer.vocabulary
+        self.sizes = {split: len(self._data[split].labels) for split in SPLITS}
+        self.class_counts = self._class_counts("train")
+        if self._model_classes is None:
+            self._warn_of_classes()
+
+    def _class_counts(self, split: str) -> list[int]:
+        return np.bincount(self.tokenized(split).labels, minlength=len(self.class_names)).tolist()
+
+    def _warn_of_classes(self) -> None:
+        """Warn about classes that look alike, and about those that a held-out split lacks."""
+        counts = {split: self._class_counts(split) for split in SPLITS}
+        by_class = dict(zip(self.class_names, map(sum, zip(*counts.values(), strict=True)), strict=True))
+        if names := describe_look_alikes(by_class):
+            option = merging_option(by_class)
+            log.warning("Labels that look alike are different classes: %s. To merge them, set %s", names, option)
+        for split in ("val", "test"):
+            classes = zip(self.class_names, counts["train"], counts[split], strict=True)
+            absent = [name for name, in_train, held_out in classes if in_train and not held_out]
+            if absent and self.tokenized(split).origin == "train":
+                log.warning(
+                    "Some classes have too few rows: %s. The %s split has no texts of these classes, and its scores do "
+                    "not include them; add rows, or provide each split as a file (data.val_path, data.test_path)",
+                    format_list(absent),
+                    split,
+                )
+
+    def tokenized(self, split: str) -> TokenizedSplit:
+        """Return the tokenized split "train", "val" or "test"; `Batch.index` contains positions in this split."""
+        assert self._data is not None, "call setup() first"
+        return self._data[split]
+
+    @cached_property
+    def _corpus(self) -> Corpus:
+        return self.read()
+
+    def _origin(self, split: str, index: Iterable[int]) -> tuple[Split, np.ndarray]:
+        """Return the split of the source that contains the texts of a split, and the rows of texts in it."""
+        data = self.tokenized(split)
+        return getattr(self._corpus, data.origin), data.rows[list(index)]
+
+    def texts(self, split: str, index: Iterable[int]) -> list[str]:
+        """Return the texts at the positions `index` of a split."""
+        origin, rows = self._origin(split, index)
+        return origin.texts.take(rows)[:]
+
+    def rationales(self, split: str, index: Iterable[int]) -> list[list[tuple[int, int]]] | None:
+        """Return the (start, end) spans of characters that people marked as evidence, or None if there are none."""
+        origin, rows = self._origin(split, index)
+        spans = origin.rationales
+        return None if spans is None else [[(start, end) for start, end in spans[row].as_py()] for row in rows.tolist()]
+
+    def summarize(self, has_vector: np.ndarray | None = None) -> Data:
+        """Describe the data of a run from the cached arrays, without a loop over the texts.
 
         Args:
-            names: the class of each allowed label; None allows all labels.
+            has_vector: whether each token in the vocabulary has a pretrained vector; None if the model uses no
+                pretrained vectors.
         """
-        types = {"text": pa.large_string(), "label": pa.large_string()}
-        types |= {"group": pa.large_string()} if self.group else {}
-        types |= {"rationale": pa.list_(pa.list_(pa.int64()))} if self.rationale else {}
-        schema = pa.schema(list(types.items()))
-        # places by source and wrong label, which is empty if a cell is missing
-        faults = defaultdict[tuple[str, str], list[int]](list)
-        own, found = list[str](), set[str]()
-        with pa.ipc.new_stream(str(folder / f"{split}.arrow"), schema) as stream:
-            for rows in self._rows(split):
-                own = own or [canonical(name) for name in rows.class_names.get(self.label, ())]
-                texts, labels, is_valid = rows.texts(self.text), self._labels(rows), list[bool]()
-                for place, text, label in zip(rows.places, texts, labels, strict=True):
-                    is_missing = not label or not text.strip()
-                    is_valid.append(not is_missing and (names is None or label in names))
-                    if not is_valid[-1]:
-                        faults[rows.source, "" if is_missing else label].append(place)
-                if names is not None:
-                    labels = [names.get(label, "") for label in labels]
-                found.update(compress(labels, is_valid))
-                columns: dict[str, list[Any]] = {"text": texts, "label": labels}
-                if self.group is not None:
-                    columns["group"] = rows.texts(self.group)
-                if self.rationale is not None:
-                    cells = enumerate(zip(is_valid, texts, rows.cells(self.rationale), strict=True))
-                    columns["rationale"] = [
-                        _characters(text, spans, rows, i) if ok else [] for i, (ok, text, spans) in cells
-                    ]
-                stream.write_batch(pa.RecordBatch.from_pydict(columns, schema).filter(pa.array(is_valid)))
-        self._report(faults, rows.unit, names)
-        if not found:
-            raise UserError(f"{rows.source}: no row has both {self.text!r} and {self.label!r}")
-        return own, found
+        return Data(
+            self.data_fingerprint,
+            tuple(self.class_names),
+            len(self.vocabulary),
+            **self.sizes,
+            max_length=self.truncation.max_length,
+            majority_class=self.class_names[int(np.argmax(self.class_counts))],
+            vectors=None if has_vector is None else int(has_vector.sum()),
+            folds=self.splitting.folds,
+            fold=self.splitting.fold,
+            splits={split: self._summarize(split, has_vector) for split in SPLITS},
+        )
 
-    def _report(
-        self, faults: Mapping[tuple[str, str], Sequence[int]], unit: str, names: Mapping[str, str] | None
-    ) -> None:
-        """Report rows with an unknown label, or without a text or label."""
-        for (source, label), places in faults.items():
-            where = f"{source}: {format_places(unit, places)}:"
-            if label:
-                classes = dict.fromkeys((names or {}).values())
-                raise UserError(
-                    f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"
-                    f"{did_you_mean(label, classes)}. Correct the label, or list all classes in data.labels, in quotes"
-                )
-            if self.on_bad_rows == "error":
-                raise UserError(
-                    f"{where} no {self.text!r} or no {self.label!r}. Correct the file, or drop such rows with "
-                    "data.on_bad_rows=drop"
-                )
-            log.warning("%s dropped, because %r or %r is missing", where, self.text, self.label)
+    def _summarize(self, split: str, has_vector: np.ndarray | None) -> SplitSummary:
+        data, unknown_id = self.tokenized(split), self.codec.tokenizer.unknown_id
+        class_counts = self._class_counts(split)
+        lengths = np.diff(data.offsets)
+        excess = np.maximum(lengths - self.truncation.max_length, 0)
+        quantiles = np.quantile(lengths, list(QUANTILES.values()), method="inverted_cdf")
+        tokens = max(len(data.tokens), 1)
+        return SplitSummary(
+            texts=len(lengths),
+            class_counts=dict(zip(self.class_names, class_counts, strict=True)),
+            majority_accuracy=class_counts[int(np.argmax(self.class_counts))] / len(lengths),
+            tokens=len(data.tokens),
+            lengths=dict(zip(QUANTILES, quantiles.tolist(), strict=True)),
+            cut_texts=int(np.count_nonzero(excess)),
+            cut_share=int(excess.sum()) / tokens,
+            unknown_share=0.0 if unknown_id is None else int(data.counts[unknown_id]) / tokens,
+            vector_share=None if has_vector is None else int(data.counts[has_vector].sum()) / tokens,
+            duplicates=len(lengths) - len(np.unique(data.digests)),
+            in_train=None if split == "train" else int(np.isin(data.digests, self.tokenized("train").digests).sum()),
+        )
 
-    def _labels(self, rows: Rows) -> list[str]:
-        """Return the canonical labels of rows; a missing label is an empty string."""
-        labels = rows.texts(self.label)
-        forms = {label: canonical(label) for label in set(labels)}
-        if own := rows.class_names.get(self.label):  # -1 means that the class is unknown
-            names = {str(i): canonical(name) for i, name in enumerate(own)}
-            forms = {label: names.get(form, "") for label, form in forms.items()}
-        return [forms[label] for label in labels]
+    # Batches
+
+    def train_dataloader(self) -> ShuffledBatches | Batches:
+        builder = self.builder("train")
+        order = partial(shuffled, builder.lengths, self.batch_size, self.seed, self.length_buckets, *self._ranks())
+        if getattr(self.trainer, "overfit_batches", 0):
+            return Batches(builder, order(0))  # the same batches in every epoch
+        return ShuffledBatches(builder, order)
+
+    def val_dataloader(self, split: str = "val") -> Batches:
+        builder = self.builder(split)
+        return Batches(builder, by_length(builder.lengths, self.batch_size, *self._ranks()))
+
+    def test_dataloader(self) -> Batches:
+        return self.val_dataloader("test")
+
+    def builder(self, split: str) -> BatchBuilder:
+        """Return the builder of the batches of a split."""
+        data = self.tokenized(split)
+        device = self.trainer.strategy.root_device if self.on_device and self.trainer is not None else "cpu"
+        return BatchBuilder(data.tokens, data.offsets, data.labels, self.truncation, device)
+
+    def _ranks(self) -> tuple[int, int]:
+        """Return the rank of this process and the number of processes."""
+        return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
 
 
-def _characters(text: str, spans: Any, rows: Rows, i: int) -> list[tuple[int, int]]:
-    """Convert spans of the tokens of the text in row `i` to spans of its characters; empty spans are left out."""
-    tokens = [match.span() for match in re.finditer(r"\S+", text)]
-    try:
-        bounds = [(span["start"], span["end"]) for span in spans]
-        if not all(0 <= start <= end <= len(tokens) for start, end in bounds):
-            raise IndexError
-        return [(tokens[start][0], tokens[end - 1][1]) for start, end in bounds if start < end]
-    except (IndexError, KeyError, TypeError):
-        raise UserError(
-            f"{rows.source}: {rows.unit} {rows.places[i]}: the column of rationales must contain spans {{start, end}} "
-            f"with 0 ≤ start ≤ end ≤ {len(tokens):,}, the number of tokens of the text"
-        ) from None
+def _renumbered(data: TokenizedCorpus, names: Sequence[str]) -> dict[str, TokenizedSplit]:
+    """Return the splits with labels that are indices of the classes of a trained model."""
+    if unknown := [name for name in data.class_names if name not in names]:
+        own = format_list(names, plain=True)
+        raise UserError(f"data: the model has no class {format_list(unknown)}, only {own}")
+    numbers = np.array([names.index(name) for name in data.class_names])
+    return {name: replace(split, labels=numbers[split.labels]) for name, split in data.splits.items()}
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

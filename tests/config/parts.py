@@ -7,11 +7,11 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.loggers import Logger as LightningLogger
 
-from src.data.datamodule import TextDataModule
+from src.data.source import Source
 from src.models import component
 
 
-class Toy(TextDataModule):
+class Toy(Source):
     def __init__(self, *, batch_size: int, seed: int | None = None) -> None: ...
 
     def read(self) -> Any: ...

@@ -12,7 +12,6 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from src.data.datamodule import TextDataModule
 from src.data.source import Source
 from src.data.tokenizer import Word
 
@@ -101,8 +100,9 @@ def test_each_data_set_is_instantiated(name: str, tmp_path: Path, monkeypatch: p
 def test_defaults_in_yaml_and_code_agree() -> None:
     yaml_defaults = OmegaConf.to_container(config("data=imdb", "seed=0").data, resolve=True)
     assert isinstance(yaml_defaults, dict)
-    options = inspect.signature(TextDataModule.__init__).parameters
-    code_defaults = {name: option.default for name, option in options.items() if name not in ("self", "tokenizer")}
+    options = inspect.signature(Source.__init__).parameters.values()
+    general = [option for option in options if option.kind is option.KEYWORD_ONLY and option.name != "tokenizer"]
+    code_defaults = {option.name: option.default for option in general}
     assert {name: value for name, value in yaml_defaults.items() if name in code_defaults} == code_defaults
     assert set(yaml_defaults) - set(code_defaults) == {"_target_", "tokenizer", "path", "name", "labels"}
 

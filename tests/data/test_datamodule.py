@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from src.data.datamodule import TextDataModule
 from src.data.padded_batches import Batches, ShuffledBatches
 from src.data.source import Source
 from src.data.tokenizer import Bpe, Word
@@ -30,7 +29,7 @@ def set_up(reviews: Path, source_options: dict[str, Any]) -> SetUp:
     return create
 
 
-def all_texts(module: TextDataModule, split: str) -> list[str]:
+def all_texts(module: Source, split: str) -> list[str]:
     return module.texts(split, range(module.sizes[split]))
 
 
@@ -96,7 +95,7 @@ def test_without_a_seed_the_seed_of_torch_is_used(reviews: Path, source_options:
     assert Source(str(reviews), **source_options, seed=None).seed == 11
 
 
-def attach_trainer(module: TextDataModule, **trainer: Any) -> None:
+def attach_trainer(module: Source, **trainer: Any) -> None:
     defaults = {"global_rank": 0, "world_size": 1, "overfit_batches": 0}
     module.trainer = SimpleNamespace(**{**defaults, **trainer})  # type: ignore[assignment]
 
