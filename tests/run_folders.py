@@ -165,7 +165,7 @@ def example(length: int, heads: int = 0, index: int = 0) -> dict[str, Any]:
         "index": index,
         "label": "class 0",
         "predicted": "class 1",
-        "probabilities": [0.2, 0.8],
+        "probabilities": {"class 0": 0.2, "class 1": 0.8},
         "words": [WORDS[i % len(WORDS)] for i in range(length)],
         "weights": matrix.mean((0, 1)).tolist(),
         "matrix": matrix.tolist() if heads else None,

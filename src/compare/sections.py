@@ -1,7 +1,6 @@
 """The sections of a comparison."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -271,7 +270,7 @@ def _shared_texts(comparison: Comparison) -> Section:
     by_text: dict[tuple[str, int], list[tuple[str, Example]]] = {}
     for variant, run in runs.items():
         other_seed = "" if run.seed == seed else f", seed {run.seed}"
-        for example in read_or_warn(partial(read_examples, class_names=comparison.class_names), run.folder) or []:
+        for example in read_or_warn(read_examples, run.folder) or []:
             by_text.setdefault((example.split, example.index), []).append((f"{variant}{other_seed}", example))
     most = max(map(len, by_text.values()), default=0)
     shared = [examples for examples in by_text.values() if len(examples) == most >= min(2, len(runs))]

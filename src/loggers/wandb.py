@@ -70,12 +70,11 @@ class Wandb(Tracker, WandbLogger):
         media: dict[str, Any] = {f"pictures/{name}": wandb.Image(str(path)) for name, path in pictures.items()}
         pages = [file for file in files if file.suffix == ".html"]
         media |= {f"pages/{page.stem}": wandb.Html(str(page), inject=False) for page in pages}
-        class_names: Sequence[str] = []
         if predictions := read_predictions(folder):
             predicted, labels = predictions.probabilities.argmax(1).tolist(), predictions.labels.tolist()
-            class_names = predictions.class_names
-            media["confusion"] = wandb.plot.confusion_matrix(y_true=labels, preds=predicted, class_names=class_names)
-        if examples := read_examples(folder, class_names):
+            names = predictions.class_names
+            media["confusion"] = wandb.plot.confusion_matrix(y_true=labels, preds=predicted, class_names=names)
+        if examples := read_examples(folder):
             rows = [_row(example) for example in examples]
             media["examples"] = wandb.Table(columns=list(rows[0]), data=[list(row.values()) for row in rows])
         # W&B would store tables in the user's home folder until the upload

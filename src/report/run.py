@@ -1,6 +1,6 @@
 """The report of a run: `page.html` and the charts in `pictures/`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -70,7 +70,6 @@ def write_report(run: Path) -> list[Path]:
 def run_sections(run: Path) -> list[Section]:
     """Return the sections of a run that have content."""
     result, predictions = RunResult.load(run), read_predictions(run)
-    class_names = predictions.class_names if predictions else result.data.class_names
     errors = [
         Group(kind, [Strip(each.title, coloured_words(each.words, each.weights)) for each in texts])
         for kind, texts in read_errors(run).items()
@@ -81,7 +80,7 @@ def run_sections(run: Path) -> list[Section]:
         Section("Training", list(_training(run, result)), "The test uses the best checkpoint."),
         Section("Classes", list(_classes(predictions)) if predictions else []),
         Section("Errors", errors, f"These texts are from errors.csv. {STRIP_NOTE}"),
-        Section("Attention", list(_attention(run, class_names)), f"{STRIP_NOTE} {MAP_NOTE}"),
+        Section("Attention", list(_attention(run)), f"{STRIP_NOTE} {MAP_NOTE}"),
         data_section(result.data),
     ]
     return [section for section in sections if section and section.content]
@@ -117,11 +116,11 @@ def _classes(predictions: Predictions) -> Iterator[Content]:
     yield Chart("reliability", draw_reliability(probabilities, labels, split), "Accuracy by confidence")
 
 
-def _attention(run: Path, class_names: Sequence[str]) -> Iterator[Content]:
+def _attention(run: Path) -> Iterator[Content]:
     if statistics := read_statistics(run):
         yield Chart("attention_position", draw_position(statistics), "Mean attention weight by position")
         yield Chart("attention_entropy", draw_entropy(statistics), "Effective number of words by length")
-    yield from map(example_content, read_examples(run, class_names))
+    yield from map(example_content, read_examples(run))
 
 
 def _title(result: RunResult) -> str:

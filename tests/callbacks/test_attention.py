@@ -43,7 +43,7 @@ def test_texts_of_the_option_follow_the_examples(folder: Path) -> None:
     assert {example["split"] for example in examples} == {"test"}
     assert (text["split"], text["index"], text["label"]) == ("text", 0, None)
     assert text["words"] == ["an", "excellent", "product", ",", "truly"]
-    assert sum(text["probabilities"]) == pytest.approx(1, abs=1e-5)
+    assert sum(text["probabilities"].values()) == pytest.approx(1, abs=1e-5)
     assert sum(text["weights"]) == pytest.approx(1, abs=1e-4)
     assert "truly" in (folder / "page.html").read_text("utf-8")
 
@@ -55,7 +55,8 @@ def test_examples_are_a_correct_and_a_wrong_prediction_of_the_test_split(folder:
     with np.load(folder / "predictions" / "test.npz") as arrays:
         for example in examples:
             row = arrays["index"].tolist().index(example["index"])
-            assert example["probabilities"] == pytest.approx(arrays["probabilities"][row].tolist(), abs=1e-5)
+            expected = dict(zip(arrays["class_names"].tolist(), arrays["probabilities"][row].tolist(), strict=True))
+            assert example["probabilities"] == pytest.approx(expected, abs=1e-5)
             assert example["label"] == arrays["class_names"][arrays["labels"][row]]
 
 

@@ -149,7 +149,7 @@ def test_the_examples_are_a_table(folder: Path, log: dict[str, Any]) -> None:
         assert (row["split"], row["row"], row["label"]) == (example["split"], example["index"], example["label"])
         assert row["predicted"] == example["predicted"]
         assert row["right"] == (example["label"] == example["predicted"])
-        assert row["probability"] == pytest.approx(max(example["probabilities"]))
+        assert row["probability"] == pytest.approx(max(example["probabilities"].values()))
         top_word = example["words"][int(np.argmax(example["weights"]))]
         assert row["most attended"].split()[0] == top_word
         assert row["text"] == " ".join(example["words"])

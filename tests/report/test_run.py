@@ -30,7 +30,7 @@ def test_a_complete_run_has_every_picture_and_a_page(make_run: Callable[..., Pat
         assert 200 < height < 2500 and 400 < width < 2500, path.name
     page = (run / "page.html").read_text("utf-8")
     assert page.count('src="data:image/png;base64,iVBOR') == len(PICTURES) and "<svg" not in page
-    assert "日本" in page and "test 1: class 0, predicted class 1 (0.00)" in page
+    assert "日本" in page and "test 1: class 0, predicted class 1 (0.80)" in page
     assert write_report(run) == paths
 
 
