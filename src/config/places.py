@@ -1,12 +1,12 @@
 """The places where a configuration may create an object, the kind of object that each accepts, and trusted classes."""
 
 import inspect
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection
 from enum import Enum
 from functools import cache
 from importlib import import_module
-from types import UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, is_typeddict
+from pkgutil import resolve_name
+from typing import Any, NamedTuple, get_args, get_origin, is_typeddict
 
 from src.config.mistakes import did_you_mean
 from src.formatting import format_names
@@ -42,8 +42,7 @@ class Place(NamedTuple):
 
     @property
     def base_class(self) -> type:
-        module, _, name = self.base.rpartition(".")
-        return getattr(import_module(module), name)
+        return resolve_name(self.base)
 
 
 TRAINER_KEYWORDS = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
@@ -73,8 +72,6 @@ def place_at(path: str) -> Place | None:
     return PLACES.get(path) or PLACES.get(f"{group}.*")
 
 
-LISTS = (list, tuple, set, frozenset, Sequence, Collection, Iterable)
-MAPS = (dict, Mapping)
 PLAIN_MODULES = frozenset({"builtins", "typing", "abc", "collections", "pathlib", "os", "numbers", "numpy", "datetime"})
 
 
@@ -84,14 +81,12 @@ def accepted_classes(hint: Any) -> tuple[type, ...]:
 
     The classes in a union, in a list type or in the values of a mapping type are included.
     """
-    origin, arguments = get_origin(hint) or hint, get_args(hint)
-    if origin in (Union, UnionType, *LISTS, *MAPS):
+    if (origin := get_origin(hint)) is not None:
+        arguments = () if origin in (type, Callable) else get_args(hint)
         return tuple(dict.fromkeys(cls for argument in arguments for cls in accepted_classes(argument)))
-    if origin is Annotated:
-        return accepted_classes(arguments[0])
-    if not isinstance(origin, type) or is_typeddict(origin) or issubclass(origin, Enum) or origin.__name__ == "Tensor":
+    if not isinstance(hint, type) or hint.__module__.split(".")[0] in PLAIN_MODULES or hint.__name__ == "Tensor":
         return ()
-    return () if origin.__module__.split(".")[0] in PLAIN_MODULES else (origin,)
+    return () if is_typeddict(hint) or issubclass(hint, Enum) else (hint,)
 
 
 def find_class(target: object, trusted: Collection[str]) -> type:

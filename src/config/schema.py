@@ -10,21 +10,21 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache, cached_property
-from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal, NamedTuple, get_origin, get_type_hints
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, PydanticUserError, TypeAdapter, ValidationError
 
 from src.config.keys import MODEL_COMPONENTS, join_path, paths_in, plain_value
 from src.config.mistakes import Mistake, format_mistakes, nearest, no_such
-from src.config.places import LISTS, MAPS, TRUSTED, accepted_classes, find_class, object_class, place_at
+from src.config.places import TRUSTED, accepted_classes, find_class, object_class, place_at
 from src.config.rules import rule_mistakes
 from src.errors import UserError
 from src.formatting import format_value
 
-# Options of the commands
+# Types of options
 
 
 def require_relative_path(path: str) -> str:
@@ -36,7 +36,6 @@ def require_relative_path(path: str) -> str:
 
 RelativePath = Annotated[str, AfterValidator(require_relative_path)]
 Tag = Annotated[str, Field(min_length=1, max_length=64)]  # 64 is the limit of W&B
-Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]  # int64
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
@@ -44,56 +43,55 @@ NotNegativeFloat = Annotated[float, Field(ge=0)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 Node = dict[str, Any]
 Nodes = dict[str, Node | None] | None
-Object = Annotated[Node, "an object"]  # stands for classes in the annotation of an option
 
-# Nodes with fixed options, and the types of these options
-RECORDS: dict[str, Any] = {
-    "paths": {"output_dir": str},
-    "extras": {"print_config": bool, "ignore_warnings": bool, "trusted_modules": list[str]},
-    "sweep": {"dry_run": bool, "resume": str | None},
-    "model": dict.fromkeys((*MODEL_COMPONENTS, "sublayer", "branch"), Node),
-    "param_groups": dict.fromkeys(MODEL_COMPONENTS, Node | None),
+STRICT = ConfigDict(strict=True, allow_inf_nan=False, arbitrary_types_allowed=True)
+OBJECT_ERRORS = ("needs_python_object", "callable_type")  # a plain value where an object is expected
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter of a constructor; `hint` is Any if the annotation is absent or cannot be evaluated."""
+
+    hint: Any
+    required: bool = False
+    positional: bool = False
+
+    @cached_property
+    def adapter(self) -> "TypeAdapter[Any]":
+        """Validates values of the option."""
+        try:
+            return TypeAdapter(self.hint, config=STRICT)
+        except PydanticUserError:  # a class whose objects pydantic would create itself
+            return TypeAdapter(Any)
+
+
+def _options(**hints: Any) -> dict[str, Option]:
+    return {name: Option(hint) for name, hint in hints.items()}
+
+
+# Nodes with fixed options, and the options of each command
+
+RECORDS = {
+    "paths": _options(output_dir=str),
+    "extras": _options(print_config=bool, ignore_warnings=bool, trusted_modules=list[str]),
+    "sweep": _options(dry_run=bool, resume=str | None),
+    "model": _options(**dict.fromkeys((*MODEL_COMPONENTS, "sublayer", "branch"), Node)),
+    "param_groups": _options(**dict.fromkeys(MODEL_COMPONENTS, Node | None)),
 }
-EVERY = {"task_name": RelativePath, "paths": Node, "extras": Node}
-LIGHTNING = {
-    **EVERY,
-    "tags": list[Tag],
-    "seed": Seed | None,
-    "data": Node,
-    "metrics": Nodes,
-    "trainer": Node,
-    "callbacks": Nodes,
-    "logger": Nodes,
-}
-COMMANDS: dict[str, dict[str, Any]] = {
-    "train": {
-        **LIGHTNING,
-        "train": bool,
-        "test": bool,
-        "ckpt_path": str | None,
-        "model": Node,
-        "loss": Node,
-        "optimizer": Node,
-        "param_groups": Node | None,
-        "sweep": Node,
-        "scheduler": Node,
-    },
-    "eval": {**LIGHTNING, "ckpt_path": str | list[str], "split": Literal["val", "test"]},
-    "predict": {
-        **EVERY,
-        "ckpt_path": str | list[str],
-        "text": str | None,
-        "file": str | None,
-        "text_column": str | None,
-        "delimiter": str | None,
-        "quotes": bool,
-        "out": str | None,
-        "top": Positive,
-        "json": bool | None,
-        "pictures": str | None,
-        "batch_size": Positive,
-    },
-    "export": {**EVERY, "ckpt_path": str, "out": str, "int8": bool},
+EVERY = _options(task_name=RelativePath, paths=Node, extras=Node)
+RUN = EVERY | _options(
+    tags=list[Tag], seed=Seed | None, data=Node, metrics=Nodes, trainer=Node, callbacks=Nodes, logger=Nodes
+)
+COMMANDS = {
+    "train": RUN
+    | _options(train=bool, test=bool, ckpt_path=str | None, model=Node, loss=Node, optimizer=Node, scheduler=Node)
+    | _options(param_groups=Node | None, sweep=Node),
+    "eval": RUN | _options(ckpt_path=str | list[str], split=Literal["val", "test"]),
+    "predict": EVERY
+    | _options(ckpt_path=str | list[str], text=str | None, file=str | None, text_column=str | None)
+    | _options(delimiter=str | None, quotes=bool, out=str | None, top=Positive, json=bool | None)
+    | _options(pictures=str | None, batch_size=Positive),
+    "export": EVERY | _options(ckpt_path=str, out=str, int8=bool),
 }
 
 # Ranges of options of other packages, by package and name of the class that declares the option, or of a base class
@@ -122,27 +120,7 @@ FOREIGN: dict[str, dict[str, Any]] = {
     },
 }
 
-MESSAGES = {  # type of pydantic's error → its message, if pydantic's message is about JSON
-    "list_type": "must be a list in [ ]",
-    "tuple_type": "must be a list in [ ]",
-    "missing": "must have more items",
-}
-
 # Options of a class
-
-
-@dataclass(frozen=True)
-class Option:
-    """A parameter of a constructor; `hint` is Any if the annotation is absent or cannot be evaluated."""
-
-    hint: Any
-    required: bool = False
-    positional: bool = False
-
-    @cached_property
-    def adapter(self) -> "TypeAdapter[Any]":
-        """Validates values of the option."""
-        return TypeAdapter(plain_hint(self.hint), config=ConfigDict(strict=True, allow_inf_nan=False))
 
 
 class Signature(NamedTuple):
@@ -170,18 +148,17 @@ def of_class(cls: type) -> Signature:
         names = [f"{owner.__module__.partition('.')[0]}.{owner.__name__}" for owner in base.__mro__]
         foreign = {option: hint for name in names for option, hint in FOREIGN.get(name, {}).items()}
         for parameter in parameters:
-            is_optional = has_kwargs or parameter.default is not parameter.empty
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            required = parameter.default is parameter.empty and not has_kwargs
+            is_positional_only = parameter.kind is parameter.POSITIONAL_ONLY
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or (
+                is_positional_only and not required
+            ):
                 continue
-            if not (is_optional and parameter.kind is parameter.POSITIONAL_ONLY):
-                own = _hint(parameter, constructor)
-                hint = own if get_origin(own) is Annotated else foreign.get(parameter.name) or own
-                option = Option(
-                    hint | None if parameter.default is None and hint is not Any else hint,
-                    required=not is_optional,
-                    positional=parameter.kind is not parameter.KEYWORD_ONLY,
-                )
-                options.setdefault(parameter.name, option)
+            own = _hint(parameter, constructor)
+            hint = own if get_origin(own) is Annotated else foreign.get(parameter.name) or own
+            hint = hint | None if parameter.default is None and hint is not Any else hint
+            option = Option(hint, required, positional=parameter.kind is not parameter.KEYWORD_ONLY)
+            options.setdefault(parameter.name, option)
         has_kwargs = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
         if not has_kwargs:
             break
@@ -199,33 +176,13 @@ def _hint(parameter: inspect.Parameter, constructor: Any) -> Any:
         return Any
 
 
-def plain_hint(hint: Any) -> Any:
-    """Return the annotation of the plain values that an option with this annotation accepts in a configuration.
-
-    A list stands for any collection, and a mapping for an object in a union; otherwise, any value is accepted where an
-    object is expected.
-    """
-    origin, arguments = get_origin(hint) or hint, get_args(hint)
-    if origin is Annotated:
-        parts = (plain_hint(arguments[0]), *hint.__metadata__)
-        return Annotated[parts]
-    if origin in (Union, UnionType):
-        members = [plain_hint(argument) for argument in arguments]
-        if all(member in (Any, NoneType) for member in members):
-            return Any
-        return Union[tuple(Object if member is Any else member for member in members)]  # noqa: UP007  # built at run time
-    if origin is tuple and arguments and arguments[-1] is not Ellipsis:
-        return tuple[tuple(map(plain_hint, arguments))]  # type: ignore[misc]
-    if origin in LISTS:
-        return list[plain_hint(arguments[0])] if arguments else list[Any]  # type: ignore[misc]
-    if origin in MAPS:
-        return dict[str, plain_hint(arguments[1])] if len(arguments) == 2 else Node  # type: ignore[misc]
-    if origin is int:
-        return Integer
-    return hint if origin in (bool, float, str, Literal, None, NoneType) else Any
-
-
 # Validation
+
+MESSAGES = {  # type of pydantic's error → its message, if pydantic's message is about JSON
+    "list_type": "must be a list in [ ]",
+    "tuple_type": "must be a list in [ ]",
+    "missing": "must have more items",
+}
 
 
 def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] = TRUSTED) -> None:
@@ -275,20 +232,22 @@ def class_at(cfg: DictConfig, key: str) -> type | None:
 
 def _resolve(node: Any, path: str, absent: list[Mistake]) -> Any:
     """Return plain values with references resolved; an absent value is None, and is described in `absent`."""
+    if isinstance(node, int) and not -(2**63) <= node < 2**63:
+        return float(str(node))  # no library accepts it as an integer
     if not isinstance(node, DictConfig | ListConfig):
         return node
     values: dict[Any, Any] = {}
     written: Any = OmegaConf.to_container(node, resolve=False)
-    for key in written if isinstance(written, dict) else range(len(written)):
+    for key, text in written.items() if isinstance(written, dict) else enumerate(written):
         here, values[key] = join_path(path, key), None
-        if written[key] == "???":
-            absent.append(Mistake(here, f"is required: write {here}=…"))
-            continue
         try:
-            values[key] = _resolve(node[key], here, absent)
+            if text == "???":
+                absent.append(Mistake(here, f"is required: write {here}=…"))
+            else:
+                values[key] = _resolve(node[key], here, absent)
         except OmegaConfBaseException as error:
-            absent.append(Mistake(f"{here}={written[key]}", f"cannot be resolved: {str(error).splitlines()[0]}"))
-    return values if isinstance(node, DictConfig) else list(values.values())
+            absent.append(Mistake(f"{here}={text}", f"cannot be resolved: {str(error).splitlines()[0]}"))
+    return values if isinstance(written, dict) else list(values.values())
 
 
 def _node_mistakes(
@@ -296,32 +255,29 @@ def _node_mistakes(
 ) -> Iterator[Mistake]:
     """Check each mapping at every depth: an object's class against its place, and the options of every node."""
     options: Mapping[Any, Option] = {}
-    place, fixed = place_at(path), _fixed_options(path, command)
-    if isinstance(node, dict) and "_target_" in node:
-        try:
-            cls = object_class(node["_target_"], path, trusted, bases)
-        except ValueError as error:
-            yield Mistake(f"{path}._target_={format_value(node['_target_'])}", str(error))
-            return
-        options = of_class(cls).options
-        positional = [name for name, option in options.items() if option.positional]
-        passed = {*positional[: place.positional], *place.keywords} if place else set()
-        yield from option_mistakes(cls, node, path, passed)
-    elif isinstance(node, dict) and fixed is not None:
-        yield from _wrong_options(fixed, node, path)
-    elif place and node and isinstance(node, dict) and (command == "train" or path != "data"):  # overrides of a card
-        yield Mistake(f"{path}._target_", f"is required: choose {path.replace('.', '/')}=…, or remove it: {path}=null")
+    if isinstance(node, dict):
+        place, fixed = place_at(path), RECORDS.get(path) if path else COMMANDS[command]
+        if "_target_" in node:
+            try:
+                cls = object_class(node["_target_"], path, trusted, bases)
+            except ValueError as error:
+                yield Mistake(f"{path}._target_={format_value(node['_target_'])}", str(error))
+                return
+            options = of_class(cls).options
+            positional = [name for name, option in options.items() if option.positional]
+            passed = {*positional[: place.positional], *place.keywords} if place else set()
+            yield from option_mistakes(cls, node, path, passed)
+        elif fixed:
+            yield from _wrong_options(fixed, node, path)
+        elif place and node and (command == "train" or path != "data"):  # evaluation overrides the data of a card
+            remedy = f"choose {path.replace('.', '/')}=…, or remove it: {path}=null"
+            yield Mistake(f"{path}._target_", f"is required: {remedy}")
     for key, child in node.items() if isinstance(node, dict) else enumerate(node):
         if isinstance(child, dict | list):
-            nested = bases if isinstance(node, list) else accepted_classes(options[key].hint) if key in options else ()
-            yield from _node_mistakes(child, join_path(path, key), command, trusted, nested)
-
-
-@cache
-def _fixed_options(path: str, command: str) -> dict[str, Option] | None:
-    """Return the options of a node with fixed options; None if `path` is another node."""
-    hints = RECORDS.get(path) if path else COMMANDS[command]
-    return None if hints is None else {name: Option(hint) for name, hint in hints.items()}
+            accepted = (
+                bases if isinstance(node, list) else accepted_classes(options[key].hint) if key in options else ()
+            )
+            yield from _node_mistakes(child, join_path(path, key), command, trusted, accepted)
 
 
 def option_mistakes(cls: type, node: Node, path: str, passed: Set[str], requires: bool = True) -> Iterator[Mistake]:
@@ -350,22 +306,25 @@ def _wrong_options(options: Mapping[str, Option], node: Node, path: str, is_open
 
 
 def _wrong_values(option: Option, value: Any, path: str) -> Iterator[Mistake]:
-    """Describe each wrong item in the value of an option once, although pydantic reports each branch of a union."""
+    """Describe each wrong item in the value of an option once, although pydantic reports each branch of a union.
+
+    Any value is accepted where only an object is expected; `_node_mistakes` checks the classes of objects.
+    """
     try:
         option.adapter.validate_json(json.dumps(value, default=str))  # strict JSON: a list is valid for a tuple
     except ValidationError as error:
-        errors: dict[str, list[Any]] = {}
-        found: dict[str, Any] = {}
+        found: dict[str, tuple[Any, list[Any]]] = {}
         for detail in error.errors(include_url=False):
             here, item = path, value
             for step in detail["loc"]:  # some steps name a branch of a union
                 if step in item if isinstance(item, dict) else isinstance(item, list) and step in range(len(item)):
                     here, item = join_path(here, step), item[step]
-            errors.setdefault(here, []).append(detail)
-            found[here] = item
-        for here, details in errors.items():
-            if not any(other.startswith(f"{here}.") for other in errors):  # an item of the value is wrong
-                yield Mistake(f"{here}={format_value(found[here])}", _describe(here, found[here], details))
+            found.setdefault(here, (item, []))[1].append(detail)
+        for here, (item, details) in found.items():
+            errors = [detail for detail in details if detail["type"] not in OBJECT_ERRORS]
+            may_be_object = isinstance(item, dict) and len(errors) < len(details)
+            if errors and not may_be_object and not any(other.startswith(f"{here}.") for other in found):
+                yield Mistake(f"{here}={format_value(item)}", _describe(here, item, errors))
 
 
 def _describe(here: str, value: Any, errors: list[Any]) -> str:

@@ -1,6 +1,6 @@
 """The validation of a whole configuration: names, types, ranges, missing values and references."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -29,7 +29,7 @@ PARTS = "tests.config.parts"
         ("task_name=../x", "must be a relative path without .. or control characters"),
         ("task_name=${nowhere}", "cannot be resolved: Interpolation key 'nowhere' not found"),
         ("data.batch_size=${task_name}", "must be a valid integer"),
-        ("data.limit=1000000000000000000000", "must be less than 9223372036854775808"),
+        ("data.limit=1000000000000000000000", "must be a valid integer"),
         ("optimizer.lr=nan", "must be a finite number"),
         ("optimizer.betas=[0.9,1.0]", "must be less than 1"),
         ("model.encoder.cell=gro", "must be 'rnn', 'lstm' or 'gru'"),
@@ -121,14 +121,14 @@ class Tensor: ...
 @pytest.mark.parametrize(
     ("hint", "valid", "invalid"),
     [
-        (int, [0, -3], [1.0, True, "1", None, [1], 2**63]),
+        (int, [0, -3], [1.0, True, "1", None, [1]]),
         (float, [0, -3, 0.5], [True, "1", None, float("inf")]),
         (bool, [True, False], [0, 1, "true", None]),
         (str, ["", "a"], [1, True, None, ["a"]]),
         (int | None, [3, None], ["a", 1.5]),
         (Literal["a"] | None | Literal["b"], ["a", "b", None], ["c"]),
         (Sequence[float] | Literal["x"] | None, [[1, 2.5], "x", None], ["y", [None], 3]),
-        (Iterable[int], [[], [1, 2]], [[1, "a"], [True], "1"]),
+        (list[int], [[], [1, 2]], [[1, "a"], [True], "1"]),
         (tuple[float, int], [[0.5, 3]], [[0.5], [0.5, 0.5], [1, 2, 3]]),
         (Mapping[str, int], [{"a": 1}], [{"a": "b"}]),
         (Annotated[int, Field(gt=2)] | None, [3, None], [2, "a"]),
