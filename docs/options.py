@@ -12,7 +12,7 @@ import yaml
 
 from src.config.help import file_comments
 from src.config.places import TRUSTED, find_class
-from src.config.schema import COMMANDS, RECORDS, Object, of_class, plain_hint
+from src.config.schema import COMMANDS, RECORDS, of_class
 from src.formatting import format_names, format_value
 
 ROOT = Path(__file__).parents[1]
@@ -26,7 +26,10 @@ GROUPS = (
     *("model/pooling", "model/head", "loss", "optimizer", "scheduler", "metrics", "trainer", "callbacks", "logger"),
     *("extras", "paths", "hparams_search", "hydra/launcher", "hydra/sweeper", *PRESETS),
 )
-WORDS = {bool: "boolean", int: "integer", float: "number", str: "text", dict: "mapping", None: "null", NoneType: "null"}
+WORDS: dict[Any, str] = {
+    **{bool: "boolean", int: "integer", float: "number", str: "text", None: "null", NoneType: "null"},
+    **{dict: "mapping", Mapping: "mapping"},
+}
 INTRODUCTION = """\
 # Options
 
@@ -182,7 +185,7 @@ def _documented(package: str, command: str, target: str | None) -> dict[str, tup
     """Return the annotation and meaning of each option of the class `target`, or of the record at `package` if None."""
     if target is None:
         record = RECORDS.get(package) if package else COMMANDS.get(command)
-        return {name: (hint, "") for name, hint in (record or {}).items()}
+        return {name: (option.hint, "") for name, option in (record or {}).items()}
     if package.startswith("hydra"):  # its plugins may not be installed
         return {}
     cls = find_class(target, TRUSTED)
@@ -202,16 +205,17 @@ def _arguments(documentation: str) -> dict[str, str]:
 
 def _describe(hint: Any, value: Any) -> str:
     """Return the type of an option: its annotation, or else the type of its default value."""
-    if hint is None or plain_hint(hint) is Any:
-        hint = object if value is None or (isinstance(value, str) and "${" in value) else type(value)
-    members = set(_words(plain_hint(hint)).split(" or "))  # Python's typing ignores the order when it caches unions
+    words = "any" if hint is None else _words(hint)
+    if words == "any" and value is not None and not (isinstance(value, str) and "${" in value):
+        words = _words(type(value))
+    members = set(words.split(" or "))  # Python's typing ignores the order when it caches unions
     if "number" in members:
         members.discard("integer")
     return " or ".join(sorted(members, key=lambda member: (member == "null", member)))
 
 
 def _words(hint: Any) -> str:
-    """Describe the result of `plain_hint` in plain words: `int | None` is "integer or null"."""
+    """Describe an annotation in plain words: `int | None` is "integer or null"; a class in a union is omitted."""
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if origin is Annotated:
         return _words(arguments[0])
@@ -219,14 +223,15 @@ def _words(hint: Any) -> str:
         members = [hint] if origin is Literal else arguments
         literals = [member for member in members if get_origin(member) is Literal]
         choices = dict.fromkeys(format_value(choice) for literal in literals for choice in get_args(literal))
-        words = [_words(member) for member in members if member != Object and member not in literals]
+        words = [_words(member) for member in members if member not in literals]
         if choices:
             words.insert(0, f"one of {format_names(choices)}" if len(choices) > 1 else format_names(choices))
-        return " or ".join(dict.fromkeys(words))
-    if origin is tuple:
+        known = [word for word in dict.fromkeys(words) if word != "any"]
+        return "any" if known in ([], ["null"]) else " or ".join(known)
+    if origin is tuple and arguments[-1:] != (Ellipsis,):
         return f"list of length {len(arguments)}: {', '.join(map(_words, arguments))}"
-    if origin is list:
-        return "list" if arguments[0] is Any else f"list of {_words(arguments[0])}"
+    if origin in (list, tuple, Sequence):
+        return "list" if not arguments or arguments[0] is Any else f"list of {_words(arguments[0])}"
     return WORDS.get(origin, "any")
 
 
