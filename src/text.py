@@ -2,13 +2,14 @@
 
 import io
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from src.data.files import existing_path, file_format, open_text
-from src.data.tables import FORMATS, Rows, gather, parse_delimiter, read_file
+from src.data.tables import FORMATS, Rows, Table, gather, parse_delimiter
 from src.errors import UserError
 
 
@@ -17,8 +18,8 @@ class TextSource:
     """A table with a column of texts; it can be read several times."""
 
     name: str  # of the source, for messages
-    column: str
     read_rows: Callable[[], Iterator[Rows]]  # yields all rows from the start, in chunks
+    column: str = "text"
 
     def chunks(self) -> Iterator[tuple[Rows, list[str]]]:
         """Yield chunks of rows, and the texts of each chunk, some of which may be blank."""
@@ -40,7 +41,7 @@ def text_source(
         text: one text; None reads a file or standard input.
         file: a file with one text per line, or a table if `column` is set.
         column: the column of texts in the table.
-        delimiter, quotes: as for `src.data.tables.read_file`.
+        delimiter, quotes: as for `src.data.tables.Table`.
     """
     if text is not None and file is not None:
         raise UserError("text=… and file=… are both set: remove one of them")
@@ -49,29 +50,26 @@ def text_source(
     if delimiter is not None and column is None:
         raise UserError("delimiter=… applies only to a table: add text_column=…")
     if text is not None:
-        return TextSource("text", "text", partial(_line_rows, [text], "text"))
+        return TextSource("text", partial(_lines, [text], "text"))
     if file is None:
         if sys.stdin is None or sys.stdin.isatty():
             raise UserError('nothing to classify: write text="…" or file=…, or pipe one text per line')
         piped = io.StringIO(sys.stdin.buffer.read().decode("utf-8-sig", errors="surrogateescape"), newline="")
         lines = list(piped)  # `Rows.texts` reports those that are not UTF-8
-        return TextSource("standard input", "text", partial(_line_rows, lines, "standard input"))
+        return TextSource("standard input", partial(_lines, lines, "standard input"))
     path, name = existing_path(file, "file"), f"file={file}"
     if column is not None:
         try:
-            parsed = parse_delimiter(delimiter)
+            table = Table(path, [column], True, parse_delimiter(delimiter), quotes)
         except ValueError as error:
             raise UserError(str(error)) from None
-        return TextSource(str(path), column, partial(read_file, path, [column], True, parsed, quotes))
+        return TextSource(str(path), table.read, column)
     if file_format(path) in FORMATS:
         raise UserError(f"{name}: is a table; name its column of texts with text_column=…")
-    return TextSource(name, "text", partial(_file_rows, path, name))
+    return TextSource(name, partial(_lines, path, name))
 
 
-def _file_rows(path: Path, name: str) -> Iterator[Rows]:
-    with open_text(path, name) as text:
-        yield from _line_rows(text, name)
-
-
-def _line_rows(lines: Iterable[str], name: str) -> Iterator[Rows]:
-    return gather(name, "line", enumerate(({"text": line.rstrip("\r\n")} for line in lines), start=1))
+def _lines(lines: Path | list[str], name: str) -> Iterator[Rows]:
+    """Yield the lines of a file, or those given, as rows with the single column `text`."""
+    with open_text(lines, name) if isinstance(lines, Path) else nullcontext(lines) as opened:
+        yield from gather(name, "line", enumerate(({"text": line.rstrip("\r\n")} for line in opened), start=1))

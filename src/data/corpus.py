@@ -38,9 +38,8 @@ class Texts(Sequence[str]):
         return len(self._rows)
 
     def __getitem__(self, i: Any) -> Any:
-        if isinstance(i, slice):
-            return [self._column[row].as_py() for row in self._rows[i].tolist()]
-        return self._column[int(self._rows[i])].as_py()
+        rows = self._rows[i].tolist()
+        return [self._column[row].as_py() for row in rows] if isinstance(i, slice) else self._column[rows].as_py()
 
     def take(self, rows: np.ndarray) -> "Texts":
         return Texts(self._column, self._rows[rows])
@@ -73,42 +72,37 @@ class Corpus:
         for file in folder.glob("*.arrow"):
             table = pa.ipc.open_stream(pa.memory_map(str(file))).read_all()
             columns = dict(zip(table.column_names, table.columns, strict=True))
-            groups = columns.get("group")
+            groups, labels = columns.get("group"), columns["label"].dictionary_encode().combine_chunks()
+            numbers = np.array([class_names.index(name) for name in labels.dictionary.to_pylist()], dtype=np.int64)
             splits[file.stem] = Split(
                 Texts(columns["text"], np.arange(len(table))),
-                _numbers(columns["label"], class_names),
+                numbers[np.from_dlpack(labels.indices)],  # `to_numpy` would import pandas
                 None if groups is None else np.unique(groups.to_numpy(), return_inverse=True)[1],
                 columns.get("rationale"),
             )
         return cls(**splits, class_names=class_names)
 
 
-def _numbers(labels: pa.ChunkedArray, class_names: Sequence[str]) -> np.ndarray:
-    """Return the index of each label in the class names; `pa.array` and `to_numpy` would import pandas."""
-    encoded = labels.dictionary_encode().combine_chunks()
-    numbers = np.array([class_names.index(name) for name in encoded.dictionary.to_pylist()], dtype=np.int64)
-    return numbers[np.from_dlpack(encoded.indices)]
-
-
 def write_split(
-    path: Path,
-    chunks: Iterable[Rows],
+    folder: Path,
     columns: Mapping[str, str],
-    names: Mapping[str, str] | None,
     on_bad_rows: str,
+    split: str,
+    chunks: Iterable[Rows],
+    names: Mapping[str, str] | None,
 ) -> tuple[list[str], set[str]]:
     """Write the valid rows of a split; return the named classes of the data set, if it has any, and those found.
 
     Args:
         columns: the name that each of `TYPES` has in the rows.
-        names: the class of each allowed label; None allows all labels.
         on_bad_rows: error or drop: how to treat rows without a text or label.
+        names: the class of each allowed label; None allows all labels.
     """
     # places by source and wrong label, which is empty if a cell is missing
     faults = defaultdict[tuple[str, str], list[int]](list)
     own, found = list[str](), set[str]()
     schema = pa.schema([(column, TYPES[column]) for column in columns])
-    with pa.ipc.new_stream(str(path), schema) as stream:
+    with pa.ipc.new_stream(str(folder / f"{split}.arrow"), schema) as stream:
         for rows in chunks:
             own = own or [canonical(name) for name in rows.class_names.get(columns["label"], ())]
             texts, labels, is_valid = rows.texts(columns["text"]), _labels(rows, columns["label"]), list[bool]()

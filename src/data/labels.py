@@ -21,43 +21,31 @@ def canonical(label: str) -> str:
     return re.sub(r"^([-+]?[0-9]+)\.0+$", r"\1", label)
 
 
-def visible_form(label: str) -> str | Decimal:
-    """Return the value by which labels look alike: a number, or the text without case, white space, format characters
-    and variants of characters (NFKC).
-    """
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold())
-    text = "".join(char for char in text if unicodedata.category(char) != "Cf" and not char.isspace())
-    return Decimal(text) if NUMBER.fullmatch(text) else text
+def describe_look_alikes(counts: Mapping[str, int]) -> str:
+    """Return a warning of labels that look alike, with the option that merges them; empty if there are none.
 
-
-def look_alikes(counts: Mapping[str, int]) -> list[list[str]]:
-    """Group labels that look alike, the most frequent first; a label without others is a group of its own.
+    Labels look alike if they are the same number, or the same text without case, white space, format characters and
+    variants of characters (NFKC).
 
     Args:
         counts: label → number of rows.
     """
     groups = defaultdict[str | Decimal, list[str]](list)
-    for label in sorted(counts, key=lambda label: (-counts[label], label)):
-        groups[visible_form(label)].append(label)
-    return list(groups.values())
-
-
-def merging_option(counts: Mapping[str, int]) -> str:
-    """Return the option that merges labels that look alike, quoted for the command line."""
-    groups = [['"{}"'.format(label.replace('"', '\\"')) for label in group] for group in look_alikes(counts)]
-    classes = (f"[{', '.join(group)}]" if len(group) > 1 else group[0] for group in groups)
-    return shlex.quote(f"data.labels=[{', '.join(classes)}]")
-
-
-def describe_look_alikes(counts: Mapping[str, int]) -> str:
-    """List the labels that look alike, such as "'pos' (30 texts) and 'Pos' (1 text)"; empty if there are none."""
-    lists = []
-    for group in (group for group in look_alikes(counts) if len(group) > 1):
+    for label in sorted(counts, key=lambda label: (-counts[label], label)):  # the most frequent label names the class
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold())
+        text = "".join(char for char in text if unicodedata.category(char) != "Cf" and not char.isspace())
+        groups[Decimal(text) if NUMBER.fullmatch(text) else text].append(label)
+    lists, classes = list[str](), list[str]()
+    for group in groups.values():
+        quoted = ['"{}"'.format(label.replace('"', '\\"')) for label in group]
+        classes.append(f"[{', '.join(quoted)}]" if len(group) > 1 else quoted[0])
         differ = len({unicodedata.normalize("NFC", label) for label in group}) == len(group)
         quote = format_repr if differ else ascii
-        lists.append(" and ".join(f"{quote(label)} ({format_count(counts[label], 'text')})" for label in group))
+        if len(group) > 1:
+            lists.append(" and ".join(f"{quote(label)} ({format_count(counts[label], 'text')})" for label in group))
     rest = [f"and {len(lists) - LISTED_VALUES:,} more"] if len(lists) > LISTED_VALUES else []
-    return "; ".join(lists[:LISTED_VALUES] + rest)
+    names, option = "; ".join(lists[:LISTED_VALUES] + rest), shlex.quote(f"data.labels=[{', '.join(classes)}]")
+    return f"Labels that look alike are different classes: {names}. To merge them, set {option}" if lists else ""
 
 
 def parse_labels(labels: Sequence[Any] | Mapping[Any, Any] | None) -> dict[str, str] | None:

@@ -99,12 +99,12 @@ class BatchBuilder:
         return Batch(tokens, mask, self.labels[index], index)
 
 
+@dataclass(frozen=True)
 class Batches:
     """The batches of a fixed plan, for evaluation and for `overfit_batches`."""
 
-    def __init__(self, builder: BatchBuilder, plan: Plan) -> None:
-        self.builder = builder
-        self.plan = plan
+    builder: BatchBuilder
+    plan: Plan
 
     def __len__(self) -> int:
         return len(self.plan)
@@ -163,8 +163,7 @@ class ShuffledBatches:
 def by_length(lengths: np.ndarray, batch_size: int, rank: int, world_size: int) -> Plan:
     """Return the fixed plan for evaluation, longest texts first: if memory is too small, the first batch fails."""
     rows = np.argsort(-lengths, kind="stable")
-    bounds = _bounds(len(rows), batch_size, world_size)
-    return _split(rows, bounds)[rank::world_size]
+    return _divide(rows, _bounds(len(rows), batch_size, world_size))[rank::world_size]
 
 
 def shuffled(
@@ -187,7 +186,7 @@ def shuffled(
         for start, stop in pairwise([*bounds[:-1:chunk], bounds[-1]]):
             chunk_rows = rows[start:stop]
             rows[start:stop] = chunk_rows[np.argsort(lengths[chunk_rows], kind="stable")]
-    batches = _split(rows, bounds)
+    batches = _divide(rows, bounds)
     return [batches[step * world_size + rank] for step in rng.permutation(steps)]
 
 
@@ -197,6 +196,6 @@ def _bounds(rows: int, batch_size: int, world_size: int) -> np.ndarray:
     return np.arange(batches + 1) * rows // max(batches, 1)
 
 
-def _split(rows: np.ndarray, bounds: np.ndarray) -> Plan:
+def _divide(rows: np.ndarray, bounds: np.ndarray) -> Plan:
     """Split rows into batches at `bounds`; an empty batch gets a copy of another batch's row."""
     return [rows[start : max(stop, start + 1)] for start, stop in pairwise(bounds)]

@@ -24,11 +24,11 @@ from src.config.mistakes import did_you_mean
 from src.data.codec import Codec
 from src.data.corpus import FACTS, SPLITS, Corpus, Split, TokenizedCorpus, TokenizedSplit, tokenize, write_split
 from src.data.files import absolute_path, content_hash, existing_path, file_format
-from src.data.labels import describe_look_alikes, merging_option, parse_labels, sort_classes
+from src.data.labels import describe_look_alikes, parse_labels, sort_classes
 from src.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
 from src.data.splits import Splitting, divide
 from src.data.store import code_version, load_or_build
-from src.data.tables import CHUNK, FORMATS, Rows, arrow_rows, check_columns, parse_delimiter, read_file
+from src.data.tables import CHUNK, FORMATS, Rows, Table, arrow_rows, check_columns, parse_delimiter
 from src.data.tokenizer import Tokenizer, TokenizerBuilder
 from src.errors import UserError
 from src.formatting import format_list, format_repr
@@ -112,19 +112,16 @@ class Source(pl.LightningDataModule):
         self.names = parse_labels(labels)
         splits = {"train": train_split, "val": val_split, "test": test_split}
         self.splits = {split: own for split, own in splits.items() if own is not None}
-        self.on_bad_rows = on_bad_rows
-        self.delimiter, self.quotes = parse_delimiter(delimiter), quotes
+        self.on_bad_rows, self.delimiter, self.quotes = on_bad_rows, parse_delimiter(delimiter), quotes
         self.files = {} if path is None else self._find_files(path, {"val": val_path, "test": test_path})
         self.title = str(self.files["train"][0]) if self.files else name or type(self).__name__
         self.tokenizer = tokenizer
-        self.batch_size = batch_size
+        self.batch_size, self.length_buckets, self.on_device = batch_size, length_buckets, on_device
         self.truncation = Truncation(max_length, keep)
         self.splitting = Splitting(val_fraction, test_fraction, split_seed, limit, folds, fold)
-        self.length_buckets, self.on_device = length_buckets, on_device
         default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "heed")
         self.cache_dir = absolute_path(default if cache_dir is None else cache_dir, "data.cache_dir")
-        self.seed = torch.initial_seed() if seed is None else seed
-        self.progress = progress
+        self.seed, self.progress = torch.initial_seed() if seed is None else seed, progress
         self._model_classes: tuple[str, ...] | None = None  # of a trained model, which is evaluated on these data
         self._data: dict[str, TokenizedSplit] | None = None
 
@@ -186,10 +183,7 @@ class Source(pl.LightningDataModule):
     def fingerprint(self) -> str:
         """Return a string that changes whenever the texts or labels change: hashes of the content, and the options."""
         if self.files:
-            content = [
-                (split, [file_format(file) for file in files], content_hash(files))
-                for split, files in self.files.items()
-            ]
+            content = [(split, list(map(file_format, own)), content_hash(own)) for split, own in self.files.items()]
         else:
             content = [(split, [], self._hash(split)) for split in self.splits]
         columns = tuple(map(self.columns.get, ("text", "label", "group", "rationale")))
@@ -210,11 +204,9 @@ class Source(pl.LightningDataModule):
     def _rows(self, split: str) -> Iterator[Rows]:
         """Yield the rows of a split in chunks."""
         columns = list(self.columns.values())
+        for file in self.files.get(split, ()):
+            yield from Table(file, columns, False, self.delimiter, self.quotes, self.columns["label"]).read()
         if self.files:
-            for file in self.files[split]:
-                yield from read_file(
-                    file, columns, delimiter=self.delimiter, quotes=self.quotes, label=self.columns["label"]
-                )
             return
         sets, own = self._sets, self.splits[split]
         if own not in sets:
@@ -240,9 +232,8 @@ class Source(pl.LightningDataModule):
                     f"data.{split}_path={self.files[split][0]}: is the same file as data.path, so the model would be "
                     f"trained on these texts; set another file, or null to hold out data.{split}_fraction of data.path"
                 )
-        own, found = write_split(
-            folder / "train.arrow", self._rows("train"), self.columns, self.names, self.on_bad_rows
-        )
+        write = partial(write_split, folder, self.columns, self.on_bad_rows)
+        own, found = write("train", self._rows("train"), self.names)
         if len(found) < 2:
             raise UserError(
                 f"{self.title}: every row has the label {format_repr(*found)}; training needs two or more classes"
@@ -250,7 +241,7 @@ class Source(pl.LightningDataModule):
         names = self.names or {name: name for name in own or sort_classes(found)}
         for split in self.files or self.splits:
             if split != "train":
-                write_split(folder / f"{split}.arrow", self._rows(split), self.columns, names, self.on_bad_rows)
+                write(split, self._rows(split), names)
         (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys(names.values()))}))
 
     # Splits and tokens
@@ -278,8 +269,13 @@ class Source(pl.LightningDataModule):
         with suppress(OSError):  # it exists, or the file system has no links
             folder(tokenizer).symlink_to(path.name)  # for the trained model
         self._data, self.class_names = data.splits, data.class_names
-        if self._model_classes is not None:
-            self._data, self.class_names = _renumbered(data, self._model_classes), self._model_classes
+        if (names := self._model_classes) is not None:
+            if unknown := [name for name in data.class_names if name not in names]:
+                own = format_list(names, plain=True)
+                raise UserError(f"data: the model has no class {format_list(unknown)}, only {own}")
+            numbers = np.array([names.index(name) for name in data.class_names])
+            self._data = {name: replace(split, labels=numbers[split.labels]) for name, split in data.splits.items()}
+            self.class_names = names
         self.codec = Codec(tokenizer, self.truncation, self.class_names)
         self.vocabulary = tokenizer.vocabulary
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS}
@@ -294,9 +290,8 @@ class Source(pl.LightningDataModule):
         """Warn about classes that look alike, and about those that a held-out split lacks."""
         counts = {split: self._class_counts(split) for split in SPLITS}
         by_class = dict(zip(self.class_names, map(sum, zip(*counts.values(), strict=True)), strict=True))
-        if names := describe_look_alikes(by_class):
-            option = merging_option(by_class)
-            log.warning("Labels that look alike are different classes: %s. To merge them, set %s", names, option)
+        if warning := describe_look_alikes(by_class):
+            log.warning(warning)
         for split in ("val", "test"):
             classes = zip(self.class_names, counts["train"], counts[split], strict=True)
             absent = [name for name, in_train, held_out in classes if in_train and not held_out]
@@ -399,15 +394,6 @@ class Source(pl.LightningDataModule):
     def _ranks(self) -> tuple[int, int]:
         """Return the rank of this process and the number of processes."""
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
-
-
-def _renumbered(data: TokenizedCorpus, names: Sequence[str]) -> dict[str, TokenizedSplit]:
-    """Return the splits with labels that are indices of the classes of a trained model."""
-    if unknown := [name for name in data.class_names if name not in names]:
-        own = format_list(names, plain=True)
-        raise UserError(f"data: the model has no class {format_list(unknown)}, only {own}")
-    numbers = np.array([names.index(name) for name in data.class_names])
-    return {name: replace(split, labels=numbers[split.labels]) for name, split in data.splits.items()}
 
 
 def _hash(text: str) -> str:

@@ -53,12 +53,11 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
             is_held_out = _held_out(corpus.train, train, corpus.class_names, split, splitting)
             divided[split], train = ("train", train[is_held_out]), train[~is_held_out]
     divided["train"] = ("train", train)
-    if limit is None:
-        return divided
-    return {
-        split: (origin, rows[sample(getattr(corpus, origin).labels[rows], limit, (seed, LIMIT_DRAW))])
-        for split, (origin, rows) in divided.items()
-    }
+    if limit is not None:
+        for split, (origin, rows) in divided.items():
+            selection = sample(getattr(corpus, origin).labels[rows], limit, (seed, LIMIT_DRAW))
+            divided[split] = (origin, rows[selection])
+    return divided
 
 
 def _held_out(train: Split, rows: np.ndarray, class_names: Sequence[str], split: str, options: Splitting) -> np.ndarray:

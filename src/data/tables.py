@@ -25,8 +25,8 @@ from src.formatting import format_list, format_repr
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".json")
 OUTPUT_FORMATS = (".csv", ".jsonl", ".parquet")
+# names of delimiters; those of a CSV file are detected, in this order of preference
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
-DETECTED = (",", ";", "\t", "|")  # the delimiters of a CSV file that are detected, in order of preference
 DELIMITER = r'[^\w"\r\n]'  # characters that may be delimiters
 CHUNK = 1000  # rows read at a time
 HEAD = 1 << 20  # characters in which the delimiter is detected; a header should be shorter
@@ -69,27 +69,19 @@ class Rows:
         texts = []
         for place, cell in zip(self.places, self.cells(column), strict=True):
             try:
-                texts.append(_text(cell))
+                text = cell.decode() if isinstance(cell, bytes) else cell
+                if text is None or (isinstance(text, float | Decimal) and not math.isfinite(text)):
+                    text = ""
+                elif not isinstance(text, str | int | float | Decimal):  # an int may be a bool
+                    raise ValueError
+                str(text).encode()  # fails for an unpaired surrogate
+                texts.append(str(text))
             except ValueError:
                 raise UserError(
                     f"{self.source}: {self.unit} {place}: column {column!r} holds {format_repr(cell)}, which is "
                     "neither text in UTF-8 nor a number"
                 ) from None
         return texts
-
-
-def _text(cell: Any) -> str:
-    """Convert a cell to a string; raise a ValueError if it is neither valid text nor a number nor a boolean."""
-    if isinstance(cell, bytes):
-        cell = cell.decode()
-    if isinstance(cell, str):
-        cell.encode()  # fails for an unpaired surrogate
-        return cell
-    if cell is None or (isinstance(cell, float | Decimal) and not math.isfinite(cell)):
-        return ""
-    if isinstance(cell, int | float | Decimal):  # includes bool
-        return str(cell)
-    raise ValueError
 
 
 def format_places(unit: str, places: Sequence[int]) -> str:
@@ -121,18 +113,9 @@ def parse_delimiter(value: str | None) -> str | None:
     return delimiter
 
 
-def read_file(
-    path: Path,
-    required: Sequence[str],
-    others: bool = False,
-    delimiter: str | None = None,
-    quotes: bool = True,
-    label: str | None = None,
-) -> Iterator[Rows]:
-    """Yield the rows of a file in chunks.
-
-    The extension of the file determines its format; text formats may be compressed as .gz. A JSON array is read as a
-    whole; for other formats, the use of memory does not depend on the size of the file.
+@dataclass(frozen=True)
+class Table:
+    """A file of rows: its extension determines the format, and text formats may be compressed as .gz.
 
     Args:
         required: names of the columns that must exist. A chunk of JSON objects may lack them.
@@ -141,26 +124,150 @@ def read_file(
         quotes: whether double quotes in a CSV or TSV file enclose fields; otherwise they are part of the text.
         label: the required column of labels, if there is one; with it, rows that a double quote encloses are detected.
     """
-    kind = file_format(path)
-    if kind not in FORMATS:
-        raise UserError(
-            f"{path}: unknown extension; it must be one of {', '.join(FORMATS)}; .gz may follow any but .parquet"
-        )
-    rows = None
-    if kind == ".parquet":
-        for rows in _read_parquet(path, required, others):
+
+    path: Path
+    required: Sequence[str]
+    others: bool = False
+    delimiter: str | None = None
+    quotes: bool = True
+    label: str | None = None
+
+    def read(self) -> Iterator[Rows]:
+        """Yield the rows in chunks.
+
+        A JSON array is read as a whole; for other formats, the use of memory does not depend on the size of the file.
+        """
+        kind, rows = file_format(self.path), None
+        if kind not in FORMATS:
+            raise UserError(
+                f"{self.path}: unknown extension; it must be one of {', '.join(FORMATS)}; .gz may follow any but "
+                ".parquet"
+            )
+        for rows in self._parquet() if kind == ".parquet" else self._text(kind):
             yield rows
-    else:
+        if rows is None:
+            raise UserError(f"{self.path}: the file has no rows")
+
+    def _check(self, columns: Sequence[str]) -> None:
+        check_columns(str(self.path), [*self.required, *(columns if self.others else [])], columns)
+
+    def _text(self, kind: str) -> Iterator[Rows]:
         unit = "record" if kind == ".json" else "line"
-        with open_text(path) as text:
-            if "json" in kind:
-                records = _json_records(path, text, required, unit)
-            else:
-                records = _delimited_records(path, text, required, others, delimiter, quotes, label)
-            for rows in gather(str(path), unit, records, None if others else required):
-                yield rows
-    if rows is None:
-        raise UserError(f"{path}: the file has no rows")
+        with open_text(self.path) as text:
+            records = self._objects(text, unit) if "json" in kind else self._delimited(text, kind)
+            yield from gather(str(self.path), unit, records, None if self.others else self.required)
+
+    def _objects(self, text: TextIO, unit: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield the objects in the lines of a .jsonl file or in the array of a .json file, and their places."""
+        where = str(self.path)
+        names: dict[str, Any] = {}
+        parse = partial(json.loads, object_pairs_hook=_object)
+        try:
+            values: Iterable[Any] = text
+            if unit == "record":
+                array = parse(text.read())
+                values = array if isinstance(array, list) else [array]
+            for place, value in enumerate(values, start=1):
+                where = f"{self.path}: {unit} {place}"
+                if unit == "line" and not value.strip():
+                    continue
+                record = parse(value) if unit == "line" else value
+                if isinstance(record, tuple):
+                    ((key, _),) = Counter(name for name, _ in record).most_common(1)
+                    raise UserError(f"{where}: the key {key!r} occurs more than once; rename or remove all but one")
+                if not isinstance(record, dict):
+                    raise ValueError(f"it is {format_repr(record)}")
+                names |= record
+                yield place, record
+        except UnicodeDecodeError:  # a ValueError, which `open_text` reports
+            raise
+        except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, and too many nested brackets
+            raise UserError(f"{where}: is not a JSON object ({error}); {JSON_RULE}") from None
+        if names:
+            self._check(list(names))
+
+    def _delimited(self, text: TextIO, kind: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+        """Yield the records of a CSV or TSV file, and the lines at which they start."""
+        head = text.read(HEAD)
+        text.seek(0)
+        marker = re.match(rf'("?)sep=({DELIMITER})\1[\r\n]', head)  # the first line that Excel writes
+        delimiter = self.delimiter or (marker and marker[2])
+        delimiter = delimiter or ("\t" if kind == ".tsv" else detect_delimiter(head, self.required))
+        quoting: Any = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
+        last = ""  # the line that was read last
+        reader = csv.reader((last := each for each in text), delimiter=delimiter, strict=True, quoting=quoting)
+        header: list[str] = []
+        line_end = ""  # of the header
+        labels, enclosed = set[str](), dict[int, set[str]]()  # in rows of one line; in the lines of each longer row
+        line = 1  # at which the record starts
+        try:
+            for record in reader:
+                if not header:
+                    if header := [] if marker and line == 1 else record:
+                        self._check(header)
+                        line_end = last[-1:]
+                elif record or len(header) == 1:  # a blank line is a row if there is one column
+                    record = record or [""]
+                    if last.endswith("\r") and line_end == "\n":
+                        raise csv.Error("a carriage return without a line feed ends it, unlike the header: remove it")
+                    if len(record) != len(header):
+                        raise csv.Error(f"{len(record)} fields where the header has {len(header)}")
+                    if record == header and len(header) > 1:
+                        raise csv.Error("it repeats the header, as in joined files")
+                    if delimiter == "\t" and any("\t" in field and "\n" in field for field in record):
+                        raise csv.Error("a double quote encloses a tab and a line break")
+                    if self.label is not None:
+                        column = header.index(self.label)
+                        rows = _lines(record, delimiter) if reader.line_num > line else [record]
+                        if len(rows) == 1:
+                            labels.add(record[column])
+                        elif all(len(row) == len(header) for row in rows):
+                            enclosed[line] = {row[column] for row in rows}
+                    yield line, dict(zip(header, record, strict=True))
+                line = reader.line_num + 1
+            if suspects := [place for place, own in enclosed.items() if own <= labels]:
+                line = suspects[0]
+                raise csv.Error("a double quote encloses several rows")
+        except csv.Error as error:
+            raise UserError(f"{self.path}: line {line} is malformed ({error}); {CSV_RULE}") from None
+
+    def _parquet(self) -> Iterator[Rows]:
+        import pyarrow.parquet as pq
+
+        try:
+            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+                names = file.schema_arrow.names
+                self._check(names)
+                columns = names if self.others else list(self.required)
+                batches = file.iter_batches(CHUNK, columns=columns)
+                yield from arrow_rows(str(self.path), batches, columns, file.schema_arrow)
+        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise UserError(
+                f"{self.path}: is not a Parquet file, or is damaged ({reason}); save or download it again"
+            ) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | tuple[tuple[str, Any], ...]:
+    """Return a JSON object as a dictionary, or as a tuple of pairs if a key occurs more than once."""
+    record = dict(pairs)
+    return record if len(record) == len(pairs) else tuple(pairs)
+
+
+def _lines(record: Sequence[str], delimiter: str) -> list[list[str]]:
+    """Return the lines of a record as rows, as if no double quote enclosed them."""
+    return [line.removesuffix("\r").split(delimiter) for line in delimiter.join(record).split("\n")]
+
+
+def detect_delimiter(text: str, columns: Sequence[str]) -> str:
+    """Return the delimiter with which the header at the start of `text` has all `columns`, or else the most columns."""
+
+    def fit(delimiter: str) -> tuple[bool, int]:
+        records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        header = next((record for record in records if record), [])
+        return set(columns) <= set(header), len(header)
+
+    return max(dict.fromkeys(DELIMITERS.values()), key=fit)
 
 
 def gather(
@@ -176,121 +283,6 @@ def gather(
         names = dict.fromkeys(name for _, record in chunk for name in record if only is None or name in only)
         columns = {name: [record.get(name) for _, record in chunk] for name in names}
         yield Rows(source, unit, [place for place, _ in chunk], columns)
-
-
-def _json_records(
-    path: Path, text: TextIO, required: Sequence[str], unit: str
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the objects in the lines of a .jsonl file or in the array of a .json file, and their places."""
-    where = str(path)
-    names: dict[str, Any] = {}
-    parse = partial(json.loads, object_pairs_hook=_object)
-    try:
-        values: Iterable[Any] = text
-        if unit == "record":
-            array = parse(text.read())
-            values = array if isinstance(array, list) else [array]
-        for place, value in enumerate(values, start=1):
-            where = f"{path}: {unit} {place}"
-            if unit == "line" and not value.strip():
-                continue
-            record = parse(value) if unit == "line" else value
-            if isinstance(record, tuple):
-                ((key, _),) = Counter(name for name, _ in record).most_common(1)
-                raise UserError(f"{where}: the key {key!r} occurs more than once; remove or rename all but one of them")
-            if not isinstance(record, dict):
-                raise ValueError(f"it is {format_repr(record)}")
-            names |= record
-            yield place, record
-    except UnicodeDecodeError:  # a ValueError, which `open_text` reports
-        raise
-    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, and too many nested brackets
-        raise UserError(f"{where}: is not a JSON object ({error}); {JSON_RULE}") from None
-    if names:
-        check_columns(str(path), required, list(names))
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | tuple[tuple[str, Any], ...]:
-    """Return a JSON object as a dictionary, or as a tuple of pairs if a key occurs more than once."""
-    record = dict(pairs)
-    return record if len(record) == len(pairs) else tuple(pairs)
-
-
-def _delimited_records(
-    path: Path,
-    text: TextIO,
-    required: Sequence[str],
-    others: bool,
-    delimiter: str | None,
-    quotes: bool,
-    label: str | None,
-) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield the records of a CSV or TSV file, and the lines at which they start."""
-    head = text.read(HEAD)
-    text.seek(0)
-    marker = re.match(rf'("?)sep=({DELIMITER})\1[\r\n]', head)  # the first line that Excel writes
-    if delimiter is None:
-        delimiter = "\t" if file_format(path) == ".tsv" else detect_delimiter(head, required)
-        delimiter = marker[2] if marker else delimiter
-    quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    last = ""  # the line that was read last
-    reader = csv.reader((last := each for each in text), delimiter=delimiter, strict=True, quoting=quoting)
-    header: list[str] = []
-    line_end = ""  # of the header
-    labels, enclosed = set[str](), dict[int, set[str]]()  # in rows of one line; in the lines of each longer row
-    line = 1  # at which the record starts
-    try:
-        for record in reader:
-            if not header:
-                if header := [] if marker and line == 1 else record:
-                    check_columns(str(path), [*required, *(header if others else [])], header)
-                    line_end = last[-1:]
-            elif record or len(header) == 1:  # a blank line is a row if there is one column
-                record = record or [""]
-                if last.endswith("\r") and line_end == "\n":
-                    raise csv.Error("a carriage return without a line feed ends it, unlike the header: remove it")
-                if len(record) != len(header):
-                    raise csv.Error(f"{len(record)} fields where the header has {len(header)}")
-                if record == header and len(header) > 1:
-                    raise csv.Error("it repeats the header, as in joined files")
-                if delimiter == "\t" and any("\t" in field and "\n" in field for field in record):
-                    raise csv.Error("a double quote encloses a tab and a line break")
-                if label is not None and reader.line_num == line:
-                    labels.add(record[header.index(label)])
-                elif label is not None:  # its lines are perhaps rows, which a double quote encloses
-                    rows = [row.rstrip("\r").split(delimiter) for row in delimiter.join(record).split("\n")]
-                    if len(rows) > 1 and all(len(row) == len(header) for row in rows):
-                        enclosed[line] = {row[header.index(label)] for row in rows}
-                yield line, dict(zip(header, record, strict=True))
-            line = reader.line_num + 1
-        if suspects := [place for place, own in enclosed.items() if own <= labels]:
-            line = suspects[0]
-            raise csv.Error("a double quote encloses several rows")
-    except csv.Error as error:
-        raise UserError(f"{path}: line {line} is malformed ({error}); {CSV_RULE}") from None
-
-
-def detect_delimiter(text: str, columns: Sequence[str]) -> str:
-    """Return the delimiter with which the header at the start of `text` has all `columns`, or else the most columns."""
-    headers: dict[str, list[str]] = {}
-    for delimiter in DETECTED:
-        records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        headers[delimiter] = next((record for record in records if record), [])
-    return max(DETECTED, key=lambda each: (set(columns) <= set(headers[each]), len(headers[each])))
-
-
-def _read_parquet(path: Path, required: Sequence[str], others: bool) -> Iterator[Rows]:
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            names = file.schema_arrow.names
-            check_columns(str(path), [*required, *(names if others else [])], names)
-            columns = names if others else list(required)
-            yield from arrow_rows(str(path), file.iter_batches(CHUNK, columns=columns), columns, file.schema_arrow)
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise UserError(f"{path}: is not a Parquet file, or is damaged ({reason}); save or download it again") from None
 
 
 def arrow_rows(source: str, batches: Iterable[Any], columns: Sequence[str], schema: pa.Schema) -> Iterator[Rows]:
@@ -336,13 +328,14 @@ def write_table(path: Path, types: Mapping[str, pa.DataType], chunks: Iterable[R
                 file.write(csv_line(types))
             for rows in chunks:
                 for record in zip(*map(rows.cells, types), strict=True):
-                    file.write(csv_line(map(_plain, record)) if is_csv else _json_line(types, record))
-
-
-def _json_line(names: Iterable[str], cells: Iterable[Any]) -> str:
-    """Format a line of a JSONL file; NaN and infinity, which JSON does not have, become null."""
-    finite = (None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in cells)
-    return json.dumps(dict(zip(names, finite, strict=True)), ensure_ascii=False, default=_plain) + "\n"
+                    if is_csv:
+                        file.write(csv_line(map(_plain, record)))
+                    else:  # JSON has neither NaN nor infinity
+                        finite = (
+                            None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in record
+                        )
+                        line = json.dumps(dict(zip(types, finite, strict=True)), ensure_ascii=False, default=_plain)
+                        file.write(line + "\n")
 
 
 def _plain(cell: Any) -> Any:

@@ -191,7 +191,9 @@ class _Learned(TokenizerBuilder):
     splitter: ClassVar[Any] = pre_tokenizers.Split(WORD, "removed", invert=True)
 
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
-        return Tokenizer(self.learn(texts, progress))
+        backend = self.backend(self.learn(texts, progress).model)
+        backend.add_special_tokens([PAD, UNKNOWN])
+        return Tokenizer(backend)
 
     def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
         """Return a tokenizer with the vocabulary of these texts; `options` replace those of the trainer."""
@@ -228,12 +230,9 @@ class Word(_Learned):
         ids = learned.get_vocab()
         # the first two words may also have later ids, because a text may contain "<pad>" literally
         words = dict.fromkeys([PAD, UNKNOWN, *sorted(ids, key=ids.__getitem__), *bundled_words()])
-        backend = self.backend(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN))
-        backend.add_special_tokens([PAD, UNKNOWN])
-        return backend
+        return self.backend(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Whitespace(Word):
     """Tokenizer that splits at whitespace alone, for texts that are already tokenized."""
 
@@ -251,13 +250,9 @@ class _Subwords(_Learned):
 
     def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
         letters = super().learn(texts, progress, vocab_size=0).get_vocab().keys() - {PAD, UNKNOWN}
-        learned = super().learn(texts, progress, special_tokens=[PAD, UNKNOWN, *sorted(letters)])
-        backend = self.backend(learned.model)  # here the letters are not special tokens
-        backend.add_special_tokens([PAD, UNKNOWN])
-        return backend
+        return super().learn(texts, progress, special_tokens=[PAD, UNKNOWN, *sorted(letters)])
 
 
-@dataclass(frozen=True, kw_only=True)
 class Bpe(_Subwords):
     """Byte-pair encoding, which merges the most frequent pairs first (Sennrich et al., 2016).
 
@@ -268,7 +263,6 @@ class Bpe(_Subwords):
     model_options: ClassVar[dict[str, str]] = {"end_of_word_suffix": "</w>"}
 
 
-@dataclass(frozen=True, kw_only=True)
 class WordPiece(_Subwords):
     """WordPiece, which splits words from the left into the longest known pieces (Schuster and Nakajima, 2012).
 
@@ -291,7 +285,17 @@ class Pretrained(TokenizerBuilder):
     name_or_path: str
 
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
-        path = self._path() or self._download()
+        if (path := self._path()) is None:
+            from huggingface_hub import hf_hub_download
+            from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+            try:
+                path = Path(hf_hub_download(self.name_or_path, "tokenizer.json"))
+            except (OSError, HfHubHTTPError, HFValidationError) as error:
+                raise UserError(
+                    f"data.tokenizer.name_or_path={self.name_or_path}: no such file or folder, and it cannot be loaded "
+                    f"from the hub ({str(error).splitlines()[0]}). Set the path of a tokenizer.json, or a model's name"
+                ) from None
         option = f"data.tokenizer.name_or_path={path}"
         with open_text(path, option) as text:
             content = text.read()
@@ -308,15 +312,3 @@ class Pretrained(TokenizerBuilder):
     def _path(self) -> Path | None:
         path = local_path(self.name_or_path, "data.tokenizer.name_or_path")
         return path / "tokenizer.json" if path is not None and path.is_dir() else path
-
-    def _download(self) -> Path:
-        from huggingface_hub import hf_hub_download
-        from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-
-        try:
-            return Path(hf_hub_download(self.name_or_path, "tokenizer.json"))
-        except (OSError, HfHubHTTPError, HFValidationError) as error:
-            raise UserError(
-                f"data.tokenizer.name_or_path={self.name_or_path}: no such file or folder, and it cannot be loaded "
-                f"from the hub ({str(error).splitlines()[0]}). Set the path of a tokenizer.json, or a model's name"
-            ) from None

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from src.data import tables
-from src.data.tables import Rows, detect_delimiter, format_places, parse_delimiter, read_file, widen, write_table
+from src.data.tables import Rows, Table, detect_delimiter, format_places, parse_delimiter, widen, write_table
 from src.errors import UserError
 from src.files import csv_line
 from tests.data.data_files import read_columns, read_texts, write, write_parquet
@@ -161,7 +161,7 @@ def test_quotes_are_part_of_the_text_on_request(tmp_path: Path) -> None:
 def test_parquet_columns_of_every_type_are_read_as_text(tmp_path: Path, values: Any, texts: list[str]) -> None:
     path = write_parquet(tmp_path / "a.parquet", text=["good", "bad"], label=values)
     assert read_texts(path) == [("good", texts[0]), ("bad", texts[1])]
-    (rows,) = read_file(path, ["label"])
+    (rows,) = Table(path, ["label"]).read()
     assert rows.columns["label"].type == values.type
 
 
