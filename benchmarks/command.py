@@ -14,7 +14,6 @@ import torch
 from rich import box
 from rich.table import Table
 
-from benchmarks.reviews import overrides
 from src.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,17 +33,6 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--data-path", type=Path, help="folder with IMDb's parquet files")
     source.add_argument("--hub", action="store_true", help="download IMDb from the hub (default: made-up reviews)")
-
-
-def reviews(options: argparse.Namespace, folder: Path, train: int, test: int) -> list[str]:
-    """Return the overrides for the selected reviews.
-
-    Args:
-        folder: folder for made-up reviews.
-        train: number of made-up training reviews.
-        test: number of made-up test reviews.
-    """
-    return ["data=imdb", *overrides(options.data_path, options.hub, folder, train, test)]
 
 
 def add_names(

@@ -1,4 +1,4 @@
-"""Measurement of speeds in turn, ratios of speeds, and even samples."""
+"""Measurement of speeds in turn, and even samples."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -64,8 +64,3 @@ def evenly(ranked: Sequence[Item], count: int) -> list[Item]:
     """Return `count` items (at least one) at equal distances, with half a distance at both ends; at most all items."""
     count = min(max(1, count), len(ranked))
     return [ranked[int((number + 0.5) * len(ranked) / count)] for number in range(count)]
-
-
-def ratios(speeds: Sequence[float], others: Sequence[float]) -> list[float]:
-    """Return the ratio of two speeds for each round."""
-    return [speed / other for speed, other in zip(speeds, others, strict=True)]

@@ -12,13 +12,13 @@ VERDICTS, SHARE = 50, 0.03  # number of words that occur in one class only, for 
 
 
 def overrides(data_path: Path | None, hub: bool, folder: Path, train: int, test: int) -> list[str]:
-    """Return the overrides of `data=imdb` for reviews in `data_path`, on the hub, or made up in `folder`."""
+    """Return the overrides for reviews on the hub, in `data_path`, or made up in `folder`: train and test of them."""
     if hub:
-        return []
-    if data_path is None:
-        made_up(folder / "reviews", train, test)
-    path = folder / "reviews" if data_path is None else data_path.resolve()
-    return [f"data.path='{path}'", *([f"data.cache_dir='{folder / 'cache'}'"] if data_path is None else [])]
+        return ["data=imdb"]
+    if data_path is not None:
+        return ["data=imdb", f"data.path='{data_path.resolve()}'"]
+    made_up(folder / "reviews", train, test)
+    return ["data=imdb", f"data.path='{folder / 'reviews'}'", f"data.cache_dir='{folder / 'cache'}'"]
 
 
 def made_up(folder: Path, train: int, test: int) -> None:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import nn
 
-from benchmarks import command, implementation
+from benchmarks import command, implementation, reviews
 from benchmarks.baselines import (
     Loop,
     PaddedRecurrentModel,
@@ -24,7 +24,7 @@ from benchmarks.baselines import (
     RecurrentModel,
     SelfAttentionModel,
 )
-from benchmarks.measure import Reader, Spread, in_turn, ratios
+from benchmarks.measure import Reader, Spread, in_turn
 from src.errors import UserError
 
 TRAIN, TEST = 16_000, 100  # numbers of made-up reviews; enough for batches of similar lengths, as on IMDb
@@ -119,10 +119,9 @@ def measure_workload(name: str, options: argparse.Namespace, data: list[str], fo
     workload = WORKLOADS[name]
     overrides = [*workload.overrides, *data, f"trainer.precision={'bf16-mixed' if options.bf16 else '32-true'}"]
     by_name = speeds(jobs(workload, overrides, folder, options), workload.title, options)
-    rows = [
-        {"name": key, "reviews_per_second": values, "ratio": ratios(by_name[HEED], values) if key != HEED else None}
-        for key, values in by_name.items()
-    ]
+    rows: list[dict[str, Any]] = [{"name": key, "reviews_per_second": values} for key, values in by_name.items()]
+    for row in rows[1:]:  # a ratio for each round
+        row["ratio"] = [heed / plain for heed, plain in zip(by_name[HEED], row["reviews_per_second"], strict=True)]
     return {"work": name, "title": workload.title, "implementations": rows}
 
 
@@ -134,7 +133,7 @@ def table(record: dict[str, Any]) -> Table:
         result.add_section()
         result.add_row(f"[bold]{workload['title']}")
         for row in workload["implementations"]:
-            ratio = Spread.of(row["ratio"]).format(2) if row["ratio"] else ""
+            ratio = Spread.of(row["ratio"]).format(2) if "ratio" in row else ""
             result.add_row(row["name"], Spread.of(row["reviews_per_second"]).format(0), ratio)
     return result
 
@@ -143,7 +142,7 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
     options = parse_arguments(arguments)
     if options.device == "cuda" and not torch.cuda.is_available():
         raise UserError("--device=cuda: torch finds no GPU on this machine; omit the option to train on the CPU")
-    data = command.reviews(options, folder, TRAIN, TEST)
+    data = reviews.overrides(options.data_path, options.hub, folder, TRAIN, TEST)
     record: dict[str, Any] = {**command.new_record(options, options.device), "bf16": options.bf16, "works": []}
     for name in options.works:
         record["works"].append(measure_workload(name, options, data, folder))

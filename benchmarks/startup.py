@@ -12,7 +12,7 @@ from typing import Any
 import pytorch_lightning as pl
 from rich.console import Console
 
-from benchmarks import command
+from benchmarks import command, reviews
 from benchmarks.measure import Spread
 from src.run_result import RunResult
 
@@ -47,8 +47,8 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
     command.add_data(parser)
     parser.add_argument("--repeats", type=int, default=5, help="number of starts that are measured")
     options = parser.parse_args(arguments)
-    reviews = REVIEWS // 50 if options.quick else REVIEWS
-    overrides = [*MODEL, *command.reviews(options, folder, reviews, reviews)]
+    count = REVIEWS // 50 if options.quick else REVIEWS
+    overrides = [*MODEL, *reviews.overrides(options.data_path, options.hub, folder, count, count)]
     if options.quick:
         overrides.append("data.limit=500")
     starts = [train([*overrides, *ONE_STEP], folder / f"start{number}") for number in range(options.repeats + 1)]

@@ -19,7 +19,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import command
+from benchmarks import command, reviews
 from benchmarks.heed import configuration
 from benchmarks.measure import Spread
 from src import build
@@ -92,30 +92,22 @@ def heed_rows(data: list[str], folder: Path, options: argparse.Namespace) -> Ite
             yield {"name": f"Heed {preset}", "seed": seed, "seconds": seconds, "accuracy": accuracy}
 
 
-def group_by_name(rows: list[dict[str, Any]]) -> dict[str, dict[str, Spread]]:
-    """Return the spread of seconds and of accuracy over the seeds, by name."""
-    names = dict.fromkeys(row["name"] for row in rows)
-    return {
-        name: {
-            field: Spread.of([row[field] for row in rows if row["name"] == name]) for field in ("seconds", "accuracy")
-        }
-        for name in names
-    }
-
-
 def table(record: dict[str, Any]) -> Table:
     """Return a table of the medians over the seeds."""
     result = command.table("Time to accuracy", record, ("", "training, s", "test accuracy, %"))
-    for name, figures in group_by_name(record["rows"]).items():
-        percent = Spread(*(100 * value for value in figures["accuracy"]))
-        result.add_row(name, figures["seconds"].format(1), percent.format(2))
+    for name in dict.fromkeys(row["name"] for row in record["rows"]):
+        rows = [row for row in record["rows"] if row["name"] == name]
+        seconds = Spread.of([row["seconds"] for row in rows])
+        percent = Spread.of([100 * row["accuracy"] for row in rows])
+        result.add_row(name, seconds.format(1), percent.format(2))
     return result
 
 
 def main(folder: Path, arguments: list[str] | None = None) -> None:
     options = parse_arguments(arguments)
-    reviews = 500 if options.quick else 25_000
-    data = [*command.reviews(options, folder, reviews, reviews), *(["data.limit=500"] if options.quick else [])]
+    count = 500 if options.quick else 25_000
+    data = reviews.overrides(options.data_path, options.hub, folder, count, count)
+    data += ["data.limit=500"] if options.quick else []
     record: dict[str, Any] = {**command.new_record(options), "rows": []}
     module = build.datamodule(configuration(data, folder, "cpu"))
     for rows in (heed_rows(data, folder, options), fasttext_rows(module, folder, options)):

@@ -20,9 +20,8 @@ from src.faithfulness.trained import TrainedRun, checkpoint_path
 from src.formatting import format_duration
 from src.kernels.malloc import limit_compiled_kernels
 from src.records.faithfulness import ATTENTION, Options, Record
-from src.records.runs import ExcludedRun, find_runs
-from src.records.variants import Variant, group_runs
-from src.terms.measurements import require_same_data
+from src.records.runs import ExcludedRun
+from src.records.variants import Variant, find_variants
 
 
 @dataclass(frozen=True)
@@ -68,11 +67,10 @@ def measure(args: argparse.Namespace, command: str) -> Report:
 
 def measurable_variants(folders: Sequence[Path]) -> tuple[list[Variant], tuple[ExcludedRun, ...]]:
     """Return the variants below the folders, which have the same test texts, and the runs that cannot be used."""
-    runs, excluded = find_runs(folders)
-    require_same_data(runs)
-    if any(run.folds > 1 for run in runs):
+    variants, excluded = find_variants(folders)
+    if any(run.folds > 1 for variant in variants for run in variant.runs):
         raise UserError("the folds of a cross-validation have different test texts: name runs without data.folds")
-    return group_runs(runs), excluded
+    return variants, excluded
 
 
 def measure_run(trained: TrainedRun, options: Options, title: str) -> Record:

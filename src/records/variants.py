@@ -12,7 +12,7 @@ from src.config.keys import MODEL, UNRELATED_TO_RESULT, is_within, options_in
 from src.errors import UserError
 from src.formatting import format_names, format_value
 from src.records.files import Predictions
-from src.records.runs import ExcludedRun, FinishedRun
+from src.records.runs import ExcludedRun, FinishedRun, find_runs
 
 GROUPS = {  # config groups and their keys, in the order in which a variant's name lists them
     key.rpartition(".")[2]: key
@@ -23,6 +23,7 @@ GROUPS = {  # config groups and their keys, in the order in which a variant's na
 }
 # if a variant's name has more items, and every run has a preset, the presets replace the items that they determine
 MAX_NAME_ITEMS = 4
+REPEATED = "a later run has the same configuration and seed, and is used instead"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,26 @@ class Settings(NamedTuple):
 
     choices: dict[str, str]  # the choice of each config group
     options: dict[str, str | None]  # varying options as JSON by dotted path; None if the variant lacks the option
+
+
+def find_variants(folders: Sequence[Path]) -> tuple[list[Variant], tuple[ExcludedRun, ...]]:
+    """Return the variants of all runs below the folders, which must have the same data, and the runs not in them."""
+    runs, excluded = find_runs(folders)
+    _require_same_data(runs)
+    variants, incomplete = _with_complete_folds(group_runs(runs))
+    listed = {run.folder for variant in variants for run in variant.runs} | {run.folder for run in incomplete}
+    repeated = (ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in listed)
+    return variants, (*excluded, *incomplete, *repeated)
+
+
+def _require_same_data(runs: Sequence[FinishedRun]) -> None:
+    """Check that all runs have the same data."""
+    first: dict[tuple[Any, ...], FinishedRun] = {}  # the first run with each data
+    for run in runs:
+        first.setdefault((run.result.data.fingerprint, run.result.data.class_names), run)
+    if len(first) > 1:
+        lines = [f"  {run.folder}: {run.result.data.test} test texts" for run in first.values()]
+        raise UserError("\n".join(["the runs differ in their data: compare runs with the same data", *lines]))
 
 
 def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
@@ -167,7 +188,7 @@ def pool_folds(parts: Sequence[Predictions]) -> tuple[Predictions, np.ndarray | 
     return Predictions(parts[0].split, probabilities, labels, parts[0].class_names, index), folds
 
 
-def with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], list[ExcludedRun]]:
+def _with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], list[ExcludedRun]]:
     """Remove the seeds that lack a run for a fold; return the variants that retain a seed, and the removed runs."""
     complete: list[Variant] = []
     excluded: list[ExcludedRun] = []

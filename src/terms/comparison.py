@@ -10,17 +10,16 @@ import numpy as np
 from src.config.keys import default_metrics, metric_nodes
 from src.config.mistakes import did_you_mean, no_such
 from src.errors import UserError
-from src.records.runs import ExcludedRun, find_runs
+from src.records.runs import ExcludedRun
 from src.records.statistics import FAITHFULNESS, SECONDS
-from src.records.variants import Variant, group_runs, with_complete_folds
+from src.records.variants import Variant, find_variants
 from src.terms.claims import Claim, judge_claims
 from src.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm, mean_of_terms
-from src.terms.measurements import Measurement, measure, require_same_data
+from src.terms.measurements import Measurement, measure
 from src.terms.scores import SCORES
 from src.terms.study import DEFAULT_STUDY, load_study, match_pairs
 
 METRICS = ("acc", "f1_macro", "auroc", "ece")  # the scores in every table of scores
-REPEATED = "a later run has the same configuration and seed, and is compared instead"
 Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory"]
 
 
@@ -55,13 +54,17 @@ class Comparison:
     claims: tuple[Claim, ...]
     excluded: tuple[ExcludedRun, ...]  # runs that are not compared
     texts: int  # number of test texts, in all folds together
-    class_names: tuple[str, ...]
     command: str  # the command line that compares these folders
 
     @property
     def variants(self) -> tuple[Variant, ...]:
         """The variants, in the order of the rows."""
         return tuple(row.variant for row in self.rows)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes, which are the same in all runs."""
+        return self.variants[0].runs[0].result.data.class_names
 
     @property
     def folds(self) -> int:
@@ -86,16 +89,15 @@ def compare(
         study: file with the claims to judge. None selects the claims in DEFAULT_STUDY that concern compared variants.
         command: the command line that the page shows.
     """
-    runs, excluded = find_runs(folders)
+    variants, excluded = find_variants(folders)
+    runs = [run for variant in variants for run in variant.runs]
     added = dict.fromkeys(name for run in runs for name in metric_nodes(run.config) if name not in default_metrics())
     known = [*SCORES, *added]
     if metric not in known:
         raise UserError(f"--metric {metric}: {no_such('score', metric, known)}")
-    require_same_data(runs)
     nodes = [node for run in runs if metric not in SCORES and (node := metric_nodes(run.config).get(metric))]
     if any(node != nodes[0] for node in nodes):
         raise UserError(f"--metric {metric}: the runs define it differently; compare runs that use the same definition")
-    variants, incomplete = with_complete_folds(group_runs(runs))
     base = _baseline(variants, baseline)
     definitions = [
         claim
@@ -104,8 +106,6 @@ def compare(
     ]
     of_claims = (claim.metric for claim in definitions)
     measurements = measure(variants, [metric, *METRICS, *of_claims, *FAITHFULNESS, SECONDS])
-    listed = {run.folder for variant in variants for run in variant.runs} | {run.folder for run in incomplete}
-    repeated = [ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in listed]
     is_single_run = sum(len(variant.seeds) for variant in variants) == 1
     lower_is_better = SCORES[metric].lower_is_better if metric in SCORES else metric in runs[0].result.lower_is_better
     rows = _rank(measurements, base, metric, lower_is_better)
@@ -115,9 +115,8 @@ def compare(
         metric=metric,
         lower_is_better=lower_is_better,
         claims=() if is_single_run else judge_claims(definitions, measurements),
-        excluded=(*excluded, *incomplete, *repeated),
+        excluded=excluded,
         texts=measurements[0].samples["acc"].scores.shape[1],
-        class_names=variants[0].runs[0].result.data.class_names,
         command=command,
     )
 

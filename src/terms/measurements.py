@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -94,16 +93,6 @@ def _linear_probabilities(variant: Variant, index: np.ndarray) -> list[np.ndarra
             return []
         by_seed.append(of_seed.probabilities)
     return by_seed
-
-
-def require_same_data(runs: Sequence[FinishedRun]) -> None:
-    """Check that all runs have the same data."""
-    first: dict[tuple[Any, ...], FinishedRun] = {}  # the first run with each data
-    for run in runs:
-        first.setdefault((run.result.data.fingerprint, run.result.data.class_names), run)
-    if len(first) > 1:
-        lines = [f"  {run.folder}: {run.result.data.test} test texts" for run in first.values()]
-        raise UserError("\n".join(["the runs differ in their data: compare runs with the same data", *lines]))
 
 
 def label(metric: str) -> str:

@@ -3,11 +3,10 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import yaml
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, ValidationInfo
 
 from src.config.mistakes import no_such
 from src.errors import UserError
@@ -20,11 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Choices(_Record):
+class Choices(NamedTuple):
     """Choices of a component, or values of an option: those listed, or all except those listed."""
 
     names: tuple[str, ...]
@@ -37,14 +32,14 @@ class Choices(_Record):
         return ("not " if self.is_negated else "") + " or ".join(self.names)
 
 
-def _parse_choices(value: Any) -> Any:
+def _parse_choices(value: Any) -> Choices:
     """Convert `name`, `[name, name]`, `{not: name}` or `{not: [name, name]}` to choices."""
     is_negated = isinstance(value, dict) and list(value) == ["not"]
     value = value["not"] if is_negated else value
     names = value if isinstance(value, list) else [value]
     if not names or any(name is None or isinstance(name, dict | list) for name in names):
-        raise PydanticCustomError("choices", "expects a choice, a list of choices, or {not: [choice, …]}")
-    return Choices(names=tuple(map(format_value, names)), is_negated=is_negated)
+        raise ValueError("expects a choice, a list of choices, or {not: [choice, …]}")
+    return Choices(tuple(map(format_value, names)), is_negated)
 
 
 def _check_selector(selector: dict[str, Choices], info: ValidationInfo) -> dict[str, Choices]:
@@ -59,14 +54,17 @@ def _check_selector(selector: dict[str, Choices], info: ValidationInfo) -> dict[
 
 def _require_name(name: str, kind: str, names: Iterable[str]) -> str:
     if name not in names:
-        message = no_such(f"{kind} {format_value(name)!r}", name, names)
-        raise PydanticCustomError("name", "{message}", {"message": message})
+        raise ValueError(no_such(f"{kind} {format_value(name)!r}", name, names))
     return name
 
 
 Selector = Annotated[
-    dict[str, Annotated[Choices, BeforeValidator(_parse_choices)]], Field(min_length=1), AfterValidator(_check_selector)
+    dict[str, Annotated[Choices, PlainValidator(_parse_choices)]], Field(min_length=1), AfterValidator(_check_selector)
 ]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Statement(_Record):
@@ -114,7 +112,8 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
     try:
         return Study.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")), context=known)
     except ValidationError as error:
-        mistakes = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+        found = ((".".join(map(str, each["loc"])), each["msg"]) for each in error.errors())
+        mistakes = [f"{place}: {message.removeprefix('Value error, ')}" for place, message in found]
         raise UserError("\n  ".join([f"{path} is not a valid study:", *mistakes])) from None
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"--study {path} cannot be read ({str(error) or type(error).__name__})") from None

@@ -26,7 +26,7 @@ LABELS = torch.tensor([1, 0, 1])
 def test_the_competent_loop_computes_the_loss_of_heed(name: str, tmp_path: Path) -> None:
     workload = WORKLOADS[name]
     data = reviews.overrides(None, False, tmp_path, 83, 11)
-    heed = HeedRunner([*workload.overrides, "data=imdb", *data], tmp_path)
+    heed = HeedRunner([*workload.overrides, *data], tmp_path)
     model = heed.module.model.double().eval()
     plain = workload.loops[0].model(len(heed.data.vocabulary)).double().eval()
     with torch.no_grad():

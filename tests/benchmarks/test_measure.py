@@ -1,14 +1,6 @@
-"""Alternating measurements, and ratios."""
+"""The spread of several measurements."""
 
-import pytest
-
-from benchmarks.measure import Spread, ratios
-
-
-def test_a_ratio_is_computed_for_each_round() -> None:
-    assert ratios([6.0, 10.0, 9.0], [3.0, 2.0, 6.0]) == [2.0, 5.0, 1.5]
-    with pytest.raises(ValueError):
-        ratios([1.0], [1.0, 2.0])
+from benchmarks.measure import Spread
 
 
 def test_a_spread_has_the_median_and_the_range() -> None:
