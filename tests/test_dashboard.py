@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from src.dashboard import main
-from src.loggers.dashboard import build
+from src.dashboard import build, main
 from tests.helpers import ROOT
 
 

@@ -14,9 +14,9 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import open_dict, read_write
 
+from src.dashboard import build
 from src.errors import UserError
 from src.lit import LitClassifier
-from src.loggers.dashboard import build
 from src.loggers.wandb import Wandb, costs, scores
 from src.run_result import RunResult, Score
 from tests.helpers import CONF, evaluate, one_class_data, read_csv, train
