@@ -48,7 +48,7 @@ class LitClassifier(pl.LightningModule):
         self.loss = loss
         self.card = card
         self.make_optimizers = make_optimizers
-        self.train_acc = MulticlassAccuracy(len(card.class_counts), average="micro")
+        self.train_acc = MulticlassAccuracy(len(card.class_counts), average="micro", validate_args=False)
         self.train_loss = MeanLoss()
         self.val_metrics = metrics.clone(prefix="val/")
         self.test_metrics = metrics.clone(prefix="test/")
@@ -71,15 +71,17 @@ class LitClassifier(pl.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         logits = self.model(batch.tokens, batch.mask)
         loss = self.loss(logits, batch.labels)
-        self.train_acc(self.loss.probabilities(logits.detach()), batch.labels)
+        self.train_acc.update(self.loss.probabilities(logits.detach()), batch.labels)
         self.train_loss.update(loss.detach(), len(batch.labels))
-        size = len(batch.labels)
-        for name, metric in (("loss", self.train_loss), ("acc", self.train_acc)):
-            self.log(f"train/{name}", metric, on_step=False, on_epoch=True, prog_bar=True, batch_size=size)
         # Lightning divides the loss by the size of a group of batches, also in the last, smaller group of an epoch
         group, batches = self.trainer.accumulate_grad_batches, int(self.trainer.num_training_batches)
         number, remainder = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready, batches % group
         return loss * group / remainder if number > batches - remainder else loss
+
+    def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        if self.trainer.fit_loop.epoch_loop.done:  # only then, because log() takes a millisecond
+            for name, metric in (("loss", self.train_loss), ("acc", self.train_acc)):
+                self.log(f"train/{name}", metric, on_step=False, on_epoch=True, prog_bar=True)
 
     def _evaluate(self, batch: Batch, stage: str, metrics: MetricCollection) -> dict[str, Tensor]:
         logits = self.logits(batch)
