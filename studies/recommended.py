@@ -2,14 +2,18 @@
 
 DATA is a folder with the folders imdb and sst2 and the file rotten_tomatoes_phrases/train.tsv. The data sets are sst2,
 the sentences of rotten_tomatoes with two and with five classes, and the short and the long third of IMDb's training
-reviews. For each, three seeds are trained into a folder in OUT; LinearSVC of scikit-learn is fitted to the same texts.
+reviews. For each, three seeds are trained into a folder in OUT; LinearSVC of scikit-learn and, if it is installed
+(`pip install fasttext-wheel`), fastText are fitted to the same texts.
 """
 
 import csv
+import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -25,6 +29,8 @@ from src.run_result import RunResult
 SEEDS = (0, 1, 2)
 SIZE = 6_000  # texts of each third of IMDb
 MIDDLE = 2  # the neutral one of five classes
+FASTTEXT = {"wordNgrams": 2, "dim": 10, "epoch": 25}  # Joulin et al. 2016, section 3.1, but with 25 epochs
+RATES = (0.05, 0.1, 0.25, 0.5)  # learning rates, as there
 
 
 def data_sets(data: Path, out: Path) -> Iterator[tuple[str, list[str]]]:
@@ -49,19 +55,50 @@ def data_sets(data: Path, out: Path) -> Iterator[tuple[str, list[str]]]:
         yield name, ["data=csv", f"data.path={path}"]
 
 
-def svm_accuracy(run: Path) -> float:
-    """Fit TF-IDF of words and bigrams with LinearSVC to the training texts of a run; return its test accuracy."""
+def splits(run: Path) -> dict[str, tuple[list[str], list[int]]]:
+    """Return the texts and the labels of each split of a run."""
     data = build.datamodule(OmegaConf.load(run / "config.yaml"))  # type: ignore[arg-type]
-    texts = {split: data.texts(split, range(data.sizes[split])) for split in ("train", "test")}
+    names = ("train", "val", "test")
+    return {name: (data.texts(name, range(data.sizes[name])), data.tokenized(name).labels.tolist()) for name in names}
+
+
+def svm_accuracy(texts: dict[str, tuple[list[str], list[int]]]) -> float:
+    """Fit TF-IDF of words and bigrams with LinearSVC to the training texts; return its test accuracy in %."""
     model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LinearSVC())
-    model.fit(texts["train"], data.tokenized("train").labels)
-    return float(np.mean(model.predict(texts["test"]) == data.tokenized("test").labels))
+    return 100 * float(model.fit(*texts["train"]).score(*texts["test"]))
+
+
+def fasttext_accuracies(texts: dict[str, tuple[list[str], list[int]]], out: Path) -> list[float]:
+    """Return the test accuracy in % of fastText for each seed, with the learning rate that is best on validation texts."""
+    if importlib.util.find_spec("fasttext") is None:
+        return []
+    files = {name: str(out / f"fasttext_{name}.txt") for name in texts}
+    for name, pairs in texts.items():
+        rows = [(label, " ".join(re.findall(r"\w+|[^\w\s]", text.lower()))) for text, label in zip(*pairs, strict=True)]
+        order = np.random.default_rng(0).permutation(len(rows))  # because fastText does not shuffle
+        write_text(Path(files[name]), "".join(f"__label__{rows[row][0]} {rows[row][1]}\n" for row in order))
+
+    def fit(**options: float) -> Any:
+        fasttext: Any = importlib.import_module("fasttext")
+        return fasttext.train_supervised(files["train"], **FASTTEXT, thread=1, verbose=0, **options)
+
+    rate = max(RATES, key=lambda lr: fit(lr=lr, seed=SEEDS[0]).test(files["val"])[1])
+    return [100 * fit(lr=rate, seed=seed).test(files["test"])[1] for seed in SEEDS]
+
+
+def spread(accuracies: list[float]) -> str:
+    """Format the mean with the lowest and the highest value."""
+    if not accuracies:
+        return "not measured"
+    return f"{np.mean(accuracies):.1f} ({min(accuracies):.1f} to {max(accuracies):.1f})"
 
 
 def main() -> None:
     data, out = Path(sys.argv[1]).absolute(), Path(sys.argv[2]).absolute()
-    print("| data | training texts | recommended | linear baseline | difference | LinearSVC | seconds of training |")
-    print("|---|---|---|---|---|---|---|")
+    print(
+        "| data | training texts | recommended | linear baseline | difference | LinearSVC | fastText | seconds of training |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
     for number, (name, overrides) in enumerate(data_sets(data, out)):
         results = []
         for seed in SEEDS:
@@ -78,14 +115,16 @@ def main() -> None:
                 subprocess.run([sys.executable, *command, *overrides], check=True, stdout=subprocess.DEVNULL)
             results.append(RunResult.load(run))
         accuracies = [100 * (result.score("test/acc") or 0) for result in results]
+        texts = splits(run)
         linear = 100 * (results[0].baseline.metrics["test/acc"].value or 0)
         cells = [
             name,
             f"{results[0].data.train:,}",
-            f"{np.mean(accuracies):.1f} ({min(accuracies):.1f} to {max(accuracies):.1f})",
+            spread(accuracies),
             f"{linear:.1f}",
             f"{np.mean(accuracies) - linear:+.1f}",
-            f"{100 * svm_accuracy(run):.1f}",
+            f"{svm_accuracy(texts):.1f}",
+            spread(fasttext_accuracies(texts, out)),
             f"{np.median([result.seconds.fit for result in results]):.0f}",
         ]
         print(f"| {' | '.join(cells)} |", flush=True)
