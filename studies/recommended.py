@@ -69,7 +69,7 @@ def svm_accuracy(texts: dict[str, tuple[list[str], list[int]]]) -> float:
 
 
 def fasttext_accuracies(texts: dict[str, tuple[list[str], list[int]]], out: Path) -> list[float]:
-    """Return the test accuracy in % of fastText for each seed, with the learning rate that is best on validation texts."""
+    """Return fastText's test accuracy in % for each seed, with the learning rate that is best on validation texts."""
     if importlib.util.find_spec("fasttext") is None:
         return []
     files = {name: str(out / f"fasttext_{name}.txt") for name in texts}
