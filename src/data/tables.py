@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -161,7 +160,7 @@ class Table:
         """Yield the objects in the lines of a .jsonl file or in the array of a .json file, and their places."""
         where = str(self.path)
         names: dict[str, Any] = {}
-        parse = partial(json.loads, object_pairs_hook=_object)
+        parse = json.JSONDecoder(object_pairs_hook=_object).decode  # `json.loads` would create a decoder for each line
         try:
             values: Iterable[Any] = text
             if unit == "record":
@@ -216,13 +215,13 @@ class Table:
                         raise csv.Error("it repeats the header, as in joined files")
                     if delimiter == "\t" and any("\t" in field and "\n" in field for field in record):
                         raise csv.Error("a double quote encloses a tab and a line break")
-                    if self.label is not None:
-                        column = header.index(self.label)
-                        rows = _lines(record, delimiter) if reader.line_num > line else [record]
-                        if len(rows) == 1:
-                            labels.add(record[column])
-                        elif all(len(row) == len(header) for row in rows):
-                            enclosed[line] = {row[column] for row in rows}
+                    if self.label is not None and reader.line_num == line:
+                        labels.add(record[header.index(self.label)])
+                    elif self.label is not None:  # its lines are perhaps rows, which a double quote encloses
+                        rows = delimiter.join(record).split("\n")
+                        if len(rows) > 1 and all(row.count(delimiter) == len(header) - 1 for row in rows):
+                            column = header.index(self.label)
+                            enclosed[line] = {row.removesuffix("\r").split(delimiter)[column] for row in rows}
                     yield line, dict(zip(header, record, strict=True))
                 line = reader.line_num + 1
             if suspects := [place for place, own in enclosed.items() if own <= labels]:
@@ -252,11 +251,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | tuple[tuple[str, A
     """Return a JSON object as a dictionary, or as a tuple of pairs if a key occurs more than once."""
     record = dict(pairs)
     return record if len(record) == len(pairs) else tuple(pairs)
-
-
-def _lines(record: Sequence[str], delimiter: str) -> list[list[str]]:
-    """Return the lines of a record as rows, as if no double quote enclosed them."""
-    return [line.removesuffix("\r").split(delimiter) for line in delimiter.join(record).split("\n")]
 
 
 def detect_delimiter(text: str, columns: Sequence[str]) -> str:
