@@ -2,8 +2,7 @@
 
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
@@ -33,33 +32,25 @@ def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.nd
         rows = [(i, word) for i, word in enumerate(bundled_words()) if word in requested]
         with np.load(BUNDLED, allow_pickle=False) as file:
             return [word for _, word in rows], file["vectors"][[i for i, _ in rows]]
-    full = existing_path(path, "model.embedding.path")
-    with _open(full) as lines:
-        return _parse(lines, full, {word.encode() for word in requested})
+    full, wanted = existing_path(path, "model.embedding.path"), {word.encode() for word in requested}
+    with open_file(full, unpack=True) as raw:
+        if full.suffix.lower() != ".zip":
+            return _parse(raw, full, wanted)
+        try:
+            with zipfile.ZipFile(raw) as archive:
+                (member,) = [member for member in archive.infolist() if not member.is_dir()]
+                with archive.open(member) as file:
+                    return _parse(file, full, wanted)
+        except UserError:
+            raise
+        except Exception as error:  # damaged archives lead to exceptions of many types
+            raise UserError(f"{full}: is not a zip file of one text file ({error}); unpack it") from None
 
 
 def bundled_words() -> list[str]:
     """Return the words of the bundled vectors, most frequent first."""
     with np.load(BUNDLED, allow_pickle=False) as file:
         return file["words"].tobytes().decode().split("\n")
-
-
-@contextmanager
-def _open(path: Path) -> Iterator[IO[bytes]]:
-    """Open a text file, which may be compressed as .gz or be the only file in a zip file."""
-    with open_file(path, unpack=True) as raw:
-        if path.suffix.lower() != ".zip":
-            yield raw
-            return
-        try:
-            with zipfile.ZipFile(raw) as archive:
-                (member,) = [member for member in archive.infolist() if not member.is_dir()]
-                with archive.open(member) as file:
-                    yield file
-        except UserError:
-            raise
-        except Exception as error:  # damaged archives lead to exceptions of many types
-            raise UserError(f"{path}: is not a zip file of one text file ({error}); unpack it") from None
 
 
 def _parse(file: IO[bytes], path: Path, requested: set[bytes]) -> tuple[list[str], np.ndarray]:

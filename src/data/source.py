@@ -185,7 +185,13 @@ class Source(pl.LightningDataModule):
         if self.files:
             content = [(split, list(map(file_format, own)), content_hash(own)) for split, own in self.files.items()]
         else:
-            content = [(split, [], self._hash(split)) for split in self.splits]
+            content = []
+            for split in self.splits:
+                digest = hashlib.sha256()
+                for rows in self._rows(split):
+                    cells = [rows.cells(name) for name in self.columns.values()]
+                    digest.update(repr((cells, rows.class_names)).encode())
+                content.append((split, [], digest.hexdigest()))
         columns = tuple(map(self.columns.get, ("text", "label", "group", "rationale")))
         return f"{content} {(columns, self.names, self.on_bad_rows, self.delimiter, self.quotes)}"
 
@@ -193,13 +199,6 @@ class Source(pl.LightningDataModule):
     def source_fingerprint(self) -> str:
         """The fingerprint when the run began to read the source."""
         return self.fingerprint()
-
-    def _hash(self, split: str) -> str:
-        """Return a hash of the columns of a data set that is not in files."""
-        digest = hashlib.sha256()
-        for rows in self._rows(split):
-            digest.update(repr(([rows.cells(name) for name in self.columns.values()], rows.class_names)).encode())
-        return digest.hexdigest()
 
     def _rows(self, split: str) -> Iterator[Rows]:
         """Yield the rows of a split in chunks."""
