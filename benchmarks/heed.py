@@ -20,7 +20,7 @@ from src.checkpoint import Card
 from src.config.compose import CONF
 from src.data.padded_batches import Batches, Plan, ShuffledBatches
 
-STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # default callbacks that take time during an epoch
+STEP_CALLBACKS = ("gradient_norms",)  # default callbacks that take time during an epoch
 
 
 class Sample(pl.LightningDataModule):

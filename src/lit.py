@@ -13,12 +13,14 @@ from torchmetrics.classification import MulticlassAccuracy
 
 from src.checkpoint import Card
 from src.data.padded_batches import Batch
+from src.errors import UserError
 from src.explain import Ensemble, Member
 from src.metrics import MeanLoss
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.training_state import rebuild_paths, require_same_parameters
 
+CHECK_INTERVAL = 25  # batches between two checks of the loss, because each check waits for the device
 RUNNING = ("train_acc", "train_loss")  # metrics whose states are saved if a checkpoint is written within an epoch
 
 MakeOptimizers = Callable[[Classifier, int], dict[str, Any]]
@@ -79,6 +81,14 @@ class LitClassifier(pl.LightningModule):
         return loss * group / remainder if number > batches - remainder else loss
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        """Stop the training if a loss of this epoch was NaN or infinite; after the last batch, log the metrics."""
+        is_last = self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
+        if (is_last or batch_idx % CHECK_INTERVAL == 0) and not torch.isfinite(self.train_loss.total):
+            raise UserError(
+                f"the loss became {self.train_loss.total.item()} by batch {batch_idx + 1} of epoch "
+                f"{self.current_epoch + 1}, so training stopped; try a smaller optimizer.lr or "
+                "trainer.gradient_clip_val=1.0"
+            )
         if self.trainer.fit_loop.epoch_loop.done:  # only then, because log() takes a millisecond
             for name, metric in (("loss", self.train_loss), ("acc", self.train_acc)):
                 self.log(f"train/{name}", metric, on_step=False, on_epoch=True, prog_bar=True)

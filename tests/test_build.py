@@ -187,16 +187,16 @@ def test_the_overfitting_mode_reaches_perfect_training_accuracy(tmp_path: Path) 
 def test_null_removes_a_callback_or_a_logger(tmp_path: Path) -> None:
     callbacks = build.trainer(small_config(tmp_path, ["callbacks.progress=null"])).callbacks  # type: ignore[attr-defined]
     names = {type(callback).__name__ for callback in callbacks}
-    assert "FiniteLoss" in names and not any("Progress" in name for name in names)
+    assert "EarlyStopping" in names and not any("Progress" in name for name in names)
     assert build.make_all(small_config(tmp_path, ["logger=csv", "logger.csv=null"]), "logger") == []
 
 
 def test_lightning_adds_no_callbacks_or_loggers(tmp_path: Path) -> None:
     """By default, Lightning would add a progress bar, a model summary and a checkpoint callback."""
-    cfg = small_config(tmp_path, ["callbacks=finite_loss", "logger=none"])
+    cfg = small_config(tmp_path, ["callbacks=early_stopping", "logger=none"])
     trainer = build.trainer(cfg)
     names = {type(callback).__name__ for callback in trainer.callbacks}  # type: ignore[attr-defined]
-    assert "FiniteLoss" in names
+    assert "EarlyStopping" in names
     assert not {"RichProgressBar", "TQDMProgressBar", "ModelSummary", "ModelCheckpoint"} & names
     assert not trainer.loggers
     assert OmegaConf.is_config(cfg)

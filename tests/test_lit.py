@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from src import build
-from src.lit import _total_steps
+from src.errors import UserError
+from src.lit import LitClassifier, MeanLoss, _total_steps
 from tests.helpers import one_batch, read_csv, run, small_config, train
 
 
@@ -80,3 +81,25 @@ def test_two_processes_divide_the_texts_and_train_like_one_with_twice_the_batch_
     assert single.keys() == distributed.keys()
     for name, value in single.items():
         np.testing.assert_allclose(value, distributed[name], rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize(("batch", "batches", "reported"), [(0, 60, 1), (3, 60, 26), (25, 60, 26), (30, 41, 41)])
+def test_a_loss_that_is_not_finite_stops_the_training(value: float, batch: int, batches: int, reported: int) -> None:
+    """The batch that the message names is the last of those between two checks, or of the epoch."""
+    progress = SimpleNamespace(is_last_batch=False)
+    loop = SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress))
+    module: Any = SimpleNamespace(train_loss=MeanLoss(), trainer=SimpleNamespace(fit_loop=loop), current_epoch=2)
+
+    def run_epoch(losses: list[float]) -> None:
+        for number, loss in enumerate(losses):
+            progress.is_last_batch = number == len(losses) - 1
+            module.train_loss.update(torch.tensor(loss), 3)
+            LitClassifier.on_train_batch_end(module, None, None, number)  # type: ignore[arg-type]
+
+    run_epoch([1e30] * batches)
+    losses = [0.5] * batches
+    losses[batch] = value
+    module.train_loss.reset()
+    with pytest.raises(UserError, match=f"the loss became {value} by batch {reported} of epoch 3"):
+        run_epoch(losses)

@@ -78,7 +78,7 @@ def test_the_log_file_contains_the_reason_of_a_failure(tmp_path: Path, log_file:
     from src.errors import UserError
 
     with pytest.raises(UserError):
-        train(tmp_path / "run", "callbacks=[checkpoints,finite_loss]", "optimizer=sgd", "optimizer.lr=1e30")
+        train(tmp_path / "run", "callbacks=checkpoints", "optimizer=sgd", "optimizer.lr=1e30")
     assert re.search(r"Failed after .*: UserError: the loss became nan", log_file.read_text())
 
 

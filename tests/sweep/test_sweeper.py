@@ -13,7 +13,7 @@ from tests.sweep.sweeps import SMALL, read_results, read_statuses, run_sweep, st
 def test_the_other_jobs_of_a_sweep_run_if_a_job_fails(tmp_path: Path) -> None:
     sweep = tmp_path / "sweep"
     rates = ("optimizer.lr=0.01,1e30,0.02", "trainer.max_epochs=2", f"hydra.sweep.dir={sweep}")
-    code, output = run_sweep(tmp_path, "-m", *rates, *SMALL[::2], "callbacks=[checkpoints,finite_loss]")
+    code, output = run_sweep(tmp_path, "-m", *rates, *SMALL[::2], "callbacks=checkpoints")
     assert code == 1
     assert read_statuses(sweep) == ["completed", "failed", "completed"]
     assert [record["command"].split()[3] for record in read_results(sweep).values()] == [
