@@ -23,7 +23,7 @@ from src.extras import MissingExtra
 from src.kernels.malloc import is_size_error
 from src.models.classifier import Classifier
 from src.models.loss import Loss
-from src.models.shapes import check_shapes, name_of
+from src.models.shapes import check_shapes
 from src.optim.parameter_groups import STEP_SCHEDULERS, parameter_groups, require_sparse_support
 
 if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
@@ -34,9 +34,6 @@ if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evalua
     from src.lit import LitClassifier
 
 log = logging.getLogger(__name__)
-
-# Groups of metrics that torchmetrics computes from the same counts
-SHARED = (("balanced_acc", "mcc"), ("precision_macro", "recall_macro", "f1_macro"))
 
 # Single objects
 
@@ -115,31 +112,21 @@ def prefix_errors(key: str) -> Iterator[None]:
 def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> Classifier:
     """Create the classifier; each component receives the output size of the component before it."""
     embedding = make(cfg, "model.embedding", vocabulary)
-    position = make(cfg, "model.position", _output_dim(embedding, "model.embedding"))
-    encoder = make(cfg, "model.encoder", _output_dim(position, "model.position"))
+    position = make(cfg, "model.position", embedding.output_dim)
+    encoder = make(cfg, "model.encoder", position.output_dim)
     with prefix_errors("model.encoder"):
         encoder.bind(embedding)
-    attention = make(cfg, "model.attention", _output_dim(encoder, "model.encoder"))
+    attention = make(cfg, "model.attention", encoder.output_dim)
     if OmegaConf.select(cfg, "model.sublayer._target_") is not None:
         attention = make(cfg, "model.sublayer", encoder.output_dim, attention)
     with prefix_errors("model.position"):
         position.attach(encoder, attention)
-    pooling = make(cfg, "model.pooling", _output_dim(attention, "model.attention"))
-    head = make(cfg, "model.head", _output_dim(pooling, "model.pooling"), num_logits)
+    pooling = make(cfg, "model.pooling", attention.output_dim)
+    head = make(cfg, "model.head", pooling.output_dim, num_logits)
     branch = None
     if OmegaConf.select(cfg, "model.branch._target_") is not None:
         branch = make(cfg, "model.branch", vocabulary, num_logits)
     return Classifier(embedding, position, encoder, attention, pooling, head, branch)
-
-
-def _output_dim(component: object, key: str) -> int:
-    dim = getattr(component, "output_dim", None)
-    if not isinstance(dim, int):
-        raise UserError(
-            f"{key}: {name_of(component)} must set self.output_dim to an integer, the number of features that "
-            f"it returns; the present value is {dim!r}"
-        )
-    return dim
 
 
 def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
@@ -167,9 +154,8 @@ def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
     from torchmetrics import MetricCollection
 
     created = {str(name): metric(cfg, name, num_classes) for name, node in (cfg.metrics or {}).items() if node}
-    shared = [[name for name in group if name in created] for group in SHARED]
-    alone = [[name] for name in created if not any(name in group for group in shared)]
-    return MetricCollection(dict(created), compute_groups=[group for group in shared if group] + alone)
+    # torchmetrics would group metrics whose states are equal after the first batch, perhaps by chance
+    return MetricCollection(dict(created), compute_groups=False)
 
 
 def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":

@@ -1,19 +1,14 @@
 """A component that returns a wrong shape or type is reported with the name of its class."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from torch import Tensor
 
-from src import build
 from src.errors import UserError
-from src.models.component import Encoded, Encoder
+from src.models.component import Encoded
 from src.models.head import LinearHead
 from src.models.shapes import check_shapes
-from tests.helpers import small_config
 from tests.models.combinations import DIM, compose
 
 WRONG: list[tuple[str, str, str, Callable[..., Any], str]] = [  # component, method, its mistake, message
@@ -43,19 +38,3 @@ def test_other_errors_are_not_reported() -> None:
     model = compose()
     model.head = LinearHead(DIM + 2, 3)  # in training, its error is more specific
     check_shapes(model, num_logits=3)
-
-
-class EncoderWithoutOutputDim(Encoder):
-    def __init__(self, input_dim: int) -> None:
-        super().__init__()
-
-    def forward(self, states: Tensor, mask: Tensor) -> Encoded:
-        return Encoded(states, mask, torch.zeros(0))
-
-
-def test_a_component_without_output_dim_is_reported() -> None:
-    options = [f"model.encoder._target_={__name__}.EncoderWithoutOutputDim", "extras.trusted_modules=[tests]"]
-    cfg = small_config(Path("unused"), ["model/encoder=identity", *options])
-    message = r"model\.encoder: .*EncoderWithoutOutputDim must set self\.output_dim to an integer, .* value is None"
-    with pytest.raises(UserError, match=message):
-        build.classifier(cfg, ("<pad>", "<unk>"), 1)
