@@ -5,27 +5,20 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
 from pydantic import Field
 
+from src.callbacks.predictions import Predictions
 from src.data.source import Source
-from src.files import csv_line, write_arrays, write_text
+from src.files import csv_line, read_arrays, write_arrays, write_text
 from src.records.examples import disarm, write_examples
 
 ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words")
 BINS = 50  # equal parts of a text, in which `by_position` sums the weights
-
-
-class Prediction(NamedTuple):
-    """The prediction for one text of the test split."""
-
-    probability: float  # probability of the predicted class
-    is_correct: bool
-    row: int  # row in the split
 
 
 class AttentionRecorder(pl.Callback):
@@ -50,57 +43,48 @@ class AttentionRecorder(pl.Callback):
         self.min_sample = sample
         self.texts = list(texts)
         self.num_errors = errors
-        self._predictions: list[Prediction] = []
-
-    def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self._predictions = []
-
-    def on_test_batch_end(self, trainer: pl.Trainer, pl_module: Any, outputs: Any, *args: Any) -> None:
-        probability, predicted = outputs["probabilities"].max(-1)
-        correct = predicted == outputs["labels"]
-        rows = zip(probability.tolist(), correct.tolist(), outputs["index"].tolist(), strict=True)
-        self._predictions += map(Prediction._make, rows)
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if not trainer.is_global_zero:
+            return
         data: Source = trainer.datamodule  # type: ignore[attr-defined]
-        if trainer.is_global_zero:
-            self._write_examples(data, pl_module)
-            self._write_statistics(data, pl_module)
-            self._write_errors(data, pl_module)
+        watcher = next(callback for callback in trainer.callbacks if isinstance(callback, Predictions))  # type: ignore[attr-defined]
+        test = read_arrays(watcher.folder / "test.npz")
+        rows, confidence = test["index"], test["probabilities"].max(1)
+        is_correct = test["probabilities"].argmax(1) == test["labels"]
+        self._write_examples(data, pl_module, self._select_rows(rows, confidence, is_correct))
+        self._write_statistics(data, pl_module)
+        by_confidence = np.argsort(-confidence, kind="stable")
+        mistakes = rows[by_confidence[~is_correct[by_confidence]]][: self.num_errors]
+        uncertain = rows[np.argsort(confidence, kind="stable")][: self.num_errors]
+        self._write_errors(data, pl_module, {"mistake": mistakes.tolist(), "uncertain": uncertain.tolist()})
 
-    def _write_examples(self, data: Source, module: Any) -> None:
-        selection = self._select_rows()
-        texts = data.texts("test", selection) if selection else []
-        labels = [data.class_names[label] for label in data.tokenized("test").labels[selection]]
-        metadata = [("test", *row_and_label) for row_and_label in zip(selection, labels, strict=True)]
-        metadata += [("text", number, None) for number in range(len(self.texts))]
-        examples = zip(module.ensemble().explain(texts + self.texts), metadata, strict=True)
-        described = [replace(each, split=split, index=index, label=label) for each, (split, index, label) in examples]
-        write_examples(self.folder / "attention.json", described)
-
-    def _select_rows(self) -> list[int]:
+    def _select_rows(self, rows: np.ndarray, confidence: np.ndarray, is_correct: np.ndarray) -> list[int]:
         """Return the rows of the test split whose texts are shown."""
-        indices = sorted(each.row for each in self._predictions)
-        selection = random.Random(0).sample(indices, min(self.num_shared, len(indices)))
-        for is_correct in (True, False):
-            rows = [each for each in self._predictions if each.is_correct is is_correct]
-            rows.sort(key=lambda each: (-each.probability, each.row))
-            pool = rows[: max(50, self.num_examples)]
+        selection = random.Random(0).sample(rows.tolist(), min(self.num_shared, len(rows)))
+        by_confidence = np.argsort(-confidence, kind="stable")
+        for kind in (True, False):
+            pool = rows[by_confidence[is_correct[by_confidence] == kind]][: max(50, self.num_examples)].tolist()
             # the texts of the most confident predictions are often similar to each other
             random.Random(0).shuffle(pool)
-            selection += [each.row for each in pool[: self.num_examples // 2] if each.row not in selection]
+            selection += [row for row in pool[: self.num_examples // 2] if row not in selection]
         return selection
 
-    def _write_errors(self, data: Source, module: Any) -> None:
-        """Write the most confident mistakes, then the most uncertain predictions, as CSV."""
-        mistakes = sorted((-each.probability, each.row) for each in self._predictions if not each.is_correct)[
-            : self.num_errors
+    def _write_examples(self, data: Source, module: Any, rows: list[int]) -> None:
+        examples = module.ensemble().explain([*_texts(data, rows), *self.texts])
+        labels = data.tokenized("test").labels[rows].tolist()
+        described = [
+            replace(example, split="test", index=row, label=data.class_names[label])
+            for example, row, label in zip(examples, rows, labels, strict=False)
         ]
-        uncertain = sorted((each.probability, each.row) for each in self._predictions)[: self.num_errors]
-        kinds = ["mistake"] * len(mistakes) + ["uncertain"] * len(uncertain)
-        rows = [index for _, index in mistakes + uncertain]
-        texts = data.texts("test", rows) if rows else []
-        labels = data.tokenized("test").labels[rows].tolist() if rows else []
+        described += [replace(example, index=number) for number, example in enumerate(examples[len(rows) :])]
+        write_examples(self.folder / "attention.json", described)
+
+    def _write_errors(self, data: Source, module: Any, rows_by_kind: dict[str, list[int]]) -> None:
+        """Write the most confident mistakes, then the most uncertain predictions, as CSV."""
+        rows = [row for rows in rows_by_kind.values() for row in rows]
+        kinds = [kind for kind, rows in rows_by_kind.items() for _ in rows]
+        texts, labels = _texts(data, rows), data.tokenized("test").labels[rows].tolist()
         examples = module.ensemble().explain(texts, maps=False)
         lines = [csv_line(ERROR_COLUMNS)]
         for kind, row, label, text, each in zip(kinds, rows, labels, texts, examples, strict=True):
@@ -134,6 +118,10 @@ class AttentionRecorder(pl.Callback):
             effective=np.exp(entropy),
             length=np.concatenate(lengths),
         )
+
+
+def _texts(data: Source, rows: list[int]) -> list[str]:
+    return data.texts("test", rows) if rows else []
 
 
 def by_position(weights: np.ndarray) -> np.ndarray:
