@@ -11,7 +11,7 @@ def main(cfg: DictConfig) -> None:
     from src import build
     from src.api import restore_ensemble, with_data
     from src.lit import LitClassifier
-    from src.lit_ensemble import LitEnsemble, own_batches
+    from src.lit_ensemble import LitEnsemble
     from src.run import open_run
 
     with open_run(cfg) as run:
@@ -23,7 +23,7 @@ def main(cfg: DictConfig) -> None:
         if len(ensemble.members) == 1:
             module = LitClassifier(model, loss, metrics, card)
         else:
-            module = LitEnsemble(ensemble, own_batches(cfg, ensemble), metrics)
+            module = LitEnsemble(ensemble, metrics)
         run.start(trainer, module, data)
         (trainer.test if cfg.split == "test" else trainer.validate)(module, data, verbose=False)
         run.report(trainer, module)

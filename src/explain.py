@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from src.checkpoint import Card
-from src.data.codec import Codec
 from src.data.padded_batches import Batch, by_length
 from src.errors import UserError, name_file
 from src.formatting import format_list
@@ -31,10 +30,6 @@ class Member(NamedTuple):
     model: Classifier
     loss: Loss
 
-    @property
-    def codec(self) -> Codec:
-        return self.card.codec
-
 
 class Ensemble:
     """Trained models of the same classes, whose probabilities are averaged; a single model is an ensemble of one.
@@ -46,17 +41,20 @@ class Ensemble:
     def __init__(self, members: Sequence[Member]) -> None:
         self.members = list(members)
         first = self.members[0]
-        self.class_names = first.codec.class_names
+        self.class_names = first.card.codec.class_names
         for member in self.members:
-            if set(member.codec.class_names) != set(self.class_names):
+            if set(names := member.card.codec.class_names) != set(self.class_names):
                 raise UserError(
-                    f"ckpt_path: the classes of {member.name}, {format_list(member.codec.class_names, plain=True)}, "
+                    f"ckpt_path: the classes of {member.name}, {format_list(names, plain=True)}, "
                     f"are not the classes of {first.name}, {format_list(self.class_names, plain=True)}; an ensemble "
                     "needs models with the same classes"
                 )
         # for each member, the column of each class in its probabilities
-        self.columns = [[member.codec.class_names.index(name) for name in self.class_names] for member in self.members]
-        self.shares_tokens = all(member.codec.reads_as(first.codec) for member in self.members)
+        self.columns = [
+            [member.card.codec.class_names.index(name) for name in self.class_names] for member in self.members
+        ]
+        self.read_as_first = [member.card.codec.reads_as(first.card.codec) for member in self.members]
+        self.shares_tokens = all(self.read_as_first)
 
     @torch.inference_mode()
     def classify(self, texts: Sequence[str], batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:
@@ -66,7 +64,7 @@ class Ensemble:
         for member, columns in zip(self.members, self.columns, strict=True):
             model = member.model.eval()
             with name_file(member.name):
-                batches = member.codec.builder(texts, next(model.parameters()).device)
+                batches = member.card.codec.builder(texts, next(model.parameters()).device)
             for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
                 batch = batches(rows)
                 probabilities = member.loss.probabilities(model(batch.tokens, batch.mask))
@@ -110,7 +108,7 @@ class Ensemble:
 
 @torch.inference_mode()
 def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) -> list[Example]:
-    model, codec = member.model.eval(), member.codec
+    model, codec = member.model.eval(), member.card.codec
     with name_file(member.name):
         batches, words = codec.read(texts, next(model.parameters()).device)
     examples: dict[int, Example] = {}
@@ -149,6 +147,6 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
 def _has_known_token(member: Member, batch: Batch) -> np.ndarray:
     """Return whether each text has a token that is in the vocabulary and that the model uses, N bool."""
     known = member.model.embedding.known(batch.tokens, batch.mask)  # N×L
-    unknown_id = member.codec.tokenizer.unknown_id
+    unknown_id = member.card.codec.tokenizer.unknown_id
     used = known if unknown_id is None else known & (batch.tokens != unknown_id)
     return used.any(1).cpu().numpy()

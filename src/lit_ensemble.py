@@ -4,15 +4,13 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
-from omegaconf import DictConfig
 from torch import Tensor, nn
 from torchmetrics import MetricCollection
 
-from src import build
-from src.api import with_data
 from src.checkpoint import Card
-from src.data.padded_batches import Batch, BatchBuilder
+from src.data.padded_batches import Batch
 from src.explain import Ensemble
 from src.lit import LitClassifier
 from src.models.component import Embedding
@@ -45,55 +43,37 @@ class JointModel(nn.ModuleDict):
 
 
 class LitEnsemble(LitClassifier):
-    """Evaluates an ensemble; the logits are the logarithms of the mean probabilities.
+    """Evaluates an ensemble; the logits are the logarithms of the mean probabilities."""
 
-    Args:
-        builders: for each model, a builder of batches of the evaluated split; None if the model reads the same tokens
-            as the first model.
-    """
-
-    def __init__(self, ensemble: Ensemble, builders: Sequence[BatchBuilder | None], metrics: MetricCollection) -> None:
+    def __init__(self, ensemble: Ensemble, metrics: MetricCollection) -> None:
         joint: Any = JointModel(ensemble)
         card = _joint_card([member.card for member in ensemble.members])
         super().__init__(joint, CrossEntropy(card.class_counts), metrics, card)
         self._ensemble = ensemble
-        self._builders = list(builders)
+        first, *others = ensemble.members
+        for member in others:
+            if _trained_on(member.card) != _trained_on(first.card):
+                message = "%s was trained on other data than %s: its training texts may include the evaluated texts"
+                log.warning(message, member.name, first.name)
 
     def ensemble(self) -> Ensemble:
         return self._ensemble
 
     def logits(self, batch: Batch) -> Tensor:
-        rows = batch.index.cpu().numpy()
-        total = torch.zeros((), device=self.device)
-        for member, columns, builder in zip(
-            self._ensemble.members, self._ensemble.columns, self._builders, strict=True
+        """Return the logits of a batch; a model that reads other tokens than the first model encodes the texts anew."""
+        split = "test" if self.trainer.testing else "val"
+        ensemble, total = self._ensemble, torch.zeros((), device=self.device)
+        for member, columns, reads_first in zip(
+            ensemble.members, ensemble.columns, ensemble.read_as_first, strict=True
         ):
-            own = batch if builder is None else builder(rows)
+            own = batch
+            if not reads_first:
+                texts = self.trainer.datamodule.texts(split, batch.index.tolist())  # type: ignore[attr-defined]
+                own = member.card.codec.builder(texts)(np.arange(len(texts)))
             logits = member.model(own.tokens.to(self.device), own.mask.to(self.device))
             total = total + member.loss.probabilities(logits)[:, columns]
-        mean = total / len(self._builders)
+        mean = total / len(ensemble.members)
         return mean.clamp_min(torch.finfo(mean.dtype).tiny).log()
-
-
-def own_batches(cfg: DictConfig, ensemble: Ensemble) -> list[BatchBuilder | None]:
-    """Return the `builders` of a `LitEnsemble` for the split `cfg.split` of the data that `cfg` selects.
-
-    Models of other data or splits than those of the first model cause a warning: they may have been trained on texts
-    that are now evaluated.
-    """
-    first, *others = ensemble.members
-    builders: list[BatchBuilder | None] = [None]
-    for member in others:
-        if _trained_on(member.card) != _trained_on(first.card):
-            message = "%s was trained on other data than %s: its training texts may include the evaluated texts"
-            log.warning(message, member.name, first.name)
-        if member.codec.reads_as(first.codec):
-            builders.append(None)
-        else:
-            data = build.datamodule(with_data(cfg, first.card), member.codec)
-            split = data.tokenized(cfg.split)
-            builders.append(BatchBuilder(split.tokens, split.offsets, split.labels, data.truncation))
-    return builders
 
 
 def _trained_on(card: Card) -> tuple[str, Any]:

@@ -54,10 +54,10 @@ def test_batch_and_single_text_agree(member: Member, examples: list[Example]) ->
 
 
 def test_probabilities_equal_those_of_the_model(member: Member, examples: list[Example]) -> None:
-    batch = one_batch(member.codec, TEXTS)
+    batch = one_batch(member.card.codec, TEXTS)
     with torch.inference_mode():
         probabilities = member.loss.probabilities(member.model.eval()(batch.tokens, batch.mask)).numpy()
-    assert list(examples[0].probabilities) == list(member.codec.class_names)
+    assert list(examples[0].probabilities) == list(member.card.codec.class_names)
     assert _probabilities(examples) == pytest.approx(probabilities, abs=1e-5)
     assert Ensemble([member]).classify(TEXTS, batch_size=2)[0] == pytest.approx(probabilities, abs=1e-5)
 
@@ -81,14 +81,14 @@ def test_the_shape_of_maps_depends_on_the_length_of_the_text(member: Member, exa
 def transformer(member: Member) -> Classifier:
     sizes = ["model.encoder.layers=3", "model.encoder.heads=2", "model.encoder.dim=6"]
     cfg = small_config(Path("unused"), ["model/encoder=transformer", "model/attention=bahdanau", *sizes])
-    return build.classifier(cfg, member.codec.tokenizer.vocabulary, member.loss.num_logits)
+    return build.classifier(cfg, member.card.codec.tokenizer.vocabulary, member.loss.num_logits)
 
 
 def test_encoder_layers_have_maps_for_short_texts(member: Member, transformer: Classifier) -> None:
     first, word, long, longer, empty = Ensemble([member._replace(model=transformer)]).explain(TEXTS)
     assert list(first.layers) == ["encoder 1", "encoder 2", "encoder 3"]
     assert word.layers == long.layers == longer.layers == empty.layers == {}
-    batch = one_batch(member.codec, TEXTS[:2])
+    batch = one_batch(member.card.codec, TEXTS[:2])
     expected = transformer.layer_weights(batch.tokens, batch.mask)
     for name, layer in first.layers.items():
         assert layer.shape == (2, 5, 5)
@@ -97,7 +97,7 @@ def test_encoder_layers_have_maps_for_short_texts(member: Member, transformer: C
 
 
 def test_layer_weights_equal_those_of_its_attention(member: Member, transformer: Classifier) -> None:
-    batch = one_batch(member.codec, TEXTS[:2])
+    batch = one_batch(member.card.codec, TEXTS[:2])
     with torch.inference_mode():
         states = transformer.eval().position(transformer.embedding(batch.tokens, batch.mask), batch.mask)
         encoder: Any = transformer.encoder
@@ -120,7 +120,7 @@ def test_numbers_of_the_record_are_rounded(tmp_path: Path) -> None:
 
 
 def _with_codec(member: Member, **changes: Any) -> Member:
-    return member._replace(card=member.card.model_copy(update={"codec": replace(member.codec, **changes)}))
+    return member._replace(card=member.card.model_copy(update={"codec": replace(member.card.codec, **changes)}))
 
 
 def test_truncated_texts_state_the_number_of_remaining_tokens(member: Member) -> None:
@@ -136,7 +136,7 @@ def members(tmp_path_factory: pytest.TempPathFactory) -> list[Member]:
     options = [("seed=1",), ("seed=2", "model/encoder=gru"), ("seed=3", "data/tokenizer=bpe")]
     paths = [trained(folder / str(i), "trainer.max_epochs=1", *line) for i, line in enumerate(options)]
     first, second, third = restore_ensemble(paths, small_config(folder).extras).members
-    names = third.codec.class_names
+    names = third.card.codec.class_names
     with torch.no_grad():  # reverse the order of the classes
         for parameter in third.model.head.parameters():
             parameter.copy_(parameter.flip(0)) if len(parameter) == len(names) else None
