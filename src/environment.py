@@ -12,7 +12,6 @@ from pathlib import Path
 import torch
 from hydra.core.hydra_config import HydraConfig
 
-from src.config.overrides import quote
 from src.run_result import PeakMemory
 
 PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "hydra-core", "tokenizers", "datasets", "wandb", "numpy")
@@ -21,11 +20,6 @@ PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "hydra-core", "tokeniz
 def command_line() -> str:
     """Return the command of this process, quoted for a shell."""
     return shlex.join(["python", "-m", f"src.{Path(sys.argv[0]).stem}", *sys.argv[1:]])
-
-
-def resume_command(checkpoint: Path) -> str:
-    """Return the command that resumes a run."""
-    return shlex.join(["python", "-m", "src.train", f"ckpt_path={quote(str(checkpoint))}"])
 
 
 def overrides() -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import shlex
 import time
 import warnings
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from src.callbacks.speed import Speed
 from src.callbacks.stop import Interrupted, StopOnSignal
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import make_paths_absolute
+from src.config.overrides import quote
 from src.console import OutputConsole, write_log
 from src.data.source import Source
 from src.errors import UserError
@@ -38,7 +40,7 @@ from src.report.run import write_report
 from src.report.terminal import render_terminal
 from src.run_folder import require_new, run_folder_of, trim_logs
 from src.run_result import RESULT_FILE, Best, Parameters, RunResult, Seconds
-from src.summary import describe_end, evaluate_splits, lower_is_better, print_summary, warn_of_single_class
+from src.summary import describe_end, evaluate_splits, lower_is_better, print_summary
 from src.training_state import TrainingState, require_same_training
 
 LOCK_TIMEOUT = 1.0  # seconds; a sweep that records the end of a job holds the lock for a shorter time
@@ -158,7 +160,6 @@ class Run:
         except Exception as error:  # a report that cannot be written does not change the status of the run
             log.warning("The report could not be written, but the scores are in %s: %s", RESULT_FILE, error)
         print_summary(self.result, self.folder)
-        warn_of_single_class(self.folder)
 
     def write_record(self) -> None:
         """Write the record with the durations until now."""
@@ -197,8 +198,6 @@ def open_run(cfg: DictConfig) -> Iterator[Run]:
     with _locked_folder(run):
         if not run.resumes:
             run.write_config()
-        if cfg.extras.print_config and _is_main_process():
-            log.info("Configuration:\n%s", OmegaConf.to_yaml(run.config))
         if cfg.extras.ignore_warnings:
             _hide_library_warnings()
         run.record(seed=pl.seed_everything(cfg.seed, workers=True, verbose=False))
@@ -217,7 +216,8 @@ def open_run(cfg: DictConfig) -> Iterator[Run]:
         finally:
             run.end()
             if run.result.status == "interrupted" and _is_main_process() and run.stop.checkpoint.exists():
-                announce(f"Interrupted. Resume with: {environment.resume_command(run.stop.checkpoint)}")
+                argument = shlex.quote(f"ckpt_path={quote(str(run.stop.checkpoint))}")
+                announce(f"Interrupted. Resume with: python -m src.train {argument}")
 
 
 @contextmanager

@@ -13,7 +13,6 @@ from src.config.keys import default_metrics
 from src.console import OutputConsole
 from src.files import read_arrays
 from src.formatting import format_duration, format_known
-from src.records.files import read_predictions
 from src.report.scores import baseline_line, classes_section, scores_section
 from src.report.terminal import files_table, render_terminal
 from src.run_result import Baseline, ClassScore, RunResult, Score
@@ -50,6 +49,15 @@ def evaluate_splits(
         }
         results |= {name: Score(value, n=len(labels)) for name, value in of_split.items()}
         classes[split] = class_scores(probabilities, labels, names)
+        if len(predicted := np.unique(probabilities.argmax(1))) == 1 < len(np.unique(labels)):
+            log.warning(
+                "All %s %s texts are predicted as %r: the model does not distinguish the classes. If the classes "
+                "differ in size, train with loss.class_weights=balanced; otherwise train longer or with another "
+                "optimizer.lr.",
+                f"{len(labels):,}",
+                split,
+                names[predicted[0]],
+            )
         if not (path := folder / "baseline" / path.name).exists():
             continue
         baseline = read_arrays(path)
@@ -82,26 +90,6 @@ def describe_end(result: RunResult) -> str:
         interval = "" if None in (score.low, score.high) else f" ({score.low:.3f} to {score.high:.3f})"
         facts.append(f"{name} {format_known(score.value)}{interval}")
     return "; ".join(facts)
-
-
-def warn_of_single_class(folder: Path) -> None:
-    """Warn if all texts of the test split are predicted as one class, although their labels differ.
-
-    Without a test, the validation split is checked; without predictions, nothing is checked.
-    """
-    if (predictions := read_predictions(folder)) is None:
-        return
-    split, probabilities, labels, names, _ = predictions
-    predicted = np.unique(probabilities.argmax(1))
-    if len(predicted) == 1 and len(np.unique(labels)) > 1:
-        log.warning(
-            "All %s %s texts are predicted as %r: the model does not distinguish the classes. If the classes "
-            "differ in size, train with loss.class_weights=balanced; otherwise train longer or with another "
-            "optimizer.lr.",
-            f"{len(labels):,}",
-            {"val": "validation"}.get(split, split),
-            names[predicted[0]],
-        )
 
 
 def print_summary(result: RunResult, folder: Path) -> None:

@@ -15,7 +15,7 @@ from src.run_result import RunResult
 
 
 def new_run(path: Path, seed: int = 1, ckpt_path: str | None = None) -> AbstractContextManager[Run]:
-    paths, extras = {"output_dir": str(path)}, {"ignore_warnings": False, "print_config": False}
+    paths, extras = {"output_dir": str(path)}, {"ignore_warnings": False}
     values = {"task_name": "train", "train": True, "seed": seed, "paths": paths, "extras": extras}
     return open_run(OmegaConf.create({**values, "ckpt_path": ckpt_path}))
 

@@ -1,12 +1,13 @@
-"""The summary of a run: its tables, and the warning about a model that predicts only one class."""
+"""The summary of a run: its metrics and tables, and the warning about a model that predicts only one class."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
+from torchmetrics import MetricCollection
 
 from src.run_result import Best, ClassScore, RunResult, Score
-from src.summary import print_summary, warn_of_single_class
+from src.summary import evaluate_splits, print_summary
 
 
 def write_predictions(folder: Path, predicted: list[int], labels: list[int]) -> None:
@@ -23,7 +24,7 @@ def test_a_model_that_predicts_only_one_class_causes_a_warning(
     predicted: list[int], labels: list[int], warns: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     write_predictions(tmp_path, predicted, labels)
-    warn_of_single_class(tmp_path)
+    evaluate_splits(tmp_path, 0, MetricCollection({}))
     assert bool(caplog.records) == warns
     if warns:
         assert "All 3 test texts are predicted as 'ham'" in caplog.text

@@ -73,7 +73,7 @@ def _options(**hints: Any) -> dict[str, Option]:
 
 RECORDS = {
     "paths": _options(output_dir=str),
-    "extras": _options(print_config=bool, ignore_warnings=bool, trusted_modules=list[str]),
+    "extras": _options(ignore_warnings=bool, trusted_modules=list[str]),
     "sweep": _options(dry_run=bool, resume=str | None),
     "model": _options(**dict.fromkeys((*MODEL_COMPONENTS, "sublayer", "branch"), Node)),
     "param_groups": _options(**dict.fromkeys(MODEL_COMPONENTS, Node | None)),
