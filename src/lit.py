@@ -8,14 +8,13 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import ReduceLROnPlateau
-from torchmetrics import MetricCollection
+from torchmetrics import MeanMetric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy
 
 from src.checkpoint import Card
 from src.data.padded_batches import Batch
 from src.errors import UserError
 from src.explain import Ensemble, Member
-from src.metrics import MeanLoss
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.training_state import rebuild_paths, require_same_parameters
@@ -51,12 +50,12 @@ class LitClassifier(pl.LightningModule):
         self.card = card
         self.make_optimizers = make_optimizers
         self.train_acc = MulticlassAccuracy(len(card.class_counts), average="micro", validate_args=False)
-        self.train_loss = MeanLoss()
+        self.train_loss = MeanMetric(nan_strategy="disable")  # a check for NaN would wait for the device
         self.val_metrics = metrics.clone(prefix="val/")
         self.test_metrics = metrics.clone(prefix="test/")
         self.scores: dict[str, Tensor] = {}  # the last value of each metric, by names such as val/acc
         self._optimizer_states: list[dict[str, Any]] = []  # of the checkpoint from which training resumes
-        self._is_validated = False  # whether a validation ran since the last training epoch ended
+        self.is_validated = False  # whether a validation ran since the last training epoch ended
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the probabilities of the classes: token ids N×L, mask N×L → N×C."""
@@ -74,7 +73,8 @@ class LitClassifier(pl.LightningModule):
         logits = self.model(batch.tokens, batch.mask)
         loss = self.loss(logits, batch.labels)
         self.train_acc.update(self.loss.probabilities(logits.detach()), batch.labels)
-        self.train_loss.update(loss.detach(), len(batch.labels))
+        # this strategy would ignore the argument `weight`
+        self.train_loss.update(loss.detach().expand(len(batch.labels)))
         # Lightning divides the loss by the size of a group of batches, also in the last, smaller group of an epoch
         group, batches = self.trainer.accumulate_grad_batches, int(self.trainer.num_training_batches)
         number, remainder = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready, batches % group
@@ -83,9 +83,9 @@ class LitClassifier(pl.LightningModule):
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
         """Stop the training if a loss of this epoch was NaN or infinite; after the last batch, log the metrics."""
         is_last = self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
-        if (is_last or batch_idx % CHECK_INTERVAL == 0) and not torch.isfinite(self.train_loss.total):
+        if (is_last or batch_idx % CHECK_INTERVAL == 0) and not torch.isfinite(self.train_loss.mean_value):
             raise UserError(
-                f"the loss became {self.train_loss.total.item()} by batch {batch_idx + 1} of epoch "
+                f"the loss became {self.train_loss.mean_value.item()} by batch {batch_idx + 1} of epoch "
                 f"{self.current_epoch + 1}, so training stopped; try a smaller optimizer.lr or "
                 "trainer.gradient_clip_val=1.0"
             )
@@ -124,7 +124,7 @@ class LitClassifier(pl.LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         self._log_metrics(self.val_metrics)
-        self._is_validated = True
+        self.is_validated = True
 
     def on_test_epoch_end(self) -> None:
         self._log_metrics(self.test_metrics)
@@ -150,9 +150,9 @@ class LitClassifier(pl.LightningModule):
 
     def on_train_epoch_end(self) -> None:
         for config in self.trainer.lr_scheduler_configs:
-            if isinstance(config.scheduler, ReduceLROnPlateau) and self._is_validated:
+            if isinstance(config.scheduler, ReduceLROnPlateau) and self.is_validated:
                 config.scheduler.step(self.trainer.callback_metrics["val/loss"])
-        self._is_validated = False
+        self.is_validated = False
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any | None) -> None:
         """Step any scheduler except ReduceLROnPlateau, which `on_train_epoch_end` steps."""

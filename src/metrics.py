@@ -36,26 +36,3 @@ class LoggedScore(Metric):
         terms = self.score.terms(probabilities, labels)
         assert terms is not None, "these scores are defined for all texts"
         return torch.tensor(terms.mean(), dtype=torch.float32)
-
-
-class MeanLoss(Metric):
-    """The mean of a loss over texts.
-
-    torchmetrics' MeanMetric is not used: its check for NaN waits for the device, and without this check it ignores
-    weights.
-    """
-
-    total: Tensor
-    texts: Tensor
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.add_state("total", torch.tensor(0.0), dist_reduce_fx="sum")
-        self.add_state("texts", torch.tensor(0.0), dist_reduce_fx="sum")
-
-    def update(self, loss: Tensor, texts: int) -> None:
-        self.total += loss * texts
-        self.texts += texts
-
-    def compute(self) -> Tensor:
-        return self.total / self.texts

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torchmetrics import MeanMetric
 
 from src import build
 from src.errors import UserError
-from src.lit import LitClassifier, MeanLoss, _total_steps
+from src.lit import LitClassifier, _total_steps
 from tests.helpers import one_batch, read_csv, run, small_config, train
 
 
@@ -89,12 +90,14 @@ def test_a_loss_that_is_not_finite_stops_the_training(value: float, batch: int, 
     """The batch that the message names is the last of those between two checks, or of the epoch."""
     progress = SimpleNamespace(is_last_batch=False)
     loop = SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress))
-    module: Any = SimpleNamespace(train_loss=MeanLoss(), trainer=SimpleNamespace(fit_loop=loop), current_epoch=2)
+    trainer = SimpleNamespace(fit_loop=loop)
+    metric = MeanMetric(nan_strategy="disable")
+    module: Any = SimpleNamespace(train_loss=metric, trainer=trainer, current_epoch=2)
 
     def run_epoch(losses: list[float]) -> None:
         for number, loss in enumerate(losses):
             progress.is_last_batch = number == len(losses) - 1
-            module.train_loss.update(torch.tensor(loss), 3)
+            module.train_loss.update(torch.tensor(loss).expand(3))
             LitClassifier.on_train_batch_end(module, None, None, number)  # type: ignore[arg-type]
 
     run_epoch([1e30] * batches)

@@ -8,7 +8,6 @@ import pytorch_lightning as pl
 from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
 
 from src.console import write_log
-from src.formatting import format_count
 from src.process import announce
 
 SHOWN = ("val/acc",)  # scores beside the bar
@@ -18,34 +17,20 @@ METRICS = ("train/loss", "train/acc", "val/loss", "val/acc")
 class Progress(RichProgressBar):
     """Prints a line after each training epoch and writes it to the log file; on a terminal, also shows a bar."""
 
-    _is_validated = False  # whether validation has run in this epoch
-
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         super().setup(trainer, pl_module, stage)
         if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
             self.disable()
 
-    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        super().on_train_epoch_start(trainer, pl_module)
-        self._is_validated = False
-
-    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        super().on_validation_end(trainer, pl_module)
-        self._is_validated = True
-
-    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
         super().on_train_epoch_end(trainer, pl_module)
-        self._show(trainer, self._describe_epoch(trainer))
+        self._show(trainer, _describe_epoch(trainer, pl_module.is_validated))
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         super().on_train_end(trainer, pl_module)
         stopping = trainer.early_stopping_callback
-        if stopping is not None and stopping.stopped_epoch:
-            if stopping.wait_count >= stopping.patience:
-                reason = f"did not improve in {format_count(stopping.wait_count, 'validation')}"
-            else:
-                reason = "reached a threshold or is not finite"
-            self._show(trainer, f"Stopped early: {stopping.monitor} {reason}")
+        if stopping is not None and (reason := stopping.stopping_reason_message):
+            self._show(trainer, f"Stopped early: {reason.removesuffix(' Signaling Trainer to stop.')}")
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         if self.progress is not None:
@@ -59,20 +44,6 @@ class Progress(RichProgressBar):
     def _get_train_description(self, current_epoch: int) -> str:
         return _describe_number(self.trainer, current_epoch, "/")
 
-    def _describe_epoch(self, trainer: pl.Trainer) -> str:
-        """Return a line such as "Epoch 3 of 5: train/loss 0.412, …, val/acc 0.845, 1,234 texts/s"."""
-        checkpoint, metrics = trainer.checkpoint_callback, trainer.callback_metrics
-        monitor = checkpoint.monitor if isinstance(checkpoint, ModelCheckpoint) else None
-        names = [name for name in dict.fromkeys((*METRICS, monitor)) if name in metrics]
-        facts = [
-            f"{name} {metrics[name].item():{'#.4g' if name.endswith('loss') else '.3f'}}"
-            for name in names
-            if self._is_validated or not name.startswith("val/")
-        ]
-        if "train/texts_per_second" in metrics:
-            facts.append(f"{metrics['train/texts_per_second'].item():,.0f} texts/s")
-        return _describe_number(trainer, trainer.current_epoch, " of ") + ": " + ", ".join(facts)
-
     def _show(self, trainer: pl.Trainer, line: str) -> None:
         """Print a line, above the progress bar if it is shown, and write the line to the log file."""
         if not trainer.is_global_zero:
@@ -82,6 +53,24 @@ class Progress(RichProgressBar):
         else:
             announce(line)  # a closed pipe, as in `| head`, does not end the training
         write_log(line)
+
+
+def _describe_epoch(trainer: pl.Trainer, is_validated: bool) -> str:
+    """Return a line such as "Epoch 3 of 5: train/loss 0.412, …, val/acc 0.845, 1,234 texts/s".
+
+    Args:
+        is_validated: whether the validation has run in this epoch.
+    """
+    checkpoint, metrics = trainer.checkpoint_callback, trainer.callback_metrics
+    monitor = checkpoint.monitor if isinstance(checkpoint, ModelCheckpoint) else None
+    facts = [
+        f"{name} {metrics[name].item():{'#.4g' if name.endswith('loss') else '.3f'}}"
+        for name in dict.fromkeys((*METRICS, monitor))
+        if name in metrics and (is_validated or not name.startswith("val/"))
+    ]
+    if "train/texts_per_second" in metrics:
+        facts.append(f"{metrics['train/texts_per_second'].item():,.0f} texts/s")
+    return _describe_number(trainer, trainer.current_epoch, " of ") + ": " + ", ".join(facts)
 
 
 def _describe_number(trainer: pl.Trainer, epoch: int, separator: str) -> str:
