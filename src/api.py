@@ -41,16 +41,8 @@ class Prediction:
         return f"<p><b>{escape(self.label)}</b> {self.probabilities[self.label]:.3f}</p><p>{words}</p>"
 
 
-class Model:
-    """A trained classifier, or an ensemble of trained classifiers, with the tokenizer of each classifier."""
-
-    def __init__(self, ensemble: Ensemble) -> None:
-        self.ensemble = ensemble
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """The names of the C classes."""
-        return self.ensemble.class_names
+class Model(Ensemble):
+    """A trained classifier, or an ensemble of trained classifiers, for Python programs."""
 
     def predict(self, texts: Iterable[str], batch_size: int = 32) -> list[Prediction]:
         """Classify texts by the mean of the classifiers' probabilities.
@@ -73,7 +65,7 @@ class Model:
         for text in texts:
             text.encode()  # fails for half of a surrogate pair
         predictions = []
-        for text, example in zip(texts, self.ensemble.explain(texts, batch_size, maps=False), strict=True):
+        for text, example in zip(texts, self.explain(texts, batch_size, maps=False), strict=True):
             tokens = list(zip(example.words, example.weights.tolist(), strict=True))
             predictions.append(Prediction(text, example.predicted, example.probabilities, tokens))
         return predictions
@@ -91,7 +83,7 @@ def load(path: str | Path | Sequence[str | Path], trusted_modules: Sequence[str]
         UserError: if a file cannot be loaded, names a class that is not trusted, or is named twice, or if the models do
             not predict the same classes.
     """
-    return Model(restore_ensemble(path, OmegaConf.create({"trusted_modules": list(trusted_modules)})))
+    return Model(restore_ensemble(path, OmegaConf.create({"trusted_modules": list(trusted_modules)})).members)
 
 
 def with_data(cfg: DictConfig, card: Card) -> DictConfig:

@@ -1,8 +1,9 @@
 """Write, lock and read files: single files are written through `replace_atomically`."""
 
+import csv
 import fcntl
+import io
 import os
-import re
 import secrets
 import time
 import zipfile
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every build of PyYAML has the faster C loader
-QUOTED = re.compile(r'[",\r\n]')  # characters for which a field of a CSV file is quoted
 Record = TypeVar("Record")
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)  # creating one takes longer than reading a file
 
@@ -64,15 +64,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def csv_line(values: Iterable[Any]) -> str:
-    """Format a line of a CSV file; a field with a comma, a double quote or any line break is quoted.
-
-    Python's csv module leaves a lone carriage return unquoted before version 3.11.9, unless lines end with it.
-    """
-    fields = ["" if value is None else str(value) for value in values]
-    if fields == [""]:  # otherwise the line would be blank
-        return '""\n'
-    quote = '"{}"'.format
-    return ",".join(quote(text.replace('"', '""')) if QUOTED.search(text) else text for text in fields) + "\n"
+    """Format a line of a CSV file; a field with a comma, a double quote or any line break is quoted."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\r\n").writerow(values)  # with "\n", old versions do not quote a lone "\r"
+    return line.getvalue()[:-2] + "\n"
 
 
 def write_json(path: Path, record: Any) -> None:

@@ -1,7 +1,6 @@
 """The predictions of `src.predict`: printed, as a page, or in a table with the rows of the source."""
 
 import logging
-import os
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -47,9 +46,6 @@ def output_path(out: str, file: str | None) -> Path:
         raise UserError(f"out={out}: unknown extension; it must be one of {', '.join(OUTPUT_FORMATS)}")
     if path.is_dir():
         raise UserError(f"out={out}: this is a folder; pass the path of a file")
-    existing = next(folder for folder in path.parents if os.path.lexists(folder))
-    if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
-        raise UserError(f"out={out}: its folder cannot be written; choose another folder")
     if file is not None and path.exists() and Path(file).exists() and path.samefile(file):
         raise UserError(f"out={out}: this is the input file, which would be overwritten; choose another name")
     return path

@@ -62,7 +62,7 @@ def test_a_tokenizer_whose_expression_is_too_slow_is_reported(checkpoint: Path, 
     with pytest.raises(UserError, match=message):
         model.predict(texts)
     with pytest.raises(UserError, match=message):
-        model.ensemble.classify(texts)
+        model.classify(texts)
 
 
 def test_an_empty_list_and_an_empty_text_are_accepted(checkpoint: Path) -> None:

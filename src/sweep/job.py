@@ -20,11 +20,11 @@ from hydra.core.utils import configure_log, setup_globals
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from src.config.overrides import quote
-from src.errors import UserError
 from src.files import lock_folder
 from src.formatting import UNKNOWN, format_duration, format_known
 from src.kernels.malloc import reuse_freed_memory
 from src.process import STOP_SIGNALS, exit_with_message
+from src.records.files import read_or_warn
 from src.run_folder import trim_logs
 from src.run_result import DONE, RESULT_FILE, RunResult
 from src.sweep_record import Job
@@ -35,7 +35,7 @@ OUTPUT = "output.txt"
 STOP_FILE = "stop"
 POLL = 0.2  # seconds between checks whether the sweep should stop, and whether the parent of a job lives
 LOCK_TIMEOUT = 10.0  # seconds; longer than the processes of a killed sweep need to notice its end
-START_METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+START_METHOD = "forkserver"
 
 
 def job_context() -> Any:
@@ -132,11 +132,7 @@ def outcome(result: RunResult) -> tuple[str, str, str, str]:
 
 def recorded_result(folder: Path) -> RunResult:
     """Return the record of a run; if it cannot be read, log a warning and return an empty record."""
-    try:
-        return RunResult.load(folder)
-    except UserError as error:
-        log.warning("%s. The record is ignored", error)
-        return RunResult()
+    return read_or_warn(RunResult.load, folder) or RunResult()
 
 
 def record_ending(folder: Path, code: int, job: Job) -> RunResult:

@@ -8,16 +8,7 @@ from importlib import import_module
 
 from src.process import import_lightning
 
-MODULES = (
-    "src.build",
-    "src.run",
-    "src.checkpoint",
-    "src.callbacks.predictions",
-    "src.sweep.job",
-    "datasets",
-    "wandb",
-    "PIL.PngImagePlugin",
-)
+MODULES = ("src.run", "src.sweep.job", "datasets", "wandb", "PIL.PngImagePlugin")
 
 # A signal to all processes must not end the server, which reports the exit codes; the sweep stops the jobs
 signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2))
