@@ -57,10 +57,6 @@ class LitClassifier(pl.LightningModule):
         self._optimizer_states: list[dict[str, Any]] = []  # of the checkpoint from which training resumes
         self.is_validated = False  # whether a validation ran since the last training epoch ended
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the probabilities of the classes: token ids N×L, mask N×L → N×C."""
-        return self.loss.probabilities(self.model(tokens, mask))
-
     def logits(self, batch: Batch) -> Tensor:
         """Return the logits of a batch for validation or test, N×num_logits."""
         return self.model(batch.tokens, batch.mask)

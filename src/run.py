@@ -97,14 +97,14 @@ class Run:
         """Log the configuration, and record the data, parameters, device and versions.
 
         Args:
-            state: the state from which the run resumes. The rows that were logged after it are removed.
+            state: the state from which the run resumes. The rows that an earlier attempt logged after it are removed.
         """
         if state is not None:
             require_same_training(self.cfg, module.card, state)
         if _is_main_process():
             self.trackers = [logger for logger in trainer.loggers if isinstance(logger, Tracker)]
+            trim_logs(self.folder, 0 if state is None else state.content["global_step"])
             if state is not None:
-                trim_logs(self.folder, state.content["global_step"])
                 for tracker in self.trackers:
                     tracker.continue_run()
                 self.write_config()

@@ -24,13 +24,11 @@ class Sweep(BaseModel):
     """A sweep.
 
     Args:
-        format: version of the format of the file.
         started: time in ISO format, UTC.
         arguments: the command line that started the sweep, including flags.
         jobs: all jobs; in a search, the jobs that have been sampled so far.
     """
 
-    format: int = 1
     started: str = Field(default_factory=format_now)
     arguments: list[str]
     jobs: list[Job] = []

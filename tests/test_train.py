@@ -195,8 +195,8 @@ def test_the_validation_after_training_adds_no_point_to_the_curves(finished: tup
     assert [row["epoch"] for row in rows if row["val/loss"] or row["val/acc"]] == ["0", "1"]
 
 
-def test_a_loss_that_is_not_finite_is_reported_with_its_batch(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"the loss became nan at batch [23] of epoch 1"):
+def test_a_loss_that_is_not_finite_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"the loss became nan by batch 7 of epoch 1"):
         train(tmp_path / "run", "optimizer=sgd", "optimizer.lr=1e30")
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["status"] == "failed"

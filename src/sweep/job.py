@@ -25,7 +25,6 @@ from src.formatting import UNKNOWN, format_duration, format_known
 from src.kernels.malloc import reuse_freed_memory
 from src.process import STOP_SIGNALS, exit_with_message
 from src.records.files import read_or_warn
-from src.run_folder import trim_logs
 from src.run_result import DONE, RESULT_FILE, RunResult
 from src.sweep_record import Job
 
@@ -231,7 +230,5 @@ def _run(cfg: DictConfig, hydra: dict[str, Any], folder: Path) -> None:
         cfg.ckpt_path = str(last)
         sys.argv.append(f"ckpt_path={quote(str(last))}")
         log.info("Resuming from %s", last)
-    else:
-        trim_logs(folder, 0)  # the job logs all rows again
     reuse_freed_memory()  # malloc's options apply to one process only
     command.main.__wrapped__(cfg)

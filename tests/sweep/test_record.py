@@ -23,7 +23,7 @@ def sweep(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("text", ["", "[1]", '{"jobs": []}', '{"format": 1, "arguments": [], "jobs": [{"number": 0}]}'])
+@pytest.mark.parametrize("text", ["", "[1]", '{"jobs": []}', '{"arguments": [], "jobs": [{"number": 0}]}'])
 def test_a_damaged_sweep_file_is_reported(text: str, tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text(text)
     with pytest.raises(UserError, match=r"sweep\.json .*start the sweep anew"):
