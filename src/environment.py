@@ -5,8 +5,7 @@ import resource
 import shlex
 import subprocess
 import sys
-from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 import torch
@@ -35,12 +34,8 @@ def choices() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of those PACKAGES that are installed."""
-    installed = {"python": platform.python_version()}
-    for name in PACKAGES:
-        with suppress(PackageNotFoundError):
-            installed[name] = version(name)
-    return installed
+    """Return the versions of Python and of the PACKAGES."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
 def git_commit() -> str | None:

@@ -31,7 +31,7 @@ from src.console import OutputConsole, write_log
 from src.data.source import Source
 from src.errors import UserError
 from src.files import lock_folder, write_text
-from src.formatting import format_now
+from src.formatting import format_duration, format_now
 from src.lit import LitClassifier
 from src.loggers.tracker import Tracker
 from src.process import announce, handle_signals
@@ -40,7 +40,7 @@ from src.report.run import write_report
 from src.report.terminal import render_terminal
 from src.run_folder import require_new, run_folder_of, trim_logs
 from src.run_result import RESULT_FILE, Best, Parameters, RunResult, Seconds
-from src.summary import describe_end, evaluate_splits, lower_is_better, print_summary
+from src.summary import evaluate_splits, lower_is_better, print_summary
 from src.training_state import TrainingState, require_same_training
 
 LOCK_TIMEOUT = 1.0  # seconds; a sweep that records the end of a job holds the lock for a shorter time
@@ -177,7 +177,9 @@ class Run:
         """Write the record, and close the trackers."""
         self.write_record()
         if _is_main_process():
-            write_log(describe_end(self.result))
+            reason = f": {self.result.error}" if self.result.error else ""
+            seconds = format_duration(time.perf_counter() - self.start_time)
+            write_log(f"{self.result.status.capitalize()} after {seconds}{reason}")
         for tracker in self.trackers:
             try:
                 tracker.close(self.result)
@@ -199,7 +201,9 @@ def open_run(cfg: DictConfig) -> Iterator[Run]:
         if not run.resumes:
             run.write_config()
         if cfg.extras.ignore_warnings:
-            _hide_library_warnings()
+            warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
+            for name in ("pytorch_lightning", "lightning_fabric"):
+                logging.getLogger(name).setLevel(logging.WARNING)
         run.record(seed=pl.seed_everything(cfg.seed, workers=True, verbose=False))
         try:
             with handle_signals(run.stop.handle):
@@ -244,9 +248,3 @@ def _locked_folder(run: Run) -> Iterator[None]:
 def _is_main_process() -> bool:
     """Return whether this process writes files; exactly one process of a distributed run writes files."""
     return getattr(rank_zero_only, "rank", 0) == 0
-
-
-def _hide_library_warnings() -> None:
-    warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
-    for name in ("pytorch_lightning", "lightning_fabric"):
-        logging.getLogger(name).setLevel(logging.WARNING)

@@ -12,7 +12,6 @@ from torchmetrics import Metric, MetricCollection
 from src.config.keys import default_metrics
 from src.console import OutputConsole
 from src.files import read_arrays
-from src.formatting import format_duration, format_known
 from src.report.scores import baseline_line, classes_section, scores_section
 from src.report.terminal import files_table, render_terminal
 from src.run_result import Baseline, ClassScore, RunResult, Score
@@ -76,20 +75,6 @@ def lower_is_better(metrics: MetricCollection) -> tuple[str, ...]:
         for name, metric in metrics.items(keep_base=True)
     }
     return tuple(name for name, metric in innermost.items() if metric.higher_is_better is False)
-
-
-def describe_end(result: RunResult) -> str:
-    """Describe the status, the selected epoch and the final metrics, after a test those of the test, in one line."""
-    seconds = "" if result.seconds.total is None else f" after {format_duration(result.seconds.total)}"
-    facts = [f"{result.status.capitalize()}{seconds}" + (f": {result.error}" if result.error else "")]
-    if best := result.best.describe():
-        facts.append(f"best {best}")
-    for name, score in result.metrics.items():
-        if not name.startswith(f"{result.split}/"):
-            continue
-        interval = "" if None in (score.low, score.high) else f" ({score.low:.3f} to {score.high:.3f})"
-        facts.append(f"{name} {format_known(score.value)}{interval}")
-    return "; ".join(facts)
 
 
 def print_summary(result: RunResult, folder: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +21,7 @@ ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "
 BINS = 50  # equal parts of a text, in which `by_position` sums the weights
 
 
+@dataclass(eq=False)
 class AttentionRecorder(pl.Callback):
     """Writes example texts with their weights to `attention.json`, and statistics to `attention_stats.npz`.
 
@@ -28,21 +29,12 @@ class AttentionRecorder(pl.Callback):
     conf/callbacks/attention.yaml describe the options.
     """
 
-    def __init__(
-        self,
-        folder: str,
-        examples: Annotated[int, Field(ge=0)] = 6,
-        shared: Annotated[int, Field(ge=0)] = 4,
-        sample: Annotated[int, Field(ge=0)] = 1000,
-        texts: Sequence[str] = (),
-        errors: Annotated[int, Field(ge=0)] = 10,
-    ) -> None:
-        self.folder = Path(folder)
-        self.num_examples = examples
-        self.num_shared = shared
-        self.min_sample = sample
-        self.texts = list(texts)
-        self.num_errors = errors
+    folder: str
+    examples: Annotated[int, Field(ge=0)] = 6
+    shared: Annotated[int, Field(ge=0)] = 4
+    sample: Annotated[int, Field(ge=0)] = 1000
+    texts: Sequence[str] = ()
+    errors: Annotated[int, Field(ge=0)] = 10
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if not trainer.is_global_zero:
@@ -55,19 +47,19 @@ class AttentionRecorder(pl.Callback):
         self._write_examples(data, pl_module, self._select_rows(rows, confidence, is_correct))
         self._write_statistics(data, pl_module)
         by_confidence = np.argsort(-confidence, kind="stable")
-        mistakes = rows[by_confidence[~is_correct[by_confidence]]][: self.num_errors]
-        uncertain = rows[np.argsort(confidence, kind="stable")][: self.num_errors]
+        mistakes = rows[by_confidence[~is_correct[by_confidence]]][: self.errors]
+        uncertain = rows[np.argsort(confidence, kind="stable")][: self.errors]
         self._write_errors(data, pl_module, {"mistake": mistakes.tolist(), "uncertain": uncertain.tolist()})
 
     def _select_rows(self, rows: np.ndarray, confidence: np.ndarray, is_correct: np.ndarray) -> list[int]:
         """Return the rows of the test split whose texts are shown."""
-        selection = random.Random(0).sample(rows.tolist(), min(self.num_shared, len(rows)))
+        selection = random.Random(0).sample(rows.tolist(), min(self.shared, len(rows)))
         by_confidence = np.argsort(-confidence, kind="stable")
         for kind in (True, False):
-            pool = rows[by_confidence[is_correct[by_confidence] == kind]][: max(50, self.num_examples)].tolist()
+            pool = rows[by_confidence[is_correct[by_confidence] == kind]][: max(50, self.examples)].tolist()
             # the texts of the most confident predictions are often similar to each other
             random.Random(0).shuffle(pool)
-            selection += [row for row in pool[: self.num_examples // 2] if row not in selection]
+            selection += [row for row in pool[: self.examples // 2] if row not in selection]
         return selection
 
     def _write_examples(self, data: Source, module: Any, rows: list[int]) -> None:
@@ -78,7 +70,7 @@ class AttentionRecorder(pl.Callback):
             for example, row, label in zip(examples, rows, labels, strict=False)
         ]
         described += [replace(example, index=number) for number, example in enumerate(examples[len(rows) :])]
-        write_examples(self.folder / "attention.json", described)
+        write_examples(Path(self.folder) / "attention.json", described)
 
     def _write_errors(self, data: Source, module: Any, rows_by_kind: dict[str, list[int]]) -> None:
         """Write the most confident mistakes, then the most uncertain predictions, as CSV."""
@@ -93,12 +85,12 @@ class AttentionRecorder(pl.Callback):
             probability = round(each.probabilities[each.predicted], 6)
             content = json.dumps(words, ensure_ascii=False)
             lines.append(csv_line([kind, row, label_cell, predicted, probability, text_cell, content]))
-        write_text(self.folder / "errors.csv", "".join(lines))
+        write_text(Path(self.folder) / "errors.csv", "".join(lines))
 
     @torch.inference_mode()
     def _write_statistics(self, data: Source, module: Any) -> None:
         loader = data.test_dataloader()
-        batch_count = max(1, -(-self.min_sample // data.batch_size))
+        batch_count = max(1, -(-self.sample // data.batch_size))
         interval = max(1, len(loader) // batch_count)
         positions, entropies, lengths = [], [], []
         for number, batch in enumerate(loader):
@@ -112,7 +104,7 @@ class AttentionRecorder(pl.Callback):
             positions += [by_position(row[:size]) for row, size in zip(weights.numpy(), length, strict=True)]
         entropy = np.concatenate(entropies)
         write_arrays(
-            self.folder / "attention_stats.npz",
+            Path(self.folder) / "attention_stats.npz",
             position_mean=np.mean(positions, 0),
             entropy=entropy,
             effective=np.exp(entropy),

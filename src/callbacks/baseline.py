@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ HEAD = ("class", "feature", "weight")
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class LinearBaseline(pl.Callback):
     """Fits the baseline to the training split of the model, and writes its predictions like those of the model.
 
@@ -33,20 +35,11 @@ class LinearBaseline(pl.Callback):
         top: number of features with the largest weights that features.csv lists for each class.
     """
 
-    def __init__(
-        self,
-        folder: str,
-        *,
-        max_order: Annotated[int, Field(ge=1, le=5)] = 2,
-        c: Annotated[float, Field(gt=0)] = 10.0,
-        max_texts: Annotated[int, Field(ge=2)] = 100_000,
-        top: Annotated[int, Field(ge=0)] = 20,
-    ) -> None:
-        self.folder = Path(folder)
-        self.max_order = max_order
-        self.c = c
-        self.max_texts = max_texts
-        self.top = top
+    folder: str
+    max_order: Annotated[int, Field(ge=1, le=5)] = 2
+    c: Annotated[float, Field(gt=0)] = 10.0
+    max_texts: Annotated[int, Field(ge=2)] = 100_000
+    top: Annotated[int, Field(ge=0)] = 20
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if trainer.is_global_zero:
@@ -72,12 +65,12 @@ class LinearBaseline(pl.Callback):
             labels, names = np.asarray(data.tokenized(split).labels), np.array(data.class_names)
             index = np.arange(len(labels))
             write_arrays(
-                self.folder / f"{split}.npz", probabilities=values, labels=labels, index=index, class_names=names
+                Path(self.folder) / f"{split}.npz", probabilities=values, labels=labels, index=index, class_names=names
             )
         if not probabilities:
             log.warning("No linear baseline is fitted, because the texts have no words or a single class")
             return
-        write_text(self.folder / "features.csv", features)
+        write_text(Path(self.folder) / "features.csv", features)
 
     def _fit(self, data: Source, folder: Path) -> None:
         """Write the probabilities of the validation and test texts and the top features into a folder of the cache."""
