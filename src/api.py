@@ -11,8 +11,8 @@ from src import build
 from src.checkpoint import Card
 from src.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from src.config.schema import validate_config
-from src.errors import UserError, name_file
-from src.explain import Ensemble, Member
+from src.errors import UserError
+from src.explain import Ensemble
 
 
 @dataclass(frozen=True)
@@ -92,16 +92,12 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
     This node is `cfg.data` if `cfg.data` names a data set. Otherwise, it is the checkpoint's node without `cache_dir`,
     overridden by the options in `cfg.data`.
     """
-    overrides = cfg.get("data") or {}
-    selected = OmegaConf.create({"data": overrides, "extras": cfg.extras, "seed": cfg.get("seed", 0)})
-    if "_target_" in overrides:  # another data set
-        validate_config(selected, "eval", TRUSTED)
-        return selected
-    selected.data = {**card.cfg.data, "cache_dir": None}  # a checkpoint must not choose a folder to write to
-    with name_file(cfg.ckpt_path if isinstance(cfg.ckpt_path, str) else cfg.ckpt_path[0]):
-        validate_config(selected, "eval", TRUSTED_IN_CHECKPOINTS)
-    selected.data = OmegaConf.merge(selected.data, overrides)
-    validate_config(selected, "eval", TRUSTED_IN_CHECKPOINTS)
+    data, trusted = cfg.get("data") or {}, TRUSTED
+    if "_target_" not in data:
+        # `merge` leaves references in the checkpoint escaped; its data must not choose a folder to write to
+        data, trusted = OmegaConf.merge(card.cfg.data, {"cache_dir": None}, data), TRUSTED_IN_CHECKPOINTS
+    selected = OmegaConf.create({"data": data, "extras": cfg.extras, "seed": cfg.get("seed", 0)})
+    validate_config(selected, "eval", trusted)
     return selected
 
 
@@ -112,8 +108,4 @@ def restore_ensemble(paths: str | Path | Sequence[str | Path], extras: DictConfi
         raise UserError("ckpt_path=[]: names no checkpoint; write ckpt_path=… or ckpt_path=[…,…]")
     if len(set(names)) < len(names):
         raise UserError("ckpt_path: names a checkpoint twice, which would count twice in the mean; remove one")
-    members = []
-    for name in names:
-        card, (model, loss) = build.restore(name, extras)
-        members.append(Member(name, card, model, loss))
-    return Ensemble(members)
+    return Ensemble([build.restore(name, extras) for name in names])

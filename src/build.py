@@ -15,10 +15,11 @@ from torch.optim.lr_scheduler import LinearLR, OneCycleLR
 
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import plain_value
-from src.config.places import TRUSTED_IN_CHECKPOINTS, accepted_classes, object_class
+from src.config.places import TRUSTED_IN_CHECKPOINTS, find_class
 from src.config.schema import class_at, of_class, trusted_modules, validate_config
 from src.data.codec import Codec
 from src.errors import UserError, name_file
+from src.explain import Member
 from src.extras import MissingExtra
 from src.kernels.malloc import is_size_error
 from src.models.classifier import Classifier
@@ -43,7 +44,7 @@ def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
     node = plain_value(cfg, key)
     if not isinstance(node, dict) or "_target_" not in node:
         raise UserError(f"{key}: is required: choose one with {key.replace('.', '/')}=…")
-    return _create(node, key, trusted_modules(cfg), (), args, kwargs)
+    return _create(node, key, trusted_modules(cfg), args, kwargs)
 
 
 def make_all(cfg: DictConfig, group: str) -> list[Any]:
@@ -53,36 +54,21 @@ def make_all(cfg: DictConfig, group: str) -> list[Any]:
 
 
 def _create(
-    node: Any,
-    path: str,
-    trusted: Collection[str],
-    bases: Collection[type],
-    args: Sequence[Any] = (),
-    kwargs: Mapping[str, Any] | None = None,
+    node: Any, path: str, trusted: Collection[str], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
 ) -> Any:
     """Create the object that a node describes, after the objects in its options; another value is returned unchanged.
 
-    Args:
-        bases: the classes of the objects that are accepted at `path`.
+    The configuration was validated before: it names only classes that are accepted at their places.
     """
     if isinstance(node, list):
-        return [_create(item, f"{path}[{i}]", trusted, bases) for i, item in enumerate(node)]
+        return [_create(item, f"{path}[{i}]", trusted) for i, item in enumerate(node)]
     if not isinstance(node, dict):
         return node
+    options = {name: _create(value, f"{path}.{name}", trusted) for name, value in node.items() if name != "_target_"}
     if "_target_" not in node:
-        return {key: _create(value, f"{path}.{key}", trusted, bases) for key, value in node.items()}
-    try:
-        cls = object_class(node["_target_"], path, trusted, bases)
-    except ValueError as error:
-        raise UserError(f"{path}._target_={node['_target_']}: {error}") from error
-    declared = of_class(cls).options
-    options = {}
-    for name, value in node.items():
-        if name != "_target_":
-            accepted = accepted_classes(declared[name].hint) if name in declared else ()
-            options[name] = _create(value, f"{path}.{name}", trusted, accepted)
+        return options
     with prefix_errors(path):
-        return cls(*args, **{**options, **(kwargs or {})})
+        return find_class(node["_target_"], trusted)(*args, **{**options, **(kwargs or {})})
 
 
 @contextmanager
@@ -274,8 +260,8 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
 # Trained models
 
 
-def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss]]:
-    """Restore the card, the trained model and its loss from a checkpoint.
+def restore(path: str, extras: DictConfig) -> Member:
+    """Restore a trained model from a checkpoint.
 
     Args:
         extras: the command's node `extras`. It replaces the node in the checkpoint, because a hostile checkpoint could
@@ -290,7 +276,7 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
             OmegaConf.create({"model": cfg.model, "loss": cfg.loss, "extras": extras}), trusted=TRUSTED_IN_CHECKPOINTS
         )
         _require_same_sizes(card, weights, path)
-        return card, _load(card, weights, path)
+        return Member(path, card, *_load(card, weights, path))
 
 
 def _load(card: Card, weights: dict[str, Tensor], path: str) -> tuple[Classifier, Loss]:
@@ -315,13 +301,6 @@ def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> No
 
 def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> None:
     """Load a checkpoint's weights into a module."""
-    for name, expected in module.state_dict().items():  # torch silently converts values, such as 0.7 to 0
-        other = weights.get(name, expected)
-        if expected.dtype != other.dtype and not (expected.is_floating_point() and other.is_floating_point()):
-            raise UserError(
-                f"{path}: its weights do not fit this model: type mismatch for {name}: "
-                f"{other.dtype} in the checkpoint, {expected.dtype} in the model"
-            )
     try:
         module.load_state_dict(weights)
     except RuntimeError as error:

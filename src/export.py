@@ -15,7 +15,7 @@ def main(cfg: DictConfig) -> None:
     from src.portable.onnx_model import PortableModel, compare_accuracy, convert, quantize
 
     require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by="python -m src.export", extra="export")
-    card, (model, loss) = build.restore(cfg.ckpt_path, cfg.extras)
+    _, card, model, loss = build.restore(cfg.ckpt_path, cfg.extras)
     portable = PortableModel(model, loss, len(card.codec.tokenizer.vocabulary), card.codec.truncation.max_length).eval()
     int8 = ""
     with new_folder(cfg.out) as folder:

@@ -21,16 +21,11 @@ CAUSES = {
     "because it was killed: resume with ckpt_path=<run>/checkpoints/last.ckpt",
 }
 
-_pid = 0
-
 
 def set_up_process() -> None:
-    """Make signals end the program with one line, also during imports, and let matplotlib draw only to files."""
-    global _pid
-    _pid = os.getpid()
+    """Make Ctrl-C end the program at once, also during imports, and let matplotlib draw only to files."""
     os.environ["MPLBACKEND"] = "agg"
-    for signum in stopping_signals():
-        signal.signal(signum, _exit_on_signal)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # an import might catch Python's exception
 
 
 def stopping_signals() -> tuple[signal.Signals, ...]:
@@ -138,12 +133,3 @@ def import_lightning() -> None:
 
     gc.freeze()
     gc.enable()
-
-
-def _exit_on_signal(signum: int, frame: FrameType | None) -> None:
-    """Exit immediately, without an exception, because an import in progress might catch it."""
-    if os.getpid() == _pid:  # a forked child inherits this handler, but prints nothing
-        with suppress(Exception):  # the terminal is gone, or the flush was interrupted
-            sys.stdout.flush()
-            os.write(2, f"\nStopped by {signal.Signals(signum).name}\n".encode())
-    os._exit(128 + signum)

@@ -45,15 +45,12 @@ def trim_logs(folder: Path, steps: int) -> None:
 def trim(path: Path, steps: int) -> None:
     """Remove from a log all incomplete rows and all rows that were written after `steps` optimizer steps.
 
-    The log is deleted if no row remains or if it has no column "step".
+    The log is deleted if no row remains.
     """
     with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))
-    column = rows[0].index("step") if rows and "step" in rows[0] else None
-    remaining = []
-    if column is not None:
-        remaining = [row for row in rows[1:] if len(row) == len(rows[0]) and int(row[column]) < steps]
-    if not remaining:
+        header, *rows = list(csv.reader(file)) or [[]]
+    remaining = [row for row in rows if len(row) == len(header) and int(row[header.index("step")]) < steps]
+    if remaining:
+        write_text(path, "".join(map(csv_line, [header, *remaining])))
+    else:
         path.unlink()
-        return
-    write_text(path, "".join(map(csv_line, [rows[0], *remaining])))

@@ -36,13 +36,12 @@ class Sweep(BaseModel):
     @classmethod
     def read(cls, folder: Path) -> "Sweep":
         """Read the sweep in a folder."""
-        path = folder / SWEEP_FILE
-        if not path.is_file():
-            raise UserError(f"{folder} is not the folder of a sweep: it has no {SWEEP_FILE}")
         try:
-            return read_json(path, cls)
+            return read_json(folder / SWEEP_FILE, cls)
         except (OSError, ValueError) as error:
-            raise UserError(f"{path} cannot be read ({error}): start the sweep anew") from error
+            raise UserError(
+                f"{folder} is not the folder of a sweep: its {SWEEP_FILE} cannot be read: {error}"
+            ) from error
 
     def write(self, folder: Path) -> None:
         write_json(folder / SWEEP_FILE, self)

@@ -33,7 +33,7 @@ def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, flo
 def main(checkpoint: str, lexicon: str, *options: str) -> None:
     cfg = OmegaConf.merge({"data": {}, "extras": {"trusted_modules": []}}, OmegaConf.from_dotlist(list(options)))
     cfg = OmegaConf.merge(cfg, {"ckpt_path": checkpoint})
-    card, (model, _) = build.restore(checkpoint, cfg.extras)
+    _, card, model, _ = build.restore(checkpoint, cfg.extras)
     data = build.datamodule(with_data(cfg, card), card.codec)  # type: ignore[arg-type]
     with open(lexicon, encoding="utf-8") as file:
         listed = {line.split("\t")[0].strip().lower() for line in file}

@@ -211,15 +211,6 @@ def test_weights_that_are_not_dense_tensors_of_finite_numbers_are_reported(weigh
         read_checkpoint(tmp_path / "odd.ckpt")
 
 
-@pytest.mark.parametrize("dtype", [torch.int32, torch.bool, torch.complex64])
-def test_weights_of_another_type_are_reported(dtype: torch.dtype, tmp_path: Path) -> None:
-    module = torch.nn.Linear(3, 2)
-    weights = {name: value.to(dtype) for name, value in module.state_dict().items()}
-    with pytest.raises(UserError, match=rf"odd\.ckpt: its weights do not fit this model: type mismatch .*{dtype}"):
-        build.load_weights(module, weights, "odd.ckpt")
-    build.load_weights(module, {name: value.half() for name, value in module.state_dict().items()}, "half.ckpt")
-
-
 @pytest.mark.parametrize("create", [os.mkfifo, os.mkdir, lambda path: os.symlink("odd.ckpt", path), str])
 def test_a_path_that_is_not_a_file_is_reported(create: Callable[[Path], object], tmp_path: Path) -> None:
     create(tmp_path / "odd.ckpt")

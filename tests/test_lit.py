@@ -28,7 +28,7 @@ def test_losses_are_means_over_texts_and_not_over_batches(tmp_path: Path) -> Non
     train(tmp_path / "run", *options, "callbacks=checkpoints", "test=false")
     path = str(tmp_path / "run" / "checkpoints" / "last.ckpt")
     cfg = small_config(tmp_path / "run", options)
-    card, (model, loss) = build.restore(path, cfg.extras)
+    _, card, model, loss = build.restore(path, cfg.extras)
     data = build.datamodule(cfg, card.codec)
     model.eval()
     for split in ("train", "val"):

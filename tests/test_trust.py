@@ -280,6 +280,16 @@ def test_a_card_selects_no_cache(model: Path, tmp_path: Path) -> None:
     assert with_data(cfg, card).data.cache_dir is None
 
 
+def test_the_data_of_a_card_cannot_read_the_environment(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_OF_TESTS", "secret")
+    card, _ = read_checkpoint(change_card(model, "config.data.text", "${oc.env:SECRET_OF_TESTS}"))
+    cfg = OmegaConf.create({"data": {"limit": 7}, "extras": small_config(tmp_path).extras, "ckpt_path": str(model)})
+    assert with_data(cfg, card).data.text == "${oc.env:SECRET_OF_TESTS}"
+    assert OmegaConf.to_container(with_data(cfg, card), resolve=True)["data"]["limit"] == 7  # type: ignore[call-overload,index]
+
+
 def test_an_export_uses_the_data_of_a_card_like_an_evaluation(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

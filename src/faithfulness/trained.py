@@ -38,7 +38,7 @@ class TrainedRun:
         self.run = run
         self.extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
         path = str(checkpoint_path(run))
-        self.card, (model, loss) = build.restore(path, self.extras)
+        _, self.card, model, loss = build.restore(path, self.extras)
         self.codec = self.card.codec
         device = "cuda" if torch.cuda.is_available() else "cpu"
         self.probe = Probe(model.to(device), loss.to(device), self.codec.truncation)

@@ -29,7 +29,6 @@ from src.run_result import DONE, RESULT_FILE, RunResult
 from src.sweep_record import Job
 
 log = logging.getLogger(__name__)
-COMMAND = "src.train"  # the module whose `main` wraps the function that a job is
 OUTPUT = "output.txt"
 STOP_FILE = "stop"
 POLL = 0.2  # seconds between checks whether the sweep should stop, and whether the parent of a job lives
@@ -215,7 +214,7 @@ def _set_up_process(output_folder: Path | None, environment: Mapping[str, str]) 
 
 def _run(cfg: DictConfig, hydra: dict[str, Any], folder: Path) -> None:
     """Call the function of the command with the job's configuration, as a single run of the command does."""
-    command = import_module(COMMAND)  # also registers the resolvers that the configuration uses
+    command = import_module("src.train")  # also registers the resolvers that the configuration uses
     sys.modules["__main__"].__spec__ = command.__spec__  # Lightning starts this module for each further device
     hydra["hydra"]["run"]["dir"] = str(folder)  # the other processes of a distributed job write there, too
     setup_globals()
@@ -224,7 +223,7 @@ def _run(cfg: DictConfig, hydra: dict[str, Any], folder: Path) -> None:
         node.merge_with(hydra)
     HydraConfig.instance().set_config(node)
     configure_log(node.hydra.job_logging, node.hydra.verbose)
-    sys.argv = [COMMAND.rpartition(".")[2], *hydra["hydra"]["overrides"]["task"], "hydra.mode=RUN"]  # without a sweep
+    sys.argv = ["train", *hydra["hydra"]["overrides"]["task"], "hydra.mode=RUN"]  # without a sweep
     last = folder / "checkpoints" / "last.ckpt"
     if cfg.get("train") and last.exists():
         cfg.ckpt_path = str(last)

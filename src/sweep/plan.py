@@ -3,7 +3,7 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
@@ -42,23 +42,15 @@ def grid(overrides: Iterable[Sequence[str]]) -> list[Job]:
     return [create_job(number, lines, shared) for number, lines in enumerate(lists)]
 
 
-def create_job(number: int, overrides: list[str], shared: Iterable[str]) -> Job:
-    """Create a job, whose folder is named after the overrides that are not shared by all jobs."""
-    folder = job_folder(number, [line for line in overrides if line not in set(shared)])
-    return Job(number=number, overrides=overrides, folder=folder)
+def create_job(number: int, overrides: list[str], shared: Collection[str] = ()) -> Job:
+    """Create a job; the name of its folder contains those of its overrides that are not in `shared`.
 
-
-def job_folder(number: int, overrides: Iterable[str]) -> str:
-    """Return the name of a job's folder: `3`, `["model/attention=none", "seed=1"]` → `3_attention-none_seed-1`.
-
-    A number with five or more decimal places, such as a value that a search sampled, is rounded to four significant
-    digits. If several options have the same last word, the name also contains the word before it. The name consists of
-    at most 100 ASCII letters, digits, dots, hyphens and underscores, so an override needs no quotes around it.
-
-    Args:
-        overrides: the overrides that vary between the jobs of the sweep.
+    Job 3 with `model/attention=none` and `seed=1` has the folder `3_attention-none_seed-1`. A number with five or more
+    decimal places, such as a value that a search sampled, is rounded to four significant digits. If several options
+    have the same last word, the name also contains the word before it. The name consists of at most 100 ASCII letters,
+    digits, dots, hyphens and underscores, so an override needs no quotes around it.
     """
-    pairs = [override.partition("=")[::2] for override in overrides]
+    pairs = [line.partition("=")[::2] for line in overrides if line not in shared]
     keys = [re.split("[/.]", key) for key, _ in pairs]
     counts = Counter(key[-1] for key in keys)
     words = [str(number)]
@@ -66,7 +58,7 @@ def job_folder(number: int, overrides: Iterable[str]) -> str:
         name = ".".join(key[-2:] if counts[key[-1]] > 1 else key[-1:])
         value = FRACTION.sub(lambda digits: f"{float(digits[0]):.4g}", value)
         words.append(re.sub("[^A-Za-z0-9._]+", "-", f"{name}={value}"))
-    return "_".join(words)[:MAX_NAME_LENGTH].strip("-_.")
+    return Job(number=number, overrides=overrides, folder="_".join(words)[:MAX_NAME_LENGTH].strip("-_."))
 
 
 def validate_jobs(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) -> None:

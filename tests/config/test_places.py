@@ -220,17 +220,6 @@ def test_the_shipped_classes_are_of_the_kinds_of_their_places(composed_config: d
     assert place_at("callbacks.best_checkpoint.mode") is None
 
 
-@pytest.mark.parametrize("path", ["data.limit", "model.head.dropout", "optimizer.eps", "trainer.devices"])
-def test_a_configuration_that_was_not_validated_creates_no_object(
-    path: str, composed_config: dict[str, Any], tmp_path: Path
-) -> None:
-    place = path.rpartition(".")[0]
-    hostile = OmegaConf.create(with_node(composed_config, path, shell_node(tmp_path / "marker")))
-    with pytest.raises(UserError, match=rf"^{path}\._target_=.*: cannot be an object"):
-        build.make(hostile, place)
-    assert not (tmp_path / "marker").exists()
-
-
 # The class that a `_target_` names.
 
 TESTS = TRUSTED | {"tests"}

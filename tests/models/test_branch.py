@@ -164,7 +164,7 @@ def test_the_ends_of_a_text_have_features_of_their_own(zone: str, position: int)
 def test_the_linear_model_alone_is_a_run_like_any_other(tmp_path: Path) -> None:
     cfg = small_config(tmp_path / "run", ["model=linear", "logger=csv", "callbacks.progress=null"])
     result = run_config(cfg)
-    model = restore(str(tmp_path / "run" / "checkpoints" / "best.ckpt"), NO_TRUST)[1][0].eval()
+    model = restore(str(tmp_path / "run" / "checkpoints" / "best.ckpt"), NO_TRUST).model.eval()
     tokens = torch.tensor([[2, 3, 4, 5, 0]])
     assert torch.equal(model(tokens, tokens > 0), model.branch(tokens, tokens > 0))
     assert (result["status"], "test/acc" in result["metrics"]) == ("completed", True)
@@ -177,7 +177,7 @@ def test_a_model_with_a_branch_is_trained_saved_and_loaded(tmp_path: Path) -> No
     both = train(tmp_path / "both", *options)
     train(tmp_path / "none", *options, "model.branch.weight=0")
     model, neural = (
-        restore(str(tmp_path / name / "checkpoints" / "best.ckpt"), NO_TRUST)[1][0].eval() for name in ("both", "none")
+        restore(str(tmp_path / name / "checkpoints" / "best.ckpt"), NO_TRUST).model.eval() for name in ("both", "none")
     )
     assert both["parameters"]["by_part"].get("branch", 0) == 0
     tokens = torch.tensor([[2, 3, 4, 5, 0]])
@@ -193,7 +193,7 @@ def test_the_weight_is_chosen_by_the_loss_on_the_validation_texts(tmp_path: Path
     result = train(tmp_path / "run", *options)
     cfg = small_config(tmp_path / "run")
     data = datamodule(cfg)
-    model = restore(str(tmp_path / "run" / "checkpoints" / "best.ckpt"), NO_TRUST)[1][0].eval()
+    model = restore(str(tmp_path / "run" / "checkpoints" / "best.ckpt"), NO_TRUST).model.eval()
     batch = data.builder("val")(np.arange(data.sizes["val"]))
     chosen, losses = float(model.branch.weight), []
     with torch.no_grad():

@@ -17,7 +17,7 @@ from src.config.compose import ConfigFiles
 from src.config.overrides import combinations
 from src.errors import UserError
 from src.sweep import job
-from src.sweep.plan import grid, job_folder, mistakes_in, parse_overrides, validate_jobs
+from src.sweep.plan import create_job, grid, mistakes_in, parse_overrides, validate_jobs
 from src.sweep_record import Job
 from tests.helpers import repository
 
@@ -106,13 +106,13 @@ def test_files_are_merged_once_for_each_choice_of_them(monkeypatch: pytest.Monke
     ],
 )
 def test_the_folder_of_a_job_contains_its_number_and_overrides(overrides: list[str], name: str) -> None:
-    assert job_folder(3, overrides) == name
+    assert create_job(3, overrides).folder == name
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10**6), st.lists(st.text()))
 def test_the_name_of_a_folder_is_short_and_needs_no_quotes(number: int, overrides: list[str]) -> None:
-    name = job_folder(number, overrides)
+    name = create_job(number, overrides).folder
     assert re.fullmatch(r"[A-Za-z0-9._-]{1,100}", name)
     assert name == str(number) or name.startswith(f"{number}_")
     path = f"outputs/train/{name}/last.ckpt"
