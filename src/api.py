@@ -11,7 +11,7 @@ from src import build
 from src.checkpoint import Card
 from src.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from src.config.schema import validate_config
-from src.errors import UserError
+from src.errors import UserError, name_file
 from src.explain import Ensemble
 
 
@@ -97,7 +97,8 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
         # `merge` leaves references in the checkpoint escaped; its data must not choose a folder to write to
         data, trusted = OmegaConf.merge(card.cfg.data, {"cache_dir": None}, data), TRUSTED_IN_CHECKPOINTS
     selected = OmegaConf.create({"data": data, "extras": cfg.extras, "seed": cfg.get("seed", 0)})
-    validate_config(selected, "eval", trusted)
+    with name_file(cfg.ckpt_path):
+        validate_config(selected, "eval", trusted)
     return selected
 
 

@@ -155,28 +155,23 @@ def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
     created: Metric = make(cfg, key, **{option: value for option, value in passed.items() if option in accepted})
     if num_classes == 2 and any("Binary" in base.__name__ for base in type(created).__mro__):
         created = LambdaInputTransformer(created, second_column)
-    _require_single_number(created, key, num_classes)
+    probabilities = 0.5 * torch.eye(num_classes) + 0.5 / num_classes
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = created(probabilities, torch.arange(num_classes))
+        created.reset()
+    except (ValueError, RuntimeError, TypeError, IndexError, AttributeError) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{key}: cannot score probabilities N×{num_classes} and labels N: {first}") from error
+    if not isinstance(value, torch.Tensor) or value.numel() != 1:
+        raise UserError(f"{key}: must return a single number: set an average, such as average=macro")
     return created
 
 
 def second_column(probabilities: torch.Tensor) -> torch.Tensor:
     """Return the probability of class 1: N×2 → N."""
     return probabilities[:, 1]
-
-
-def _require_single_number(metric: "Metric", key: str, num_classes: int) -> None:
-    probabilities = 0.5 * torch.eye(num_classes) + 0.5 / num_classes
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            metric.update(probabilities, torch.arange(num_classes))
-            value: Any = metric.compute()
-            metric.reset()
-    except (ValueError, RuntimeError, TypeError, IndexError, AttributeError) as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(f"{key}: cannot score probabilities N×{num_classes} and labels N: {first}") from error
-    if not isinstance(value, torch.Tensor) or value.numel() != 1:
-        raise UserError(f"{key}: must return a single number: set an average, such as average=macro")
 
 
 # Data, optimizer and Trainer

@@ -53,8 +53,7 @@ class Ensemble:
         self.columns = [
             [member.card.codec.class_names.index(name) for name in self.class_names] for member in self.members
         ]
-        self.read_as_first = [member.card.codec.reads_as(first.card.codec) for member in self.members]
-        self.shares_tokens = all(self.read_as_first)
+        self.shares_tokens = all(member.card.codec.reads_as(first.card.codec) for member in self.members)
 
     @torch.inference_mode()
     def classify(self, texts: Sequence[str], batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from torchmetrics import MetricCollection
 
 from src.checkpoint import Card
 from src.data.padded_batches import Batch
+from src.data.source import Source
 from src.explain import Ensemble
 from src.lit import LitClassifier
 from src.models.component import Embedding
@@ -60,16 +61,13 @@ class LitEnsemble(LitClassifier):
         return self._ensemble
 
     def logits(self, batch: Batch) -> Tensor:
-        """Return the logits of a batch; a model that reads other tokens than the first model encodes the texts anew."""
-        split = "test" if self.trainer.testing else "val"
+        """Return the logits of a batch; models that read different tokens encode its texts anew."""
         ensemble, total = self._ensemble, torch.zeros((), device=self.device)
-        for member, columns, reads_first in zip(
-            ensemble.members, ensemble.columns, ensemble.read_as_first, strict=True
-        ):
-            own = batch
-            if not reads_first:
-                texts = self.trainer.datamodule.texts(split, batch.index.tolist())  # type: ignore[attr-defined]
-                own = member.card.codec.builder(texts)(np.arange(len(texts)))
+        split = "test" if self.trainer.testing else "val"
+        data: Source = self.trainer.datamodule  # type: ignore[attr-defined]
+        texts = [] if ensemble.shares_tokens else data.texts(split, batch.index.tolist())
+        for member, columns in zip(ensemble.members, ensemble.columns, strict=True):
+            own = member.card.codec.builder(texts)(np.arange(len(texts))) if texts else batch
             logits = member.model(own.tokens.to(self.device), own.mask.to(self.device))
             total = total + member.loss.probabilities(logits)[:, columns]
         mean = total / len(ensemble.members)

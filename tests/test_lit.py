@@ -89,7 +89,7 @@ def test_two_processes_divide_the_texts_and_train_like_one_with_twice_the_batch_
 def test_a_loss_that_is_not_finite_stops_the_training(value: float, batch: int, batches: int, reported: int) -> None:
     """The batch that the message names is the last of those between two checks, or of the epoch."""
     progress = SimpleNamespace(is_last_batch=False)
-    loop = SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress))
+    loop = SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress, done=False))
     trainer = SimpleNamespace(fit_loop=loop)
     metric = MeanMetric(nan_strategy="disable")
     module: Any = SimpleNamespace(train_loss=metric, trainer=trainer, current_epoch=2)
