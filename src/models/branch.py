@@ -41,7 +41,7 @@ class NgramBranch(Component):
             `nb_idf`, the idf times the square root of the absolute log ratio.
         min_count: number of training texts that contain an n-gram; rarer n-grams are left out.
         head, tail: number of tokens at the beginning and at the end of a text whose n-grams are features of their own,
-            in addition.
+            in addition; a list of numbers for several ends.
         c: inverse strength of the L2 penalty; None: 3, 10, 30 or 100, with the lowest loss on the validation texts.
         weight: weight of the logits of the branch in the mean, 0 to 1; None: before each validation, the multiple of
             0.05 with the lowest loss on the validation texts.
@@ -61,7 +61,7 @@ class NgramBranch(Component):
         scale: Literal["idf", "nb", "nb_idf"] = "idf",
         min_count: Size = 1,
         head: Annotated[int, Field(ge=0)] = 0,
-        tail: Annotated[int, Field(ge=0)] = 0,
+        tail: Annotated[int, Field(ge=0)] | list[Annotated[int, Field(ge=0)]] = 0,
         c: Annotated[float, Field(gt=0)] | None = 10.0,
         weight: Annotated[float, Field(ge=0, le=1)] | None = 0.5,
     ) -> None:
@@ -71,7 +71,7 @@ class NgramBranch(Component):
         self.max_order = max_order
         self.scale = scale
         self.min_count = min_count
-        self.head, self.tail = head, tail
+        self.head, self.tails = head, [tail] if isinstance(tail, int) else tail
         self.c = c
         self.chooses_weight = weight is None
         self.register_buffer("weight", torch.tensor(1.0 if weight is None else weight))
@@ -85,14 +85,16 @@ class NgramBranch(Component):
     def features(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the rows of the n-grams of texts, N×L ids → N×F, and whether each is there for the first time, N×F."""
         rows = ngram_rows(tokens, self.max_order, self.words, self.buckets)  # N×L×O
-        present = mask.unsqueeze(-1).expand_as(rows)
-        positions = torch.arange(tokens.shape[1], device=tokens.device)
-        zones = [(self.head, positions < self.head), (self.tail, positions >= mask.sum(1, keepdim=True) - self.tail)]
-        parts, shown = [rows.flatten(1)], [present.flatten(1)]
-        for number, (length, inside) in enumerate(zones, 1):
-            if length:  # the same n-gram in a zone is another feature
-                parts.append(((rows + number * 0x9E3779B1) * 0x85EBCA6B % self.buckets + self.words).flatten(1))
-                shown.append((present & inside.expand(mask.shape).unsqueeze(-1)).flatten(1))
+        parts, shown = [rows.flatten(1)], [mask.unsqueeze(-1).expand_as(rows).flatten(1)]
+        length = mask.sum(1, keepdim=True)  # N×1
+        starts = [(torch.zeros_like(length), self.head), *((length - tail, tail) for tail in self.tails)]
+        for number, (start, size) in enumerate(starts, 1):
+            if size:  # the same n-gram in a zone is another feature
+                positions = start + torch.arange(size, device=tokens.device)  # N×S
+                inside = ((positions >= 0) & (positions < length)).unsqueeze(-1).expand(-1, -1, self.max_order)
+                found = rows.gather(1, positions.clamp(0, tokens.shape[1] - 1).unsqueeze(-1).expand_as(inside))
+                parts.append(((found + number * 0x9E3779B1) * 0x85EBCA6B % self.buckets + self.words).flatten(1))
+                shown.append(inside.flatten(1))
         every, is_shown = torch.cat(parts, 1), torch.cat(shown, 1)
         every = every.masked_fill(~is_shown, -1)
         return every.clamp(min=0), is_shown & first_occurrences(every)
@@ -127,17 +129,21 @@ class NgramBranch(Component):
         from sklearn.linear_model import LogisticRegression  # the import takes half a second
 
         counts = np.bincount(features.rows, minlength=len(self.table))
-        kept, sizes = counts >= self.min_count, np.diff(features.offsets)
+        kept = counts >= self.min_count
+        is_kept, used = kept[features.rows], np.flatnonzero(kept)  # the matrix has a column for each used row
+        offsets = np.append(0, np.cumsum(is_kept))[features.offsets]
+        features = Features((np.cumsum(kept, dtype=np.int32) - 1)[features.rows[is_kept]], offsets)
+        counts, sizes = counts[used], np.diff(offsets)
         table, columns = np.zeros(self.table.shape, dtype=np.float32), len(self.bias)
         for column in range(columns):
             positive = labels == (1 if columns == 1 else column)
             if column < table.shape[1] - columns:  # otherwise, all classes have the scales of the first
-                scales = np.where(kept, self._scales(features, counts, positive), 0.0)
+                scales = self._scales(features, counts, positive)
                 values = scales[features.rows]
-                norms = np.sqrt(np.add.reduceat(np.append(values**2, 0.0), features.offsets[:-1]) * (sizes > 0))
+                norms = np.sqrt(np.add.reduceat(np.append(values**2, 0.0), offsets[:-1]) * (sizes > 0))
                 values /= np.repeat(np.maximum(norms, 1e-6), sizes)
-                matrix = csr_matrix((values, features.rows, features.offsets), shape=(len(sizes), len(counts)))
-                table[:, columns + column] = scales**2
+                matrix = csr_matrix((values, features.rows, offsets), shape=(len(sizes), max(len(used), 1)))
+                table[used, columns + column] = scales**2
             if positive.all() or not positive.any():  # nothing to fit: the log odds of the smoothed frequency
                 share = (positive.sum() + SMOOTHING) / (len(positive) + 2 * SMOOTHING)
                 self.bias[column] = float(np.log(share / (1 - share)))
@@ -145,7 +151,7 @@ class NgramBranch(Component):
             model = LogisticRegression(C=c, solver="liblinear", dual=True, random_state=0, max_iter=1000).fit(
                 matrix, positive
             )
-            table[:, column] = scales * model.coef_[0]
+            table[used, column] = scales * model.coef_[0, : len(used)]
             self.bias[column] = float(model.intercept_[0])
         self.table.copy_(torch.from_numpy(table))
 
@@ -159,13 +165,13 @@ class NgramBranch(Component):
         return Features(np.concatenate(by_text), np.cumsum([0, *map(len, by_text)]))
 
     def _scales(self, features: Features, counts: np.ndarray, positive: np.ndarray) -> np.ndarray:
-        """Return the scale of each row of the table."""
+        """Return the scale of each used row of the table."""
         idf = np.log((1 + len(positive)) / (1 + counts)) + 1
         if self.scale == "idf":
             return idf
         of_class = np.repeat(positive, np.diff(features.offsets))
         inside = np.bincount(features.rows[of_class], minlength=len(counts)) + SMOOTHING
         outside = counts - inside + 2 * SMOOTHING
-        summed = slice(None) if self.scale == "nb" else counts > 0  # nb smooths rows without an n-gram too
-        ratio = np.log(inside / inside[summed].sum()) - np.log(outside / outside[summed].sum())
+        unused = SMOOTHING * (len(self.table) - len(counts)) if self.scale == "nb" else 0.0  # nb smooths all rows
+        ratio = np.log(inside / (inside.sum() + unused)) - np.log(outside / (outside.sum() + unused))
         return ratio if self.scale == "nb" else np.sqrt(np.abs(ratio)) * idf

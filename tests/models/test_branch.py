@@ -146,8 +146,8 @@ def test_padding_and_repetition_have_no_effect() -> None:
     torch.testing.assert_close(bag(once, once > 0), bag(twice, twice > 0))
 
 
-@pytest.mark.parametrize(("zone", "position"), [("head", 0), ("tail", 4)])
-def test_the_ends_of_a_text_have_features_of_their_own(zone: str, position: int) -> None:
+@pytest.mark.parametrize(("zone", "position"), [({"head": 1}, 0), ({"tail": 1}, 4), ({"tail": [3, 1]}, 4)])
+def test_the_ends_of_a_text_have_features_of_their_own(zone: dict[str, Any], position: int) -> None:
     """The label depends only on which of two words is at the end; both occur in every text."""
     rng = np.random.default_rng(0)
     rows, labels = [], np.arange(62) % 2
@@ -156,7 +156,7 @@ def test_the_ends_of_a_text_have_features_of_their_own(zone: str, position: int)
         row.insert(position if position == 0 else len(row), 2 + label)
         rows.append(row)
     data = BatchBuilder(np.array(rows, np.int32).ravel(), np.arange(63) * 6, labels, Truncation(17, "first"))
-    with_ends = fitted(data, max_order=1, **{zone: 1})
+    with_ends = fitted(data, max_order=1, **zone)
     assert (logits(with_ends, data).argmax(1) == labels).all()
     assert (logits(fitted(data, max_order=1), data).argmax(1) == labels).mean() < 0.8
 
