@@ -1,9 +1,10 @@
 """Study files: claims about variants, each with its metric, direction and source."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, ValidationInfo
@@ -19,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"
 
 
-class Choices(NamedTuple):
+@dataclass(frozen=True)
+class Choices:
     """Choices of a component, or values of an option: those listed, or all except those listed."""
 
     names: tuple[str, ...]
