@@ -10,8 +10,11 @@ if TYPE_CHECKING:
     from src.api import load as load
 
 if sys.argv[:1] == ["-m"]:  # `python -m src.<command>` imports this package before anything else
+    from src.kernels.malloc import restart_without_cache
     from src.process import set_up_process
 
+    if "src.train" in sys.orig_argv:  # other commands need less memory, and the cache speeds tokenizing up
+        restart_without_cache()
     set_up_process()
 
 

@@ -1,8 +1,8 @@
 """Reuse of freed memory, and the limit on cached kernels."""
 
 import ctypes
-import os
 import platform
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,6 +21,14 @@ for _ in range(60):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     torch.ones(2_000_000)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+OPTIONS = """
+import os, sys
+sys.argv[0] = "-m"  # as while `python -m src.train` imports the package
+import src
+print(os.getpid(), os.environ["GLIBC_TUNABLES"])
 """
 
 
@@ -57,6 +65,17 @@ def test_later_steps_reuse_freed_memory(tmp_path: Path) -> None:
     assert sum(faults[-20:]) < PAGES  # without reuse, each step has this many page faults
 
 
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no such option")
+@pytest.mark.parametrize("value", [None, "glibc.malloc.check=0"])
+def test_training_restarts_without_malloc_s_cache(tmp_path: Path, value: str | None) -> None:
+    (python, *_), options = command(tmp_path, "train")
+    environment = {name: text for name, text in options["env"].items() if name != "GLIBC_TUNABLES"}
+    options["env"] = environment if value is None else {**environment, "GLIBC_TUNABLES": value}
+    with subprocess.Popen([python, "-c", OPTIONS, "src.train"], stdout=subprocess.PIPE, **options) as process:
+        output, _ = process.communicate()
+    assert output.split() == [str(process.pid), value or "glibc.malloc.tcache_count=0"]
+
+
 @pytest.mark.parametrize("name", [None, "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"])
 def test_environment_variables_take_precedence(name: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     options = []
@@ -64,9 +83,7 @@ def test_environment_variables_take_precedence(name: str | None, monkeypatch: py
     monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
     for variable in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("THP_MEM_ALLOC_ENABLE", "0")
     if name is not None:
         monkeypatch.setenv(name, "1000")
     malloc.reuse_freed_memory()
     assert bool(options) == (name is None)
-    assert os.environ["THP_MEM_ALLOC_ENABLE"] == "0"
