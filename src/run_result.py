@@ -9,6 +9,7 @@ from pydantic import ConfigDict
 from src.errors import UserError
 from src.files import read_json, write_json
 
+SPLIT_NAMES = {"train": "training", "val": "validation", "test": "test"}
 RESULT_FILE = "result.json"
 FORMAT = 1
 DONE = ("completed", "pruned")  # statuses of runs that a resumed sweep does not repeat

@@ -11,11 +11,11 @@ from torchmetrics import Metric, MetricCollection
 
 from src.config.keys import default_metrics
 from src.console import OutputConsole
-from src.files import read_arrays
+from src.records.files import load_predictions
 from src.report.scores import baseline_line, classes_section, scores_section
 from src.report.terminal import files_table, render_terminal
 from src.run_result import Baseline, ClassScore, RunResult, Score
-from src.terms.evaluation import class_scores, evaluate, score_differences
+from src.terms.evaluation import evaluate, score_differences
 
 log = logging.getLogger(__name__)
 
@@ -32,22 +32,20 @@ def evaluate_splits(
             metrics that the run has added have no interval.
     """
     removed = default_metrics().keys() - {name.partition("/")[2] for name in logged}
-    added = {name: value.item() for name, value in logged.items() if name.partition("/")[2] not in default_metrics()}
+    values = ((name, value.item()) for name, value in logged.items())
+    own = ((name, value) for name, value in values if name.partition("/")[2] not in default_metrics())
+    added = {name: value if math.isfinite(value) else None for name, value in own}
     results: dict[str, Score] = {}
     classes: dict[str, dict[str, ClassScore]] = {}
     linear: dict[str, Score] = {}
     differences: dict[str, Score] = {}
     for path in sorted((folder / "predictions").glob("*.npz")):
-        arrays, split = read_arrays(path), path.stem
-        probabilities, labels = arrays["probabilities"], arrays["labels"]
-        names = [str(name) for name in arrays["class_names"]]
+        predictions = load_predictions(path)
+        split, probabilities, labels, names, index = predictions
         scores = evaluate(probabilities, labels, majority=majority)
         results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
-        of_split = {
-            name: value if math.isfinite(value) else None for name, value in added.items() if name.startswith(split)
-        }
-        results |= {name: Score(value, n=len(labels)) for name, value in of_split.items()}
-        classes[split] = class_scores(probabilities, labels, names)
+        results |= {name: Score(value, n=len(labels)) for name, value in added.items() if name.startswith(f"{split}/")}
+        classes[split] = predictions.class_scores()
         if len(predicted := np.unique(probabilities.argmax(1))) == 1 < len(np.unique(labels)):
             log.warning(
                 "All %s %s texts are predicted as %r: the model does not distinguish the classes. If the classes "
@@ -59,11 +57,11 @@ def evaluate_splits(
             )
         if not (path := folder / "baseline" / path.name).exists():
             continue
-        baseline = read_arrays(path)
-        of_baseline = evaluate(baseline["probabilities"], baseline["labels"])
+        baseline = load_predictions(path)
+        of_baseline = evaluate(baseline.probabilities, baseline.labels)
         linear |= {f"{split}/{name}": score for name, score in of_baseline.items() if name in scores.keys() - removed}
-        if np.array_equal(arrays["index"], baseline["index"]):  # not if trainer.limit_test_batches left texts out
-            paired = score_differences(probabilities, baseline["probabilities"], labels)
+        if np.array_equal(index, baseline.index):  # not if trainer.limit_test_batches left texts out
+            paired = score_differences(probabilities, baseline.probabilities, labels)
             differences |= {f"{split}/{name}": score for name, score in paired.items() if name not in removed}
     return results, classes, Baseline(linear, differences)
 

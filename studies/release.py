@@ -34,7 +34,7 @@ from scipy.special import softmax
 from src.config.keys import LOCAL, is_within
 from src.errors import UserError
 from src.files import csv_line, replace_atomically, write_arrays, write_text
-from src.records.files import read_statistics
+from src.records.files import GRADIENTS_FILE, HISTORY_FILE, STATISTICS_FILE, read_statistics
 from src.records.runs import FinishedRun, find_runs
 from src.run_result import RESULT_FILE, RunResult
 
@@ -120,12 +120,11 @@ def _record(run: FinishedRun) -> dict[str, Any]:
         "labels": predictions.labels,
         "index": predictions.index,
         "class_names": predictions.class_names,
-        "gradients": _round_numbers(run.folder / "gradients.csv"),
-        "curves": _round_numbers(run.folder / "csv" / "metrics.csv"),
+        "gradients": _round_numbers(run.folder / GRADIENTS_FILE),
+        "curves": _round_numbers(run.folder / HISTORY_FILE),
     }
     for column in STATISTICS:
-        name = column.removesuffix("_mean")
-        record[column] = [] if statistics is None else getattr(statistics, name).astype(np.float32)
+        record[column] = [] if statistics is None else getattr(statistics, column).astype(np.float32)
     return record
 
 
@@ -170,8 +169,8 @@ def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
     write_arrays(run / "predictions" / "test.npz", probabilities=unpack_probabilities(odds), **predictions)
     if row["entropy"]:
         arrays = {column: np.array(row[column], dtype=np.float32) for column in STATISTICS}
-        write_arrays(run / "attention_stats.npz", effective=np.exp(arrays["entropy"]), **arrays)
-    for column, target in (("gradients", run / "gradients.csv"), ("curves", run / "csv" / "metrics.csv")):
+        write_arrays(run / STATISTICS_FILE, effective=np.exp(arrays["entropy"]), **arrays)
+    for column, target in (("gradients", run / GRADIENTS_FILE), ("curves", run / HISTORY_FILE)):
         if row[column]:
             write_text(target, row[column])
     return run

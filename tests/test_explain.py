@@ -112,7 +112,7 @@ def test_layer_weights_equal_those_of_its_attention(member: Member, transformer:
 def test_numbers_of_the_record_are_rounded(tmp_path: Path) -> None:
     third, halves = np.full((1, 1, 1), 1 / 3, dtype=np.float32), {"b": 0.25, "a": 0.75}
     example = Example("test", 3, "a", "a", halves, ["x"], np.array([1 / 3]), third, "first 1 of 2 tokens", {"l": third})
-    write_examples(tmp_path / "attention.json", [example])
+    write_examples(tmp_path, [example])
     assert '"probabilities":{"b":0.25,"a":0.75},"words":["x"]' in (tmp_path / "attention.json").read_text()
     (read,) = read_examples(tmp_path)
     assert (read.weights.tolist(), read.probabilities, read.cut) == ([0.333333], halves, "first 1 of 2 tokens")

@@ -1,6 +1,5 @@
 """A callback that records attention weights on the test split."""
 
-import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +13,10 @@ from pydantic import Field
 
 from src.callbacks.predictions import Predictions
 from src.data.source import Source
-from src.files import csv_line, read_arrays, write_arrays, write_text
-from src.records.examples import disarm, write_examples
+from src.files import write_arrays
+from src.records.examples import Example, write_errors, write_examples
+from src.records.files import STATISTICS_FILE, Statistics, load_predictions
 
-ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words")
 BINS = 50  # equal parts of a text, in which `by_position` sums the weights
 
 
@@ -41,9 +40,9 @@ class AttentionRecorder(pl.Callback):
             return
         data: Source = trainer.datamodule  # type: ignore[attr-defined]
         watcher = next(callback for callback in trainer.callbacks if isinstance(callback, Predictions))  # type: ignore[attr-defined]
-        test = read_arrays(watcher.folder / "test.npz")
-        rows, confidence = test["index"], test["probabilities"].max(1)
-        is_correct = test["probabilities"].argmax(1) == test["labels"]
+        test = load_predictions(watcher.folder / "test.npz")
+        rows, confidence = test.index, test.probabilities.max(1)
+        is_correct = test.probabilities.argmax(1) == test.labels
         self._write_examples(data, pl_module, self._select_rows(rows, confidence, is_correct))
         self._write_statistics(data, pl_module)
         by_confidence = np.argsort(-confidence, kind="stable")
@@ -64,28 +63,17 @@ class AttentionRecorder(pl.Callback):
 
     def _write_examples(self, data: Source, module: Any, rows: list[int]) -> None:
         examples = module.ensemble().explain([*_texts(data, rows), *self.texts])
-        labels = data.tokenized("test").labels[rows].tolist()
-        described = [
-            replace(example, split="test", index=row, label=data.class_names[label])
-            for example, row, label in zip(examples, rows, labels, strict=False)
-        ]
+        described = _of_test(data, examples[: len(rows)], rows)
         described += [replace(example, index=number) for number, example in enumerate(examples[len(rows) :])]
-        write_examples(Path(self.folder) / "attention.json", described)
+        write_examples(Path(self.folder), described)
 
     def _write_errors(self, data: Source, module: Any, rows_by_kind: dict[str, list[int]]) -> None:
         """Write the most confident mistakes, then the most uncertain predictions, as CSV."""
         rows = [row for rows in rows_by_kind.values() for row in rows]
         kinds = [kind for kind, rows in rows_by_kind.items() for _ in rows]
-        texts, labels = _texts(data, rows), data.tokenized("test").labels[rows].tolist()
-        examples = module.ensemble().explain(texts, maps=False)
-        lines = [csv_line(ERROR_COLUMNS)]
-        for kind, row, label, text, each in zip(kinds, rows, labels, texts, examples, strict=True):
-            words = [[word, round(weight, 4)] for word, weight in zip(each.words, each.weights.tolist(), strict=True)]
-            label_cell, predicted, text_cell = map(disarm, (data.class_names[label], each.predicted, text))
-            probability = round(each.probabilities[each.predicted], 6)
-            content = json.dumps(words, ensure_ascii=False)
-            lines.append(csv_line([kind, row, label_cell, predicted, probability, text_cell, content]))
-        write_text(Path(self.folder) / "errors.csv", "".join(lines))
+        texts = _texts(data, rows)
+        examples = _of_test(data, module.ensemble().explain(texts, maps=False), rows)
+        write_errors(Path(self.folder), list(zip(kinds, texts, examples, strict=True)))
 
     @torch.inference_mode()
     def _write_statistics(self, data: Source, module: Any) -> None:
@@ -103,17 +91,21 @@ class AttentionRecorder(pl.Callback):
             lengths.append(length)
             positions += [by_position(row[:size]) for row, size in zip(weights.numpy(), length, strict=True)]
         entropy = np.concatenate(entropies)
-        write_arrays(
-            Path(self.folder) / "attention_stats.npz",
-            position_mean=np.mean(positions, 0),
-            entropy=entropy,
-            effective=np.exp(entropy),
-            length=np.concatenate(lengths),
-        )
+        statistics = Statistics(np.mean(positions, 0), entropy, np.exp(entropy), np.concatenate(lengths))
+        write_arrays(Path(self.folder) / STATISTICS_FILE, **statistics._asdict())
 
 
 def _texts(data: Source, rows: list[int]) -> list[str]:
     return data.texts("test", rows) if rows else []
+
+
+def _of_test(data: Source, examples: Sequence[Example], rows: Sequence[int]) -> list[Example]:
+    """Return the examples of these rows of the test split with their rows and true classes."""
+    labels = data.tokenized("test").labels[list(rows)].tolist()
+    return [
+        replace(example, split="test", index=row, label=data.class_names[label])
+        for example, row, label in zip(examples, rows, labels, strict=True)
+    ]
 
 
 def by_position(weights: np.ndarray) -> np.ndarray:

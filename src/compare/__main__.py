@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         from src.terms.comparison import compare
 
         command = shlex.join(["python", "-m", "src.compare", *(sys.argv[1:] if argv is None else argv)])
-        comparison = compare(args.folders, args.baseline, args.metric, args.study, command)
+        comparison = compare(args.folders, args.baseline, args.metric, args.study, command, args.ignore)
         parts = sections(comparison)
         write_report(out, comparison_files(comparison, parts), render_terminal(parts))
 
@@ -54,6 +54,8 @@ def arguments() -> argparse.ArgumentParser:
         help="file with the claims to test; default: the claims in studies/twenty_variants.yaml about the compared "
         "variants",
     )
+    text = "an option that makes no other variant, such as callbacks.mine; may be repeated"
+    parser.add_argument("--ignore", action="append", default=[], metavar="KEY", help=text)
     add_folders(parser, "compare")
     return parser
 

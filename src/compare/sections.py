@@ -12,12 +12,10 @@ from src.records.statistics import FAITHFULNESS, SECONDS
 from src.records.variants import Variant
 from src.report.figures.comparison import Bar, Mark, draw_costs, draw_intervals, draw_variant_curves
 from src.report.figures.style import COLOURS, GREY
-from src.report.run import STRIP_NOTE
 from src.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
-from src.report.words import clean_text, coloured_words
+from src.report.words import STRIP_NOTE, clean_text, coloured_words
 from src.terms.claims import Claim
 from src.terms.comparison import METRICS, Comparison, Row
-from src.terms.evaluation import confusion_matrix
 from src.terms.intervals import MIN_SEEDS, Interval
 from src.terms.measurements import label
 
@@ -296,8 +294,7 @@ def _recalls(comparison: Comparison) -> Section:
     rows = []
     classes = comparison.class_names[:MAX_CLASSES]
     for variant in comparison.variants:
-        predictions = [run.predictions() for run in variant.runs]
-        counts = np.sum([confusion_matrix(run.probabilities, run.labels) for run in predictions], axis=0)
+        counts = np.sum([run.predictions().confusion_matrix for run in variant.runs], axis=0)
         recalls = np.diag(counts) / np.maximum(counts.sum(1), 1)
         shown = zip(recalls[:MAX_CLASSES].tolist(), counts.sum(1)[:MAX_CLASSES].tolist(), strict=True)
         rows.append([variant.name, *(Heat(f"{recall:.3f}", recall) if texts else UNKNOWN for recall, texts in shown)])

@@ -75,19 +75,20 @@ class Classifier(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the logits of each text: N×L ids, N×L bool → N×num_logits. Padding must follow the text."""
-        known, known_mask, _ = self.drop_unknown(tokens, mask)
-        return self._logits(self._read(known, known_mask), tokens, mask)
+        encoded, _ = self._read(tokens, mask)
+        return self._logits(encoded, tokens, mask)
 
-    def _read(self, tokens: Tensor, mask: Tensor) -> Encoded:
-        """Return the encoded tokens from `drop_unknown`, which are computed only if they are not stored."""
+    def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor | None]:
+        """Return the encoded known tokens, computed only if they are not stored, and their original positions."""
+        tokens, mask, order = self.drop_unknown(tokens, mask)
         stored = None if self.stored_states is None else self.stored_states(tokens, mask)
-        return self.encode(self.embedding(tokens, mask), mask) if stored is None else stored
+        return self.encode(self.embedding(tokens, mask), mask) if stored is None else stored, order
 
     def separate_logits(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the logits without those of the branch, and those of the branch, N×num_logits each."""
         assert self.branch is not None
-        known, known_mask, _ = self.drop_unknown(tokens, mask)
-        return self.classify(self._read(known, known_mask)).float(), self.branch(tokens, mask)
+        encoded, _ = self._read(tokens, mask)
+        return self.classify(encoded).float(), self.branch(tokens, mask)
 
     def _logits(self, encoded: Encoded, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the logits of encoded texts; in evaluation, the weighted mean of them and those of the branch."""
@@ -98,14 +99,12 @@ class Classifier(nn.Module):
 
     def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the attention weights N×H×T×L, with the tokens in their original order; dropped tokens get 0."""
-        tokens, mask, order = self.drop_unknown(tokens, mask)
-        weights = self.attention.weights(self._read(tokens, mask))
-        return _restore_order(weights, order, self.attention.per_token)
+        encoded, order = self._read(tokens, mask)
+        return _restore_order(self.attention.weights(encoded), order, self.attention.per_token)
 
     def forward_with_weights(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the results of `forward` and `weights`, for which the texts are encoded only once."""
-        known, known_mask, order = self.drop_unknown(tokens, mask)
-        encoded = self._read(known, known_mask)
+        encoded, order = self._read(tokens, mask)
         weights = _restore_order(self.attention.weights(encoded), order, self.attention.per_token)
         return self._logits(encoded, tokens, mask), weights
 

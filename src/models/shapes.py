@@ -35,13 +35,10 @@ def check_shapes(model: Classifier, num_logits: int) -> None:
             for part in (model.embedding, model.position):
                 value = part(value, mask)
                 _require(part, "forward", value, "N×L×D", (TEXTS, TOKENS, part.output_dim))
-            value = model.encoder(value, mask)
-            _require_encoded(model.encoder, value)
+            value = _require_encoded(model.encoder, model.encoder(value, mask))
             weights = model.attention.weights(value)
             _require(model.attention, "weights", weights, "N×H×T×L", (TEXTS, None, None, value.states.shape[1]))
-            value = model.attention(value)
-            _require_encoded(model.attention, value)
-            value = model.pooling(value)
+            value = model.pooling(_require_encoded(model.attention, model.attention(value)))
             _require(model.pooling, "forward", value, "N×D", (TEXTS, model.pooling.output_dim))
             _require(model.head, "forward", model.head(value), "N×num_logits", (TEXTS, num_logits))
     except ShapeError:
@@ -50,7 +47,7 @@ def check_shapes(model: Classifier, num_logits: int) -> None:
         log.debug("The shapes cannot be checked: %s", error)
 
 
-def _require_encoded(component: Any, value: Any) -> None:
+def _require_encoded(component: Any, value: Any) -> Encoded:
     if not isinstance(value, Encoded) or value.mask.dtype != torch.bool:
         raise ShapeError(
             f"{name_of(component)}.forward returned a {type(value).__name__}; it must return "
@@ -59,6 +56,7 @@ def _require_encoded(component: Any, value: Any) -> None:
     _require(component, "forward (states)", value.states, "N×T×D", (TEXTS, None, component.output_dim))
     _require(component, "forward (mask)", value.mask, "N×T", value.states.shape[:2])
     _require(component, "forward (summary)", value.summary, "N×D", (TEXTS, component.output_dim))
+    return value
 
 
 def _require(component: object, method: str, value: Any, letters: str, sizes: Sequence[int | None]) -> None:

@@ -1,5 +1,6 @@
 """A text with its prediction and the attention weight of each word, and the files of such texts in a run's folder."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,9 +10,11 @@ from typing import Annotated
 import numpy as np
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
-from src.files import read_json, write_text
+from src.files import csv_line, read_json, write_text
 from src.records.files import read_existing, read_rows
 
+EXAMPLES_FILE, ERRORS_FILE = "attention.json", "errors.csv"
+ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words")
 KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions"}
 WORDS = TypeAdapter(list[tuple[str, float]])
 FORMULA = re.compile(r"'*[=+\-@\t\r](?![\d.]*$)")  # the start of a text that spreadsheets run as a formula
@@ -66,14 +69,26 @@ class Example:
 EXAMPLES = TypeAdapter(list[Example])
 
 
-def write_examples(path: Path, examples: Sequence[Example]) -> None:
-    """Write texts as JSON; weights are rounded to six decimal places, and those of maps to four."""
-    write_text(path, EXAMPLES.dump_json(list(examples)).decode())
+def write_examples(run: Path, examples: Sequence[Example]) -> None:
+    """Write texts to `attention.json`; weights are rounded to six decimal places, and those of maps to four."""
+    write_text(run / EXAMPLES_FILE, EXAMPLES.dump_json(list(examples)).decode())
 
 
 def read_examples(run: Path) -> list[Example]:
     """Return the texts in `attention.json`; [] without the file."""
-    return read_existing(run / "attention.json", lambda path: read_json(path, list[Example])) or []
+    return read_existing(run / EXAMPLES_FILE, lambda path: read_json(path, list[Example])) or []
+
+
+def write_errors(run: Path, errors: Sequence[tuple[str, str, Example]]) -> None:
+    """Write texts with a kind in KINDS, the text itself and its example to `errors.csv`."""
+    lines = [csv_line(ERROR_COLUMNS)]
+    for kind, text, each in errors:
+        words = [[word, round(weight, 4)] for word, weight in zip(each.words, each.weights.tolist(), strict=True)]
+        label, predicted, text_cell = map(disarm, (each.label or "", each.predicted, text))
+        probability = round(each.probabilities[each.predicted], 6)
+        content = json.dumps(words, ensure_ascii=False)
+        lines.append(csv_line([kind, each.index, label, predicted, probability, text_cell, content]))
+    write_text(run / ERRORS_FILE, "".join(lines))
 
 
 def read_errors(run: Path) -> dict[str, list[Example]]:
@@ -97,7 +112,7 @@ def read_errors(run: Path) -> dict[str, list[Example]]:
             by_kind.setdefault(KINDS[row["kind"]], []).append(example)
         return by_kind
 
-    return read_existing(run / "errors.csv", read) or {}
+    return read_existing(run / ERRORS_FILE, read) or {}
 
 
 def disarm(text: str) -> str:

@@ -12,11 +12,13 @@ import yaml
 
 from src.errors import UserError
 from src.files import read_arrays
+from src.run_result import ClassScore
 
 Value = TypeVar("Value")
 log = logging.getLogger(__name__)
 csv.field_size_limit(2**31 - 1)  # a text may exceed the csv module's default limit of 131,072 characters
 
+HISTORY_FILE, GRADIENTS_FILE, STATISTICS_FILE = "csv/metrics.csv", "gradients.csv", "attention_stats.npz"
 HISTORY = ("train/loss", "val/loss", "train/acc", "val/acc")
 History = dict[str, dict[int, float]]  # metric → epoch → value
 
@@ -30,11 +32,33 @@ class Predictions(NamedTuple):
     class_names: list[str]
     index: np.ndarray  # type: ignore[assignment]  # n int64, row number in the split
 
+    @property
+    def confusion_matrix(self) -> np.ndarray:
+        """The number of texts by true class (row) and predicted class (column), C×C."""
+        classes = len(self.class_names)
+        cells = self.labels * classes + self.probabilities.argmax(1)
+        return np.bincount(cells, minlength=classes**2).reshape(classes, classes)
+
+    def class_scores(self) -> dict[str, ClassScore]:
+        """Return the scores of each class, by name.
+
+        Precision is 0 if the class is never predicted, and recall is 0 if it has no texts. If both hold, precision,
+        recall and F1 are None.
+        """
+        table, scores = self.confusion_matrix, {}
+        for name, hits, predicted, true in zip(
+            self.class_names, np.diag(table), table.sum(0), table.sum(1), strict=True
+        ):
+            parts = ((hits, predicted), (hits, true), (2 * hits, predicted + true))
+            precision, recall, f1 = (float(part / max(whole, 1)) if predicted + true else None for part, whole in parts)
+            scores[name] = ClassScore(precision, recall, f1, int(true))
+        return scores
+
 
 class Statistics(NamedTuple):
-    """Attention statistics of n texts: mean weight by position, and the entropy of each text's weights."""
+    """Attention statistics of n texts, under these names in the file: mean weight by position, and entropies."""
 
-    position: np.ndarray  # mean weight in each of several equal parts of a text, from first to last
+    position_mean: np.ndarray  # mean weight in each of several equal parts of a text, from first to last
     entropy: np.ndarray  # n, nats
     effective: np.ndarray  # n, exp(entropy), the effective number of words
     length: np.ndarray  # n, number of words
@@ -46,19 +70,23 @@ def read_predictions(run: Path, folder: str = "predictions") -> Predictions | No
     Args:
         folder: predictions of the run's model, or baseline, those of the linear baseline.
     """
+    test, val = (run / folder / f"{split}.npz" for split in ("test", "val"))
+    return read_existing(test, load_predictions) or read_existing(val, load_predictions)
 
-    def read(path: Path) -> Predictions:
-        arrays = read_arrays(path)
-        probabilities, labels, index = arrays["probabilities"], arrays["labels"], arrays["index"]
-        names = [str(name) for name in arrays["class_names"].ravel()]
-        are_integers = labels.dtype.kind == index.dtype.kind == "i"
-        if probabilities.shape != (len(labels), len(names)) or labels.shape != index.shape or not are_integers:
-            raise ValueError(f"the arrays do not match: probabilities {probabilities.shape}, {len(names)} classes")
-        if not (np.isfinite(probabilities).all() and labels.min() >= 0 and labels.max() < len(names)):
-            raise ValueError("probabilities are not finite or labels are out of range")
-        return Predictions(path.stem, probabilities, labels, names, index)
 
-    return read_existing(run / folder / "test.npz", read) or read_existing(run / folder / "val.npz", read)
+def load_predictions(path: Path) -> Predictions:
+    """Read the predictions for the split after which the file is named; a ValueError says how it is damaged."""
+    arrays = read_arrays(path)
+    probabilities, labels, index = arrays["probabilities"], arrays["labels"], arrays["index"]
+    names = [str(name) for name in arrays["class_names"].ravel()]
+    are_integers = labels.dtype.kind == index.dtype.kind == "i"
+    if probabilities.shape != (len(labels), len(names)) or labels.shape != index.shape or not are_integers:
+        raise ValueError(f"the arrays do not match: probabilities {probabilities.shape}, {len(names)} classes")
+    if not np.isfinite(probabilities).all():
+        raise ValueError("the model returned probabilities that are not finite")
+    if labels.min() < 0 or labels.max() >= len(names):
+        raise ValueError("labels are out of range")
+    return Predictions(path.stem, probabilities, labels, names, index)
 
 
 def read_history(run: Path) -> History | None:
@@ -81,7 +109,7 @@ def read_history(run: Path) -> History | None:
                 history.setdefault(name, {})[epoch] = float(mean_or_last)
         return history
 
-    return read_existing(run / "csv" / "metrics.csv", read) or None
+    return read_existing(run / HISTORY_FILE, read) or None
 
 
 def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
@@ -93,17 +121,17 @@ def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
             norms.setdefault(row["part"], []).append((float(row["step"]), float(row["norm"])))
         return {component: np.array(sorted(points)) for component, points in norms.items()}
 
-    return read_existing(run / "gradients.csv", read) or None
+    return read_existing(run / GRADIENTS_FILE, read) or None
 
 
 def read_statistics(run: Path) -> Statistics | None:
     """Read the attention statistics of the test texts."""
 
     def read(path: Path) -> Statistics:
-        arrays, names = read_arrays(path), ("position_mean", "entropy", "effective", "length")
-        return Statistics(*(arrays[name].astype(np.float64) for name in names))
+        arrays = read_arrays(path)
+        return Statistics(*(arrays[name].astype(np.float64) for name in Statistics._fields))
 
-    return read_existing(run / "attention_stats.npz", read)
+    return read_existing(run / STATISTICS_FILE, read)
 
 
 def read_features(run: Path) -> dict[str, list[str]] | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from src.records.faithfulness import ATTENTION, RECORD_FILE, Record
-from src.records.files import read_gradients, read_or_warn, read_statistics
+from src.records.files import GRADIENTS_FILE, STATISTICS_FILE, read_gradients, read_or_warn, read_statistics
 from src.records.runs import FinishedRun
 from src.run_result import RESULT_FILE
 
@@ -70,8 +70,8 @@ RUN_STATISTICS = {
     for statistic in (
         RunStatistic(attention_faithfulness, RECORD_FILE, "normalized comprehensiveness of attention"),
         RunStatistic(gradient_agreement, RECORD_FILE, "τ of attention and gradient"),
-        RunStatistic(attended_share, "attention_stats.npz", "the attended share of the words"),
-        RunStatistic(gradient_variation, "gradients.csv", "gradient variation, the RMS of ln(b / a)"),
+        RunStatistic(attended_share, STATISTICS_FILE, "the attended share of the words"),
+        RunStatistic(gradient_variation, GRADIENTS_FILE, "gradient variation, the RMS of ln(b / a)"),
         RunStatistic(seconds_per_epoch, RESULT_FILE, "seconds per epoch"),
     )
 }

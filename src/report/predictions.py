@@ -12,7 +12,7 @@ from src.files import write_text
 from src.records.examples import Example
 from src.report.section import Section, Table
 from src.report.terminal import render_terminal
-from src.report.words import clean_text, top_words
+from src.report.words import MAP_NOTE, STRIP_NOTE, clean_text, example_content, top_words, words_table
 
 
 def print_predictions(texts: Sequence[str], examples: Mapping[int, Example], as_json: bool | None, top: int) -> None:
@@ -39,8 +39,7 @@ def print_predictions(texts: Sequence[str], examples: Mapping[int, Example], as_
 
 def write_predictions_page(examples: Sequence[Example], folder: Path) -> None:
     """Write `page.html` with each text's coloured words and word × word maps."""
-    from src.report.html import render_html
-    from src.report.run import MAP_NOTE, STRIP_NOTE, example_content
+    from src.report.html import render_html  # imports matplotlib
 
     section = Section("Texts", [example_content(each) for each in examples], f"{STRIP_NOTE} {MAP_NOTE}")
     write_text(folder / "page.html", render_html("Predictions", "", {"Texts": f"{len(examples):,}"}, [section]))
@@ -51,12 +50,6 @@ def prediction_section(example: Example, count: int) -> Section:
     likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:10]
     classes = [[clean_text(name), f"{probability:.3f}"] for name, probability in likeliest]
     return Section(classes[0][0], [Table(["class", "probability"], classes), words_table(example, count)])
-
-
-def words_table(example: Example, count: int = 10) -> Table:
-    top = top_words(example.words, example.weights, count)
-    rows = [[clean_text(word), f"{weight:.4f}", str(position + 1)] for position, word, weight in top]
-    return Table(["most attended", "weight", "position"], rows)
 
 
 def _record(text: str, example: Example | None, top: int) -> dict[str, object]:

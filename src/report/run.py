@@ -7,7 +7,7 @@ from statistics import median
 
 from src.files import write_text
 from src.formatting import format_compact, format_count
-from src.records.examples import Example, read_errors, read_examples
+from src.records.examples import read_errors, read_examples
 from src.records.files import (
     Predictions,
     read_features,
@@ -27,19 +27,10 @@ from src.report.figures.run import (
 )
 from src.report.figures.style import save_figure
 from src.report.html import render_html
-from src.report.predictions import words_table
 from src.report.scores import baseline_section, classes_table, scores_section
-from src.report.section import Chart, Content, Group, Maps, Section, Strip
-from src.report.words import coloured_words
+from src.report.section import Chart, Content, Group, Section, Strip
+from src.report.words import MAP_NOTE, STRIP_NOTE, coloured_words, example_content
 from src.run_result import RunResult
-from src.terms.evaluation import class_scores, confusion_matrix
-
-STRIP_NOTE = (
-    "The stronger the colour of a word, the larger its attention weight; point at a word to show the weight. The full "
-    "colour marks the largest weight of the text, or three times the uniform weight if this is larger."
-)
-MAP_NOTE = "In a map, rows are attending words and columns are attended words; each row sums to 1."
-MAX_CLASSES = 5  # maximum number of classes listed for a text
 
 
 def write_report(run: Path) -> list[Path]:
@@ -86,21 +77,6 @@ def run_sections(run: Path) -> list[Section]:
     return [section for section in sections if section and section.content]
 
 
-def example_content(example: Example) -> Group:
-    """Return a text with its most probable classes, attention weights, maps and most attended words."""
-    likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:MAX_CLASSES]
-    classes = ", ".join(f"{name} {probability:.3f}" for name, probability in likeliest)
-    content: list[Content] = [Strip(classes, coloured_words(example.words, example.weights))]
-    maps = {}
-    for layer, heads in example.maps.items():
-        maps[f"{layer}, mean of heads" if len(heads) > 1 else layer] = heads.mean(0)
-        maps |= {f"{layer}, head {number}": head for number, head in enumerate(heads, 1) if len(heads) > 1}
-    if maps:
-        content.append(Maps(example.words, maps))
-    content.append(Group("Most attended words", [words_table(example)], is_open=False))
-    return Group(example.title, content)
-
-
 def _training(run: Path, result: RunResult) -> Iterator[Content]:
     if history := read_history(run):
         yield Chart("curves", draw_curves(history, result.best.epoch), "Loss and accuracy by epoch")
@@ -110,8 +86,8 @@ def _training(run: Path, result: RunResult) -> Iterator[Content]:
 
 def _classes(predictions: Predictions) -> Iterator[Content]:
     split, probabilities, labels, names, _ = predictions
-    yield classes_table(class_scores(probabilities, labels, names))
-    figure = draw_confusion(confusion_matrix(probabilities, labels), names, split)
+    yield classes_table(predictions.class_scores())
+    figure = draw_confusion(predictions.confusion_matrix, names, split)
     yield Chart("confusion", figure, "Number of texts by true class and predicted class")
     yield Chart("reliability", draw_reliability(probabilities, labels, split), "Accuracy by confidence")
 

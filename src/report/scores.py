@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from src.formatting import UNKNOWN, format_known, format_with_bounds
 from src.report.section import Section, Table
 from src.report.words import clean_text
-from src.run_result import ClassScore, RunResult, Score
+from src.run_result import SPLIT_NAMES, ClassScore, RunResult, Score
 from src.terms.scores import SCORES
 
-SPLITS = {"test": "test", "val": "validation"}
 MAX_CLASSES = 20  # maximum number of rows in the table of classes
 NOTE = (
     "The intervals are 95 % intervals over texts. They reflect the variation between texts, not the variation between "
@@ -35,8 +34,8 @@ def scores_section(metrics: Mapping[str, Score], title: str = "Scores") -> Secti
             interval = UNKNOWN if score.low is None else f"{format_known(score.low)} to {format_known(score.high)}"
             others = [metrics.get(f"{other}/{metric}", Score()).value for other in splits[1:]]
             rows.append([name, format_known(score.value), interval, *map(format_known, others)])
-    heads = ["metric", "value", "95 % interval", *(SPLITS.get(split, split) for split in splits[1:])]
-    counts = ", ".join(f"{SPLITS.get(split, split)} {n:,}" for split, n in sizes.items())
+    heads = ["metric", "value", "95 % interval", *(SPLIT_NAMES[split] for split in splits[1:])]
+    counts = ", ".join(f"{SPLIT_NAMES[split]} {n:,}" for split, n in sizes.items())
     return Section(title, [Table(heads, rows)] if rows else [], f"Texts: {counts}. {NOTE}")
 
 
@@ -84,4 +83,4 @@ def classes_table(classes: Mapping[str, ClassScore]) -> Table:
 
 def classes_section(classes: Mapping[str, ClassScore], split: str) -> Section:
     """Return the section of `classes_table`."""
-    return Section(f"Classes, {SPLITS.get(split, split)}", [classes_table(classes)])
+    return Section(f"Classes, {SPLIT_NAMES[split]}", [classes_table(classes)])

@@ -5,8 +5,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from src.report.section import Word
+from src.records.examples import Example
+from src.report.section import Content, Group, Maps, Strip, Table, Word
 
+STRIP_NOTE = (
+    "The stronger the colour of a word, the larger its attention weight; point at a word to show the weight. The full "
+    "colour marks the largest weight of the text, or three times the uniform weight if this is larger."
+)
+MAP_NOTE = "In a map, rows are attending words and columns are attended words; each row sums to 1."
+MAX_CLASSES = 5  # maximum number of classes listed for a text
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # inside emoji, and inside words of several scripts
 ATTACHED = ("Mn", "Me", "Cf", "Sk")  # categories of accents, joiners and skin tones
 MAP_QUANTILE = 0.995  # the quantile of a map's weights that gets the full colour, to keep small weights visible
@@ -20,6 +27,27 @@ def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[Word]:
         Word(word, weight / limit, f"weight {weight:.4f}, {weight * count:.1f} × uniform")
         for word, weight in zip(words, weights.tolist(), strict=True)
     ]
+
+
+def example_content(example: Example) -> Group:
+    """Return a text with its most probable classes, attention weights, maps and most attended words."""
+    likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:MAX_CLASSES]
+    classes = ", ".join(f"{name} {probability:.3f}" for name, probability in likeliest)
+    content: list[Content] = [Strip(classes, coloured_words(example.words, example.weights))]
+    maps = {}
+    for layer, heads in example.maps.items():
+        maps[f"{layer}, mean of heads" if len(heads) > 1 else layer] = heads.mean(0)
+        maps |= {f"{layer}, head {number}": head for number, head in enumerate(heads, 1) if len(heads) > 1}
+    if maps:
+        content.append(Maps(example.words, maps))
+    content.append(Group("Most attended words", [words_table(example)], is_open=False))
+    return Group(example.title, content)
+
+
+def words_table(example: Example, count: int = 10) -> Table:
+    top = top_words(example.words, example.weights, count)
+    rows = [[clean_text(word), f"{weight:.4f}", str(position + 1)] for position, word, weight in top]
+    return Table(["most attended", "weight", "position"], rows)
 
 
 def top_words(words: Sequence[str], weights: np.ndarray, count: int = 10) -> list[tuple[int, str, float]]:

@@ -78,6 +78,7 @@ def compare(
     metric: str = "acc",
     study: Path | None = None,
     command: str = "",
+    ignored: Sequence[str] = (),
 ) -> Comparison:
     """Compare all runs below the folders.
 
@@ -88,8 +89,9 @@ def compare(
             which only the value of each run is known.
         study: file with the claims to judge. None selects the claims in DEFAULT_STUDY that concern compared variants.
         command: the command line that the page shows.
+        ignored: keys of options that make no other variant.
     """
-    variants, excluded = find_variants(folders)
+    variants, excluded = find_variants(folders, ignored)
     runs = [run for variant in variants for run in variant.runs]
     added = dict.fromkeys(name for run in runs for name in metric_nodes(run.config) if name not in default_metrics())
     known = [*SCORES, *added]
@@ -146,19 +148,14 @@ def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, l
     (base,) = (item.samples[metric] for item in measurements if item.variant is baseline)
     others = [item for item in measurements if item.variant is not baseline]
     judged = judge_differences([(item.samples[metric], base) for item in others], lower_is_better)
-    by_name = {item.variant.name: result for item, result in zip(others, judged, strict=True)}
+    by_name: dict[str, tuple[Interval | None, float | None, Verdict]] = {baseline.name: (None, None, "baseline")}
+    by_name |= {item.variant.name: result for item, result in zip(others, judged, strict=True)}
     rows = []
     for item in measurements:
         means = {name: mean_of_terms(sample.by_seed) for name, sample in item.samples.items()}
-        verdict: Verdict = "baseline"
-        difference = p_adjusted = None
-        if item.variant is not baseline:
-            difference, p_adjusted, verdict = by_name[item.variant.name]
-        linear = gain = None
-        if item.linear is not None:
-            linear = mean_of_terms(item.linear.by_seed)
-            gain = estimate([(1, item.samples[metric]), (-1, item.linear)])
-        rows.append(Row(item.variant, means, item.ensemble, difference, p_adjusted, verdict, linear, gain))
+        linear = None if item.linear is None else mean_of_terms(item.linear.by_seed)
+        gain = None if item.linear is None else estimate([(1, item.samples[metric]), (-1, item.linear)])
+        rows.append(Row(item.variant, means, item.ensemble, *by_name[item.variant.name], linear, gain))
     return sorted(rows, key=lambda row: row.metrics[metric].value, reverse=not lower_is_better)
 
 
@@ -166,10 +163,13 @@ def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:
     if name is None:
         without_attention = [variant for variant in variants if variant.choices.get("attention") == "none"]
         return max(without_attention, key=_validation_accuracy) if without_attention else variants[0]
-    # "lstm none" means "lstm · none"
-    by_words = {tuple(variant.name.lower().replace("·", " ").split()): variant for variant in reversed(variants)}
-    if variant := by_words.get(tuple(name.lower().replace("·", " ").split())):
-        return variant
+
+    def words(text: str) -> list[str]:  # "lstm none" means "lstm · none"
+        return text.lower().replace("·", " ").split()
+
+    for variant in variants:
+        if words(variant.name) == words(name):
+            return variant
     names = [variant.name for variant in variants]
     similar = did_you_mean(name, names)
     raise UserError("\n  ".join([f"--baseline {name}: no such variant{similar}\nThe variants are:", *names]))

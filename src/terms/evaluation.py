@@ -1,11 +1,10 @@
 """Final scores of a split, each with its 95 % interval and number of texts."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
-from src.run_result import ClassScore, Score
+from src.run_result import Score
 from src.terms.intervals import Sample, area_interval, calibration_interval, estimate, mean_of_terms, wilson_interval
 from src.terms.scores import SCORES, ScoreType
 
@@ -22,8 +21,6 @@ def evaluate(probabilities: np.ndarray, labels: np.ndarray, *, majority: int | N
         labels: n integers from 0 to C-1.
         majority: index of the most frequent class of the training texts; if it is None, majority_acc is omitted.
     """
-    if not np.isfinite(probabilities).all():
-        raise ValueError("the model returned probabilities that are not finite")
     labels = labels.astype(np.int64)
     scores = {name: _score(name, score, probabilities, labels) for name, score in SCORES.items()}
     if majority is not None:
@@ -64,25 +61,3 @@ def score_differences(probabilities: np.ndarray, others: np.ndarray, labels: np.
             value, low, high, _ = estimate([(1, Sample(terms[None])), (-1, Sample(other_terms[None]))])
             differences[name] = Score(value, low, high, len(labels))
     return differences
-
-
-def class_scores(probabilities: np.ndarray, labels: np.ndarray, class_names: Sequence[str]) -> dict[str, ClassScore]:
-    """Return the scores of each class, by name.
-
-    Precision is 0 if the class is never predicted, and recall is 0 if it has no texts. If both hold, precision, recall
-    and F1 are None.
-    """
-    table = confusion_matrix(probabilities, labels)
-    scores: dict[str, ClassScore] = {}
-    for name, hits, predicted, true in zip(class_names, np.diag(table), table.sum(0), table.sum(1), strict=True):
-        parts = ((hits, predicted), (hits, true), (2 * hits, predicted + true))
-        precision, recall, f1 = (float(part / max(whole, 1)) if predicted + true else None for part, whole in parts)
-        scores[name] = ClassScore(precision, recall, f1, int(true))
-    return scores
-
-
-def confusion_matrix(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the number of texts by true class (row) and predicted class (column), C×C."""
-    classes = probabilities.shape[1]
-    cells = labels * classes + probabilities.argmax(1)
-    return np.bincount(cells, minlength=classes**2).reshape(classes, classes)

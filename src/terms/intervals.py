@@ -71,8 +71,7 @@ def mean_of_terms(terms: Sequence[float] | np.ndarray, level: float = LEVEL) -> 
 
     The interval is mean ± t · s / √n, where s is the standard deviation and t a quantile of Student's t with n - 1
     degrees of freedom (Student 1908). For the scores of S seeds, it is the interval for the mean over all possible
-    seeds. The mean over S other seeds also varies, so it lies in the interval less often than in 95 % of cases: in 93 %
-    of cases for S = 2, 88 % for S = 5, and 86 % for S = 10.
+    seeds, not for the mean over S other seeds, which varies too (docs/comparing.md).
     """
     values = np.asarray(terms, dtype=np.float64)
     n, mean = len(values), float(values.mean())
@@ -143,14 +142,11 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     The adjusted value of the i-th smallest p-value is the maximum over j ≤ i of min(1, (m - j + 1) · p_j), where
     p_j is the j-th smallest p-value. None stands for a difference without a test, which does not count.
     """
-    tested = [number for number, p_value in enumerate(p_values) if p_value is not None]
-    p = np.array([p_values[number] for number in tested], dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    adjusted: list[float | None] = [None] * len(p_values)
-    scaled = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
-    for number, value in zip(order.tolist(), scaled.tolist(), strict=True):
-        adjusted[tested[number]] = value
-    return adjusted
+    ascending = sorted((p_value, number) for number, p_value in enumerate(p_values) if p_value is not None)
+    scaled = np.array([p_value for p_value, _ in ascending]) * np.arange(len(ascending), 0, -1)
+    values = np.minimum(1.0, np.maximum.accumulate(scaled)).tolist()
+    adjusted = {number: value for (_, number), value in zip(ascending, values, strict=True)}
+    return [adjusted.get(number) for number in range(len(p_values))]
 
 
 class _Variance(NamedTuple):
@@ -164,25 +160,19 @@ class _Variance(NamedTuple):
 def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL) -> Interval:
     """Estimate the sum of weight × score over variants, with its interval over texts and seeds.
 
-    - Texts: all runs have the same n texts, so the weighted sum has a value for each text, averaged over seeds. The
-      variance of these values divided by n is the variance due to texts.
-    - Folds: in a cross-validation with k folds, the values are the means of the folds, and their variance s² counts as
-      (1/k + n_test/n_train) s² with k - 1 degrees of freedom, because the training sets overlap (Nadeau and Bengio
-      2003). n_test/n_train is 1 / (k - 1).
-    - Seeds: the variance of the weighted sum over seeds. Runs with the same seed start from the same random state and
-      read the texts in the same order, so a seed contributes the sum over all variants that have it.
-    - Interaction of seed and text, with variance σ²: it adds σ²/(S·n) to the variances of both texts and seeds, so this
-      amount is subtracted from the variance of the seeds (Owen 2007 shows that resampling rows and columns counts the
-      interaction more than once).
-    - Interval and test: value ± t · e, and value / e, where e² is the sum of the variances; Student's t has
-      Satterthwaite's (1946) degrees of freedom (Σ v)² / Σ (v² / f) for variances v with f degrees of freedom each. For
-      the variance between seeds, v is the upper 75 % confidence bound, because the estimate is often too small if the
-      test statistic is large. With the estimate itself, the rate of false positives at a nominal 5 % was up to 5.8 %
-      with five seeds, and up to 12 % with two seeds.
+    The interval is value ± t · e, and the test statistic value / e, where e² is the sum of the variances v below;
+    Student's t has Satterthwaite's (1946) degrees of freedom (Σ v)² / Σ (v² / f). docs/comparing.md gives the reasons,
+    and the rates of false positives.
+
+    - Texts: the weighted sum has a value for each of the n texts, averaged over seeds; their variance divided by n.
+    - Folds, instead of texts in a cross-validation: (1/k + 1/(k - 1)) s² with f = k - 1, where s² is the variance of
+      the means of the k folds (Nadeau and Bengio 2003; 1/(k - 1) is n_test/n_train).
+    - Seeds: the variance between seeds, to which a seed contributes the sum over all variants that have it, less the
+      variance of the interaction of seed and text, which the texts also contain (Owen 2007). For f, v is its upper 75 %
+      confidence bound, because the estimate is often too small if the test statistic is large.
 
     A variant with one seed adds no variance between seeds, so the result applies only to its one trained model. If the
-    degrees of freedom are below 1, as they may be with two seeds, there are neither bounds nor a p-value: Student's t
-    would give bounds far beyond the range of any score.
+    degrees of freedom are below 1, as they may be with two seeds, there are neither bounds nor a p-value.
 
     Args:
         weighted: weights and samples; each sample occurs once.
@@ -194,11 +184,9 @@ def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL) -> 
     profile = np.sum([weight * sample.units.mean(0) for weight, sample in weighted], axis=0)
     if (n := len(profile)) > 1:
         spread = float(profile.var(ddof=1))
-        if weighted[0][1].folds is None:
-            parts.append(_Variance(spread / n, spread / n))  # the number of texts is large
-        else:
-            corrected = (1 / n + 1 / (n - 1)) * spread
-            parts.append(_Variance(corrected, corrected, corrected**2 / (n - 1)))
+        are_texts = weighted[0][1].folds is None
+        variance = spread / n if are_texts else (1 / n + 1 / (n - 1)) * spread
+        parts.append(_Variance(variance, variance, 0.0 if are_texts else variance**2 / (n - 1)))  # texts are many
     error = float(np.sqrt(sum(part.estimate for part in parts)))
     if error < SMALLEST_ERROR:  # identical predictions, or run statistics that do not vary by seed
         return Interval(value, p_value=1.0 if n > 1 else None)

@@ -97,8 +97,7 @@ def _linear_probabilities(variant: Variant, index: np.ndarray) -> list[np.ndarra
 
 def label(metric: str) -> str:
     """Return the name of a score or statistic for use within a sentence."""
-    known = SCORES.get(metric) or RUN_STATISTICS.get(metric)
-    return known.label if known else metric
+    return SCORES[metric].label if metric in SCORES else getattr(RUN_STATISTICS.get(metric), "label", metric)
 
 
 def missing(metric: str) -> str:

@@ -27,7 +27,7 @@ class Choices:
     names: tuple[str, ...]
     is_negated: bool = False
 
-    def __contains__(self, choice: object) -> bool:
+    def include(self, choice: str | None) -> bool:
         return choice is not None and (choice in self.names) != self.is_negated
 
     def __str__(self) -> str:
@@ -136,7 +136,7 @@ def match_pairs(
 
     def matches(variant: Variant, selector: Mapping[str, Choices]) -> bool:
         values = {**variant.choices, **variant.differs}
-        return all(values.get(name) in choices for name, choices in selector.items())
+        return all(choices.include(values.get(name)) for name, choices in selector.items())
 
     def agree(first: Variant, second: Variant) -> bool:
         shared = first.differs.keys() & second.differs.keys() - against.keys()

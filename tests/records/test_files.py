@@ -9,8 +9,8 @@ import pytest
 
 from src.errors import UserError
 from src.records.examples import read_examples
-from src.records.files import read_gradients, read_history, read_predictions, read_statistics
-from src.run_result import RunResult
+from src.records.files import Predictions, read_gradients, read_history, read_predictions, read_statistics
+from src.run_result import ClassScore, RunResult
 from tests.run_folders import example, write_rows
 
 READERS = {
@@ -91,7 +91,7 @@ def test_examples_with_and_without_a_map_of_weights(tmp_path: Path) -> None:
     [
         ({"labels": np.array([0, 1])}, "the arrays do not match"),
         ({"labels": np.array([0, 1, 2, 0, 1])}, "labels are out of range"),
-        ({"probabilities": np.full((5, 2), np.nan)}, "probabilities are not finite"),
+        ({"probabilities": np.full((5, 2), np.nan)}, "probabilities that are not finite"),
         ({"probabilities": np.zeros(5)}, r"the arrays do not match: probabilities \(5,\), 2 classes"),
         ({"class_names": np.array(["a"])}, r"the arrays do not match: probabilities \(5, 2\), 1 classes"),
         ({"class_names": np.array([{}, "a"], dtype=object)}, "is damaged: Object arrays cannot be loaded"),
@@ -130,3 +130,15 @@ def test_inconsistent_examples_are_refused(changes: dict[str, Any], tmp_path: Pa
         (tmp_path / "attention.json").write_text(json.dumps(content))
         with pytest.raises(UserError, match=r"attention\.json cannot be read"):
             read_examples(tmp_path)
+
+
+def test_class_scores_and_the_confusion_matrix_by_hand() -> None:
+    names = [f"class {c}" for c in range(4)]
+    found = Predictions("test", np.eye(4)[[0, 0, 1, 2]], np.array([0, 1, 1, 1]), names, np.arange(4))
+    assert found.confusion_matrix.tolist() == [[1, 0, 0, 0], [1, 1, 1, 0], [0] * 4, [0] * 4]
+    assert found.class_scores() == {
+        "class 0": ClassScore(1 / 2, 1, 2 / 3, 1),
+        "class 1": ClassScore(1, pytest.approx(1 / 3), 1 / 2, 3),
+        "class 2": ClassScore(0, 0, 0, 0),  # predicted for one text, but the class of none
+        "class 3": ClassScore(None, None, None, 0),
+    }

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+from src.errors import UserError
 from src.records.runs import find_runs
-from src.records.variants import Variant, group_runs
+from src.records.variants import Variant, find_variants, group_runs
 from tests.run_folders import make_probabilities, write_run
 
 LABELS = np.array([0, 1, 1])
@@ -121,3 +123,13 @@ def test_names_are_unique(tmp_path: Path) -> None:
         tmp_path, {"options": {"model.head.note": long + "a"}}, {"options": {"model.head.note": long + "b"}}
     )
     assert len({variant.name for variant in variants}) == 2
+
+
+def test_ignored_options_make_no_other_variant(tmp_path: Path) -> None:
+    for seed, options in enumerate([{}, {"callbacks.mine.path": "a"}]):
+        write_run(tmp_path / str(seed), PROBABILITIES, LABELS, seed=seed, options=options)
+    assert len(find_variants([tmp_path])[0]) == 2
+    ((variant,), _) = find_variants([tmp_path], ["callbacks.mine"])
+    assert variant.seeds == (0, 1)
+    with pytest.raises(UserError, match=r"--ignore callbacks\.mime: no such option of the runs \(did you mean"):
+        find_variants([tmp_path], ["callbacks.mime"])

@@ -45,7 +45,7 @@ def test_statistics_gradients_and_curves_are_preserved(sweep, tmp_path):
     write_release(sweep, tmp_path / "r.parquet")
     for run in unpack_release(tmp_path / "r.parquet", tmp_path / "runs"):
         before, after = read_statistics(sweep / run.name), read_statistics(run)
-        for name in ("position", "entropy", "effective", "length"):
+        for name in ("position_mean", "entropy", "effective", "length"):
             np.testing.assert_allclose(getattr(after, name), getattr(before, name), rtol=1e-5)
         for component, norms in read_gradients(sweep / run.name).items():
             np.testing.assert_allclose(read_gradients(run)[component], norms, rtol=1e-5)

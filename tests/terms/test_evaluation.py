@@ -6,17 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from src.run_result import ClassScore, Score
-from src.terms.evaluation import class_scores, confusion_matrix, evaluate, score_differences
+from src.run_result import Score
+from src.terms.evaluation import evaluate, score_differences
 from src.terms.intervals import calibration_interval, wilson_interval
 from tests.run_folders import predictions
 
 POSITIVE = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)
 LABELS = np.array([1, 0, 1, 1, 0])  # predicted: 1 0 0 1 1
-
-
-def names(classes: int) -> list[str]:
-    return [f"class {c}" for c in range(classes)]
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +41,6 @@ def test_scores_by_hand(by_hand: dict[str, Score], name: str, value: float) -> N
     assert by_hand[name].n == 5
 
 
-def test_rows_of_the_confusion_matrix_are_true_classes() -> None:
-    assert confusion_matrix(np.stack([1 - POSITIVE, POSITIVE], 1), LABELS).tolist() == [[1, 1], [1, 2]]
-
-
 def test_intervals_contain_the_value_and_are_narrower_for_more_texts() -> None:
     widths = {}
     for n in (8, 80, 800):
@@ -75,16 +67,6 @@ def test_balanced_accuracy_omits_classes_without_texts() -> None:
     assert metrics["recall_macro"].value == pytest.approx((1 + 1 / 3) / 3)
 
 
-def test_class_scores_by_hand() -> None:
-    scores = class_scores(np.eye(4)[[0, 0, 1, 2]], np.array([0, 1, 1, 1]), names(4))
-    assert scores == {
-        "class 0": ClassScore(1 / 2, 1, 2 / 3, 1),
-        "class 1": ClassScore(1, pytest.approx(1 / 3), 1 / 2, 3),
-        "class 2": ClassScore(0, 0, 0, 0),  # predicted for one text, but the class of none
-        "class 3": ClassScore(None, None, None, 0),
-    }
-
-
 def test_nll_of_a_confident_error_is_finite() -> None:
     metrics = evaluate(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1, 0]))
     assert metrics["nll"].value == pytest.approx((-math.log(2**-23) + math.log(2)) / 2)
@@ -99,11 +81,6 @@ def test_absent_class_has_no_auroc_and_constant_score_no_interval() -> None:
 def test_the_accuracy_of_a_single_text_has_an_interval() -> None:
     metrics = evaluate(np.array([[0.3, 0.7]]), np.array([0]))
     assert metrics["acc"].value == 0 and metrics["acc"].high == pytest.approx(0.793, abs=1e-3)
-
-
-def test_probabilities_that_are_not_finite_are_refused() -> None:
-    with pytest.raises(ValueError, match="not finite"):
-        evaluate(np.array([[0.5, 0.5], [np.nan, 0.5]]), np.zeros(2))
 
 
 @pytest.mark.parametrize("count, n", [(0, 1), (1, 1), (0, 7), (3, 7), (7, 7), (2501, 25_000), (24_999, 25_000)])

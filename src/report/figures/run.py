@@ -9,10 +9,11 @@ from matplotlib.ticker import LogFormatter, PercentFormatter
 from src.records.files import History, Statistics
 from src.report.figures.style import COLOURS, GREY, INK, WEIGHTS, integer_ticks, name_axes, new_figure, user_text
 from src.report.words import clean_text
+from src.run_result import SPLIT_NAMES
 from src.terms.intervals import wilson_interval
 from src.terms.scores import BINS, accuracy, confidence_bins, ece
 
-SPLITS = (("train", "training", COLOURS[0], "o"), ("val", "validation", COLOURS[1], "s"))
+SPLITS = (("train", SPLIT_NAMES["train"], COLOURS[0], "o"), ("val", SPLIT_NAMES["val"], COLOURS[1], "s"))
 MAX_NUMBERED = 25  # with more classes, the cells are too small for numbers
 
 
@@ -118,7 +119,7 @@ def draw_reliability(probabilities: np.ndarray, labels: np.ndarray, split: str) 
 
 def draw_position(statistics: Statistics) -> Figure:
     """Draw the mean attention weight by relative position, with the uniform weight for comparison."""
-    weight, texts = statistics.position, f"{len(statistics.length):,} texts"
+    weight, texts = statistics.position_mean, f"{len(statistics.length):,} texts"
     figure = new_figure(7, 3.6)
     axes = figure.subplots()
     axes.bar((np.arange(len(weight)) + 0.5) / len(weight), weight, 0.9 / len(weight), color=COLOURS[0])
