@@ -18,7 +18,7 @@ def restart_without_cache() -> None:
     which stay. They split the memory that a step frees, so that later tensors do not fit and the heap grows. glibc
     reads this setting only at the start of a process.
     """
-    if "CS_GNU_LIBC_VERSION" in os.confstr_names and "GLIBC_TUNABLES" not in os.environ:
+    if "CS_GNU_LIBC_VERSION" in getattr(os, "confstr_names", ()) and "GLIBC_TUNABLES" not in os.environ:
         os.environ["GLIBC_TUNABLES"] = "glibc.malloc.tcache_count=0"
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
