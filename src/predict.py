@@ -5,7 +5,7 @@ from omegaconf import DictConfig
 from src.config.entry import entry
 
 
-@entry("predict", free_text=("text",))
+@entry("predict")
 def main(cfg: DictConfig) -> None:
     """Print a prediction for each text, with the most attended words, or write a file of predictions."""
     from src.api import restore_ensemble

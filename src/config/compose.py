@@ -17,9 +17,10 @@ import hydra
 import yaml
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.types import IntervalSweep
 from hydra.errors import HydraException, MissingConfigException
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from src.config.keys import is_within, paths_in
@@ -131,19 +132,12 @@ class ConfigFiles:
         chosen: list[Override] = []
         others: list[Override] = []
         mistakes: list[Mistake] = []
-        unknown: list[str] = []
         for line in lines:
             try:
                 override = parse_override(line, self.groups)
+                (chosen if self._is_choice(override) else others).append(override)
             except ValueError as error:
                 mistakes.append(Mistake(line, str(error)))
-                continue
-            is_choice = "/" in override.key or (override.key in self.groups and not isinstance(override.value(), dict))
-            if is_choice and (message := self._wrong_choice(override)):
-                mistakes.append(Mistake(line, message))
-                unknown.append(path_of(override.key))
-            else:
-                (chosen if is_choice else others).append(override)
         try:
             cfg = self._merge(chosen)
         except HydraException as error:
@@ -151,31 +145,40 @@ class ConfigFiles:
             raise UserError(format_mistakes([*mistakes, Mistake(entry, explain(error, self.groups))])) from error
         sweeps = sweeps or cfg.hydra.mode == RunMode.MULTIRUN
         paths = paths_in(OmegaConf.to_container(cfg, resolve=False))
-        known = [override for override in others if not is_within(override.key, unknown)]
-        found = [(override, self._set(cfg, override, paths)) for override in known]
-        found += [(override, _wrong_sweep(override, cfg, sweeps)) for override in (*chosen, *known)]
-        mistakes += [Mistake(override.line, message) for override, message in found if message]
-        swept = [override for override in (*chosen, *known) if override.is_sweep]
+        unknown = [path_of(entry) for entry, _ in mistakes]
+        others = [override for override in others if not is_within(override.key, unknown)]
+        for override in (*chosen, *others):
+            try:
+                if override in others:
+                    self._set(cfg, override, paths)
+                _check_sweep(override, cfg, sweeps)
+            except (ValueError, OmegaConfBaseException) as error:
+                mistakes.append(Mistake(override.line, str(error).splitlines()[0]))
+        swept = [override for override in (*chosen, *others) if override.is_sweep]
         is_grid = sweeps and cfg.hydra.sweeper.get("search") is None
         if is_grid and prod(len(override.texts) for override in swept) > MAX_JOBS:
             entry = " ".join(override.line for override in swept)
             mistakes.append(Mistake(entry, f"has more than {MAX_JOBS:,} combinations: choose fewer values"))
         return cfg, mistakes
 
-    def _wrong_choice(self, override: Override) -> str | None:
-        """Return the message about a group or a choice that has no file; Hydra finds its own and those of plugins."""
-        if override.key.startswith("hydra/"):
-            return None
-        if override.key not in self.groups:
-            return no_such("group", override.key, self.groups)
-        if override.parsed.is_delete():
-            return None
-        value = override.value()
-        for choice in value if isinstance(value, list) else [value]:
-            group, _, name = f"{override.key}/{choice}".rpartition("/")
+    def _is_choice(self, override: Override) -> bool:
+        """Return whether an override chooses files.
+
+        Raises:
+            ValueError: if a group or a choice has no file; Hydra finds its own and those of plugins.
+        """
+        key, value = override.key, override.value()
+        if "/" not in key and (key not in self.groups or isinstance(value, dict)):
+            return False
+        if key.startswith("hydra/"):
+            return True
+        if key not in self.groups:
+            raise ValueError(no_such("group", key, self.groups))
+        for choice in [] if override.parsed.is_delete() else value if isinstance(value, list) else [value]:
+            group, _, name = f"{key}/{choice}".rpartition("/")
             if name not in self.groups.get(group, ()):
-                return no_such("choice", choice, self.groups[override.key])
-        return None
+                raise ValueError(no_such("choice", choice, self.groups[key]))
+        return True
 
     def _merge(self, chosen: Sequence[Override]) -> DictConfig:
         """Return a new copy of the configuration that the chosen files compose.
@@ -195,54 +198,51 @@ class ConfigFiles:
         copy: DictConfig = pickle.loads(self._merged[lines])  # three times as fast as deepcopy
         return copy
 
-    def _set(self, cfg: DictConfig, override: Override, paths: Mapping[str, Any]) -> str | None:
-        """Set or remove an option as Hydra does; return the message of an error.
+    def _set(self, cfg: DictConfig, override: Override, paths: Mapping[str, Any]) -> None:
+        """Set or remove an option as Hydra does; raise a ValueError or OmegaConf's exception if this is impossible.
 
         Args:
             paths: the values in `cfg` by dotted path.
         """
         key, value, operation = override.key, override.value(), override.parsed
+        parent, _, name = key.rpartition(".")
         adds = operation.is_add() or operation.is_force_add()
         if key not in paths and not adds:  # the schema reports an added name that its class refuses
             names = [path for path in paths if key.startswith("hydra") or not path.startswith("hydra.")]
-            node = key.rpartition(".")[0]
-            files = self.folder.glob(f"{node.replace('.', '/')}/*.yaml") if node else ()  # all choices of the group
-            options = {f"{node}.{name}" for file in files for name in read_options(file)}
+            files = self.folder.glob(f"{parent.replace('.', '/')}/*.yaml") if parent else ()  # all choices of the group
+            options = {f"{parent}.{option}" for file in files for option in read_options(file)}
             names += options if key not in options else ()
-            remedy = f"; if its class accepts it, write +{override.line}" if node and not operation.is_delete() else ""
-            return f"no such option{did_you_mean(key, [*names, *self.groups])}{remedy}"
+            remedy = (
+                f"; if its class accepts it, write +{override.line}" if parent and not operation.is_delete() else ""
+            )
+            raise ValueError(f"no such option{did_you_mean(key, [*names, *self.groups])}{remedy}")
         if operation.is_add() and paths.get(key) is not None and not isinstance(value, dict | list):
-            return f"already exists: write {override.line[1:]}"
-        if operation.is_delete() and "." not in key:
-            return "cannot be removed"
-        try:
-            if operation.is_delete():
-                parent, _, name = key.rpartition(".")
-                with open_dict(cfg):
-                    del OmegaConf.select(cfg, parent)[name]
-            else:
-                OmegaConf.update(cfg, key, value, merge=True, force_add=adds)
-        except OmegaConfBaseException as error:
-            return str(error).splitlines()[0]
-        return None
+            raise ValueError(f"already exists: write {override.line[1:]}")
+        if not operation.is_delete():
+            OmegaConf.update(cfg, key, value, merge=True, force_add=adds)
+        elif parent:
+            with open_dict(cfg):
+                del OmegaConf.select(cfg, parent)[name]
+        else:
+            raise ValueError("cannot be removed")
 
 
 def without_hydra(cfg: DictConfig) -> DictConfig:
     """Return a copy of a composed configuration without the node `hydra`, as Hydra passes it to a task."""
-    task: DictConfig = pickle.loads(pickle.dumps(cfg))
-    with read_write(task), open_dict(task):
-        del task["hydra"]
+    task = OmegaConf.masked_copy(cfg, [str(key) for key in cfg if key != "hydra"])
+    OmegaConf.set_struct(task, True)
     return task
 
 
-def _wrong_sweep(override: Override, cfg: DictConfig, sweeps: bool) -> str | None:
-    """Return the message about several values in a single run, or an interval in a sweep without a search."""
+def _check_sweep(override: Override, cfg: DictConfig, sweeps: bool) -> None:
+    """Raise a ValueError if an override has several values in a single run, or an interval without a search."""
     if override.is_sweep and not sweeps:
         quoted = shlex.quote(override.with_value(quote(override.line.partition("=")[2])))
-        return f"has several values: add -m to run each value, or write a list in [ ] or a text: {quoted}"
-    if override.is_interval and cfg.hydra.sweeper.get("search", ...) is None:  # Heed's sweeper without a search
-        return "is an interval, which only a search can sample: add hparams_search=optuna, or list values: a,b,c"
-    return None
+        raise ValueError(f"has several values: add -m to run each value, or write a list in [ ] or a text: {quoted}")
+    is_grid = cfg.hydra.sweeper.get("search", ...) is None  # by Heed's sweeper
+    if is_grid and isinstance(override.parsed.value(), IntervalSweep):
+        remedy = "add hparams_search=optuna, or list values: a,b,c"
+        raise ValueError(f"is an interval, which only a search can sample: {remedy}")
 
 
 def explain(error: HydraException, groups: Mapping[str, Sequence[str]]) -> str:

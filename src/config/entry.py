@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
@@ -32,7 +32,7 @@ from src.process import exit_with_message, import_lightning
 Task = Callable[[DictConfig], Any]
 
 
-def entry(command: str, free_text: Collection[str] = ()) -> Callable[[Task], Callable[[], None]]:
+def entry(command: str) -> Callable[[Task], Callable[[], None]]:
     """Return a decorator that turns a function of a configuration into the `main` of a command.
 
     A user's mistake, or an error of the system such as a full disk, ends the program with a message and exit code 1,
@@ -41,13 +41,12 @@ def entry(command: str, free_text: Collection[str] = ()) -> Callable[[Task], Cal
 
     Args:
         command: train, eval, predict or export; also the default name of the primary config.
-        free_text: options whose values are taken literally, such as `text=Truly = 10/10, "great"!`.
     """
     # `__wrapped__` is the task itself
-    return lambda task: wraps(task)(partial(run_command, command, task, free_text))
+    return lambda task: wraps(task)(partial(run_command, command, task))
 
 
-def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
+def run_command(command: str, task: Task) -> None:
     """Validate the command line, and run the task or print the page that a flag requests."""
     with exit_with_message("standard output"):
         arguments = sys.argv[1:]
@@ -55,9 +54,8 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
             from src.config.resume import restore_sweep_arguments
 
             arguments = restore_sweep_arguments(arguments)
-        for number, (key, _, text) in enumerate(argument.partition("=") for argument in arguments):
-            if key in free_text:
-                arguments[number] = f"{key}={quote(text)}"
+        if command == "predict":  # a text is taken literally: text=Truly = 10/10, "great"!
+            arguments = [f"text={quote(line[5:])}" if line.startswith("text=") else line for line in arguments]
         flags = parse_flags(arguments)
         _require_distinct_keys(flags.overrides)
         if command == "train" and "ckpt_path" in map(key_of, flags.overrides):

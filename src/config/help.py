@@ -5,7 +5,7 @@ Hydra's own help can show neither the comments on options nor the selected choic
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from omegaconf import OmegaConf
 
@@ -45,9 +45,11 @@ def help_page(files: ConfigFiles, overrides: list[str], about: str, width: int) 
     comments: dict[str, str] = {}
     for path, package in selected:
         comments |= file_comments(path.read_text(encoding="utf-8"), package)
-    options = "\n".join(_with_comments(OmegaConf.to_yaml(without_hydra(cfg)), comments))
-    lines = ["Options, set by path.of.option=value, with current values:", "", textwrap.indent(options, "  "), ""]
-    return "\n".join([about.strip(), "", *groups, *lines, "Flags:", "", FLAGS])
+    text = OmegaConf.to_yaml(without_hydra(cfg))
+    rows = zip(text.splitlines(), _options(text), strict=True)
+    lines = [f"  {line} {comments.get(path, '')}".rstrip() for line, (path, _) in rows]
+    title = "Options, set by path.of.option=value, with current values:"
+    return "\n".join([about.strip(), "", *groups, title, "", *lines, "", "Flags:", "", FLAGS])
 
 
 def file_comments(text: str, package: str) -> dict[str, str]:
@@ -57,12 +59,6 @@ def file_comments(text: str, package: str) -> dict[str, str]:
         package: dotted path of the node whose options the file sets; empty for the root.
     """
     return {join_path(package, path): comment for path, comment in _options(text) if path and comment}
-
-
-def _with_comments(text: str, comments: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of a YAML text, each with the comment on its option."""
-    for line, (path, _) in zip(text.splitlines(), _options(text), strict=True):
-        yield f"{line} {comments.get(path, '')}".rstrip()
 
 
 def _options(text: str) -> Iterator[tuple[str, str]]:

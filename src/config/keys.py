@@ -98,9 +98,6 @@ def default_metrics() -> dict[str, dict[str, Any]]:
 
 
 def metric_nodes(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the nodes of the metrics by name, except metrics that are null.
-
-    A configuration from an earlier version has no group `metrics`, so the default metrics apply.
-    """
-    group = values.get("metrics") if "metrics" in values else default_metrics()
+    """Return the nodes of the metrics by name, except metrics that are null."""
+    group = values.get("metrics")
     return {str(name): node for name, node in group.items() if node is not None} if isinstance(group, dict) else {}

@@ -27,13 +27,8 @@ class Override(NamedTuple):
 
     @property
     def is_sweep(self) -> bool:
-        """Whether the value is a,b, a range, an interval or a pattern."""
+        """Whether the value is a,b, a range, an interval, of which `texts` holds the start, or a pattern."""
         return self.parsed.is_sweep_override()
-
-    @property
-    def is_interval(self) -> bool:
-        """Whether only a search can sample the value; `texts` holds its start."""
-        return isinstance(self.parsed.value(), types.IntervalSweep)
 
     def with_value(self, text: str) -> str:
         """Return the override with the value `text`, written in Hydra's grammar; `~key` has no value."""

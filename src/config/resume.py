@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
 
 from src.config.keys import MAY_CHANGE_ON_RESUME, is_within
 from src.config.mistakes import Mistake, format_mistakes
-from src.config.overrides import key_of, path_of, quote
+from src.config.overrides import key_of, parse_override, path_of, quote
 from src.errors import UserError
 from src.process import announce
 from src.run_folder import require_no_links, run_folder_of
@@ -28,13 +26,12 @@ FOLDERS = ("hydra.run.dir", "hydra.output_subdir", "paths.output_dir")  # a run 
 
 def restore_run_overrides(flags: Namespace) -> None:
     """If a training command resumes a run, replace its overrides by those of the run and the typed ones."""
+    lines = {key_of(line): line for line in flags.overrides}
     try:
-        parsed = OverridesParser.create().parse_overrides(flags.overrides)
-        values = {override.key_or_group: override.value() for override in parsed}
-    except HydraException:
+        checkpoint, trains = (parse_override(lines.get(key, "key=true"), {}).value() for key in ("ckpt_path", "train"))
+    except ValueError:
         return  # reported later
-    checkpoint = values.get("ckpt_path")
-    if not isinstance(checkpoint, str) or values.get("train") is False or flags.multirun or flags.help:
+    if not isinstance(checkpoint, str) or trains is False or flags.multirun or flags.help:
         return
     folder = run_folder_of(checkpoint)
     if not Path(checkpoint).is_file() or not (folder / ".hydra" / "overrides.yaml").is_file():

@@ -42,7 +42,7 @@ def run(
         monkeypatch.setattr("src.config.entry.CONF", TEST_CONF)
         monkeypatch.setattr(sys, "argv", [f"src/{command}.py", *arguments])
 
-        @entry(command, free_text=("text",))
+        @entry(command)
         def main(cfg: DictConfig) -> None:
             started.append(cfg)
             if task is not None:

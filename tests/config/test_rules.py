@@ -11,7 +11,7 @@ STOP = "pytorch_lightning.callbacks.EarlyStopping"
 
 
 def mistakes(**config: Any) -> dict[str, str]:
-    return dict(rule_mistakes(config, "train"))
+    return dict(rule_mistakes({"metrics": default_metrics(), **config}, "train"))
 
 
 def test_a_run_trains_or_tests() -> None:
