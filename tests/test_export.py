@@ -45,7 +45,7 @@ def test_the_script_predicts_like_the_checkpoint(exported: tuple[Path, Path]) ->
     checkpoint, out = exported
     line = [sys.executable, "-c", WITHOUT_TORCH, json.dumps(TEXTS)]
     process = subprocess.run(line, cwd=out, capture_output=True, text=True, check=True)
-    examples = load(checkpoint).ensemble.explain(TEXTS)
+    examples = load(checkpoint).explain(TEXTS)
     for result, example in zip(json.loads(process.stdout), examples, strict=True):
         assert result["label"] == example.predicted
         assert list(result["probabilities"]) == list(example.probabilities)
