@@ -120,7 +120,13 @@ def config_files(command: str, flags: Namespace) -> ConfigFiles:
     """
     search = [] if flags.config_dir is None else [f"file://{Path(flags.config_dir).absolute()}"]
     for line in [line for line in flags.overrides if key_of(line) == "hydra.searchpath"]:
-        search += parse_override(line, {}).value()
+        try:
+            folders = parse_override(line, {}).value()
+        except ValueError:
+            folders = None
+        if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
+            raise UserError(format_mistakes([Mistake(line, "must be a list of folders: hydra.searchpath=[…,…]")]))
+        search += folders
         flags.overrides.remove(line)
     return ConfigFiles(command, flags.config_name, CONF, search)
 

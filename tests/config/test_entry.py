@@ -180,6 +180,11 @@ def test_config_files_may_be_in_another_folder(run: Run, started: list[DictConfi
     assert [cfg.model.encoder.hidden_dim for cfg in started] == [13, 13]
 
 
+@pytest.mark.parametrize("value", ["[", "folder", "null", "[1]"])
+def test_the_search_path_is_a_list_of_folders(run: Run, value: str) -> None:
+    assert f"hydra.searchpath={value}   must be a list of folders" in str(run(f"hydra.searchpath={value}")[0])
+
+
 def test_cfg_prints_the_configuration(run: Run, started: list[DictConfig]) -> None:
     code, out = run("--cfg", "job", "seed=13")
     assert (code, yaml.safe_load(out)["seed"]) == (None, 13)
