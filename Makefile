@@ -1,4 +1,4 @@
-# Everything here needs only Python 3.10 or newer, git and make. `make help` lists the targets.
+# Everything here needs only Python 3.11 or newer, git and make. `make help` lists the targets.
 
 # An existing .venv is kept. Naming another version (PYTHON=python3.12) replaces it.
 PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
@@ -63,7 +63,7 @@ study-verify: venv  ## compute docs/results.md again from the released records, 
 
 constraints: venv  ## pin what pyproject.toml asks for; pins that still suit stay
 	$(RUN) -m pip install -qq uv
-	printf 'pip\nsetuptools\n' | $(RUN) -m uv pip compile --quiet --universal --python-version 3.10 --all-extras \
+	printf 'pip\nsetuptools\n' | $(RUN) -m uv pip compile --quiet --universal --python-version 3.11 --all-extras \
 		--no-annotate --custom-compile-command 'make constraints' --output-file constraints.txt pyproject.toml -
 
 clean:  ## remove caches (keeps .venv and outputs)
@@ -71,8 +71,8 @@ clean:  ## remove caches (keeps .venv and outputs)
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(LIBRARY):
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and \
-		"Heed needs Python 3.10 or newer; name one: make venv PYTHON=python3.13")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+		"Heed needs Python 3.11 or newer; name one: make venv PYTHON=python3.13")'
 	@echo "Creating .venv with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv --clear .venv || { rm -rf .venv; exit 1; }
 
