@@ -55,6 +55,7 @@ class LitClassifier(pl.LightningModule):
         self.test_metrics = metrics.clone(prefix="test/")
         self.scores: dict[str, Tensor] = {}  # the last value of each metric, by names such as val/acc
         self._optimizer_states: list[dict[str, Any]] = []  # of the checkpoint from which training resumes
+        self._logged_epoch: int | None = None
         self.is_validated = False  # whether a validation ran since the last training epoch ended
 
     def logits(self, batch: Batch) -> Tensor:
@@ -68,6 +69,10 @@ class LitClassifier(pl.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         logits = self.model(batch.tokens, batch.mask)
         loss = self.loss(logits, batch.labels)
+        if self._logged_epoch != self.current_epoch:  # once an epoch, because log() takes a millisecond
+            self._logged_epoch = self.current_epoch
+            for name, metric in (("loss", self.train_loss), ("acc", self.train_acc)):
+                self.log(f"train/{name}", metric, on_step=False, on_epoch=True, prog_bar=True)
         self.train_acc.update(self.loss.probabilities(logits.detach()), batch.labels)
         # this strategy would ignore the argument `weight`
         self.train_loss.update(loss.detach().expand(len(batch.labels)))
@@ -77,7 +82,7 @@ class LitClassifier(pl.LightningModule):
         return loss * group / remainder if number > batches - remainder else loss
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        """Stop the training if a loss of this epoch was NaN or infinite; after the last batch, log the metrics."""
+        """Stop the training if a loss of this epoch was NaN or infinite."""
         is_last = self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
         if (is_last or batch_idx % CHECK_INTERVAL == 0) and not torch.isfinite(self.train_loss.mean_value):
             raise UserError(
@@ -85,9 +90,6 @@ class LitClassifier(pl.LightningModule):
                 f"{self.current_epoch + 1}, so training stopped; try a smaller optimizer.lr or "
                 "trainer.gradient_clip_val=1.0"
             )
-        if self.trainer.fit_loop.epoch_loop.done:  # only then, because log() takes a millisecond
-            for name, metric in (("loss", self.train_loss), ("acc", self.train_acc)):
-                self.log(f"train/{name}", metric, on_step=False, on_epoch=True, prog_bar=True)
 
     def _evaluate(self, batch: Batch, stage: str, metrics: MetricCollection) -> dict[str, Tensor]:
         logits = self.logits(batch)

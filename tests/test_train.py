@@ -16,6 +16,7 @@ import torch
 from src.data.padded_batches import Batch
 from src.errors import UserError
 from src.lit import LitClassifier
+from src.records.files import read_history
 from tests.helpers import read_csv, train
 
 
@@ -82,20 +83,20 @@ THREE_EPOCHS = (*DROPOUTS, "trainer.max_epochs=3", "test=false")  # six batches 
 PLATEAU = ("scheduler=plateau", "scheduler.patience=0", "scheduler.threshold=1.0", "scheduler.min_lr=0.0")
 
 
-WeightsAfterTraining = Callable[[tuple[str, ...]], dict[str, torch.Tensor]]
+Uninterrupted = Callable[[tuple[str, ...]], Path]
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> WeightsAfterTraining:
-    """A function that returns the weights after three uninterrupted epochs with a scheduler."""
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Uninterrupted:
+    """A function that returns the folder of a run of three uninterrupted epochs with a scheduler."""
 
     @cache
-    def weights_of(scheduler: tuple[str, ...]) -> dict[str, torch.Tensor]:
+    def run_with(scheduler: tuple[str, ...]) -> Path:
         folder = tmp_path_factory.mktemp("whole") / "run"
         train(folder, *THREE_EPOCHS, *scheduler)
-        return weights(folder)
+        return folder
 
-    return weights_of
+    return run_with
 
 
 @pytest.mark.parametrize("scheduler", [("scheduler=one_cycle",), PLATEAU], ids=["one_cycle", "plateau"])
@@ -103,6 +104,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> WeightsAfterTrain
     ("step", "saved_step"),
     [
         pytest.param(2, 3, id="within the first epoch"),
+        pytest.param(4, 5, id="before the last step of an epoch"),
         pytest.param(5, 6, id="at the last step of an epoch, whose validation is completed"),
         pytest.param(8, 9, id="within the second epoch"),
     ],
@@ -111,11 +113,11 @@ def test_resuming_is_exact(
     step: int,
     saved_step: int,
     scheduler: tuple[str, ...],
-    uninterrupted: WeightsAfterTraining,
+    uninterrupted: Uninterrupted,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A run that is interrupted in step `step` and resumed has exactly the weights of an uninterrupted run."""
+    """A run that is interrupted in step `step` and resumed has the weights and curves of an uninterrupted run."""
     options = [*THREE_EPOCHS, *scheduler]
     training_step = LitClassifier.training_step
 
@@ -135,8 +137,12 @@ def test_resuming_is_exact(
     assert torch.load(last, weights_only=True)["global_step"] == saved_step
 
     train(tmp_path / "half", *options, f"ckpt_path='{last}'")
-    for name, value in uninterrupted(scheduler).items():
+    whole = uninterrupted(scheduler)
+    for name, value in weights(whole).items():
         assert torch.equal(value, weights(tmp_path / "half")[name]), name
+    history = read_history(whole)
+    assert history is not None and list(history["train/loss"]) == [0, 1, 2]
+    assert history == read_history(tmp_path / "half")
 
 
 def test_resuming_with_accumulated_gradients_is_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,6 +165,14 @@ def test_resuming_with_accumulated_gradients_is_exact(tmp_path: Path, monkeypatc
     train(tmp_path / "half", *options, f"ckpt_path='{tmp_path / 'half' / 'checkpoints' / 'last.ckpt'}'")
     for name, value in weights(tmp_path / "whole").items():
         assert torch.equal(value, weights(tmp_path / "half")[name]), name
+
+
+def test_an_epoch_that_a_validation_ends_has_training_metrics(tmp_path: Path) -> None:
+    """Its last validation, after four of six batches, stops the training."""
+    stop = ("+callbacks.early_stopping.min_delta=10", "callbacks.early_stopping.patience=1", "trainer.min_epochs=null")
+    train(tmp_path / "run", *THREE_EPOCHS, "+trainer.val_check_interval=2", *stop)
+    rows = read_csv(tmp_path / "run" / "csv" / "metrics.csv")
+    assert [row["step"] for row in rows if row["train/loss"]] == ["3"]
 
 
 def test_the_last_group_of_batches_is_divided_by_its_own_size(tmp_path: Path) -> None:

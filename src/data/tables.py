@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import logging
 import math
 import re
 from collections import Counter
@@ -30,6 +31,7 @@ DELIMITER = r'[^\w"\r\n]'  # characters that may be delimiters
 CHUNK = 1000  # rows read at a time
 HEAD = 1 << 20  # characters in which the delimiter is detected; a header should be shorter
 ROW_GROUP = 8 << 20  # bytes of row data that are collected in memory for one row group of a Parquet file
+log = logging.getLogger(__name__)
 CSV_RULE = (
     "a field that contains the delimiter, a double quote or a line break must be in double quotes, and each double "
     "quote in it must be doubled; if double quotes are part of the texts, set data.quotes=false, or quotes=false of "
@@ -225,8 +227,9 @@ class Table:
                     yield line, dict(zip(header, record, strict=True))
                 line = reader.line_num + 1
             if suspects := [place for place, own in enclosed.items() if own <= labels]:
-                line = suspects[0]
-                raise csv.Error("a double quote encloses several rows")
+                log.warning(
+                    "%s: line %d: a double quote may enclose several rows; %s", self.path, suspects[0], CSV_RULE
+                )
         except csv.Error as error:
             raise UserError(f"{self.path}: line {line} is malformed ({error}); {CSV_RULE}") from None
 

@@ -109,7 +109,8 @@ def compare(
     of_claims = (claim.metric for claim in definitions)
     measurements = measure(variants, [metric, *METRICS, *of_claims, *FAITHFULNESS, SECONDS])
     is_single_run = sum(len(variant.seeds) for variant in variants) == 1
-    lower_is_better = SCORES[metric].lower_is_better if metric in SCORES else metric in runs[0].result.lower_is_better
+    is_recorded = any(metric in run.result.lower_is_better for run in runs)
+    lower_is_better = SCORES[metric].lower_is_better if metric in SCORES else is_recorded
     rows = _rank(measurements, base, metric, lower_is_better)
     return Comparison(
         rows=tuple(rows),
