@@ -21,7 +21,7 @@ def canonical(label: str) -> str:
     return re.sub(r"^([-+]?[0-9]+)\.0+$", r"\1", label)
 
 
-def describe_look_alikes(counts: Mapping[str, int]) -> str:
+def describe_look_alikes(counts: Mapping[str, int], are_set: bool = False) -> str:
     """Return a warning of labels that look alike, with the option that merges them; empty if there are none.
 
     Labels look alike if they are the same number, or the same text without case, white space, format characters and
@@ -29,6 +29,7 @@ def describe_look_alikes(counts: Mapping[str, int]) -> str:
 
     Args:
         counts: label → number of rows.
+        are_set: whether the option is set, so that its classes may have further labels.
     """
     groups = defaultdict[str | Decimal, list[str]](list)
     for label in sorted(counts, key=lambda label: (-counts[label], label)):  # the most frequent label names the class
@@ -45,7 +46,8 @@ def describe_look_alikes(counts: Mapping[str, int]) -> str:
             lists.append(" and ".join(f"{quote(label)} ({format_count(counts[label], 'text')})" for label in group))
     rest = [f"and {len(lists) - LISTED_VALUES:,} more"] if len(lists) > LISTED_VALUES else []
     names, option = "; ".join(lists[:LISTED_VALUES] + rest), shlex.quote(f"data.labels=[{', '.join(classes)}]")
-    return f"Labels that look alike are different classes: {names}. To merge them, set {option}" if lists else ""
+    remedy = "write each class as a list in data.labels" if are_set or len(classes) == 1 else f"set {option}"
+    return f"Labels that look alike are different classes: {names}. To merge them, {remedy}" if lists else ""
 
 
 def parse_labels(labels: Sequence[Any] | Mapping[Any, Any] | None) -> dict[str, str] | None:
@@ -69,8 +71,8 @@ def parse_labels(labels: Sequence[Any] | Mapping[Any, Any] | None) -> dict[str, 
             "the name in quotes"
         )
     names = {canonical(str(label)): canonical(str(name)) for label, name in pairs}
-    if len(names) < len(pairs) or len(set(names.values())) < 2:
-        raise ValueError(f"labels={list(map(str, labels))}: must be two or more different classes")
+    if len(names) < len(pairs) or len(set(names.values())) < 2 or any(isinstance(value, list) for value in values):
+        raise ValueError(f"labels={list(map(str, labels))}: must be two or more classes that share no label")
     for name in list(names.values()):
         names.setdefault(name, name)
     return names

@@ -289,7 +289,7 @@ class Source(pl.LightningDataModule):
         """Warn about classes that look alike, and about those that a held-out split lacks."""
         counts = {split: self._class_counts(split) for split in SPLITS}
         by_class = dict(zip(self.class_names, map(sum, zip(*counts.values(), strict=True)), strict=True))
-        if warning := describe_look_alikes(by_class):
+        if warning := describe_look_alikes(by_class, are_set=self.names is not None):
             log.warning(warning)
         for split in ("val", "test"):
             classes = zip(self.class_names, counts["train"], counts[split], strict=True)

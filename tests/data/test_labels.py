@@ -37,7 +37,10 @@ def test_classes_are_sorted(labels: list[str], names: tuple[str, ...]) -> None:
     assert sort_classes(labels) == names
 
 
-@pytest.mark.parametrize("labels", [["one"], ["a", "b", "a"], [1, 1.0], {"0": "a", "1": "a"}])
+@pytest.mark.parametrize(
+    "labels",
+    [["one"], ["a", "b", "a"], [1, 1.0], {"0": "a", "1": "a"}, [["a", "A"], ["b", "A"]], [["a", ["A"]], "b"]],
+)
 def test_listed_classes_are_two_or_more_and_different(labels: object) -> None:
     with pytest.raises(ValueError, match="labels="):
         parse_labels(labels)  # type: ignore[arg-type]
@@ -91,6 +94,11 @@ def test_look_alikes_are_named_with_their_counts() -> None:
     assert describe_look_alikes(counts).startswith(f"Labels that look alike are different classes: {listed}. To merge ")
     many = {f"{letter}{end}": 1 for letter in "abcdefg" for end in ("x", "X")}
     assert "; 'eX' (1 text) and 'ex' (1 text); and 2 more. To merge" in describe_look_alikes(many)
+
+
+def test_no_option_is_printed_that_would_replace_the_one_that_is_set() -> None:
+    assert "set" not in describe_look_alikes({"Pos": 1, "pos": 2, "neg": 3}, are_set=True)
+    assert "set" not in describe_look_alikes({"Pos": 1, "pos": 2})  # it would leave one class
 
 
 def test_the_option_that_merges_look_alikes_can_be_typed() -> None:
