@@ -55,7 +55,7 @@ class LitClassifier(pl.LightningModule):
         self.test_metrics = metrics.clone(prefix="test/")
         self.scores: dict[str, Tensor] = {}  # the last value of each metric, by names such as val/acc
         self._optimizer_states: list[dict[str, Any]] = []  # of the checkpoint from which training resumes
-        self._logged_epoch: int | None = None
+        self._logged_epoch: int | None = None  # the last epoch whose training metrics Lightning knows
         self.is_validated = False  # whether a validation ran since the last training epoch ended
 
     def logits(self, batch: Batch) -> Tensor:
@@ -74,8 +74,7 @@ class LitClassifier(pl.LightningModule):
             for name, metric in (("loss", self.train_loss), ("acc", self.train_acc)):
                 self.log(f"train/{name}", metric, on_step=False, on_epoch=True, prog_bar=True)
         self.train_acc.update(self.loss.probabilities(logits.detach()), batch.labels)
-        # this strategy would ignore the argument `weight`
-        self.train_loss.update(loss.detach().expand(len(batch.labels)))
+        self.train_loss.update(loss.detach().expand(len(batch.labels)))  # "disable" ignores the argument `weight`
         # Lightning divides the loss by the size of a group of batches, also in the last, smaller group of an epoch
         group, batches = self.trainer.accumulate_grad_batches, int(self.trainer.num_training_batches)
         number, remainder = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready, batches % group
