@@ -3,20 +3,11 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import torch
 from omegaconf import DictConfig, OmegaConf
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    JsonValue,
-    NonNegativeInt,
-    PlainSerializer,
-    PlainValidator,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, JsonValue, NonNegativeInt, ValidationError, model_validator
 
 from src.config.overrides import escape_references
 from src.data.codec import Codec
@@ -36,10 +27,6 @@ class Configuration(BaseModel):
     choices: dict[str, str] = {}
 
 
-def _codec(value: Any) -> Codec:
-    return value if isinstance(value, Codec) else Codec.from_dict(value)
-
-
 class Card(BaseModel):
     """The metadata of a checkpoint, stored as JSON; with them, the weights can be used without other files.
 
@@ -52,7 +39,7 @@ class Card(BaseModel):
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
 
     config: dict[str, Any]
-    codec: Annotated[Codec, PlainValidator(_codec), PlainSerializer(Codec.to_dict)]
+    codec: Codec
     class_counts: list[NonNegativeInt]
     fingerprint: str = ""
 

@@ -16,7 +16,7 @@ def main(cfg: DictConfig) -> None:
 
     require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by="python -m src.export", extra="export")
     _, card, model, loss = build.restore(cfg.ckpt_path, cfg.extras)
-    portable = PortableModel(model, loss, len(card.codec.tokenizer.vocabulary), card.codec.truncation.max_length).eval()
+    portable = PortableModel(model, loss, len(card.codec.tokenizer.vocabulary), card.codec.max_length).eval()
     int8 = ""
     with new_folder(cfg.out) as folder:
         difference = convert(portable, folder / "model.onnx")

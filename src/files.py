@@ -103,7 +103,8 @@ def first_mistake(error: ValidationError) -> str:
     """Describe the first mistake that pydantic found, such as `best.epoch: input should be a valid integer`."""
     mistake = error.errors(include_url=False)[0]
     path = ".".join(map(str, mistake["loc"]))
-    message = mistake["msg"][0].lower() + mistake["msg"][1:]
+    message = mistake["msg"].removeprefix("Value error, ")
+    message = message[0].lower() + message[1:]
     return f"{path}: {message}" if path else message
 
 

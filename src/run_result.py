@@ -1,4 +1,7 @@
-"""The record of a run, `result.json`: its format, and how it is read and written."""
+"""The record of a run, `result.json`: its format, and how it is read and written.
+
+docs/run-folders.md describes the fields. A field is None or empty if the run did not reach the step that determines it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,19 +20,7 @@ DONE = ("completed", "pruned")  # statuses of runs that a resumed sweep does not
 
 @dataclass(frozen=True)
 class SplitSummary:
-    """The texts of a split before truncation.
-
-    Args:
-        class_counts: number of texts of each class.
-        majority_accuracy: accuracy of always predicting the most frequent class of the training split.
-        lengths: quantiles of the number of tokens per text, by names such as median.
-        cut_texts: number of texts longer than `data.max_length`.
-        cut_share: share of the tokens that `data.max_length` cuts.
-        unknown_share: share of the tokens that are not in the vocabulary.
-        vector_share: share of the tokens that have a pretrained vector; None without such vectors.
-        duplicates: number of texts that equal an earlier text of the split.
-        in_train: number of texts that equal a text of the training split; None for the training split itself.
-    """
+    """The texts of a split before truncation; quantiles of their lengths are named min, median and so on."""
 
     texts: int | None = None
     class_counts: Mapping[str, int] = field(default_factory=dict)
@@ -46,18 +37,7 @@ class SplitSummary:
 
 @dataclass(frozen=True)
 class Data:
-    """The data of a run.
-
-    Args:
-        fingerprint: fingerprint of the texts and of the options that split them; the same for all folds.
-        vocabulary: number of tokens in the vocabulary.
-        train, val, test: number of texts in the split.
-        max_length: number of tokens to which texts are truncated.
-        majority_class: the most frequent class of the training split.
-        vectors: number of tokens in the vocabulary that have a pretrained vector; None without such vectors.
-        folds: number of folds; None without cross-validation.
-        fold: index, from 0, of the fold that is the test split; None without cross-validation.
-    """
+    """The data of a run."""
 
     fingerprint: str | None = None
     class_names: tuple[str, ...] = ()
@@ -81,7 +61,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Numbers of parameters: all, trainable, and by component."""
+    """Numbers of parameters."""
 
     total: int | None = None
     trainable: int | None = None
@@ -138,7 +118,7 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Seconds:
-    """Durations of the whole run, of all training epochs, of each epoch, and of the test; epochs exclude validation."""
+    """Durations; those of epochs exclude validation."""
 
     total: float | None = None
     fit: float | None = None
@@ -148,7 +128,7 @@ class Seconds:
 
 @dataclass(frozen=True)
 class PeakMemory:
-    """Peak memory of the process and, if there is a GPU, of its tensors there, in MB of 2**20 bytes."""
+    """Peak memory in MB of 2**20 bytes."""
 
     process: float | None = None
     cuda: float | None = None
@@ -156,24 +136,7 @@ class PeakMemory:
 
 @dataclass(frozen=True)
 class RunResult:
-    """The record of a run. A field is None or empty if the run did not reach the step that determines it.
-
-    Args:
-        format: version of the format of the file.
-        status: completed, pruned, interrupted or failed; pending if there is no record.
-        error: the reason for a failure, an interruption or pruning.
-        choices: the choice of each config group, such as {"encoder": "bilstm", "attention": "none"}.
-        started, finished: time in ISO format, UTC.
-        device: name of the processor or of the GPU.
-        precision: Lightning's precision, such as 32-true.
-        versions: versions of Python and of the installed packages in `src.environment.PACKAGES`.
-        git_commit: commit of Heed's code; None outside a git repository.
-        metrics: final metrics, by names such as test/acc.
-        lower_is_better: names of the logged metrics, such as ece, of which lower values are better.
-        classes: scores of each class, by split and class name.
-        baseline: scores of the linear baseline.
-        texts_per_second: mean speed of training.
-    """
+    """The record of a run; the status `pending` means that there is no record."""
 
     __pydantic_config__ = ConfigDict(allow_inf_nan=False)  # also of the records in it
 

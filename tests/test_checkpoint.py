@@ -16,7 +16,6 @@ from src.api import restore_ensemble
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import MODEL_COMPONENTS
 from src.data.codec import Codec
-from src.data.padded_batches import Truncation
 from src.data.tokenizer import Word
 from src.errors import UserError
 from tests.helpers import change_card, evaluate, small_config
@@ -76,7 +75,8 @@ def test_a_mistake_in_the_configuration_is_reported_with_the_file(checkpoint: Pa
 def small_checkpoint() -> dict[str, Any]:
     """The content of a small checkpoint."""
     config = {"model": {name: {"_target_": "some.Class"} for name in MODEL_COMPONENTS}, "loss": {}, "data": {}}
-    codec = Codec(Word(vocab_size=5).train(["good bad film"] * 2), Truncation(7, "first"), ("a", "b"))
+    tokenizer = Word(vocab_size=5).train(["good bad film"] * 2)
+    codec = Codec(tokenizer=tokenizer, class_names=("a", "b"), max_length=7, keep="first")
     weights = {"model.weight": torch.arange(6.0).reshape(2, 3), "model.number": torch.tensor([7])}
     card = Card(config=config, codec=codec, class_counts=[3, 5]).model_dump_json()
     return {"heed": card, "state_dict": weights}

@@ -1,7 +1,6 @@
 """Predictions with the attention weight of each word, by one model or the mean of several."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import torch
 
 from src import build
 from src.api import restore_ensemble
-from src.data.padded_batches import Truncation
 from src.errors import UserError
 from src.explain import Ensemble, Member
 from src.models.classifier import Classifier
@@ -120,11 +118,11 @@ def test_numbers_of_the_record_are_rounded(tmp_path: Path) -> None:
 
 
 def _with_codec(member: Member, **changes: Any) -> Member:
-    return member._replace(card=member.card.model_copy(update={"codec": replace(member.card.codec, **changes)}))
+    return member._replace(card=member.card.model_copy(update={"codec": member.card.codec.model_copy(update=changes)}))
 
 
 def test_truncated_texts_state_the_number_of_remaining_tokens(member: Member) -> None:
-    short, long = Ensemble([_with_codec(member, truncation=Truncation(3, "last"))]).explain(["a b c", "a " * 2000])
+    short, long = Ensemble([_with_codec(member, max_length=3, keep="last")]).explain(["a b c", "a " * 2000])
     assert (short.cut, long.cut) == ("", "last 3 of 2,000 tokens")
     assert long.title.endswith(", last 3 of 2,000 tokens")
 

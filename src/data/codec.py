@@ -1,12 +1,11 @@
 """The codec: the tokenizer, truncation and class names that a checkpoint stores with its model."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from pydantic import BaseModel, Field, PositiveInt
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, PositiveInt
 
 from src.data.padded_batches import BatchBuilder, Truncation
 from src.data.tokenizer import Tokenizer
@@ -14,22 +13,29 @@ from src.data.tokenizer import Tokenizer
 NO_LABEL = -1
 
 
-class _State(BaseModel):
-    """The codec as strings, numbers and lists, in checkpoints."""
+def _tokenizer(value: Any) -> Tokenizer:
+    return value if isinstance(value, Tokenizer) else Tokenizer.from_json(value)
 
-    tokenizer: str  # JSON
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ValueError("two classes have the same name")
+    return names
+
+
+class Codec(BaseModel):
+    """Converts texts to batches in the same way as in training. In JSON, the tokenizer is a string."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tokenizer: Annotated[Tokenizer, PlainValidator(_tokenizer), PlainSerializer(Tokenizer.to_json)]
+    class_names: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]  # C
     max_length: PositiveInt
     keep: Literal["first", "last"]
-    class_names: Annotated[list[str], Field(min_length=1)]
 
-
-@dataclass(frozen=True)
-class Codec:
-    """Converts texts to batches in the same way as in training. Checkpoints store the result of `to_dict`."""
-
-    tokenizer: Tokenizer
-    truncation: Truncation
-    class_names: tuple[str, ...]  # C
+    @property
+    def truncation(self) -> Truncation:
+        return Truncation(self.max_length, self.keep)
 
     def reads_as(self, other: "Codec") -> bool:
         """Return whether both codecs have the same tokenizer and truncation, and so give the same tokens."""
@@ -45,16 +51,3 @@ class Codec:
         builder = BatchBuilder(tokens, offsets, np.full(len(texts), NO_LABEL), self.truncation, device)
         spans = zip(builder.starts(np.arange(len(builder))), builder.lengths, strict=True)
         return builder, [words[start : start + length] for start, length in spans]
-
-    def to_dict(self) -> dict[str, Any]:
-        state = {"tokenizer": self.tokenizer.to_json(), "class_names": list(self.class_names)}
-        return {**state, **asdict(self.truncation)}
-
-    @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> "Codec":
-        """Return the codec for a result of `to_dict`; raise a ValueError if a value is missing or invalid."""
-        valid = _State.model_validate(state, strict=True)
-        if len(set(valid.class_names)) < len(valid.class_names):
-            raise ValueError("class_names: two classes have the same name")
-        truncation = Truncation(valid.max_length, valid.keep)
-        return cls(Tokenizer.from_json(valid.tokenizer), truncation, tuple(valid.class_names))

@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -275,7 +275,7 @@ class Source(pl.LightningDataModule):
             numbers = np.array([names.index(name) for name in data.class_names])
             self._data = {name: replace(split, labels=numbers[split.labels]) for name, split in data.splits.items()}
             self.class_names = names
-        self.codec = Codec(tokenizer, self.truncation, self.class_names)
+        self.codec = Codec(tokenizer=tokenizer, class_names=self.class_names, **asdict(self.truncation))
         self.vocabulary = tokenizer.vocabulary
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS}
         self.class_counts = self._class_counts("train")

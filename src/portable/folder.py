@@ -51,8 +51,8 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
     config = {
         "format": FORMAT,
         "class_names": codec.class_names,
-        "max_length": codec.truncation.max_length,
-        "keep": codec.truncation.keep,
+        "max_length": codec.max_length,
+        "keep": codec.keep,
         "id_shift": codec.tokenizer.shift,
         "training": {name: card.config[name] for name in ("model", "loss")},
     }

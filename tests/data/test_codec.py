@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from src.data.codec import Codec
-from src.data.padded_batches import Truncation
 from src.data.tokenizer import Word
 from tests.helpers import one_batch
 
@@ -14,7 +13,7 @@ NAMES = ("bad", "good")
 @pytest.fixture(params=["first", "last"])
 def codec(request: pytest.FixtureRequest) -> Codec:
     tokenizer = Word(min_frequency=1).train(["a good film", "a bad one"])
-    return Codec(tokenizer, Truncation(3, request.param), NAMES)
+    return Codec(tokenizer=tokenizer, class_names=NAMES, max_length=3, keep=request.param)
 
 
 def test_a_batch_preserves_the_order_of_the_texts(codec: Codec) -> None:

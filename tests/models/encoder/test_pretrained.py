@@ -16,7 +16,6 @@ from torch import Tensor
 
 from src import build
 from src.data.codec import Codec
-from src.data.padded_batches import Truncation
 from src.data.tokenizer import Pretrained, Tokenizer
 from src.errors import UserError
 from src.models import pretrained
@@ -88,7 +87,8 @@ def load_tokenizer(model: Path) -> Tokenizer:
 
 def batch(model: Path, texts: list[str], padded_length: int = 0) -> tuple[Tensor, Tensor]:
     """Tokens and mask, padded to at least `padded_length`."""
-    tokens, mask, *_ = one_batch(Codec(load_tokenizer(model), Truncation(20, "first"), ("x",)), texts)
+    codec = Codec(tokenizer=load_tokenizer(model), class_names=("x",), max_length=20, keep="first")
+    tokens, mask, *_ = one_batch(codec, texts)
     padding = (0, max(0, padded_length - tokens.shape[1]))
     return torch.nn.functional.pad(tokens, padding), torch.nn.functional.pad(mask, padding)
 
