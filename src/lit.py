@@ -8,7 +8,7 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import ReduceLROnPlateau
-from torchmetrics import MeanMetric, MetricCollection
+from torchmetrics import MeanMetric, Metric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy
 
 from src.checkpoint import Card
@@ -53,7 +53,7 @@ class LitClassifier(pl.LightningModule):
         self.train_loss = MeanMetric(nan_strategy="disable")  # a check for NaN would wait for the device
         self.val_metrics = metrics.clone(prefix="val/")
         self.test_metrics = metrics.clone(prefix="test/")
-        self.scores: dict[str, Tensor] = {}  # the last value of each metric, by names such as val/acc
+        self.scores: dict[str, float] = {}  # the last value of each metric, by names such as val/acc
         self._optimizer_states: list[dict[str, Any]] = []  # of the checkpoint from which training resumes
         self._logged_epoch: int | None = None  # the last epoch whose training metrics Lightning knows
         self.is_validated = False  # whether a validation ran since the last training epoch ended
@@ -128,9 +128,17 @@ class LitClassifier(pl.LightningModule):
 
     def _log_metrics(self, metrics: MetricCollection) -> None:
         scores = metrics.compute()
-        self.scores |= scores
+        self.scores |= {name: float(value) for name, value in scores.items()}
         self.log_dict(scores, logger=self._uses_loggers)
         metrics.reset()
+
+    def lower_is_better(self) -> tuple[str, ...]:
+        """Return the names of the metrics of which lower values are better; a wrapper is what the metric in it is."""
+        innermost = {
+            str(name): [part for part in metric.modules() if isinstance(part, Metric)][-1]
+            for name, metric in self.val_metrics.items(keep_base=True)
+        }
+        return tuple(name for name, metric in innermost.items() if metric.higher_is_better is False)
 
     @property
     def _uses_loggers(self) -> bool | None:

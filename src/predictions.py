@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow as pa
 from omegaconf import DictConfig
 
-from src.console import row_progress
 from src.data.files import absolute_path
 from src.data.tables import OUTPUT_FORMATS, Rows, format_places, widen, write_table
 from src.errors import UserError
@@ -18,6 +17,7 @@ from src.explain import Ensemble
 from src.formatting import format_count
 from src.process import handle_signals, raise_interrupt
 from src.report.predictions import print_predictions, write_predictions_page
+from src.report.terminal import row_progress
 from src.text import TextSource
 
 log = logging.getLogger(__name__)

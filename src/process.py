@@ -1,5 +1,6 @@
 """The process of a command: signals, exit codes and messages, and the import of Lightning."""
 
+import logging
 import os
 import re
 import signal
@@ -94,6 +95,14 @@ def announce(line: str) -> None:
         pass
     except OSError:
         drop_broken_output()
+
+
+def write_log(line: str) -> None:
+    """Write a line to the log file, if there is one, but not to the terminal, which shows tables instead."""
+    record = logging.LogRecord("src", logging.INFO, __file__, 0, line, (), None)
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.FileHandler):
+            handler.handle(record)
 
 
 def drop_broken_output() -> bool:

@@ -27,20 +27,19 @@ from src.callbacks.stop import Interrupted, StopOnSignal
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import make_paths_absolute
 from src.config.overrides import quote
-from src.console import OutputConsole, write_log
 from src.data.source import Source
 from src.errors import UserError
 from src.files import lock_folder, write_text
 from src.formatting import format_duration, format_now
 from src.lit import LitClassifier
 from src.loggers.tracker import Tracker
-from src.process import announce, handle_signals
+from src.process import announce, handle_signals, write_log
 from src.report.data_section import data_section
-from src.report.run import write_report
-from src.report.terminal import render_terminal
+from src.report.run import print_summary, write_report
+from src.report.terminal import OutputConsole, render_terminal
 from src.run_folder import require_new, run_folder_of, trim_logs
 from src.run_result import RESULT_FILE, Best, Parameters, RunResult, Seconds
-from src.summary import evaluate_splits, lower_is_better, print_summary
+from src.terms.evaluation import evaluate_splits
 from src.training_state import TrainingState, require_same_training
 
 LOCK_TIMEOUT = 1.0  # seconds; a sweep that records the end of a job holds the lock for a shorter time
@@ -150,7 +149,7 @@ class Run:
             return
         counts = module.card.class_counts
         metrics, classes, baseline = evaluate_splits(self.folder, counts.index(max(counts)), module.scores)
-        lower = lower_is_better(module.val_metrics)
+        lower = module.lower_is_better()
         self.record(metrics=metrics, lower_is_better=lower, classes=classes, baseline=baseline)
         self.write_record()
         try:

@@ -9,11 +9,11 @@ from pathlib import Path
 from statistics import mean, median
 
 from src.compare.sections import claim_lines
-from src.formatting import format_p_value, format_with_bounds, format_with_margin
 from src.records.runs import FinishedRun, find_runs
 from src.records.variants import Variant, group_runs
 from src.report.figures.comparison import Bar
 from src.report.figures.style import COLOURS, GREY
+from src.report.numbers import format_p_value, format_with_bounds, format_with_margin
 from src.terms.comparison import Comparison, compare, judge_differences
 from src.terms.intervals import Interval, mean_of_terms
 from src.terms.measurements import measure

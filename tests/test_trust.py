@@ -20,7 +20,7 @@ from src.config.entry import parse_flags
 from src.config.resume import restore_run_overrides
 from src.errors import UserError
 from src.files import lock_folder, replace_atomically, write_arrays, write_json, write_text
-from src.output_folder import write_report
+from src.report.folder import write_report
 from src.run_folder import require_no_links
 from src.run_result import RunResult
 from src.training_state import rebuild_paths, require_same_parameters

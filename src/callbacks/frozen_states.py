@@ -13,7 +13,6 @@ from numpy.lib.format import open_memmap
 from pydantic import Field
 from torch import Tensor
 
-from src.console import row_progress
 from src.data.corpus import SPLITS
 from src.data.padded_batches import BatchBuilder, by_length
 from src.data.source import Source
@@ -21,6 +20,7 @@ from src.data.store import code_version, load_or_build
 from src.kernels.layers import Dropout
 from src.models.classifier import Classifier
 from src.models.component import Encoded
+from src.report.terminal import row_progress
 
 BATCH = 64  # texts that are encoded together
 log = logging.getLogger(__name__)

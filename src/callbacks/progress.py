@@ -7,8 +7,7 @@ from typing import Any
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
 
-from src.console import write_log
-from src.process import announce
+from src.process import announce, write_log
 
 SHOWN = ("val/acc",)  # scores beside the bar
 METRICS = ("train/loss", "train/acc", "val/loss", "val/acc")

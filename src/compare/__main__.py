@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from src.output_folder import add_folders, report_folder, write_report
 from src.process import exit_with_message
+from src.report.folder import add_folders, report_folder, write_report
 
 DESCRIPTION = """\
 Groups the runs below the folders into variants, compares the variants over seeds and texts, and writes comparison.md,

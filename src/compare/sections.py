@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from src.formatting import UNKNOWN, format_known, format_p_value, format_with_bounds, format_with_margin
 from src.records.examples import Example, read_examples
 from src.records.files import read_history, read_or_warn
 from src.records.runs import summarize_excluded
@@ -12,6 +11,7 @@ from src.records.statistics import FAITHFULNESS, SECONDS
 from src.records.variants import Variant
 from src.report.figures.comparison import Bar, Mark, draw_costs, draw_intervals, draw_variant_curves
 from src.report.figures.style import COLOURS, GREY
+from src.report.numbers import UNKNOWN, format_known, format_p_value, format_with_bounds, format_with_margin
 from src.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
 from src.report.words import STRIP_NOTE, clean_text, coloured_words
 from src.terms.claims import Claim

@@ -5,8 +5,8 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from src.output_folder import add_folders, report_folder, write_report
 from src.process import exit_with_message
+from src.report.folder import add_folders, report_folder, write_report
 
 MEASURES = ("removal", "limits", "flip", "agreement", "plausibility")
 DESCRIPTION = """\

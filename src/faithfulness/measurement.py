@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from src.console import row_progress
 from src.errors import UserError
 from src.faithfulness.probe import Probe, Scores, pad
 from src.faithfulness.summary import VariantSummary, summarize
@@ -22,6 +21,7 @@ from src.kernels.malloc import limit_compiled_kernels
 from src.records.faithfulness import ATTENTION, Options, Record
 from src.records.runs import ExcludedRun
 from src.records.variants import Variant, find_variants
+from src.report.terminal import row_progress
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from src.faithfulness.measurement import Report
 from src.faithfulness.rankings import TOLERANCE, is_inexact
 from src.faithfulness.summary import Estimate, VariantSummary
 from src.files import csv_line
-from src.formatting import UNKNOWN, format_count, format_with_margin
+from src.formatting import format_count
 from src.records.faithfulness import AGREEMENT, ATTENTION, COLUMNS, RANDOM, Column
 from src.report.figures.comparison import Bar, draw_intervals
 from src.report.html import render_html
 from src.report.markdown import render_markdown
+from src.report.numbers import UNKNOWN, format_with_margin
 from src.report.section import Chart, Section, Table
 from src.terms.intervals import MIN_SEEDS
 

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from src.data.padded_batches import Batch
 from src.errors import UserError
-from src.formatting import format_with_bounds
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
+from src.report.numbers import format_with_bounds
 from src.terms.intervals import mean_of_terms
 
 if TYPE_CHECKING:

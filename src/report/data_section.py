@@ -1,6 +1,6 @@
 """A section that describes a run's data: classes, lengths, truncation, unknown tokens and duplicates in each split."""
 
-from src.formatting import UNKNOWN, format_known
+from src.report.numbers import UNKNOWN, format_known
 from src.report.section import Lines, Section, Table
 from src.report.words import clean_text
 from src.run_result import Data

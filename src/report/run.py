@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 
 from src.files import write_text
-from src.formatting import format_compact, format_count
+from src.formatting import format_count
 from src.records.examples import read_errors, read_examples
 from src.records.files import (
     Predictions,
@@ -27,8 +27,10 @@ from src.report.figures.run import (
 )
 from src.report.figures.style import save_figure
 from src.report.html import render_html
-from src.report.scores import baseline_section, classes_table, scores_section
+from src.report.numbers import format_compact
+from src.report.scores import baseline_line, baseline_section, classes_section, classes_table, scores_section
 from src.report.section import Chart, Content, Group, Section, Strip
+from src.report.terminal import OutputConsole, files_table, render_terminal
 from src.report.words import MAP_NOTE, STRIP_NOTE, coloured_words, example_content
 from src.run_result import RunResult
 
@@ -117,3 +119,18 @@ def _facts(result: RunResult) -> dict[str, str]:
         "Started": (result.started or "")[:16].replace("T", " "),
         "Commit": (result.git_commit or "")[:10],
     }
+
+
+def print_summary(result: RunResult, folder: Path) -> None:
+    """Print the metrics, the class scores of the test split or else of the validation split, and the written files."""
+    console, best = OutputConsole(), result.best.describe()
+    sections = [scores_section(result.metrics, f"Scores, best {best}" if best else "Scores")]
+    if result.split in result.classes:
+        sections.append(classes_section(result.classes[result.split], result.split))
+    console.print(render_terminal(sections))
+    if baseline := baseline_line(result):
+        console.print(baseline + "\n")
+    written = [path for path in folder.rglob("*") if path.is_file() and not {"wandb", ".hydra"} & set(path.parts)]
+    console.print(files_table(folder, written))
+    for offline in sorted((folder / "wandb").glob("offline-run-*")):
+        console.print(f"Offline W&B run; upload it with: wandb sync {offline}", soft_wrap=True)

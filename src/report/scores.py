@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from src.formatting import UNKNOWN, format_known, format_with_bounds
+from src.report.numbers import UNKNOWN, format_known, format_with_bounds
 from src.report.section import Section, Table
 from src.report.words import clean_text
 from src.run_result import SPLIT_NAMES, ClassScore, RunResult, Score

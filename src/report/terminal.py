@@ -1,16 +1,34 @@
-"""Render sections for a terminal, readable without colour."""
+"""What a terminal shows: sections, readable without colour, on standard output, and progress on standard error."""
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from src.process import drop_broken_output
 from src.report.section import Lines, Section, Table
 
 MAX_COLUMNS = 7  # maximum number of columns of a table that fits a terminal
+
+
+class OutputConsole(Console):
+    """A console on standard output; it silently discards output to a closed pipe, as with `| head`.
+
+    Args:
+        width: number of columns if standard output is not a terminal.
+    """
+
+    def __init__(self, width: int = 100) -> None:
+        super().__init__(width=None if sys.stdout.isatty() else width)
+
+    def on_broken_pipe(self) -> None:
+        drop_broken_output()
 
 
 def render_terminal(sections: Sequence[Section]) -> RenderableType:
@@ -58,3 +76,20 @@ def files_table(folder: Path, paths: Iterable[Path]) -> RenderableType:
     for prefix, names in by_folder.items():
         table.add_row(Text(f"  {prefix}"), Text("  ".join(names)))
     return Group(Text(f"Written to {folder}/", overflow="fold"), table)
+
+
+@contextmanager
+def row_progress(verb: str, total: int | None = None, noun: str = "rows") -> Iterator[Callable[[int], None]]:
+    """Show the number of rows and the time left, such as "Read rows ━━━ 7/11 0:00:02", if there is a terminal.
+
+    Args:
+        total: total number of rows; None if unknown.
+
+    Yields:
+        A function to call with the number of rows that were processed since the previous call.
+    """
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(f"{verb} {noun}", total=total)
+        yield lambda count: bar.advance(task, count)

@@ -21,10 +21,11 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from src.config.overrides import quote
 from src.files import lock_folder
-from src.formatting import UNKNOWN, format_duration, format_known
+from src.formatting import format_duration
 from src.kernels.malloc import reuse_freed_memory
 from src.process import STOP_SIGNALS, exit_with_message
 from src.records.files import read_or_warn
+from src.report.numbers import UNKNOWN, format_known
 from src.run_result import DONE, RESULT_FILE, RunResult
 from src.sweep_record import Job
 

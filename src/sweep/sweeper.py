@@ -16,14 +16,13 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.config.compose import ConfigFiles
 from src.config.overrides import combinations, quote
-from src.console import OutputConsole
 from src.errors import UserError
 from src.extras import plugin_install_hint
 from src.files import lock_folder, write_text
 from src.formatting import format_count
 from src.process import announce, handle_signals
 from src.report.section import Section, Table
-from src.report.terminal import render_terminal
+from src.report.terminal import OutputConsole, render_terminal
 from src.run_result import DONE
 from src.sweep.job import STOP_FILE, Task, outcome, recorded_result, set_up_worker
 from src.sweep.plan import grid, parse_overrides, validate_jobs

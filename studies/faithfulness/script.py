@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from src.console import OutputConsole
 from src.data.padded_batches import shuffled
 from src.faithfulness.measurement import measurable_variants
 from src.faithfulness.probe import Probe, Texts
@@ -19,7 +18,7 @@ from src.faithfulness.trained import Sample, TrainedRun
 from src.process import exit_with_message
 from src.records.faithfulness import ATTENTION, RANKINGS
 from src.report.section import Section, Table
-from src.report.terminal import render_terminal
+from src.report.terminal import OutputConsole, render_terminal
 
 BATCH_SIZE = 32
 Arrays = Mapping[tuple[str, str], np.ndarray]  # by ranking and measure, n values each

@@ -17,7 +17,6 @@ import numpy as np
 import torch
 
 from src.compare.sections import claims_section
-from src.console import OutputConsole
 from src.errors import UserError
 from src.faithfulness.claims import gather, trained_attention
 from src.faithfulness.measurement import measurable_variants
@@ -27,7 +26,7 @@ from src.process import exit_with_message
 from src.records.faithfulness import ATTENTION as OF_ATTENTION
 from src.records.faithfulness import Record
 from src.report.section import Section, Table
-from src.report.terminal import render_terminal
+from src.report.terminal import OutputConsole, render_terminal
 from src.terms.claims import Claim, judge
 from src.terms.intervals import Sample
 from studies.faithfulness.weights import jensen_shannon

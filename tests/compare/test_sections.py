@@ -11,7 +11,7 @@ from rich.console import Console
 
 from src.compare.files import comparison_files, render_csv, render_page
 from src.compare.sections import sections
-from src.formatting import format_known, format_p_value, format_with_margin
+from src.report.numbers import format_known, format_p_value, format_with_margin
 from src.report.section import Group, Section
 from src.report.terminal import render_terminal
 from src.terms.comparison import Comparison, compare

@@ -10,8 +10,9 @@ from matplotlib.image import imread
 from src.errors import UserError
 from src.files import csv_line
 from src.records.examples import disarm, read_errors
-from src.report.run import run_sections, write_report
+from src.report.run import print_summary, run_sections, write_report
 from src.report.section import Group, Maps, Table
+from src.run_result import Best, ClassScore, RunResult, Score
 from tests.run_folders import example
 
 UNUSUAL = ["日本", "😀", "$5", "to", "$10", "x_y^2\\frac{", "", "a\nb", "العربية", "l" * 300]
@@ -105,3 +106,17 @@ def test_many_classes_are_shortened(make_run: Callable[..., Path]) -> None:
     (classes,) = [section for section in run_sections(run) if section.title == "Classes"]
     table = classes.content[0]
     assert isinstance(table, Table) and len(table.rows) == 20 and "lowest F1" in table.title
+
+
+def test_the_tables_contain_the_best_epoch_and_the_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = RunResult(
+        best=Best("checkpoints/best.ckpt", "val/loss", 0.25, 1),
+        metrics={"test/acc": Score(0.5, 0.25, 0.75, 8), "val/acc": Score(0.625, 0.5, 0.75, 4)},
+        classes={"val": {"ham": ClassScore(support=3)}, "test": {"spam": ClassScore(0.5, 0.125, 0.2, 1234)}},
+    )
+    print_summary(result, tmp_path)
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "Scores, best epoch 2 (val/loss 0.2500)" in lines
+    assert "test/acc 0.500 0.250 to 0.750 0.625" in lines
+    assert "Classes, test" in lines and "spam 0.500 0.125 0.200 1,234" in lines
+    assert not any("ham" in line.split() for line in lines)

@@ -1,13 +1,14 @@
 """Scores against values computed by hand and simple references; intervals against theory."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 from src.run_result import Score
-from src.terms.evaluation import evaluate, score_differences
+from src.terms.evaluation import evaluate, evaluate_splits, score_differences
 from src.terms.intervals import calibration_interval, wilson_interval
 from tests.run_folders import predictions
 
@@ -130,3 +131,24 @@ def test_differences_are_paired() -> None:
 def test_equal_predictions_differ_by_zero_without_an_interval() -> None:
     first = np.stack([1 - POSITIVE, POSITIVE], 1)
     assert set(score_differences(first, first, LABELS).values()) == {Score(0.0, None, None, 5)}
+
+
+def write_predictions(folder: Path, predicted: list[int], labels: list[int]) -> None:
+    (folder / "predictions").mkdir()
+    columns = {"probabilities": np.eye(2)[predicted], "labels": np.array(labels), "index": np.arange(len(labels))}
+    np.savez(folder / "predictions" / "test.npz", class_names=np.array(["ham", "spam"]), **columns)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "labels", "warns"),
+    [([0, 0, 0], [0, 1, 0], True), ([0, 1, 0], [0, 1, 0], False), ([0, 0, 0], [0, 0, 0], False)],
+)
+def test_a_model_that_predicts_only_one_class_causes_a_warning(
+    predicted: list[int], labels: list[int], warns: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_predictions(tmp_path, predicted, labels)
+    evaluate_splits(tmp_path, 0, {})
+    assert bool(caplog.records) == warns
+    if warns:
+        assert "All 3 test texts are predicted as 'ham'" in caplog.text
+        assert "loss.class_weights=balanced" in caplog.text

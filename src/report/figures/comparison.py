@@ -6,10 +6,10 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from src.formatting import format_compact
 from src.records.files import History
 from src.report.figures.run import SPLITS
 from src.report.figures.style import COLOURS, GREY, INK, integer_ticks, name_axes, new_figure, user_text
+from src.report.numbers import format_compact
 from src.report.words import clean_text
 from src.terms.intervals import Interval
 

@@ -27,9 +27,8 @@ def report_folder(args: argparse.Namespace, command: str) -> Path:
 
 def write_report(folder: Path, texts: Mapping[str, str], tables: "RenderableType") -> None:
     """Write the files of a report, whose names are the keys of `texts`, and print the tables and the paths."""
-    from src.console import OutputConsole
     from src.files import write_text
-    from src.report.terminal import files_table
+    from src.report.terminal import OutputConsole, files_table
 
     for name, text in texts.items():
         write_text(folder / name, text)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from src.console import row_progress
+from src.report.terminal import row_progress
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

@@ -1,0 +1,40 @@
+"""Format scores, intervals, p-values and counts for tables."""
+
+import math
+from typing import Any
+
+UNKNOWN = "\N{EN DASH}"  # a number that is not known or not defined
+
+
+def format_known(value: float | None, form: str = "{:.3f}") -> str:
+    """Format a number, by default as a score with three decimals; return UNKNOWN for None."""
+    return UNKNOWN if value is None else form.format(value)
+
+
+def format_compact(value: float) -> str:
+    """Format a number with up to three significant digits: 0.021, 4.5, 320, 12.3k, 1.9M; return UNKNOWN for NaN."""
+    for size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size * 0.9995:
+            return f"{value / size:.3g}{suffix}"
+    return f"{value:.3g}" if math.isfinite(value) else UNKNOWN
+
+
+def format_with_margin(interval: tuple[Any, ...] | None, digits: int = 3, sign: str = "") -> str:
+    """Format (value, low, high) as "0.882 ± 0.003", or as "0.882" without bounds; return UNKNOWN for None."""
+    if interval is None:
+        return UNKNOWN
+    value, _, high, *_ = interval
+    return f"{value:{sign}.{digits}f}" + ("" if high is None else f" ± {high - value:.{digits}f}")
+
+
+def format_with_bounds(interval: tuple[Any, ...], digits: int = 4, factor: float = 1, unit: str = "") -> str:
+    """Format (value, low, high) as "+0.0143 (+0.0062 to +0.0224)", or as "+0.0143" without bounds."""
+    value, *bounds = (f"{factor * number:+.{digits}f}" for number in interval[:3] if number is not None)
+    return value + unit + (f" ({' to '.join(bounds)})" if bounds else "")
+
+
+def format_p_value(p_value: float | None) -> str:
+    """Format a p-value with three decimals, or as "< 0.001"; return UNKNOWN for None."""
+    if p_value is None:
+        return UNKNOWN
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
