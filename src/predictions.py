@@ -7,11 +7,10 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-import pyarrow as pa
 from omegaconf import DictConfig
 
 from src.data.files import absolute_path
-from src.data.tables import OUTPUT_FORMATS, Rows, format_places, widen, write_table
+from src.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
 from src.errors import UserError
 from src.explain import Ensemble
 from src.formatting import format_count
@@ -55,22 +54,20 @@ def write_predictions(out: Path, source: TextSource, ensemble: Ensemble, batch_s
     """Write each row of the source with its prediction, some rows at a time.
 
     The source is read twice. The first pass, which is short, reports invalid rows before anything is classified,
-    counts the rows, and collects the columns and their types.
+    counts the rows, and collects the names of the columns.
     """
-    types: dict[str, pa.DataType] = {}
+    names: dict[str, None] = {}
     total = 0
     with row_progress("Read") as advance:
         for rows, texts in source.chunks():
-            widen(types, rows.columns)
+            names |= dict.fromkeys(rows.columns)
             total += len(texts)
             advance(len(texts))
-    new = {"predicted": pa.string()}
-    new |= {f"probability_{name}": pa.float64() for name in ensemble.class_names} | {"only_unknown": pa.bool_()}
-    names = []
-    for name, kind in new.items():
+    own = list[str]()
+    for name in ("predicted", *(f"probability_{name}" for name in ensemble.class_names), "only_unknown"):
         numbered = (f"{name}_{number}" for number in count(2))
-        names.append(name if name not in types else next(each for each in numbered if each not in types))
-        types[names[-1]] = kind
+        own.append(name if name not in names else next(each for each in numbered if each not in names))
+        names[own[-1]] = None
     blank, unknown = array("q"), array("q")  # row or line numbers
     with handle_signals(raise_interrupt), row_progress("Classified", total) as advance:
 
@@ -78,17 +75,18 @@ def write_predictions(out: Path, source: TextSource, ensemble: Ensemble, batch_s
             for rows, texts in source.chunks():
                 selection = _not_blank(texts)
                 probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
-                predicted = pa.array([ensemble.class_names[i] for i in probabilities.argmax(1)], pa.string())
-                cells = [predicted, *map(pa.array, probabilities.T.round(6)), pa.array(is_unknown)]
-                position = {row: i for i, row in enumerate(selection)}
-                index = pa.array([position.get(i) for i in range(len(texts))], pa.int64())
-                columns = {name: column.take(index) for name, column in zip(names, cells, strict=True)}
+                predicted = [ensemble.class_names[i] for i in probabilities.argmax(1)]
+                cells = [predicted, *probabilities.T.round(6).tolist(), is_unknown.tolist()]
+                columns = {}
+                for name, values in zip(own, cells, strict=True):
+                    by_row = dict(zip(selection, values, strict=True))
+                    columns[name] = [by_row.get(i) for i in range(len(texts))]
                 yield replace(rows, columns={**rows.columns, **columns})
                 blank.extend(place for place, text in zip(rows.places, texts, strict=True) if not text.strip())
                 unknown.extend(rows.places[i] for i, value in zip(selection, is_unknown, strict=True) if value)
                 advance(len(texts))
 
-        write_table(out, types, classified())
+        write_table(out, list(names), classified())
     print(f"Wrote {format_count(total, 'row')} to {out}")
     _warn(rows.source, rows.unit, blank, unknown)
 

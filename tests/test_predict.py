@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from src.explain import Ensemble
@@ -101,7 +100,7 @@ def test_a_page_is_written_on_request(predict: Any, tmp_path: Path) -> None:
 COLUMNS = ["predicted", *(f"probability_{name}" for name in NAMES), "only_unknown"]
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_predictions_are_written_with_all_input_columns(
     predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
@@ -110,9 +109,7 @@ def test_predictions_are_written_with_all_input_columns(
     rows = [{"id": i, "comment": text, "predicted": "mine"} for i, text in enumerate(texts)]
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert "Wrote 5 rows" in predict("file=in.jsonl", "text_column=comment", f"out=out.{ending}", "batch_size=2")
-    if ending == "parquet":
-        output = pq.read_table(tmp_path / "out.parquet").to_pylist()
-    elif ending == "jsonl":
+    if ending == "jsonl":
         output = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     else:
         output = read_csv(tmp_path / "out.csv")
@@ -153,7 +150,7 @@ def test_a_bad_row_is_reported_before_any_row_is_classified(
     assert {path.name for path in tmp_path.iterdir()} == {"in.csv"}
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_does_not_change_the_earlier_file(
     predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, signum: int
@@ -185,7 +182,7 @@ def test_a_signal_does_not_change_the_earlier_file(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["text=good", "out=a.xlsx"], r"out=a\.xlsx: unknown extension; it must be one of \.csv, \.jsonl, \.parquet"),
+        (["text=good", "out=a.xlsx"], r"out=a\.xlsx: unknown extension; it must be one of \.csv, \.jsonl"),
         (["text=good", "out=a.csv", "pictures=b"], r"out=… and pictures=… are both set"),
         (["text=good", "delimiter=tab"], r"delimiter=… applies only to a table: add text_column=…"),
         (["text=good", "top=0"], r"(?s:.*)top=0 +must be greater than or equal to 1"),

@@ -57,15 +57,13 @@ class ConfigFiles:
     """The config files of one command.
 
     Args:
-        command: train, eval, predict or export.
-        name: name of the primary config; by default the name of the command.
+        command: train, eval, predict or export; also the name of the primary config.
         folder: contains the primary config and the groups.
         search: URLs of further folders, as in `hydra.searchpath`.
     """
 
-    def __init__(self, command: str, name: str | None = None, folder: Path = CONF, search: Sequence[str] = ()) -> None:
+    def __init__(self, command: str, folder: Path = CONF, search: Sequence[str] = ()) -> None:
         self.command, self.folder, self.search = command, folder, list(search)
-        self.name = (name or command).removesuffix(".yaml")
         self.folders = [folder, *(Path(url.removeprefix("file://")).absolute() for url in search)]
         if missing := [path for path in self.folders if not path.is_dir()]:
             raise UserError(f"--config-dir or hydra.searchpath: {missing[0]}: no such folder")
@@ -77,7 +75,7 @@ class ConfigFiles:
         """Return the files from which `cfg`, which includes the node `hydra`, was composed."""
         sources = {source.provider: source.path for source in cfg.hydra.runtime.config_sources}
         node = cfg.hydra
-        return cls(node.job.name, node.job.config_name, Path(sources["main"]), list(node.searchpath or ()))
+        return cls(node.job.config_name, Path(sources["main"]), list(node.searchpath or ()))
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
@@ -92,7 +90,7 @@ class ConfigFiles:
         """Yield the path of each file, except Hydra's own, that valid overrides select, and the node that it sets."""
         with self.initialized() as state:
             loader = state.config_loader()
-            defaults = loader.compute_defaults_list(self.name, [*self.searchpath, *lines], RunMode.MULTIRUN).defaults
+            defaults = loader.compute_defaults_list(self.command, [*self.searchpath, *lines], RunMode.MULTIRUN).defaults
         for file in defaults:
             paths = (folder / f"{file.config_path}.yaml" for folder in self.folders)
             if path := next(filter(Path.is_file, paths), None):
@@ -141,7 +139,7 @@ class ConfigFiles:
         try:
             cfg = self._merge(chosen)
         except HydraException as error:
-            entry = " ".join(override.line for override in chosen) or f"{self.name}.yaml"
+            entry = " ".join(override.line for override in chosen) or f"{self.command}.yaml"
             raise UserError(format_mistakes([*mistakes, Mistake(entry, explain(error, self.groups))])) from error
         sweeps = sweeps or cfg.hydra.mode == RunMode.MULTIRUN
         paths = paths_in(OmegaConf.to_container(cfg, resolve=False))
@@ -191,7 +189,7 @@ class ConfigFiles:
         if lines not in self._merged:
             try:
                 with self.initialized():
-                    cfg = hydra.compose(self.name, list(lines), return_hydra_config=True)
+                    cfg = hydra.compose(self.command, list(lines), return_hydra_config=True)
             except (yaml.YAMLError, ValueError) as error:
                 raise UserError(f"the config files cannot be composed: {error}") from error
             self._merged[lines] = pickle.dumps(cfg)

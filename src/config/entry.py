@@ -40,7 +40,7 @@ def entry(command: str) -> Callable[[Task], Callable[[], None]]:
     program with a full traceback.
 
     Args:
-        command: train, eval, predict or export; also the default name of the primary config.
+        command: train, eval, predict or export; also the name of the primary config.
     """
     # `__wrapped__` is the task itself
     return lambda task: wraps(task)(partial(run_command, command, task))
@@ -92,8 +92,7 @@ def parse_flags(arguments: Sequence[str]) -> Namespace:
     parser.add_argument("overrides", nargs="*")
     for name in ("--help -h", "--multirun -m"):
         parser.add_argument(*name.split(), action="store_true")
-    for name in ("--config-name -cn", "--config-dir -cd"):
-        parser.add_argument(*name.split())
+    parser.add_argument("--config-dir", "-cd")
     parser.add_argument("--cfg", "-c", choices=["job"])
     flags = parser.parse_intermixed_args(arguments)
     if flags.cfg and flags.multirun:
@@ -128,7 +127,7 @@ def config_files(command: str, flags: Namespace) -> ConfigFiles:
             raise UserError(format_mistakes([Mistake(line, "must be a list of folders: hydra.searchpath=[…,…]")]))
         search += folders
         flags.overrides.remove(line)
-    return ConfigFiles(command, flags.config_name, CONF, search)
+    return ConfigFiles(command, CONF, search)
 
 
 def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], sweeps: bool) -> list[Mistake]:
@@ -190,7 +189,7 @@ def _run(files: ConfigFiles, overrides: list[str], job: Task, sweeps: bool) -> N
         application: Any = state.hydra  # `hydra.main` would compose the configuration once more
         start, mode = (application.multirun, ["hydra.mode=MULTIRUN"]) if sweeps else (application.run, [])
         try:
-            start(files.name, job, [*files.searchpath, *overrides, *mode])
+            start(files.command, job, [*files.searchpath, *overrides, *mode])
         except HydraException as error:  # a mistake in the configuration
             raise UserError(explain(error, files.groups)) from None
 

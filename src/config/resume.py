@@ -50,9 +50,8 @@ def restore_run_overrides(flags: Namespace) -> None:
     ]
     if mistakes and "LOCAL_RANK" not in os.environ:  # Lightning adds options to the commands of further processes
         raise UserError(format_mistakes(mistakes))
-    hydra = _read(folder, "hydra.yaml")["hydra"]
-    flags.config_name = flags.config_name or hydra["job"]["config_name"]
-    searchpath = [line for line in hydra["overrides"]["hydra"] if line.startswith("hydra.searchpath=")]
+    of_hydra = _read(folder, "hydra.yaml")["hydra"]["overrides"]["hydra"]
+    searchpath = [line for line in of_hydra if line.startswith("hydra.searchpath=")]
     keys = {key_of(line) for line in may_change}
     replaced = keys & {"callbacks", "logger"}  # a new choice of callbacks or loggers also replaces their options
     kept = [line for line in recorded if key_of(line) not in keys and not is_within(key_of(line), replaced)]

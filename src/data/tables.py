@@ -24,13 +24,12 @@ from src.files import csv_line, replace_atomically
 from src.formatting import format_list, format_repr
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".json")
-OUTPUT_FORMATS = (".csv", ".jsonl", ".parquet")
+OUTPUT_FORMATS = (".csv", ".jsonl")
 # names of delimiters; those of a CSV file are detected, in this order of preference
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
 DELIMITER = r'[^\w"\r\n]'  # characters that may be delimiters
 CHUNK = 1000  # rows read at a time
 HEAD = 1 << 20  # characters in which the delimiter is detected; a header should be shorter
-ROW_GROUP = 8 << 20  # bytes of row data that are collected in memory for one row group of a Parquet file
 log = logging.getLogger(__name__)
 CSV_RULE = (
     "a field that contains the delimiter, a double quote or a line break must be in double quotes, and each double "
@@ -39,7 +38,6 @@ CSV_RULE = (
 )
 JSON_RULE = "a .json file must be one array of objects, and each line of a .jsonl file one object"
 MAX_PLACES = 5  # maximum number of rows that a message lists
-UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)  # raised for values that do not fit an Arrow type
 csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
 
 
@@ -298,41 +296,23 @@ def arrow_rows(source: str, batches: Iterable[Any], columns: Sequence[str], sche
         count += batch.num_rows
 
 
-def widen(types: dict[str, pa.DataType], columns: Mapping[str, Any]) -> None:
-    """Add the Arrow types of columns to `types`, and widen existing types to fit these values; text fits all values."""
-    for name, cells in columns.items():
-        try:
-            own = pa.array(cells).type
-            schemas = [pa.schema([("", each)]) for each in (types.get(name, own), own)]
-            types[name] = pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-        except UNFIT:  # values of several types, or huge numbers
-            types[name] = pa.string()
-
-
-def write_table(path: Path, types: Mapping[str, pa.DataType], chunks: Iterable[Rows]) -> None:
-    """Write rows to a CSV, JSONL or Parquet file, atomically; if rows lack a column, its values are None.
-
-    Args:
-        types: the columns and, for a Parquet file, their types.
-    """
-    with replace_atomically(path) as part:
-        if path.suffix.lower() == ".parquet":
-            _write_parquet(part, pa.schema(list(types.items())), chunks)
-            return
-        is_csv = path.suffix.lower() == ".csv"
-        with part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            if is_csv:
-                file.write(csv_line(types))
-            for rows in chunks:
-                for record in zip(*map(rows.cells, types), strict=True):
-                    if is_csv:
-                        file.write(csv_line(map(_plain, record)))
-                    else:  # JSON has neither NaN nor infinity
-                        finite = (
-                            None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in record
-                        )
-                        line = json.dumps(dict(zip(types, finite, strict=True)), ensure_ascii=False, default=_plain)
-                        file.write(line + "\n")
+def write_table(path: Path, names: Sequence[str], chunks: Iterable[Rows]) -> None:
+    """Write the columns `names` to a CSV or JSONL file, atomically; if rows lack a column, its values are None."""
+    is_csv = path.suffix.lower() == ".csv"
+    with (
+        replace_atomically(path) as part,
+        part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
+    ):
+        if is_csv:
+            file.write(csv_line(names))
+        for rows in chunks:
+            for record in zip(*map(rows.cells, names), strict=True):
+                if is_csv:
+                    file.write(csv_line(map(_plain, record)))
+                else:  # JSON has neither NaN nor infinity
+                    finite = (None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in record)
+                    line = json.dumps(dict(zip(names, finite, strict=True)), ensure_ascii=False, default=_plain)
+                    file.write(line + "\n")
 
 
 def _plain(cell: Any) -> Any:
@@ -342,31 +322,3 @@ def _plain(cell: Any) -> Any:
     if isinstance(cell, dict | list | bool):
         return json.dumps(cell, ensure_ascii=False, default=_plain)
     return cell if cell is None or isinstance(cell, int | float) else str(cell)
-
-
-def _write_parquet(path: Path, schema: pa.Schema, chunks: Iterable[Rows]) -> None:
-    import pyarrow.parquet as pq
-
-    batches: list[pa.RecordBatch] = []
-    with pq.ParquetWriter(path, schema) as writer:
-        for rows in chunks:
-            batches.append(pa.record_batch([_array(rows, field) for field in schema], schema=schema))
-            if sum(batch.nbytes for batch in batches) >= ROW_GROUP:
-                writer.write_table(pa.Table.from_batches(batches).combine_chunks())
-                batches.clear()
-        if batches:
-            writer.write_table(pa.Table.from_batches(batches).combine_chunks())
-
-
-def _array(rows: Rows, field: pa.Field) -> pa.Array:
-    """Return the cells of a column as an Arrow array of the type of the field."""
-    cells = rows.columns.get(field.name, [None] * len(rows.places))
-    if field.type == pa.string():
-        cells = [None if cell is None else str(_plain(cell)) for cell in rows.cells(field.name)]
-    try:
-        return pa.array(cells, field.type)
-    except UNFIT:
-        raise UserError(
-            f"{rows.source}: a value of the column {field.name!r} does not fit its Parquet type {field.type}; write a "
-            ".csv or .jsonl file"
-        ) from None

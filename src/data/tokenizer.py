@@ -19,7 +19,6 @@ from rich.progress import track
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 
 from src.data.files import content_hash, local_path, open_text
-from src.data.glove import bundled_words
 from src.data.padded_batches import PAD_ID
 from src.errors import UserError
 
@@ -29,6 +28,7 @@ MAX_IDS = 1 << 24  # maximum number of ids in a vocabulary, including unused ids
 PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # for testing a loaded tokenizer
 BLOCK = 100  # texts encoded at a time, which takes 0.1 GB of memory per million characters
 LONGEST = 1_000_000  # characters at each end of a text that are read, far more than the tokens that a model uses
+BUNDLED_VECTORS = Path(__file__).parent / "assets" / "glove.6B.50d.top10000.npz"
 LINE_BREAK = Regex(r"<br\s*/?>")
 # A word, a flag of two letters, or a symbol with its variant, keycap, skin tone, tags and joined symbols. x2019 is
 # the typographic apostrophe, and x200D the joiner of emoji.
@@ -231,6 +231,12 @@ class Word(_Learned):
         # the first two words may also have later ids, because a text may contain "<pad>" literally
         words = dict.fromkeys([PAD, UNKNOWN, *sorted(ids, key=ids.__getitem__), *bundled_words()])
         return self.backend(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN))
+
+
+def bundled_words() -> list[str]:
+    """Return the words of the bundled vectors, most frequent first."""
+    with np.load(BUNDLED_VECTORS, allow_pickle=False) as file:
+        return file["words"].tobytes().decode().split("\n")
 
 
 class Whitespace(Word):

@@ -144,7 +144,6 @@ def test_a_task_has_the_typed_command_line_in_sys_argv(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--config-name=tran"], "Cannot find primary config 'tran'"),
         (["experiment=no_yaml"], "expected"),
         (["-m", "optimizer.lr=interval(0,1)"], "BasicSweeper does not support sweep type : INTERVAL_SWEEP"),
         (["-m", "hydra.job.name=a,b"], "Sweeping over Hydra's configuration is not supported"),

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.data.glove import BUNDLED, read_glove
+from src.data.tokenizer import BUNDLED_VECTORS
 from src.errors import UserError
+from src.models.embedding.glove import read_glove
 
 LINES = ["the 0.5 -1 2e-1", "film 1 2 3", ". . 4 5 6", "don't 7 8 9", "film 0 0 0"]
 
@@ -25,7 +26,7 @@ def test_the_bundled_vectors_equal_the_published_vectors() -> None:
     assert vectors.shape == (2, 50)
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(vectors[0, :4], [0.418, 0.24968, -0.41242, 0.1217], rtol=1e-6)
-    assert len(set(np.load(BUNDLED)["words"].tobytes().decode().split("\n"))) == 10_000
+    assert len(set(np.load(BUNDLED_VECTORS)["words"].tobytes().decode().split("\n"))) == 10_000
 
 
 def test_only_requested_words_are_read_in_the_order_of_the_file(tmp_path: Path) -> None:
