@@ -143,7 +143,6 @@ def test_any_wrong_value_in_a_card_is_reported_in_one_line(tmp_path: Path) -> No
     ("location", "value", "message"),
     [
         ("config", [], r"config: input should be"),
-        ("codec.class_names", ["a", "a"], r"class_names: two classes have the same name"),
         ("codec.max_length", 0, r"codec\.max_length: input should be"),
         ("codec.tokenizer", "[" * 200_000, r"tokenizer: cannot be used"),
         ("class_counts", [3, -1], r"class_counts\.1: input should be greater than or equal to 0"),

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, PositiveInt
 
 from src.data.padded_batches import BatchBuilder, Truncation
 from src.data.tokenizer import Tokenizer
@@ -17,19 +17,13 @@ def _tokenizer(value: Any) -> Tokenizer:
     return value if isinstance(value, Tokenizer) else Tokenizer.from_json(value)
 
 
-def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
-    if len(set(names)) < len(names):
-        raise ValueError("two classes have the same name")
-    return names
-
-
 class Codec(BaseModel):
     """Converts texts to batches in the same way as in training. In JSON, the tokenizer is a string."""
 
     model_config = ConfigDict(frozen=True)
 
     tokenizer: Annotated[Tokenizer, PlainValidator(_tokenizer), PlainSerializer(Tokenizer.to_json)]
-    class_names: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]  # C
+    class_names: Annotated[tuple[str, ...], Field(min_length=1)]  # C
     max_length: PositiveInt
     keep: Literal["first", "last"]
 
