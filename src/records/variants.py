@@ -24,7 +24,7 @@ GROUPS = {  # config groups and their keys, in the order in which a variant's na
 }
 # if a variant's name has more items, and every run has a preset, the presets replace the items that they determine
 MAX_NAME_ITEMS = 4
-REPEATED = "a later run has the same configuration and seed, and is used instead"
+REPEATED = "a later run has the same configuration{} and seed, and is used instead"
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,8 @@ def find_variants(
         raise UserError(f"--ignore {unknown[0]}: {no_such('option of the runs', unknown[0], sorted(known))}")
     variants, incomplete = _with_complete_folds(group_runs(runs, ignored))
     listed = {run.folder for variant in variants for run in variant.runs} | {run.folder for run in incomplete}
-    repeated = (ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in listed)
+    reason = REPEATED.format(f" but for {', '.join(ignored)}" if ignored else "")
+    repeated = (ExcludedRun(run.folder, "repeated", reason) for run in runs if run.folder not in listed)
     return variants, (*excluded, *incomplete, *repeated)
 
 

@@ -131,5 +131,8 @@ def test_ignored_options_make_no_other_variant(tmp_path: Path) -> None:
     assert len(find_variants([tmp_path])[0]) == 2
     ((variant,), _) = find_variants([tmp_path], ["callbacks.mine"])
     assert variant.seeds == (0, 1)
+    write_run(tmp_path / "other", PROBABILITIES, LABELS, seed=1, options={"callbacks.mine.path": "b"})
+    _, (excluded,) = find_variants([tmp_path], ["callbacks.mine"])
+    assert excluded.error.startswith("a later run has the same configuration but for callbacks.mine and seed")
     with pytest.raises(UserError, match=r"--ignore callbacks\.mime: no such option of the runs \(did you mean"):
         find_variants([tmp_path], ["callbacks.mime"])
