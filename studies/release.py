@@ -44,10 +44,11 @@ DIGITS = 6  # significant digits of gradient norms and curves
 DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # much faster, but not available on every machine
 DECIMAL = re.compile(r"-?\d+(\.\d+(e[-+]\d+)?|e[-+]\d+)")
 RECORD = TypeAdapter(RunResult)
+DESCRIPTION = ("run", "result", "config")
 STATISTICS = ("position_mean", "entropy", "length")  # arrays of attention_stats.npz
 SCHEMA = pa.schema(
     [
-        *((name, pa.string()) for name in ("run", "result", "config")),
+        *((name, pa.string()) for name in DESCRIPTION),
         ("log_odds", pa.list_(pa.float16())),
         *((name, pa.list_(pa.int32())) for name in ("labels", "index")),
         ("class_names", pa.list_(pa.string())),
@@ -62,29 +63,34 @@ def write_release(sweep: Path, file: Path) -> int:
     runs = find_runs([sweep]).runs
     rows = [_record(run) for run in runs]
     columns = {name: [row[name] for row in rows] for name in SCHEMA.names}
-    with replace_atomically(file) as part:
-        pq.write_table(
-            pa.table(columns, SCHEMA),
-            part,
-            compression="zstd",
-            compression_level=19,
-            use_dictionary=False,
-            column_encoding={
-                "labels.list.element": "DELTA_BINARY_PACKED",
-                "index.list.element": "DELTA_BINARY_PACKED",
-                "log_odds.list.element": "BYTE_STREAM_SPLIT",
-            },
-        )
+    encodings = {
+        "labels.list.element": "DELTA_BINARY_PACKED",
+        "index.list.element": "DELTA_BINARY_PACKED",
+        "log_odds.list.element": "BYTE_STREAM_SPLIT",
+    }
+    write_table(pa.table(columns, SCHEMA), file, use_dictionary=False, column_encoding=encodings)
     return len(rows)
+
+
+def write_table(table: pa.Table, file: Path, **options: Any) -> None:
+    """Write a table as a Parquet file, compressed as much as possible."""
+    with replace_atomically(file) as part:
+        pq.write_table(table, part, compression="zstd", compression_level=19, **options)
 
 
 def unpack_release(file: Path, folder: Path) -> list[Path]:
     """Write a folder for each run of a released file below `folder`, and return the paths of these folders."""
+    return [_write_run(row, folder, file) for row in read_table(file, SCHEMA).to_pylist()]
+
+
+def read_table(file: Path, schema: pa.Schema | None = None) -> pa.Table:
+    """Read a released file; None as the schema retains that of the file."""
     try:
-        rows = pq.read_table(file, schema=SCHEMA).to_pylist()
-    except (OSError, pa.ArrowException) as error:
+        table = pq.read_table(file, schema=schema)
+        table.select(DESCRIPTION)  # fails for a file without these columns
+    except (OSError, KeyError, pa.ArrowException) as error:
         raise UserError(f"{file} is not a release ({str(error).splitlines()[0]})") from None
-    return [_write_run(row, folder, file) for row in rows]
+    return table
 
 
 def pack_probabilities(probabilities: np.ndarray) -> np.ndarray:
@@ -111,11 +117,7 @@ def _record(run: FinishedRun) -> dict[str, Any]:
     predictions, statistics = run.predictions(), read_statistics(run.folder)
     if predictions.split != "test":
         raise UserError(f"{run.folder} has no predictions for the test split")
-    result = replace(run.result, command=None, overrides=())
-    record = {
-        "run": run.folder.name,
-        "result": _json(RECORD.dump_python(result, mode="json", exclude_none=True), run.folder),
-        "config": _json(_without_folders(run.config), run.folder),
+    record = describe_run(run) | {
         "log_odds": pack_probabilities(predictions.probabilities).ravel(),
         "labels": predictions.labels,
         "index": predictions.index,
@@ -126,6 +128,16 @@ def _record(run: FinishedRun) -> dict[str, Any]:
     for column in STATISTICS:
         record[column] = [] if statistics is None else getattr(statistics, column).astype(np.float32)
     return record
+
+
+def describe_run(run: FinishedRun) -> dict[str, Any]:
+    """Return the columns of DESCRIPTION: the name of the run's folder, its result and its configuration."""
+    result = replace(run.result, command=None, overrides=())
+    return {
+        "run": run.folder.name,
+        "result": _json(RECORD.dump_python(result, mode="json", exclude_none=True), run.folder),
+        "config": _json(_without_folders(run.config), run.folder),
+    }
 
 
 def _without_folders(value: Any, path: str = "") -> Any:
@@ -156,13 +168,19 @@ def _round_numbers(path: Path) -> str:
     return "".join(map(csv_line, rounded))
 
 
-def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
-    name, classes = str(row["run"]), row["class_names"]
+def write_description(row: dict[str, Any], folder: Path, file: Path) -> Path:
+    """Write `result.json` and `config.yaml` of a released run, and return the path of its folder."""
+    name = str(row["run"])
     if Path(name).name != name or name in ("", ".", ".."):
         raise UserError(f"{file}: {name!r} is not the name of a run")
-    run = folder / name
-    write_text(run / RESULT_FILE, row["result"])
-    write_text(run / "config.yaml", yaml.dump(json.loads(row["config"]), Dumper=DUMPER, sort_keys=False))
+    write_text(folder / name / RESULT_FILE, row["result"])
+    config = yaml.dump(json.loads(row["config"]), Dumper=DUMPER, sort_keys=False)
+    write_text(folder / name / "config.yaml", config)
+    return folder / name
+
+
+def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
+    run, classes = write_description(row, folder, file), row["class_names"]
     odds = np.array(row["log_odds"], dtype=np.float16).reshape(-1, len(classes) - 1)
     labels, index = (np.array(row[column], dtype=np.int64) for column in ("labels", "index"))
     predictions = {"labels": labels, "index": index, "class_names": np.array(classes)}

@@ -93,4 +93,4 @@ def compute(trained: TrainedRun, sample: Sample, args: argparse.Namespace) -> Ar
 
 
 if __name__ == "__main__":
-    study(__doc__, compute, HEADINGS)
+    study("erasure", __doc__, compute, HEADINGS)

@@ -40,4 +40,4 @@ def compute(trained: TrainedRun, sample: Sample, args: argparse.Namespace) -> Ar
 
 
 if __name__ == "__main__":
-    study(__doc__, compute, HEADINGS)
+    study("polarity", __doc__, compute, HEADINGS)

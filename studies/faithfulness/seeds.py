@@ -20,15 +20,14 @@ from src.compare.sections import claims_section
 from src.errors import UserError
 from src.faithfulness.claims import gather, trained_attention
 from src.faithfulness.measurement import measurable_variants
-from src.faithfulness.sections import format_estimate
 from src.faithfulness.summary import VariantSummary, estimate_rankings, summarize
 from src.process import exit_with_message
 from src.records.faithfulness import ATTENTION as OF_ATTENTION
 from src.records.faithfulness import Record
-from src.report.section import Section, Table
 from src.report.terminal import OutputConsole, render_terminal
 from src.terms.claims import Claim, judge
 from src.terms.intervals import Sample
+from studies.faithfulness.script import Estimates, section
 from studies.faithfulness.weights import jensen_shannon
 
 TOP_SHARE = 0.1  # share of the tokens that are compared: those with the highest weights
@@ -128,7 +127,7 @@ def _predictions_above_chance(first: Record, second: Record) -> np.ndarray | Non
     # mean distance from each text of one seed to all texts of the other seed
     of_first = sum(mean_distances(a, b) for a, b in zip(p.T, q.T, strict=True)) / 2
     of_second = sum(mean_distances(b, a) for a, b in zip(p.T, q.T, strict=True)) / 2
-    return above_chance(_distance(p, q), of_first + of_second - np.mean(of_first))
+    return above_chance(_distance(p, q), np.asarray(of_first + of_second - np.mean(of_first)))
 
 
 def _attention_above_chance(first: Record, second: Record) -> np.ndarray | None:
@@ -172,26 +171,38 @@ def judge_seeds(
     return judge(gather(CLAIM, "agreement above chance", differences, "attention"))
 
 
+def estimate_seeds(summaries: Sequence[VariantSummary]) -> tuple[dict[str, Estimates], tuple[Claim, ...]]:
+    """Return the estimates of each variant's agreement between seeds, and the judged claim."""
+    values = {summary.variant.name: agreement_between_seeds(summary.records) for summary in summaries}
+    estimates = {
+        variant: {
+            (OF_ATTENTION, name): estimate_rankings({OF_ATTENTION: array})[OF_ATTENTION] for name, array in of.items()
+        }
+        for variant, of in values.items()
+    }
+    return estimates, judge_seeds(summaries, values)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser("python -m studies.faithfulness.seeds", description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     with exit_with_message("standard output"):
-        variants, _ = measurable_variants(parser.parse_args(argv).folders)
-        records: dict[str, list[Record]] = {}
-        for variant in variants:
-            for run in variant.runs:
-                if (record := Record.load(run.folder)) is None:
-                    raise UserError(f"{run.folder} has no record: first run `python -m src.faithfulness`")
-                records.setdefault(variant.name, []).append(record)
-        summaries = summarize(variants, records)
-        values = {summary.variant.name: agreement_between_seeds(summary.records) for summary in summaries}
-        rows = []
-        for name, of_variant in values.items():
-            estimates = [estimate_rankings({OF_ATTENTION: of_variant.get(measure)}) for measure in HEADINGS]
-            rows.append([name, *(format_estimate(estimate.get(OF_ATTENTION)) for estimate in estimates)])
-        table = Table(["variant", *HEADINGS.values()], rows)
-        sections = [Section("Agreement between seeds", [table]), claims_section(judge_seeds(summaries, values))]
+        summaries = summarize_records(parser.parse_args(argv).folders)
+        estimates, claims = estimate_seeds(summaries)
+        sections = [section("Agreement between seeds", estimates, HEADINGS), claims_section(claims)]
         OutputConsole(160).print(render_terminal(sections))
+
+
+def summarize_records(folders: Sequence[Path]) -> list[VariantSummary]:
+    """Summarize the records of `src.faithfulness` in the folders of the runs."""
+    variants, _ = measurable_variants(folders)
+    records: dict[str, list[Record]] = {}
+    for variant in variants:
+        for run in variant.runs:
+            if (record := Record.load(run.folder)) is None:
+                raise UserError(f"{run.folder} has no record: first run `python -m src.faithfulness`")
+            records.setdefault(variant.name, []).append(record)
+    return summarize(variants, records)
 
 
 if __name__ == "__main__":

@@ -132,4 +132,4 @@ def compute(trained: TrainedRun, sample: Sample, args: argparse.Namespace) -> Ar
 
 
 if __name__ == "__main__":
-    study(__doc__, compute, HEADINGS)
+    study("weights", __doc__, compute, HEADINGS)

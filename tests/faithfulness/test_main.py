@@ -77,17 +77,27 @@ def test_a_new_record_keeps_the_previous_measures(
     assert {name: lines[name] for name in first} == first
 
 
-def test_the_scripts_of_the_study_measure_the_same_runs(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_scripts_of_the_study_measure_the_same_runs(
+    sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from studies.faithfulness import adversary, erasure, guides, polarity, script, seeds, weights
 
     main([str(sweep), "--texts", "5"])
     seeds.main([str(sweep)])
     assert "weights: above chance" in capsys.readouterr().out
     options = [str(sweep), "--texts", "5", "--train-texts", "7", "--epochs", "1"]
-    for module in (erasure, polarity, weights, guides, adversary):
-        script.study(module.__doc__, module.compute, module.HEADINGS, options)
-        printed = capsys.readouterr().out
-        assert "bahdanau" in printed and "±" in printed
+    modules = {"erasure": erasure, "polarity": polarity, "weights": weights, "guides": guides, "adversary": adversary}
+    printed = {}
+    for name, module in modules.items():
+        script.study(name, module.__doc__, module.compute, module.HEADINGS, options)
+        printed[name] = capsys.readouterr().out
+        assert "bahdanau" in printed[name] and "±" in printed[name]
+    monkeypatch.setattr(script, "TrainedRun", lambda *_, **__: pytest.fail("a recorded run is measured again"))
+    for name, module in modules.items():
+        script.study(name, module.__doc__, module.compute, module.HEADINGS, options)
+        assert capsys.readouterr().out == printed[name]
+    with pytest.raises(pytest.fail.Exception):
+        script.study("polarity", "", polarity.compute, polarity.HEADINGS, [str(sweep), "--texts", "6"])
 
 
 def test_damaged_records_are_reported_before_any_run_is_measured(

@@ -1,0 +1,175 @@
+"""The results of the faithfulness study for a data set, from unpacked records: the page, the CSV table and cells."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from src.compare.sections import claims_section
+from src.faithfulness.claims import NORMALIZED, judge_rankings
+from src.faithfulness.measurement import Report
+from src.faithfulness.sections import render_csv, sections
+from src.faithfulness.summary import Estimate, VariantSummary
+from src.records.faithfulness import AGREEMENT, ATTENTION, RANKINGS, UNIFORM
+from src.records.variants import Variant
+from src.report.figures.comparison import Bar, draw_intervals
+from src.report.markdown import render_markdown
+from src.report.numbers import format_with_bounds, format_with_margin
+from src.report.section import Section
+from src.terms.claims import Claim
+from src.terms.comparison import Comparison, compare
+from src.terms.intervals import LEVEL, estimate
+from src.terms.measurements import measure
+from studies.faithfulness import adversary, erasure, guides, polarity, seeds, weights
+from studies.faithfulness.script import Estimates, estimate_variants, read_record, rows_and_values, section
+from studies.plan import ROOT
+
+SCRIPTS = {  # name of the record → title and headings
+    "erasure": ("Other kinds of erasure", erasure.HEADINGS),
+    "polarity": ("Polarity violations", polarity.HEADINGS),
+    "weights": ("Predictions with other attention weights", weights.HEADINGS),
+    "guides": ("Accuracy of guides", guides.HEADINGS),
+    "adversary": ("Adversaries", adversary.HEADINGS),
+}
+ACCURACY = {"accuracy": "accuracy", "accuracy_difference": "minus uniform attention"}
+ORDER = ("luong_general", "luong_dot", "bahdanau", "multi_head", "learned_query", "uniform")  # of rows in the report
+
+
+@dataclass(frozen=True)
+class DataSetResults:
+    """The results of the runs below a folder, without those of scripts that have not measured every run."""
+
+    folder: Path
+
+    @cached_property
+    def report(self) -> Report:
+        """The results of `src.faithfulness`; the summaries also have the measures of the scripts."""
+        summaries = []
+        for summary in self._measured:
+            measures = dict(summary.measures)
+            for _, _, estimates in self.tables:
+                measures |= estimates[summary.variant.name]
+            summaries.append(replace(summary, measures=measures))
+        return Report(summaries, len(summaries[0].records[0].arrays["rows"]), (), "make study-verify")
+
+    @cached_property
+    def _measured(self) -> list[VariantSummary]:
+        return seeds.summarize_records([self.folder])
+
+    @cached_property
+    def _seeds(self) -> tuple[dict[str, Estimates], tuple[Claim, ...]]:
+        return seeds.estimate_seeds(self._measured)
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The comparison of the variants, with the claims in `studies/faithfulness.yaml`."""
+        return compare([self.folder], study=ROOT / "studies" / "faithfulness.yaml")
+
+    @cached_property
+    def tables(self) -> list[tuple[str, Mapping[str, str], Mapping[str, Estimates]]]:
+        """The title, headings and estimates by variant of each table of measures outside `src.faithfulness`."""
+        variants, found = [summary.variant for summary in self._measured], []
+        for name, (title, headings) in SCRIPTS.items():
+            records = {variant.name: [read_record(run.folder, name) for run in variant.runs] for variant in variants}
+            if all(record is not None for of_variant in records.values() for record in of_variant):
+                values = {variant: [rows_and_values(r) for r in of if r] for variant, of in records.items()}
+                found.append((title, headings, estimate_variants(values)))
+        accuracies = _estimate_accuracies(variants)
+        return [*found, ("Agreement between seeds", seeds.HEADINGS, self._seeds[0]), ("Accuracy", ACCURACY, accuracies)]
+
+    def sections(self) -> list[Section]:
+        """Return the sections of the page."""
+        measured = replace(self.report, summaries=self._measured)
+        return [
+            *sections(measured),
+            *(section(title, estimates, headings) for title, headings, estimates in self.tables),
+            replace(claims_section(self._seeds[1]), title="Claim about seeds"),
+            replace(claims_section(self.comparison.claims), title="Claims about variants"),
+        ]
+
+    def files(self, name: str) -> dict[str, str]:
+        """Return the content of the page and of the CSV table by file name."""
+        page = render_markdown(f"Faithfulness: {name}", self.sections())
+        return {f"{name}.md": page, f"{name}.csv": render_csv(self.report)}
+
+    @property
+    def is_normalized(self) -> bool:
+        """Whether the normalized comprehensiveness was measured."""
+        return all((ATTENTION, NORMALIZED) in of for of in self._estimates.values())
+
+    def figure(self) -> Figure:
+        """Draw the normalized comprehensiveness of attention in each variant, the highest first."""
+        bars = [Bar(variant, self[variant, NORMALIZED].interval) for variant in self.variants]
+        bars.sort(key=lambda bar: -bar.interval.value)
+        return draw_intervals(bars, "Normalized comprehensiveness of attention", "normalized comprehensiveness")
+
+    @property
+    def variants(self) -> list[str]:
+        return [summary.variant.name for summary in self.report.summaries]
+
+    def __getitem__(self, key: tuple[str, ...]) -> Estimate:
+        """Return the estimate for a variant, a measure and a ranking, by default attention."""
+        variant, measure, ranking = (*key, ATTENTION)[:3]
+        return self._estimates[variant][ranking, measure]
+
+    @cached_property
+    def _estimates(self) -> dict[str, Mapping[tuple[str, str], Estimate]]:
+        return {summary.variant.name: summary.measures for summary in self.report.summaries}
+
+    def values(self, measure: str, part: str = "", ranking: str = ATTENTION) -> list[float]:
+        """Return the means of the variants that have this measure and whose name contains `part`."""
+        found = (of.get((ranking, measure)) for name, of in self._estimates.items() if part in name)
+        return [estimate.interval.value for estimate in found if estimate]
+
+    def count(self, measure: str, sign: int) -> int:
+        """Return the number of variants whose attention differs significantly (5 %) from random, with this sign."""
+        differences = (self[variant, measure].against_random for variant in self.variants)
+        return sum(sign * d.value > 0 and (d.p_value or 1) < LEVEL for d in differences if d)
+
+    def ranking_rows(self, measure: str, digits: int) -> Iterator[list[str]]:
+        """Yield a row for each variant: the means of the measure for the rankings, without uniform."""
+        for variant in self._ordered:
+            intervals = (self[variant, measure, ranking].interval for ranking in RANKINGS if ranking != UNIFORM)
+            yield [_quote(variant), *(format_with_margin(interval, digits) for interval in intervals)]
+
+    def agreement_rows(self, published: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
+        """Yield Kendall's τ of each variant, beside the published means with gradient and with leave-one-out."""
+        for variant in self._ordered:
+            if (ATTENTION, "tau_gradient") in self._estimates[variant]:
+                cells = [format_with_margin(self[variant, name].interval) for name in AGREEMENT]
+                means = published.get(variant, ("", ""))
+                yield [_quote(variant), *(cell for pair in zip(cells, means, strict=True) for cell in pair)]
+
+    def claim_rows(self) -> Iterator[list[str]]:
+        """Yield a row for each claim about rankings and about seeds, and for the claim of Jain and Wallace."""
+        claims = (*judge_rankings(self._measured), *self._seeds[1], self.comparison.claims[0])
+        for claim in claims:
+            source = "" if claim.definition.source == "Heed's own" else f" ({claim.definition.source})"
+            difference = "" if claim.difference is None else format_with_bounds(claim.difference, 3)
+            yield [claim.definition.claim + source, claim.verdict, difference]
+
+    @property
+    def _ordered(self) -> list[str]:
+        return sorted(self.variants, key=lambda name: (name.startswith("lstm"), ORDER.index(name.split(" · ")[-1])))
+
+
+def _quote(variant: str) -> str:
+    return " · ".join(f"`{part}`" for part in variant.split(" · "))
+
+
+def _estimate_accuracies(variants: Sequence[Variant]) -> dict[str, Estimates]:
+    """Estimate the accuracy of each variant on all test texts, and its difference from uniform attention."""
+    samples = {item.variant.name: item.samples["acc"] for item in measure(variants, ["acc"])}
+    estimates: dict[str, Estimates] = {}
+    for variant in variants:
+        sample, choice = samples[variant.name], variant.choices["attention"]
+        weighted = {"accuracy": [(1.0, sample)]}
+        baseline = samples.get(variant.name.replace(choice, "uniform"))
+        if baseline is not None and baseline is not sample:
+            weighted["accuracy_difference"] = [(1.0, sample), (-1.0, baseline)]
+        estimates[variant.name] = {
+            (ATTENTION, name): Estimate(estimate(terms), sample.scores.shape[1]) for name, terms in weighted.items()
+        }
+    return estimates
