@@ -55,10 +55,10 @@ bench-accuracy: venv  ## measure test accuracy by seconds of training, also of f
 study: venv  ## run the sweeps of the study that are not released yet
 	$(RUN) -m studies.run $(STUDY)
 
-study-report: venv  ## write docs/results.md and the comparison page from the released records
+study-report: venv  ## write the reports in docs/ from the released records
 	$(RUN) -m studies.report
 
-study-verify: venv  ## compute docs/results.md again from the released records, and compare
+study-verify: venv  ## compute the reports again from the released records, and compare
 	$(RUN) -m studies.report --check
 
 constraints: venv  ## pin what pyproject.toml asks for; pins that still suit stay

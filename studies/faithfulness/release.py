@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from src.errors import UserError
 from src.files import read_arrays, write_arrays
 from src.process import exit_with_message
 from src.records.runs import FinishedRun, find_runs
@@ -37,6 +38,8 @@ TYPES = {"f": pa.float32(), "i": pa.int32(), "b": pa.bool_(), "U": pa.string()}
 def write_release(sweep: Path, file: Path) -> int:
     """Write the records of all runs below a sweep's folder to a file, and return the number of runs."""
     rows = [_columns(run) for run in find_runs([sweep]).runs]
+    if any(row.keys() != rows[0].keys() for row in rows):
+        raise UserError(f"{sweep}: some runs lack a record that others have: measure all runs first")
     columns, encodings = {}, {}
     for name, first in rows[0].items():
         values = [row[name] for row in rows]

@@ -1,5 +1,6 @@
 """The results of the faithfulness study for a data set, from unpacked records: the page, the CSV table and cells."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -81,9 +82,8 @@ class DataSetResults:
 
     def sections(self) -> list[Section]:
         """Return the sections of the page."""
-        measured = replace(self.report, summaries=self._measured)
         return [
-            *sections(measured),
+            *sections(self.report),
             *(section(title, estimates, headings) for title, headings, estimates in self.tables),
             replace(claims_section(self._seeds[1]), title="Claim about seeds"),
             replace(claims_section(self.comparison.claims), title="Claims about variants"),
@@ -94,10 +94,9 @@ class DataSetResults:
         page = render_markdown(f"Faithfulness: {name}", self.sections())
         return {f"{name}.md": page, f"{name}.csv": render_csv(self.report)}
 
-    @property
-    def is_normalized(self) -> bool:
-        """Whether the normalized comprehensiveness was measured."""
-        return all((ATTENTION, NORMALIZED) in of for of in self._estimates.values())
+    def has(self, measure: str) -> bool:
+        """Return whether a measure of attention was computed."""
+        return any((ATTENTION, measure) in of for of in self._estimates.values())
 
     def figure(self) -> Figure:
         """Draw the normalized comprehensiveness of attention in each variant, the highest first."""
@@ -109,18 +108,27 @@ class DataSetResults:
     def variants(self) -> list[str]:
         return [summary.variant.name for summary in self.report.summaries]
 
-    def __getitem__(self, key: tuple[str, ...]) -> Estimate:
-        """Return the estimate for a variant, a measure and a ranking, by default attention."""
-        variant, measure, ranking = (*key, ATTENTION)[:3]
-        return self._estimates[variant][ranking, measure]
+    def __getitem__(self, key: tuple[str, str]) -> Estimate:
+        """Return the estimate of attention for a variant and a measure."""
+        variant, measure = key
+        return self._estimates[variant][ATTENTION, measure]
+
+    def cell(self, variant: str, measure: str, digits: int = 3) -> str:
+        return format_with_margin(self[variant, measure].interval, digits)
 
     @cached_property
     def _estimates(self) -> dict[str, Mapping[tuple[str, str], Estimate]]:
         return {summary.variant.name: summary.measures for summary in self.report.summaries}
 
-    def values(self, measure: str, part: str = "", ranking: str = ATTENTION) -> list[float]:
-        """Return the means of the variants that have this measure and whose name contains `part`."""
-        found = (of.get((ranking, measure)) for name, of in self._estimates.items() if part in name)
+    @property
+    def mean_length(self) -> float:
+        """The mean number of tokens of a measured text."""
+        return float(self._measured[0].records[0].arrays["lengths"].mean())
+
+    def values(self, measure: str, pattern: str = "", ranking: str = ATTENTION) -> list[float]:
+        """Return the means of the variants that have the measure and whose name contains the regular expression."""
+        names = (name for name in self.variants if re.search(pattern, name))
+        found = (self._estimates[name].get((ranking, measure)) for name in names)
         return [estimate.interval.value for estimate in found if estimate]
 
     def count(self, measure: str, sign: int) -> int:
@@ -131,24 +139,22 @@ class DataSetResults:
     def ranking_rows(self, measure: str, digits: int) -> Iterator[list[str]]:
         """Yield a row for each variant: the means of the measure for the rankings, without uniform."""
         for variant in self._ordered:
-            intervals = (self[variant, measure, ranking].interval for ranking in RANKINGS if ranking != UNIFORM)
-            yield [_quote(variant), *(format_with_margin(interval, digits) for interval in intervals)]
+            estimates = (self._estimates[variant][ranking, measure] for ranking in RANKINGS if ranking != UNIFORM)
+            yield [_quote(variant), *(format_with_margin(estimate.interval, digits) for estimate in estimates)]
 
     def agreement_rows(self, published: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
         """Yield Kendall's τ of each variant, beside the published means with gradient and with leave-one-out."""
         for variant in self._ordered:
             if (ATTENTION, "tau_gradient") in self._estimates[variant]:
-                cells = [format_with_margin(self[variant, name].interval) for name in AGREEMENT]
+                cells = [self.cell(variant, name) for name in AGREEMENT]
                 means = published.get(variant, ("", ""))
                 yield [_quote(variant), *(cell for pair in zip(cells, means, strict=True) for cell in pair)]
 
     def claim_rows(self) -> Iterator[list[str]]:
-        """Yield a row for each claim about rankings and about seeds, and for the claim of Jain and Wallace."""
-        claims = (*judge_rankings(self._measured), *self._seeds[1], self.comparison.claims[0])
-        for claim in claims:
-            source = "" if claim.definition.source == "Heed's own" else f" ({claim.definition.source})"
+        """Yield a row for each claim about rankings and about seeds, and for the first claim about variants."""
+        for claim in (*judge_rankings(self._measured), *self._seeds[1], self.comparison.claims[0]):
             difference = "" if claim.difference is None else format_with_bounds(claim.difference, 3)
-            yield [claim.definition.claim + source, claim.verdict, difference]
+            yield [claim.definition.claim, claim.verdict, difference]
 
     @property
     def _ordered(self) -> list[str]:

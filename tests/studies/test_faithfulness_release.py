@@ -1,6 +1,7 @@
 """Released records of the faithfulness study give the same tables as the records in the folders of the runs."""
 
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two seeds of two encoders with three attentions."""
     attentions = {"bahdanau": 0.8, "luong_dot": 0.75, "uniform": 0.7}
     accuracies = {(encoder, name): value for encoder in ("lstm", "bilstm") for name, value in attentions.items()}
-    sweep = write_sweep(tmp_path_factory.mktemp("sweep") / "sst2", accuracies, seeds=2, n=211)
+    sweep = write_sweep(tmp_path_factory.mktemp("sweep") / "imdb", accuracies, seeds=2, n=211)
     rng = np.random.default_rng(7)
     for run in sorted(sweep.iterdir()):
         write_records(run, rng)
@@ -65,7 +66,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def docs(sweep: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The released records and the tables and figure from them."""
     docs = tmp_path_factory.mktemp("docs")
-    assert write_release(sweep, docs / "results" / "faithfulness" / "sst2.parquet") == 12
+    assert write_release(sweep, docs / "results" / "faithfulness" / "imdb.parquet") == 12
     write_report(docs)
     return docs
 
@@ -76,7 +77,7 @@ def write_report(docs: Path, check: bool = False) -> list[str]:
 
 
 def test_unpacked_records_have_the_same_values(sweep: Path, docs: Path, tmp_path: Path) -> None:
-    for run in unpack_release(docs / "results" / "faithfulness" / "sst2.parquet", tmp_path):
+    for run in unpack_release(docs / "results" / "faithfulness" / "imdb.parquet", tmp_path):
         for name in ("faithfulness.npz", *(record_path(run, script).name for script in NAMES)):
             before, after = read_arrays(sweep / run.name / name), read_arrays(run / name)
             assert before.keys() == after.keys()
@@ -90,31 +91,38 @@ def test_unpacked_records_have_the_same_values(sweep: Path, docs: Path, tmp_path
 
 
 def test_tables_of_the_release_equal_those_of_the_runs(sweep: Path, docs: Path) -> None:
-    expected = DataSetResults(sweep).files("sst2")
+    expected = DataSetResults(sweep).files("imdb")
     for name, text in expected.items():
         written = (docs / "results" / "faithfulness" / name).read_text()
         assert DECIMAL.sub("", written) == DECIMAL.sub("", text)
         numbers, others = ([float(number) for number in DECIMAL.findall(each)] for each in (written, text))
         np.testing.assert_allclose(numbers, others, atol=2e-3)  # 16-bit floats may change the last printed digit
-    page = (docs / "results" / "faithfulness" / "sst2.md").read_text()
+    page = (docs / "results" / "faithfulness" / "imdb.md").read_text()
     for title in ("Other kinds of erasure", "Polarity violations", "Agreement between seeds", "Claims about variants"):
         assert f"## {title}\n" in page
     assert "Adversaries" not in page  # not measured
-    assert (docs / "pictures" / "faithfulness_sst2.png").stat().st_size > 10_000
+    assert (docs / "pictures" / "faithfulness_imdb.png").stat().st_size > 10_000
 
 
 def test_the_check_finds_a_changed_number(docs: Path) -> None:
     assert write_report(docs, check=True) == []
-    table = docs / "results" / "faithfulness" / "sst2.csv"
+    table = docs / "results" / "faithfulness" / "imdb.csv"
     text = table.read_text()
     line = text.splitlines()[1]
     table.write_text(text.replace(line, re.sub(r"\.(\d)", lambda digit: f".{9 - int(digit[1])}", line, count=1)))
-    assert write_report(docs, check=True) == ["sst2.csv"]
+    assert write_report(docs, check=True) == ["imdb.csv"]
     table.write_text(text)
+
+
+def test_a_run_without_a_record_is_reported(sweep: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(sweep, tmp_path / "sweep")
+    record_path(folder / "lstm_uniform_2", "polarity").unlink()
+    with pytest.raises(UserError, match="measure all runs first"):
+        write_release(folder, tmp_path / "imdb.parquet")
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1nothing", b"run,result\n"])
 def test_a_damaged_file_is_reported_in_one_message(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "sst2.parquet").write_bytes(content)
-    with pytest.raises(UserError, match=r"sst2\.parquet is not a release"):
-        unpack_release(tmp_path / "sst2.parquet", tmp_path / "runs")
+    (tmp_path / "imdb.parquet").write_bytes(content)
+    with pytest.raises(UserError, match=r"imdb\.parquet is not a release"):
+        unpack_release(tmp_path / "imdb.parquet", tmp_path / "runs")
