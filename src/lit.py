@@ -83,6 +83,7 @@ class LitClassifier(pl.LightningModule):
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
         """Stop the training if a loss of this epoch was NaN or infinite."""
         is_last = self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
+        is_last = is_last or self.trainer.global_step == self.trainer.max_steps
         if (is_last or batch_idx % CHECK_INTERVAL == 0) and not torch.isfinite(self.train_loss.mean_value):
             raise UserError(
                 f"the loss became {self.train_loss.mean_value.item()} by batch {batch_idx + 1} of epoch "

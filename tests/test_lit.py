@@ -90,7 +90,7 @@ def test_a_loss_that_is_not_finite_stops_the_training(value: float, batch: int, 
     """The batch that the message names is the last of those between two checks, or of the epoch."""
     progress = SimpleNamespace(is_last_batch=False)
     loop = SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress, done=False))
-    trainer = SimpleNamespace(fit_loop=loop)
+    trainer = SimpleNamespace(fit_loop=loop, global_step=0, max_steps=-1)
     metric = MeanMetric(nan_strategy="disable")
     module: Any = SimpleNamespace(train_loss=metric, trainer=trainer, current_epoch=2)
 

@@ -209,9 +209,10 @@ def test_the_validation_after_training_adds_no_point_to_the_curves(finished: tup
     assert [row["epoch"] for row in rows if row["val/loss"] or row["val/acc"]] == ["0", "1"]
 
 
-def test_a_loss_that_is_not_finite_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"the loss became nan by batch 7 of epoch 1"):
-        train(tmp_path / "run", "optimizer=sgd", "optimizer.lr=1e30")
+@pytest.mark.parametrize(("limit", "batch"), [([], 7), (["+trainer.max_steps=5"], 5)])
+def test_a_loss_that_is_not_finite_is_reported(tmp_path: Path, limit: list[str], batch: int) -> None:
+    with pytest.raises(UserError, match=rf"the loss became nan by batch {batch} of epoch 1"):
+        train(tmp_path / "run", "optimizer=sgd", "optimizer.lr=1e30", *limit)
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["status"] == "failed"
     assert "the loss became nan" in result["error"]
