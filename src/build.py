@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -154,7 +155,7 @@ def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
     passed = {"task": "multiclass", "num_classes": num_classes}
     created: Metric = make(cfg, key, **{option: value for option, value in passed.items() if option in accepted})
     if num_classes == 2 and any("Binary" in base.__name__ for base in type(created).__mro__):
-        created = LambdaInputTransformer(created, second_column)
+        created = LambdaInputTransformer(created, itemgetter((slice(None), 1)))  # N×2 → N, class 1
     probabilities = 0.5 * torch.eye(num_classes) + 0.5 / num_classes
     try:
         with warnings.catch_warnings():
@@ -167,11 +168,6 @@ def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
     if not isinstance(value, torch.Tensor) or value.numel() != 1:
         raise UserError(f"{key}: must return a single number: set an average, such as average=macro")
     return created
-
-
-def second_column(probabilities: torch.Tensor) -> torch.Tensor:
-    """Return the probability of class 1: N×2 → N."""
-    return probabilities[:, 1]
 
 
 # Data, optimizer and Trainer
@@ -264,28 +260,25 @@ def restore(path: str, extras: DictConfig) -> Member:
     """
     card, content = read_checkpoint(path)
     weights = content["state_dict"]
-    cfg = card.cfg
-    cfg.extras = extras
+    cfg = OmegaConf.create({"model": card.cfg.model, "loss": card.cfg.loss, "extras": extras})
     with name_file(path):
-        validate_config(
-            OmegaConf.create({"model": cfg.model, "loss": cfg.loss, "extras": extras}), trusted=TRUSTED_IN_CHECKPOINTS
-        )
-        _require_same_sizes(card, weights, path)
-        return Member(path, card, *_load(card, weights, path))
+        validate_config(cfg, trusted=TRUSTED_IN_CHECKPOINTS)
+        _require_same_sizes(cfg, card, weights, path)
+        return Member(path, card, *_load(cfg, card, weights, path))
 
 
-def _load(card: Card, weights: dict[str, Tensor], path: str) -> tuple[Classifier, Loss]:
-    model, loss = untrained_model(card.cfg, card)
+def _load(cfg: DictConfig, card: Card, weights: dict[str, Tensor], path: str) -> tuple[Classifier, Loss]:
+    model, loss = untrained_model(cfg, card)
     load_weights(nn.ModuleDict({"model": model, "loss": loss}), weights, path)
     return model, loss
 
 
-def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> None:
+def _require_same_sizes(cfg: DictConfig, card: Card, weights: dict[str, Tensor], path: str) -> None:
     """Load the weights into a model on the meta device, before a hostile card can cause a large allocation."""
     try:
         with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch warns that nothing is copied to the meta device
-            _load(card, weights, path)
+            _load(cfg, card, weights, path)
     except UserError:
         raise
     except Exception as error:

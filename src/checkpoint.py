@@ -67,16 +67,14 @@ class Card(BaseModel):
         return OmegaConf.create(escape_references(self.config))
 
 
-def read_checkpoint(path: str | Path, mmap: bool = True) -> tuple[Card, dict[str, Any]]:
+def read_checkpoint(path: str | Path) -> tuple[Card, dict[str, Any]]:
     """Read a checkpoint, and return its card and its whole content.
 
-    Only plain values and tensors are read, so that a file from another person can run no code.
-
-    Args:
-        mmap: whether to map the file into memory, so that only tensors in use are read.
+    Only plain values and tensors are read, so that a file from another person can run no code. The file is mapped into
+    memory, so that only tensors in use are read.
     """
     path = Path(path)
-    content = _read_tensors(path, mmap)
+    content = _read_tensors(path)
     if not isinstance(content, dict) or not isinstance(content.get("state_dict"), dict) or "heed" not in content:
         raise UserError(f"{path} is not a checkpoint of Heed: it lacks the weights or the card")
     try:
@@ -91,14 +89,14 @@ def read_checkpoint(path: str | Path, mmap: bool = True) -> tuple[Card, dict[str
     return card, content
 
 
-def _read_tensors(path: Path, mmap: bool) -> Any:
+def _read_tensors(path: Path) -> Any:
     if not os.path.isfile(path):
         raise UserError(f"{path}: no such checkpoint; a run writes its checkpoints to <run folder>/checkpoints/")
     try:
         with zipfile.ZipFile(path) as archive:
             if (damaged := archive.testzip()) is not None:  # torch does not verify the checksums
                 raise zipfile.BadZipFile(f"the checksum of {damaged!r} does not match")
-        return torch.load(path, map_location="cpu", mmap=mmap, weights_only=True)
+        return torch.load(path, map_location="cpu", mmap=True, weights_only=True)
     except Exception as error:  # zipfile and torch raise many types
         reason = (str(error).splitlines() or [type(error).__name__])[0][:100]
         raise UserError(

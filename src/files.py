@@ -1,14 +1,12 @@
 """Write, lock and read files: single files are written through `replace_atomically`."""
 
 import csv
-import fcntl
 import io
 import os
 import secrets
-import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -75,21 +73,13 @@ def write_json(path: Path, record: Any) -> None:
     write_text(path, _adapter(type(record)).dump_json(record, indent=2).decode())
 
 
-def read_json(path: Path, kind: type[Record]) -> Record:
-    """Read a JSON file as a value of a type that pydantic knows, such as a dataclass; unknown keys are ignored.
-
-    Raises:
-        OSError: if the file cannot be read.
-        ValueError: if the file is not JSON, or a value has the wrong type; the message names the first such value.
-    """
-    return validate(path.read_bytes(), kind)
-
-
 def validate(value: Any, kind: type[Record]) -> Record:
-    """Return JSON as bytes, or another plain value, as a value of a type that pydantic knows; unknown keys are ignored.
+    """Return JSON as bytes, or another plain value, as a value of a type that pydantic knows, such as a dataclass.
+
+    Unknown keys are ignored.
 
     Raises:
-        ValueError: if a value has the wrong type; the message names the first such value.
+        ValueError: if it is not JSON, or a value has the wrong type; the message names the first such value.
     """
     check = _adapter(kind).validate_json if isinstance(value, bytes) else _adapter(kind).validate_python
     try:
@@ -138,26 +128,18 @@ def read_arrays(path: Path) -> dict[str, "np.ndarray"]:
 def lock_folder(folder: Path, timeout: float = 0.0) -> Iterator[bool]:
     """Lock the folder of a run during the block, and yield whether the lock was acquired.
 
-    If this process dies, a child that it forked within the block still holds the lock until the child ends.
-
     Args:
         timeout: seconds to wait while another process holds the lock.
     """
+    from filelock import FileLock, Timeout  # takes longer than a command without a run should
+
     path = folder / ".hydra" / "lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     require_no_link(path.parent)
-    deadline = time.monotonic() + timeout
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    lock = FileLock(path)
+    with suppress(Timeout):
+        lock.acquire(timeout)
     try:
-        is_locked = False
-        while not is_locked:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                is_locked = True
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    break
-                time.sleep(0.05)
-        yield is_locked
+        yield lock.is_locked
     finally:
-        os.close(file)
+        lock.release()

@@ -102,7 +102,7 @@ class Run:
             require_same_training(self.cfg, module.card, state)
         if _is_main_process():
             self.trackers = [logger for logger in trainer.loggers if isinstance(logger, Tracker)]
-            trim_logs(self.folder, 0 if state is None else state.content["global_step"])
+            trim_logs(self.folder, 0 if state is None else state.step)
             if state is not None:
                 for tracker in self.trackers:
                     tracker.continue_run()

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ConfigDict
 
 from src.errors import UserError
-from src.files import read_json, write_json
+from src.files import validate, write_json
 
 SPLIT_NAMES = {"train": "training", "val": "validation", "test": "test"}
 RESULT_FILE = "result.json"
@@ -170,7 +170,7 @@ class RunResult:
         """Read the record in the folder of a run; without a file, return an empty record with the status pending."""
         path = folder / RESULT_FILE
         try:
-            result = read_json(path, cls)
+            result = validate(path.read_bytes(), cls)
         except FileNotFoundError:
             return cls()
         except (OSError, ValueError) as error:

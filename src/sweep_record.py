@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from src.errors import UserError
-from src.files import read_json, write_json
+from src.files import validate, write_json
 from src.formatting import format_now
 
 SWEEP_FILE = "sweep.json"
@@ -37,7 +37,7 @@ class Sweep(BaseModel):
     def read(cls, folder: Path) -> "Sweep":
         """Read the sweep in a folder."""
         try:
-            return read_json(folder / SWEEP_FILE, cls)
+            return validate((folder / SWEEP_FILE).read_bytes(), cls)
         except (OSError, ValueError) as error:
             raise UserError(
                 f"{folder} is not the folder of a sweep: its {SWEEP_FILE} cannot be read: {error}"

@@ -1,5 +1,6 @@
 """Train and test a classifier: `python -m src.train model/attention=luong_general`."""
 
+import os
 from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
@@ -51,11 +52,7 @@ def main(cfg: DictConfig) -> float | None:
 
 def _fit(trainer: "Trainer", module: "LitClassifier", data: "Source", state: "TrainingState | None") -> None:
     """Train the model, from `state` if it is not None."""
-    from src.training_state import ReadCheckpoint
-
-    path = None
-    if state is not None:
-        path, trainer.strategy.checkpoint_io = state.path, ReadCheckpoint(state.content)
+    path = None if state is None else os.path.abspath(state.path)
     try:
         trainer.fit(module, data, ckpt_path=path, weights_only=True)
     except ValueError as error:

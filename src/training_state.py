@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from lightning_fabric.plugins import TorchCheckpointIO
 from omegaconf import DictConfig
 from pytorch_lightning import Callback
 from pytorch_lightning.callbacks import ModelCheckpoint
@@ -26,28 +25,19 @@ class TrainingState(NamedTuple):
 
     path: str
     card: Card
-    content: dict[str, Any]  # all that Lightning restores
-
-
-class ReadCheckpoint(TorchCheckpointIO):
-    """A plugin that gives Lightning the content of a checkpoint that was already read."""
-
-    def __init__(self, content: dict[str, Any]) -> None:
-        self.content = content
-
-    def load_checkpoint(self, path: Any, map_location: Any = None, weights_only: bool | None = None) -> dict[str, Any]:
-        return self.content
+    epoch: int
+    step: int  # number of optimizer steps
 
 
 def read_training_state(path: str) -> TrainingState:
-    """Read the state of a training; it is not mapped into memory, because the training replaces the file."""
-    card, content = read_checkpoint(path, mmap=False)
+    """Read and validate the checkpoint from which a training resumes; Lightning then reads all of it."""
+    card, content = read_checkpoint(path)
     if missing := [part for part in PARTS if part not in content]:
         raise UserError(
             f"{path}: contains the model, but not the state of its training ({missing[0]}): resume from "
             f"{Path(path).with_name('last.ckpt')}"
         )
-    return TrainingState(path, card, content)
+    return TrainingState(path, card, content["epoch"], content["global_step"])
 
 
 def require_same_training(cfg: DictConfig, card: Card, state: TrainingState) -> None:
@@ -58,13 +48,11 @@ def require_same_training(cfg: DictConfig, card: Card, state: TrainingState) -> 
         card: the card of the run.
     """
     saved, current = state.card.config, json.loads(card.model_dump_json())["config"]
-    compared = (saved.keys() & current.keys()) - {"choices"}
-    before, after = ({key: config[key] for key in sorted(compared)} for config in (saved, current))
-    trained = state.content["epoch"] + 1
+    trained = state.epoch + 1
     limit, planned = (config["trainer"].get("max_epochs") for config in (current, saved))
     path = cfg.data.get("path")
     source = "the texts" if path is None else f"the texts of data.path={path}"
-    if changes := changed_options(before, after, MAY_CHANGE_ON_RESUME):
+    if changes := changed_options(saved, current, (*MAY_CHANGE_ON_RESUME, "choices")):
         mistake = f"{'; '.join(changes)}. Restore the earlier value"
     elif limit is not None and 0 <= limit < trained:
         mistake = f"It is already in epoch {trained}: set trainer.max_epochs to {trained} or more"

@@ -8,10 +8,8 @@ import os
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import yaml
-
+from src.config.compose import read_options
 from src.config.keys import MAY_CHANGE_ON_RESUME, is_within
 from src.config.mistakes import Mistake, format_mistakes
 from src.config.overrides import key_of, parse_override, path_of, quote
@@ -41,7 +39,9 @@ def restore_run_overrides(flags: Namespace) -> None:
         )
     _announce_owner(folder)
     require_no_links(folder)
-    recorded = [line for line in _read(folder, "overrides.yaml") if not is_within(path_of(line), OF_A_SWEEP)]
+    recorded = [
+        line for line in read_options(folder / ".hydra" / "overrides.yaml") if not is_within(path_of(line), OF_A_SWEEP)
+    ]
     may_change = [line for line in flags.overrides if is_within(path_of(line), MAY_CHANGE_ON_RESUME)]
     mistakes = [
         Mistake(line, "cannot change when a run resumes: remove it")
@@ -50,7 +50,7 @@ def restore_run_overrides(flags: Namespace) -> None:
     ]
     if mistakes and "LOCAL_RANK" not in os.environ:  # Lightning adds options to the commands of further processes
         raise UserError(format_mistakes(mistakes))
-    of_hydra = _read(folder, "hydra.yaml")["hydra"]["overrides"]["hydra"]
+    of_hydra = read_options(folder / ".hydra" / "hydra.yaml")["hydra"]["overrides"]["hydra"]
     searchpath = [line for line in of_hydra if line.startswith("hydra.searchpath=")]
     keys = {key_of(line) for line in may_change}
     replaced = keys & {"callbacks", "logger"}  # a new choice of callbacks or loggers also replaces their options
@@ -80,7 +80,3 @@ def restore_sweep_arguments(typed: Sequence[str]) -> list[str]:
 def _announce_owner(folder: Path) -> None:
     if folder.stat().st_uid != os.getuid():
         announce(f"{folder} belongs to another user: resuming runs the code that its configuration names")
-
-
-def _read(folder: Path, name: str) -> Any:
-    return yaml.safe_load((folder / ".hydra" / name).read_text(encoding="utf-8"))

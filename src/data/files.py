@@ -14,8 +14,6 @@ from typing import IO
 from src.config.mistakes import did_you_mean
 from src.errors import UserError
 
-BLOCK = 1 << 20  # bytes hashed at a time
-
 
 def absolute_path(path: str | Path, option: str) -> Path:
     """Return the absolute path for a user's path, which may start with `~`; `option` names it in messages."""
@@ -94,9 +92,6 @@ def content_hash(paths: Iterable[Path]) -> str:
     """Return the hexadecimal SHA-256 of the contents of all files, in this order, without names and dates."""
     digest = hashlib.sha256()
     for path in paths:
-        file_digest = hashlib.sha256()
         with open_file(path) as file:
-            while block := file.read(BLOCK):
-                file_digest.update(block)
-        digest.update(file_digest.digest())
+            digest.update(hashlib.file_digest(file, "sha256").digest())  # type: ignore[arg-type]
     return digest.hexdigest()

@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
-from src.files import csv_line, read_json, write_text
+from src.files import csv_line, validate, write_text
 from src.records.files import read_existing, read_rows
 
 EXAMPLES_FILE, ERRORS_FILE = "attention.json", "errors.csv"
@@ -76,7 +76,7 @@ def write_examples(run: Path, examples: Sequence[Example]) -> None:
 
 def read_examples(run: Path) -> list[Example]:
     """Return the texts in `attention.json`; [] without the file."""
-    return read_existing(run / EXAMPLES_FILE, lambda path: read_json(path, list[Example])) or []
+    return read_existing(run / EXAMPLES_FILE, lambda path: validate(path.read_bytes(), list[Example])) or []
 
 
 def write_errors(run: Path, errors: Sequence[tuple[str, str, Example]]) -> None:
