@@ -16,7 +16,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from src.compare.files import render_page
-from src.faithfulness.claims import NORMALIZED
 from src.process import exit_with_message
 from src.report.figures.comparison import draw_intervals
 from src.report.figures.style import save_figure
@@ -88,8 +87,7 @@ def _faithfulness_study(folder: Path, results: Path, docs: Path) -> tuple[dict[P
     for name, data_set in found.items():
         unpack_faithfulness(released[name], data_set.folder)
         contents |= {results / file: text for file, text in data_set.files(name).items()}
-        if data_set.has(NORMALIZED):
-            figures[docs / "pictures" / f"faithfulness_{name}.png"] = data_set.figure()
+        figures |= {docs / "pictures" / f"faithfulness_{name}.png": figure for figure in data_set.figures()}
     if "sst2" in found:  # the report has no other tables from records yet
         contents[docs / "faithfulness-results.md"] = render("faithfulness-results.md.j2", **found)
     return contents, figures

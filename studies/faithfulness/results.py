@@ -9,16 +9,15 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from src.compare.sections import claims_section
-from src.faithfulness.claims import NORMALIZED, judge_rankings
+from src.faithfulness.claims import judge_rankings
 from src.faithfulness.measurement import Report
 from src.faithfulness.sections import render_csv, sections
 from src.faithfulness.summary import Estimate, VariantSummary
 from src.records.faithfulness import AGREEMENT, ATTENTION, RANKINGS, UNIFORM
 from src.records.variants import Variant
-from src.report.figures.comparison import Bar, draw_intervals
 from src.report.markdown import render_markdown
 from src.report.numbers import format_with_bounds, format_with_margin
-from src.report.section import Section
+from src.report.section import Chart, Section
 from src.terms.claims import Claim
 from src.terms.comparison import Comparison, compare
 from src.terms.intervals import LEVEL, estimate
@@ -98,11 +97,9 @@ class DataSetResults:
         """Return whether a measure of attention was computed."""
         return any((ATTENTION, measure) in of for of in self._estimates.values())
 
-    def figure(self) -> Figure:
-        """Draw the normalized comprehensiveness of attention in each variant, the highest first."""
-        bars = [Bar(variant, self[variant, NORMALIZED].interval) for variant in self.variants]
-        bars.sort(key=lambda bar: -bar.interval.value)
-        return draw_intervals(bars, "Normalized comprehensiveness of attention", "normalized comprehensiveness")
+    def figures(self) -> list[Figure]:
+        """Return the chart of the variants; none if the normalized comprehensiveness was not measured."""
+        return [chart.figure for part in sections(self.report) for chart in part.content if isinstance(chart, Chart)]
 
     @property
     def variants(self) -> list[str]:
