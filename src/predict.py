@@ -10,7 +10,7 @@ def main(cfg: DictConfig) -> None:
     """Print a prediction for each text, with the most attended words, or write a file of predictions."""
     from src.api import restore_ensemble
     from src.errors import UserError
-    from src.predictions import output_path, show_predictions, write_predictions
+    from src.report.predictions import output_path, show_predictions, write_predictions
     from src.text import text_source
 
     out = None if cfg.out is None else output_path(cfg.out, cfg.file)

@@ -1,18 +1,112 @@
-"""Output of predictions for single texts: tables on a terminal, JSON lines in a pipe, a page on request."""
+"""The predictions of `src.predict`: printed, as a page, or in a table with the rows of the source."""
 
 import json
+import logging
 import sys
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
+from omegaconf import DictConfig
 from rich.console import Console
 from rich.text import Text
 
+from src.data.files import absolute_path
+from src.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
+from src.errors import UserError
+from src.explain import Ensemble
 from src.files import write_text
+from src.formatting import format_count
+from src.process import handle_signals, raise_interrupt
 from src.records.examples import Example
 from src.report.section import Section, Table
-from src.report.terminal import render_terminal
+from src.report.terminal import render_terminal, row_progress
 from src.report.words import MAP_NOTE, STRIP_NOTE, clean_text, example_content, top_words, words_table
+from src.text import TextSource
+
+log = logging.getLogger(__name__)
+
+
+def show_predictions(cfg: DictConfig, source: TextSource, ensemble: Ensemble) -> None:
+    """Classify all texts at once, print the predictions and, if `pictures` is set, write a page."""
+    chunks = list(source.chunks())
+    texts = [text for _, chunk in chunks for text in chunk]
+    places = [place for rows, _ in chunks for place in rows.places]
+    selection = _not_blank(texts)
+    examples = ensemble.explain([texts[i] for i in selection], cfg.batch_size, maps=cfg.pictures is not None)
+    by_row = {i: replace(example, index=i) for i, example in zip(selection, examples, strict=True)}
+    print_predictions(texts, by_row, cfg.json, cfg.top)
+    if cfg.pictures is not None:
+        write_predictions_page(list(by_row.values()), Path(cfg.pictures))
+    blank = [places[i] for i in range(len(texts)) if i not in by_row]
+    unknown = [places[i] for i, example in by_row.items() if example.is_unknown]
+    _warn(source.name, chunks[0][0].unit, blank, unknown)
+
+
+def output_path(out: str, file: str | None) -> Path:
+    """Return the absolute path of `out`, the file for the predictions of the texts in `file`."""
+    path = absolute_path(out, "out")
+    if path.suffix.lower() not in OUTPUT_FORMATS:
+        raise UserError(f"out={out}: unknown extension; it must be one of {', '.join(OUTPUT_FORMATS)}")
+    if path.is_dir():
+        raise UserError(f"out={out}: this is a folder; pass the path of a file")
+    if file is not None and path.exists() and Path(file).exists() and path.samefile(file):
+        raise UserError(f"out={out}: this is the input file, which would be overwritten; choose another name")
+    return path
+
+
+def write_predictions(out: Path, source: TextSource, ensemble: Ensemble, batch_size: int) -> None:
+    """Write each row of the source with its prediction, some rows at a time.
+
+    The source is read twice. The first pass, which is short, reports invalid rows before anything is classified,
+    counts the rows, and collects the names of the columns.
+    """
+    names: dict[str, None] = {}
+    total = 0
+    with row_progress("Read") as advance:
+        for rows, texts in source.chunks():
+            names |= dict.fromkeys(rows.columns)
+            total += len(texts)
+            advance(len(texts))
+    own = list[str]()
+    for name in ("predicted", *(f"probability_{name}" for name in ensemble.class_names), "only_unknown"):
+        numbered = (f"{name}_{number}" for number in count(2))
+        own.append(name if name not in names else next(each for each in numbered if each not in names))
+        names[own[-1]] = None
+    blank, unknown = array("q"), array("q")  # row or line numbers
+    with handle_signals(raise_interrupt), row_progress("Classified", total) as advance:
+
+        def classified() -> Iterator[Rows]:
+            for rows, texts in source.chunks():
+                selection = _not_blank(texts)
+                probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
+                predicted = [ensemble.class_names[i] for i in probabilities.argmax(1)]
+                cells = [predicted, *probabilities.T.round(6).tolist(), is_unknown.tolist()]
+                columns = {}
+                for name, values in zip(own, cells, strict=True):
+                    by_row = dict(zip(selection, values, strict=True))
+                    columns[name] = [by_row.get(i) for i in range(len(texts))]
+                yield replace(rows, columns={**rows.columns, **columns})
+                blank.extend(place for place, text in zip(rows.places, texts, strict=True) if not text.strip())
+                unknown.extend(rows.places[i] for i, value in zip(selection, is_unknown, strict=True) if value)
+                advance(len(texts))
+
+        write_table(out, list(names), classified())
+    print(f"Wrote {format_count(total, 'row')} to {out}")
+    _warn(rows.source, rows.unit, blank, unknown)
+
+
+def _not_blank(texts: Sequence[str]) -> list[int]:
+    return [i for i, text in enumerate(texts) if text.strip()]
+
+
+def _warn(source: str, unit: str, blank: Sequence[int], unknown: Sequence[int]) -> None:
+    consequence = "only unknown words, so the prediction does not depend on the text"
+    for places, reason in ((blank, "blank text, so no prediction"), (unknown, consequence)):
+        if places:
+            log.warning("%s: %s: %s", source, format_places(unit, places), reason)
 
 
 def print_predictions(texts: Sequence[str], examples: Mapping[int, Example], as_json: bool | None, top: int) -> None:
