@@ -105,10 +105,10 @@ class DataSetResults:
     def variants(self) -> list[str]:
         return [summary.variant.name for summary in self.report.summaries]
 
-    def __getitem__(self, key: tuple[str, str]) -> Estimate:
-        """Return the estimate of attention for a variant and a measure."""
-        variant, measure = key
-        return self._estimates[variant][ATTENTION, measure]
+    def __getitem__(self, key: tuple[str, ...]) -> Estimate:
+        """Return the estimate for a variant and a measure, and for a ranking, which is attention if it is omitted."""
+        variant, measure, *ranking = key
+        return self._estimates[variant][ranking[0] if ranking else ATTENTION, measure]
 
     def cell(self, variant: str, measure: str, digits: int = 3) -> str:
         return format_with_margin(self[variant, measure].interval, digits)

@@ -73,18 +73,3 @@ def test_the_verdicts_are_the_released_verdicts(section: Section) -> None:
     verdicts = re.findall(r"^\| (.+) \| (\w+) \| ([+-][\d.]+ \(.+?\)) normalized", section.tables, re.MULTILINE)
     assert len(verdicts) == 3
     assert [tuple(row) for row in section.rows("claim |")[:3]] == verdicts
-
-
-def test_the_plausibility_is_the_released_value() -> None:
-    section = read_section("Human rationales", "eraser_movies")
-    rows = section.rows("variant | attention |")
-    assert [row[0] for row in rows] == ["`bahdanau`", "`luong_dot`", "`luong_general`", "`uniform`"]
-    for variant, *cells in rows:
-        values = [section.estimates[variant.strip("`"), ranking, "auprc"] for ranking in RANKINGS]
-        assert cells == [f"{value:.3f} ± {half:.3f}" for value, half in values], variant
-    comparisons = [row for row in read_released("eraser_movies") if row["measure"] == "auprc" and row["p_random"]]
-    (significant,) = [row for row in comparisons if float(row["p_random"]) < 0.05]
-    ends = (float(significant[key]) for key in ("minus_random", "minus_random_low", "minus_random_high"))
-    difference = "{:.3f} ({:.3f} to {:.3f})".format(*ends)
-    assert (significant["variant"], significant["ranking"]) == ("bahdanau", "attention")
-    assert f"exceeds the random ranking by {difference}" in section.text
