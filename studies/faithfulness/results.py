@@ -82,7 +82,7 @@ class DataSetResults:
     def sections(self) -> list[Section]:
         """Return the sections of the page."""
         return [
-            *sections(self.report),
+            *self._main_sections,
             *(section(title, estimates, headings) for title, headings, estimates in self.tables),
             replace(claims_section(self._seeds[1]), title="Claim about seeds"),
             replace(claims_section(self.comparison.claims), title="Claims about variants"),
@@ -93,13 +93,13 @@ class DataSetResults:
         page = render_markdown(f"Faithfulness: {name}", self.sections())
         return {f"{name}.md": page, f"{name}.csv": render_csv(self.report)}
 
-    def has(self, measure: str) -> bool:
-        """Return whether a measure of attention was computed."""
-        return any((ATTENTION, measure) in of for of in self._estimates.values())
-
     def figures(self) -> list[Figure]:
         """Return the chart of the variants; none if the normalized comprehensiveness was not measured."""
-        return [chart.figure for part in sections(self.report) for chart in part.content if isinstance(chart, Chart)]
+        return [chart.figure for part in self._main_sections for chart in part.content if isinstance(chart, Chart)]
+
+    @cached_property
+    def _main_sections(self) -> list[Section]:
+        return sections(self.report)
 
     @property
     def variants(self) -> list[str]:
