@@ -1,7 +1,6 @@
 """Measure the runs in folders and their subfolders; later calls reuse the record in each run's folder."""
 
 import argparse
-import hashlib
 import sys
 import time
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from src.errors import UserError
 from src.faithfulness.probe import Probe, Scores, pad
 from src.faithfulness.summary import VariantSummary, summarize
 from src.faithfulness.texts import map_chunks, measure_texts
-from src.faithfulness.trained import TrainedRun, checkpoint_path
+from src.faithfulness.trained import TrainedRun, checkpoint_digest
 from src.formatting import format_duration
 from src.kernels.malloc import limit_compiled_kernels
 from src.records.faithfulness import ATTENTION, Options, Record
@@ -46,8 +45,9 @@ def measure(args: argparse.Namespace, command: str) -> Report:
     runs = [run.folder for variant in variants for run in variant.runs]
     records, wanted = {run: Record.load(run) for run in runs}, {}
     for run in runs:
-        digest = hashlib.sha256(checkpoint_path(run).read_bytes()).hexdigest()
-        wanted[run] = Options(checkpoint=digest, texts=args.texts, seed=args.seed, measures=args.measures)
+        wanted[run] = Options(
+            checkpoint=checkpoint_digest(run), texts=args.texts, seed=args.seed, measures=args.measures
+        )
     measured: dict[Path, Record] = {}
     for number, run in enumerate(runs, 1):
         previous, options = records[run], wanted[run]

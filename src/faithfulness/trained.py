@@ -1,5 +1,6 @@
 """A trained model with its data: the checkpoint of a run, and samples of the texts of its splits."""
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -86,3 +87,9 @@ def checkpoint_path(run: Path) -> Path:
     raise UserError(
         f"{run}: has no checkpoints/best.ckpt or last.ckpt: train again with callbacks that write checkpoints"
     )
+
+
+def checkpoint_digest(run: Path) -> str:
+    """Return the hexadecimal SHA-256 of the checkpoint that is measured."""
+    with checkpoint_path(run).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

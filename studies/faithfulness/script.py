@@ -5,7 +5,6 @@ for n texts and R rankings, the row numbers of the texts, and the settings that 
 """
 
 import argparse
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
@@ -20,7 +19,7 @@ from src.faithfulness.probe import Probe, Texts
 from src.faithfulness.sections import format_estimate
 from src.faithfulness.summary import Estimate, estimate_rankings
 from src.faithfulness.texts import map_chunks
-from src.faithfulness.trained import Sample, TrainedRun, checkpoint_path
+from src.faithfulness.trained import Sample, TrainedRun, checkpoint_digest
 from src.files import read_arrays, write_arrays
 from src.process import exit_with_message
 from src.records.faithfulness import ATTENTION, RANKINGS
@@ -73,7 +72,7 @@ def measure(run: Path, script: str, compute: Compute, args: argparse.Namespace) 
     record = read_record(run, script)
     settings = {name: getattr(args, name) for name in SETTINGS}
     if record is None or (run / "checkpoints").exists():  # not in an unpacked release
-        settings["checkpoint"] = hashlib.sha256(checkpoint_path(run).read_bytes()).hexdigest()
+        settings["checkpoint"] = checkpoint_digest(run)
     if record is None or not settings.items() <= json.loads(str(record["settings"])).items():
         trained = TrainedRun(run, data_path=args.data_path)
         sample = trained.sample("test", args.texts, args.seed)
