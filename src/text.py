@@ -33,7 +33,7 @@ class TextSource:
 
 
 def text_source(
-    text: str | None, file: str | None, column: str | None = None, delimiter: str | None = None, quotes: bool = True
+    text: str | None, file: str | None, column: str | None, delimiter: str | None = None, quotes: bool = True
 ) -> TextSource:
     """Return the source of the texts: the command line, a table, or the lines of a file or of standard input.
 

@@ -31,10 +31,10 @@ def repository(command: str) -> ConfigFiles:
     return ConfigFiles(command)
 
 
-def small_config(folder: Path, overrides: Sequence[str] = (), config_name: str = "train") -> DictConfig:
+def small_config(folder: Path, overrides: Sequence[str] = ()) -> DictConfig:
     """Compose a short run on the bundled CSV file, which writes to `folder` and to the folder `cache` next to it."""
     paths = [f"paths.output_dir={folder}", f"data.cache_dir={folder.parent / 'cache'}"]
-    return without_hydra(repository(config_name).compose([*paths, *overrides]))
+    return without_hydra(repository("train").compose([*paths, *overrides]))
 
 
 def one_class_data(folder: Path) -> list[str]:

@@ -139,10 +139,10 @@ def write_sweep(
     return folder
 
 
-def make_probabilities(labels: np.ndarray, correct: np.ndarray, confidence: float = 0.8) -> np.ndarray:
-    """Return probabilities n×2 with the same confidence for each text; `correct` (n, bool) selects the correct ones."""
+def make_probabilities(labels: np.ndarray, correct: np.ndarray) -> np.ndarray:
+    """Return probabilities n×2 of 0.8 and 0.2; `correct` (n, bool) selects the correct ones."""
     predicted = np.where(correct, labels, 1 - labels)
-    return np.where(np.arange(2) == predicted[:, None], confidence, 1 - confidence)
+    return np.where(np.arange(2) == predicted[:, None], 0.8, 0.2)
 
 
 def predictions(n: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

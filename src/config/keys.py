@@ -66,7 +66,7 @@ def options_in(config: dict[str, Any], unrelated: Collection[str]) -> dict[str, 
     return {path: value for path, value in options.items() if not is_within(path, unrelated)}
 
 
-def changed_options(before: dict[str, Any], after: dict[str, Any], unrelated: Collection[str] = ()) -> list[str]:
+def changed_options(before: dict[str, Any], after: dict[str, Any], unrelated: Collection[str]) -> list[str]:
     """Describe the options, except `unrelated`, that differ between two configurations: `lr: was 1, but is now 2`."""
     old, new = (options_in(config, unrelated) for config in (before, after))
     paths = (path for path in {**old, **new} if path and old.get(path) != new.get(path))

@@ -191,7 +191,7 @@ def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] =
         raise UserError(format_mistakes(mistakes))
 
 
-def config_mistakes(cfg: DictConfig, command: str = "train", trusted: Set[str] = TRUSTED) -> list[Mistake]:
+def config_mistakes(cfg: DictConfig, command: str, trusted: Set[str] = TRUSTED) -> list[Mistake]:
     """Find all mistakes in a composed configuration without the node `hydra`, and import the classes that it names.
 
     References are validated as the values they refer to.

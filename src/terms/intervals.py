@@ -66,7 +66,7 @@ class Sample:
         return np.stack([self.scores[:, self.folds == fold].mean(1) for fold in np.unique(self.folds)], axis=1)
 
 
-def mean_of_terms(terms: Sequence[float] | np.ndarray, level: float = LEVEL) -> Interval:
+def mean_of_terms(terms: Sequence[float] | np.ndarray) -> Interval:
     """Return the mean of n independent values with its interval; without bounds if the values are all equal.
 
     The interval is mean ± t · s / √n, where s is the standard deviation and t a quantile of Student's t with n - 1
@@ -78,7 +78,7 @@ def mean_of_terms(terms: Sequence[float] | np.ndarray, level: float = LEVEL) -> 
     error = float(values.std(ddof=1)) / np.sqrt(n) if n > 1 else 0.0
     if error < SMALLEST_ERROR:
         return Interval(mean)
-    half = float(stdtrit(n - 1, 1 - level / 2)) * error
+    half = float(stdtrit(n - 1, 1 - LEVEL / 2)) * error
     return Interval(mean, mean - half, mean + half)
 
 

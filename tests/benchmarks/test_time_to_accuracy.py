@@ -2,22 +2,10 @@
 
 import importlib.util
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks import time_to_accuracy
-
-
-def row(name: str, seed: int, seconds: float, accuracy: float) -> dict[str, Any]:
-    return {"name": name, "seed": seed, "seconds": seconds, "accuracy": accuracy}
-
-
-ROWS = [
-    *(row("slow", seed, 9.0 + seed, 0.92) for seed in (1, 2, 3)),
-    *(row("fast", seed, 3.0, 0.90 + 0.01 * seed) for seed in (1, 2, 3)),
-    row("poor", 1, 1.0, 0.8),
-]
 
 
 def test_fasttext_is_omitted_if_it_is_not_installed(

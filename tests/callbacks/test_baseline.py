@@ -19,9 +19,9 @@ from tests.helpers import train
 ENDINGS = {"bad": "awful", "fair": "medium", "good": "superb"}
 
 
-def source(folder: Path, texts: int = 67, classes: int = 3, fill: str = "text {}") -> Source:
+def source(folder: Path, classes: int = 3, fill: str = "text {}") -> Source:
     names = list(ENDINGS)[:classes]
-    labels = [names[i % classes] for i in range(texts)]
+    labels = [names[i % classes] for i in range(67)]
     rows = [f"{fill.format(i % 11)} {ENDINGS[label] if '{' in fill else ''}" for i, label in enumerate(labels)]
     data = Source.of(
         Dataset.from_dict({"text": rows, "label": labels}),

@@ -95,13 +95,13 @@ def misleading() -> Probe:
     return build_probe(PolaritySum(3), FeatureAttention(3, IS_LURE), Sum(3), TOTAL)
 
 
-def marked_texts(count: int, length: int = 20, seed: int = 3) -> list[np.ndarray]:
+def marked_texts(count: int, seed: int = 3) -> list[np.ndarray]:
     """Texts of neutral words, one marked word and one lure, at random positions."""
     rng = np.random.default_rng(seed)
     texts = []
     for _ in range(count):
-        text = rng.integers(NEUTRAL, GOOD, length)
-        marked, lure = rng.choice(length, 2, replace=False)
+        text = rng.integers(NEUTRAL, GOOD, 20)
+        marked, lure = rng.choice(20, 2, replace=False)
         text[marked], text[lure] = rng.choice([GOOD, BAD]), LURE
         texts.append(text)
     return texts

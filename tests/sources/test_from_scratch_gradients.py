@@ -30,12 +30,12 @@ class Pass(NamedTuple):
     root: float  # the divisor of the scores
 
 
-def make_case(n: int, std: float = 0.7) -> tuple[Array, Array, dict[str, Array]]:
+def make_case(n: int) -> tuple[Array, Array, dict[str, Array]]:
     random = np.random.default_rng(n)
     x = np.vstack([random.normal(size=(D - 1, n)), np.arange(n, dtype=float)])
     shapes = {"Q": (D, D), "K": (D, D), "V": (D, D), "W": (CLASSES, D)}
-    weights = {name: std * random.normal(size=shape) for name, shape in shapes.items()}
-    biases = {f"{name}b": std * random.normal(size=(D, 1)) for name in "QKV"}
+    weights = {name: 0.7 * random.normal(size=shape) for name, shape in shapes.items()}
+    biases = {f"{name}b": 0.7 * random.normal(size=(D, 1)) for name in "QKV"}
     y = np.eye(CLASSES)[:, [1]]
     return x, y, {**weights, **biases, "b": random.normal(size=(CLASSES, 1))}
 

@@ -17,7 +17,7 @@ SPLITS = (("train", SPLIT_NAMES["train"], COLOURS[0], "o"), ("val", SPLIT_NAMES[
 MAX_NUMBERED = 25  # with more classes, the cells are too small for numbers
 
 
-def draw_curves(history: History, best_epoch: int | None = None) -> Figure:
+def draw_curves(history: History, best_epoch: int | None) -> Figure:
     """Draw loss and accuracy side by side; epochs are numbered from 1 (from 0 in metrics.csv)."""
     figure = new_figure(10, 4)
     epochs = {epoch for by_epoch in history.values() for epoch in by_epoch}

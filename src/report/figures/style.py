@@ -22,14 +22,12 @@ INK, GREY = "#111827", "#6b7280"
 SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaHei", "Noto Sans", "Symbola")
 
 
-def new_figure(
-    width: float, height: float, layout: Literal["constrained", "compressed"] | None = "constrained"
-) -> Figure:
+def new_figure(width: float, height: float, layout: Literal["constrained", "compressed"] = "constrained") -> Figure:
     """Create a figure without pyplot's global state.
 
     Args:
         width, height: in inches.
-        layout: "compressed" for maps with square cells, "constrained" for other plots, None for fixed positions.
+        layout: "compressed" for maps with square cells, "constrained" for other plots.
     """
     return Figure((width, height), dpi=150, layout=layout)
 

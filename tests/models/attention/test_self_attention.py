@@ -22,7 +22,7 @@ from src.models.sublayer import AttentionSublayer
 from tests.keras_reference import keras
 from tests.models.reference import attend, close, ragged
 
-N, L, H, W, A = 3, 11, 2, 5, 7  # texts, tokens, heads, features of a head, units of qkv
+L, H, W, A = 11, 2, 5, 7  # tokens, heads, features of a head, units of qkv
 D = H * W
 LENGTHS = (L, 1, 6)
 FLOAT32 = 1e-6
