@@ -19,6 +19,7 @@ from src.config.compose import ConfigFiles, without_hydra
 from src.config.schema import validate_config
 from src.data.codec import Codec
 from src.data.padded_batches import Batch
+from src.records.files import Predictions, load_predictions
 from tests.forks import complete
 
 ROOT = Path(__file__).parents[1]
@@ -75,6 +76,22 @@ def trained(folder: Path, *overrides: str) -> Path:
     """Train without evaluation and pictures, and return the path of the last checkpoint."""
     train(folder, "callbacks=checkpoints", "test=false", *overrides)
     return folder / "checkpoints" / "last.ckpt"
+
+
+def saved_predictions(run: Path, split: str = "test") -> Predictions:
+    return load_predictions(run / "predictions" / f"{split}.npz")
+
+
+def last_weights(run: Path) -> dict[str, torch.Tensor]:
+    return torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"]
+
+
+def assert_equal_weights(first: Path, second: Path) -> None:
+    """Compare the weights in the last checkpoints of two runs, which must be identical."""
+    weights, others = last_weights(first), last_weights(second)
+    assert weights.keys() == others.keys()
+    for name, value in weights.items():
+        assert torch.equal(value, others[name]), name
 
 
 def change_checkpoint(path: Path, change: Callable[[dict[str, Any]], object], target: Path | None = None) -> Path:

@@ -10,7 +10,7 @@ import pytest
 
 from src.data.source import Source
 from src.errors import UserError
-from tests.helpers import evaluate, run, train
+from tests.helpers import evaluate, run, saved_predictions, train
 
 NAMES = ("bad", "fair", "good")
 
@@ -51,11 +51,8 @@ def test_evaluation_reproduces_the_scores_of_the_run(
     assert result["metrics"] == expected
     assert result["data"] == training_run[1]["data"]
     assert result["status"] == "completed"
-    for name in ("probabilities", "labels", "index"):
-        original, repeated = (
-            np.load(folder / "predictions" / f"{split}.npz")[name] for folder in (training_run[0], tmp_path / "eval")
-        )
-        assert np.array_equal(original, repeated), name
+    original, repeated = (saved_predictions(folder, split) for folder in (training_run[0], tmp_path / "eval"))
+    assert all(map(np.array_equal, original, repeated))
 
 
 def test_the_data_are_tokenized_once(
@@ -81,7 +78,7 @@ def test_other_data_are_encoded_with_the_codec_of_the_checkpoint(
     assert result["data"]["vocabulary"] == training_run[1]["data"]["vocabulary"]
     assert result["data"]["test"] == 61
     probabilities = [
-        {tuple(row) for row in np.load(folder / "predictions" / "test.npz")["probabilities"].round(5).tolist()}
+        {tuple(row) for row in saved_predictions(folder).probabilities.round(5).tolist()}
         for folder in (training_run[0], tmp_path / "eval")
     ]
     assert probabilities[0] <= probabilities[1]
@@ -95,9 +92,9 @@ def test_classes_are_matched_by_name(
     labels_option = f"data.labels=[{','.join(names)}]"
     result = evaluate(tmp_path / "eval", best_checkpoint(training_run), *other_data(tmp_path, other), labels_option)
     assert result["data"]["class_names"] == list(NAMES)
-    with np.load(tmp_path / "eval" / "predictions" / "test.npz") as arrays:
-        names_read = [NAMES[label] for label in arrays["labels"]]
-    assert names_read == [names[i % len(names)] for i in range(37)]
+    assert [NAMES[label] for label in saved_predictions(tmp_path / "eval").labels] == [
+        names[i % len(names)] for i in range(37)
+    ]
 
 
 def test_a_class_that_the_model_lacks_is_reported(training_run: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
@@ -137,17 +134,15 @@ def test_several_checkpoints_give_mean_probabilities(three_runs: list[Path], tmp
     paths = ",".join(str(run / "checkpoints" / "best.ckpt") for run in three_runs)
     arguments = ["callbacks=attention", "callbacks.attention.examples=4"] if split == "test" else []
     result = evaluate(tmp_path / "eval", f"[{paths}]", f"split={split}", *arguments, draws=True)
-    single_probabilities, labels = [], []
+    single = []
     for i, run_folder in enumerate(three_runs):
         evaluate(tmp_path / str(i), run_folder / "checkpoints" / "best.ckpt", f"split={split}")
-        with np.load(tmp_path / str(i) / "predictions" / f"{split}.npz") as arrays:
-            single_probabilities.append(arrays["probabilities"])
-            labels.append(arrays["labels"])
-    mean = np.mean(single_probabilities, 0)
-    with np.load(tmp_path / "eval" / "predictions" / f"{split}.npz") as arrays:
-        assert arrays["probabilities"] == pytest.approx(mean, abs=1e-6)
-        assert np.array_equal(arrays["labels"], labels[0])
-    assert result["metrics"][f"{split}/acc"]["value"] == pytest.approx((mean.argmax(1) == labels[0]).mean())
+        single.append(saved_predictions(tmp_path / str(i), split))
+    mean, labels = np.mean([predictions.probabilities for predictions in single], 0), single[0].labels
+    ensemble = saved_predictions(tmp_path / "eval", split)
+    assert ensemble.probabilities == pytest.approx(mean, abs=1e-6)
+    assert np.array_equal(ensemble.labels, labels)
+    assert result["metrics"][f"{split}/acc"]["value"] == pytest.approx((mean.argmax(1) == labels).mean())
     assert result["parameters"]["total"] == sum(result["parameters"]["by_part"].values())
     assert list(result["parameters"]["by_part"]) == ["model_1", "model_2", "model_3"]
     if split == "test":

@@ -13,7 +13,7 @@ from torchmetrics import MeanMetric
 from src import build
 from src.errors import UserError
 from src.lit import LitClassifier, _total_steps
-from tests.helpers import one_batch, read_csv, run, small_config, train
+from tests.helpers import last_weights, one_batch, read_csv, run, saved_predictions, small_config, train
 
 
 def last_values(folder: Path) -> dict[str, float]:
@@ -66,15 +66,15 @@ def test_two_processes_divide_the_texts_and_train_like_one_with_twice_the_batch_
     result = json.loads((tmp_path / "ddp_sim" / "result.json").read_text())
     assert result["status"] == "completed"
     for split, texts in (("val", 3), ("test", 8)):  # one of three texts is in the batches of both processes
-        with np.load(tmp_path / "ddp_sim" / "predictions" / f"{split}.npz") as predictions:
-            assert predictions["index"].tolist() == list(range(texts))
-            accuracy = (predictions["probabilities"].argmax(1) == predictions["labels"]).mean()
+        predictions = saved_predictions(tmp_path / "ddp_sim", split)
+        assert predictions.index.tolist() == list(range(texts))
+        accuracy = (predictions.probabilities.argmax(1) == predictions.labels).mean()
         assert result["metrics"][f"{split}/acc"]["value"] == pytest.approx(accuracy)
         assert result["metrics"][f"{split}/acc"]["n"] == texts
     single, distributed = (
         {
-            **torch.load(tmp_path / name / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"],
-            "probabilities": np.load(tmp_path / name / "predictions" / "test.npz")["probabilities"],
+            **last_weights(tmp_path / name),
+            "probabilities": saved_predictions(tmp_path / name).probabilities,
             "losses": [value for key, value in sorted(last_values(tmp_path / name).items()) if key.endswith("/loss")],
         }
         for name in ("cpu", "ddp_sim")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
-import numpy as np
 import pytest
 import torch
 
@@ -17,11 +16,7 @@ from src.data.padded_batches import Batch
 from src.errors import UserError
 from src.lit import LitClassifier
 from src.records.files import read_history
-from tests.helpers import read_csv, train
-
-
-def weights(folder: Path, name: str = "last") -> dict[str, torch.Tensor]:
-    return torch.load(folder / "checkpoints" / f"{name}.ckpt", weights_only=True)["state_dict"]
+from tests.helpers import assert_equal_weights, last_weights, read_csv, saved_predictions, train
 
 
 def test_a_run_writes_all_files(finished: tuple[Path, dict[str, Any]]) -> None:
@@ -62,8 +57,8 @@ def test_metrics_have_the_same_names_and_values_in_results_and_logs(finished: tu
         assert score["value"] == pytest.approx(logged[f"test/{name}"], abs=1e-5), name
         assert score["low"] - 1e-6 <= score["value"] <= score["high"] + 1e-6
         assert score["n"] == result["data"]["test"]
-    predictions = np.load(folder / "predictions" / "test.npz")
-    accuracy = (predictions["probabilities"].argmax(1) == predictions["labels"]).mean()
+    predictions = saved_predictions(folder)
+    accuracy = (predictions.probabilities.argmax(1) == predictions.labels).mean()
     assert result["metrics"]["test/acc"]["value"] == pytest.approx(accuracy)
 
 
@@ -71,15 +66,16 @@ def test_the_same_seed_gives_the_same_numbers(finished: tuple[Path, dict[str, An
     folder, result = finished
     repeated = train(tmp_path / "run")
     assert repeated["metrics"] == result["metrics"]
-    for name, value in weights(tmp_path / "run").items():
-        assert torch.equal(value, weights(folder)[name]), name
+    assert_equal_weights(tmp_path / "run", folder)
     other = train(tmp_path / "other", "seed=1", "test=false")
-    assert any(not torch.equal(value, weights(folder)[name]) for name, value in weights(tmp_path / "other").items())
+    weights = last_weights(folder)
+    assert any(not torch.equal(value, weights[name]) for name, value in last_weights(tmp_path / "other").items())
     assert other["seed"] == 1
 
 
 DROPOUTS = ("model.embedding.dropout=0.3", "model.head.dropout=0.3", "data.batch_size=5")
 THREE_EPOCHS = (*DROPOUTS, "trainer.max_epochs=3", "test=false")  # six batches per epoch; only weights are compared
+STEPS = (2, 4, 5, 8)  # within the first epoch, before its last step, at its last step, within the second epoch
 PLATEAU = ("scheduler=plateau", "scheduler.patience=0", "scheduler.threshold=1.0", "scheduler.min_lr=0.0")
 
 
@@ -88,37 +84,34 @@ Uninterrupted = Callable[[tuple[str, ...]], Path]
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Uninterrupted:
-    """A function that returns the folder of a run of three uninterrupted epochs with a scheduler."""
+    """A function that returns the folder of a run of three uninterrupted epochs with a further options."""
 
     @cache
-    def run_with(scheduler: tuple[str, ...]) -> Path:
+    def run_with(more: tuple[str, ...]) -> Path:
         folder = tmp_path_factory.mktemp("whole") / "run"
-        train(folder, *THREE_EPOCHS, *scheduler)
+        train(folder, *THREE_EPOCHS, *more)
         return folder
 
     return run_with
 
 
-@pytest.mark.parametrize("scheduler", [("scheduler=one_cycle",), PLATEAU], ids=["one_cycle", "plateau"])
 @pytest.mark.parametrize(
-    ("step", "saved_step"),
+    ("more", "step"),
     [
-        pytest.param(2, 3, id="within the first epoch"),
-        pytest.param(4, 5, id="before the last step of an epoch"),
-        pytest.param(5, 6, id="at the last step of an epoch, whose validation is completed"),
-        pytest.param(8, 9, id="within the second epoch"),
+        *((more, step) for step in STEPS for more in (("scheduler=one_cycle",), PLATEAU)),
+        *((("+trainer.limit_train_batches=4",), step) for step in (3, 5)),  # after the first epoch, within the second
+        (("trainer.max_epochs=null", "+trainer.max_steps=15"), 8),
     ],
 )
 def test_resuming_is_exact(
+    more: tuple[str, ...],
     step: int,
-    saved_step: int,
-    scheduler: tuple[str, ...],
     uninterrupted: Uninterrupted,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A run that is interrupted in step `step` and resumed has the weights and curves of an uninterrupted run."""
-    options = [*THREE_EPOCHS, *scheduler]
+    options = [*THREE_EPOCHS, *more]
     training_step = LitClassifier.training_step
 
     def interrupted(self: LitClassifier, batch: Batch, batch_idx: int) -> torch.Tensor:
@@ -134,12 +127,11 @@ def test_resuming_is_exact(
     result = json.loads((tmp_path / "half" / "result.json").read_text())
     assert (result["status"], result["error"]) == ("interrupted", "stopped by SIGINT")
     last = tmp_path / "half" / "checkpoints" / "last.ckpt"
-    assert torch.load(last, weights_only=True)["global_step"] == saved_step
+    assert torch.load(last, weights_only=True)["global_step"] == step + 1
 
     train(tmp_path / "half", *options, f"ckpt_path='{last}'")
-    whole = uninterrupted(scheduler)
-    for name, value in weights(whole).items():
-        assert torch.equal(value, weights(tmp_path / "half")[name]), name
+    whole = uninterrupted(more)
+    assert_equal_weights(whole, tmp_path / "half")
     history = read_history(whole)
     assert history is not None and list(history["train/loss"]) == [0, 1, 2]
     assert history == read_history(tmp_path / "half")
@@ -163,8 +155,7 @@ def test_resuming_with_accumulated_gradients_is_exact(tmp_path: Path, monkeypatc
             train(tmp_path / "half", *options)
     assert len(calls) == 10
     train(tmp_path / "half", *options, f"ckpt_path='{tmp_path / 'half' / 'checkpoints' / 'last.ckpt'}'")
-    for name, value in weights(tmp_path / "whole").items():
-        assert torch.equal(value, weights(tmp_path / "half")[name]), name
+    assert_equal_weights(tmp_path / "whole", tmp_path / "half")
 
 
 def test_an_epoch_that_a_validation_ends_has_training_metrics(tmp_path: Path) -> None:
@@ -180,8 +171,7 @@ def test_the_last_group_of_batches_is_divided_by_its_own_size(tmp_path: Path) ->
     options = ("data.batch_size=5", "optimizer=sgd", "trainer.max_epochs=1", "callbacks=checkpoints", "test=false")
     for size in (6, 11):
         train(tmp_path / str(size), *options, f"trainer.accumulate_grad_batches={size}")
-    for name, value in weights(tmp_path / "6").items():
-        torch.testing.assert_close(value, weights(tmp_path / "11")[name], rtol=1e-6, atol=1e-7)
+    torch.testing.assert_close(last_weights(tmp_path / "6"), last_weights(tmp_path / "11"), rtol=1e-6, atol=1e-7)
 
 
 def test_half_precision_names_its_alternatives(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from src.callbacks.attention import BINS, by_position
-from tests.helpers import train
+from tests.helpers import saved_predictions, train
 
 TEXT = "an excellent product, truly"
 
@@ -52,12 +52,12 @@ def test_examples_are_a_correct_and_a_wrong_prediction_of_the_test_split(folder:
     *examples, _ = json.loads((folder / "attention.json").read_text())
     is_correct = [example["predicted"] == example["label"] for example in examples]
     assert is_correct in ([True, False], [True], [False])
-    with np.load(folder / "predictions" / "test.npz") as arrays:
-        for example in examples:
-            row = arrays["index"].tolist().index(example["index"])
-            expected = dict(zip(arrays["class_names"].tolist(), arrays["probabilities"][row].tolist(), strict=True))
-            assert example["probabilities"] == pytest.approx(expected, abs=1e-5)
-            assert example["label"] == arrays["class_names"][arrays["labels"][row]]
+    _, probabilities, labels, names, index = saved_predictions(folder)
+    for example in examples:
+        row = index.tolist().index(example["index"])
+        expected = dict(zip(names, probabilities[row].tolist(), strict=True))
+        assert example["probabilities"] == pytest.approx(expected, abs=1e-5)
+        assert example["label"] == names[labels[row]]
 
 
 def test_shared_texts_are_the_same_in_all_runs(tmp_path: Path) -> None:
@@ -83,9 +83,7 @@ def test_statistics_cover_all_texts_of_a_small_split(folder: Path) -> None:
 
 def test_mistakes_and_uncertain_predictions_are_written_with_their_words(finished: tuple[Path, dict[str, Any]]) -> None:
     run, _ = finished
-    with np.load(run / "predictions" / "test.npz") as arrays:
-        probabilities, labels, index = (arrays[name] for name in ("probabilities", "labels", "index"))
-        names = arrays["class_names"]
+    _, probabilities, labels, names, index = saved_predictions(run)
     with (run / "errors.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     predicted, highest = probabilities.argmax(1), probabilities.max(1)

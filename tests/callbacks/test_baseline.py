@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from src.callbacks.baseline import LinearBaseline
 from src.data.source import Source
 from src.data.tokenizer import Word
+from src.records.files import load_predictions
 from tests.helpers import train
 
 ENDINGS = {"bad": "awful", "fair": "medium", "good": "superb"}
@@ -47,13 +48,11 @@ def test_two_classes_equal_the_pipeline_of_scikit_learn(tmp_path: Path, split: s
         LogisticRegression(C=10, tol=1e-8, max_iter=1000),
     )
     expected = pipeline.fit(texts["train"], data.tokenized("train").labels).predict_proba(texts[split])
-    with np.load(tmp_path / "out" / f"{split}.npz") as arrays:
-        # liblinear penalizes the intercept, too
-        np.testing.assert_allclose(arrays["probabilities"], expected, atol=0.05)
-        assert arrays["probabilities"].argmax(1).tolist() == arrays["labels"].tolist()
-        assert arrays["labels"].tolist() == data.tokenized(split).labels.tolist()
-        assert arrays["index"].tolist() == list(range(data.sizes[split]))
-        assert arrays["class_names"].tolist() == ["bad", "fair"]
+    _, probabilities, labels, names, index = load_predictions(tmp_path / "out" / f"{split}.npz")
+    np.testing.assert_allclose(probabilities, expected, atol=0.05)  # liblinear penalizes the intercept, too
+    assert probabilities.argmax(1).tolist() == labels.tolist() == data.tokenized(split).labels.tolist()
+    assert index.tolist() == list(range(data.sizes[split]))
+    assert names == ["bad", "fair"]
 
 
 def test_the_first_feature_of_each_class_is_its_word(tmp_path: Path) -> None:
@@ -72,8 +71,8 @@ def test_a_second_run_reads_the_baseline_from_the_cache(tmp_path: Path) -> None:
         second.write(source(tmp_path))
         with pytest.raises(AssertionError):
             baseline(tmp_path, max_order=1).write(source(tmp_path))
-    with np.load(f"{first.folder}/test.npz") as expected, np.load(f"{second.folder}/test.npz") as found:
-        assert np.array_equal(found["probabilities"], expected["probabilities"])
+    expected, found = (load_predictions(Path(each.folder, "test.npz")) for each in (first, second))
+    assert np.array_equal(found.probabilities, expected.probabilities)
 
 
 def test_a_class_without_training_texts_has_the_probability_zero(tmp_path: Path) -> None:
@@ -82,9 +81,9 @@ def test_a_class_without_training_texts_has_the_probability_zero(tmp_path: Path)
     for name in ("train", "val", "test"):
         np.add(data.tokenized(name).labels, 1, out=data.tokenized(name).labels)
     baseline(tmp_path).write(data)
-    with np.load(tmp_path / "out" / "test.npz") as arrays:
-        assert arrays["probabilities"].shape[1] == 3
-        assert not arrays["probabilities"][:, 0].any()
+    probabilities = load_predictions(tmp_path / "out" / "test.npz").probabilities
+    assert probabilities.shape[1] == 3
+    assert not probabilities[:, 0].any()
 
 
 def test_too_many_texts_have_no_baseline(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

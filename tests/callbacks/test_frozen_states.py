@@ -5,11 +5,9 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-import torch
 
-from src.checkpoint import read_checkpoint
 from src.models.encoder.pretrained import PretrainedEncoder
-from tests.helpers import run_config, small_config
+from tests.helpers import assert_equal_weights, run_config, saved_predictions, small_config
 from tests.models.encoder.test_pretrained import save
 
 CALLBACKS = ("progress", "attention", "gradient_norms", "baseline")
@@ -29,8 +27,7 @@ def run(folder: Path, *overrides: str, name: str | None = None) -> np.ndarray:
         ],
     )
     run_config(cfg)
-    with np.load(folder / name / "predictions" / "test.npz") as arrays:
-        return arrays["probabilities"]
+    return saved_predictions(folder / name).probabilities
 
 
 def test_stored_states_lead_to_the_same_predictions(tmp_path: Path) -> None:
@@ -52,11 +49,9 @@ def test_a_second_run_computes_no_states(tmp_path: Path) -> None:
 def test_a_run_with_a_pretrained_encoder_resumes(tmp_path: Path) -> None:
     run(tmp_path, "model.encoder.freeze=true", name="whole")
     run(tmp_path, "model.encoder.freeze=true", "trainer.max_epochs=1", name="part")
-    whole, part = (tmp_path / name / "checkpoints" / "last.ckpt" for name in ("whole", "part"))
-    run(tmp_path, "model.encoder.freeze=true", f"ckpt_path='{part}'", name="part")
-    states = [read_checkpoint(str(path))[1]["state_dict"] for path in (whole, part)]
-    assert states[0].keys() == states[1].keys()
-    assert all(torch.equal(values, states[1][name]) for name, values in states[0].items())
+    part = tmp_path / "part"
+    run(tmp_path, "model.encoder.freeze=true", f"ckpt_path='{part / 'checkpoints' / 'last.ckpt'}'", name="part")
+    assert_equal_weights(tmp_path / "whole", part)
 
 
 @pytest.mark.parametrize("override", ["model.encoder.freeze=false", "model.embedding.dropout=0.5"])

@@ -8,14 +8,13 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
-import torch
 from omegaconf import OmegaConf
 
 from src.config.entry import parse_flags
 from src.config.resume import restore_run_overrides
 from src.errors import UserError
 from tests.forks import complete
-from tests.helpers import command, read_csv, run
+from tests.helpers import assert_equal_weights, command, read_csv, run
 
 INTERRUPTED = """
 import os, signal, sys
@@ -83,10 +82,7 @@ def test_an_interrupted_run_resumes_exactly_with_the_printed_command(tmp_path: P
     whole, resumed = tmp_path / "whole", tmp_path / "half of it"
     assert rows(resumed / "csv" / "metrics.csv") == rows(whole / "csv" / "metrics.csv")
     assert (resumed / "gradients.csv").read_text() == (whole / "gradients.csv").read_text()
-    states = [
-        torch.load(path / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"] for path in (whole, resumed)
-    ]
-    assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())
+    assert_equal_weights(whole, resumed)
     runs = [path.name.rpartition("-")[2] for path in (resumed / "wandb").glob("offline-run-*")]
     assert len(runs) == 2 and len(set(runs)) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "half of it", "whole"]

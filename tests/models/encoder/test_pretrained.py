@@ -23,7 +23,7 @@ from src.models.classifier import Classifier
 from src.models.component import Encoded
 from src.models.embedding.pretrained import PretrainedEmbedding
 from src.portable.onnx_model import TOLERANCE, PortableModel, convert
-from tests.helpers import evaluate, one_batch, run_config, small_config
+from tests.helpers import evaluate, one_batch, run_config, saved_predictions, small_config
 from tests.models.reference import close
 
 transformers = pytest.importorskip("transformers")
@@ -134,8 +134,8 @@ def test_a_checkpoint_can_be_evaluated_without_the_folder_of_its_pretrained_mode
     run_config(config(model, *quiet, "model/attention=elementwise", tmp=tmp_path))
     shutil.rmtree(model)
     evaluate(tmp_path / "again", tmp_path / "run" / "checkpoints" / "best.ckpt")
-    before, after = (np.load(tmp_path / run / "predictions" / "test.npz") for run in ("run", "again"))
-    assert np.array_equal(before["probabilities"], after["probabilities"])
+    before, after = (saved_predictions(tmp_path / run) for run in ("run", "again"))
+    assert np.array_equal(before.probabilities, after.probabilities)
 
 
 def test_a_description_cannot_select_code(bert: Path) -> None:
