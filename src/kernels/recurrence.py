@@ -4,6 +4,7 @@ Torch records about ten operations per token, and updates the gradients of the w
 takes two to seven operations in each pass, and the gradient of each weight is a single product over all tokens.
 """
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -17,13 +18,25 @@ def recurrent_states(rnn: nn.Module, inputs: Tensor) -> Tensor:
     """Return all states of a `batch_first` layer with zero initial state: N×L×D → N×L×H."""
     kernel = _KERNELS.get(type(rnn))
     is_used = rnn.training and torch.is_grad_enabled() and inputs.device.type == "cpu" and inputs.numel()
-    if isinstance(rnn, nn.LSTM) and inputs.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
-        with torch.autocast("cpu", enabled=False):  # without AVX-512, oneDNN has no LSTM in bfloat16
+    uses_autocast = inputs.device.type == "cpu" and torch.is_autocast_enabled("cpu")
+    if isinstance(rnn, nn.LSTM) and uses_autocast and not _has_lstm(torch.get_autocast_dtype("cpu")):
+        with torch.autocast("cpu", enabled=False):
             return rnn(inputs.float())[0]
     if kernel is None or not is_used or not _is_simple(rnn) or torch.compiler.is_compiling():
         return rnn(inputs)[0]
     states: Tensor = kernel.apply(inputs.transpose(0, 1), *rnn.parameters())
     return states.transpose(0, 1)
+
+
+@cache
+def _has_lstm(dtype: torch.dtype) -> bool:
+    """Return whether oneDNN has an LSTM of this type for this processor; without AVX-512, it has none in bfloat16."""
+    try:
+        with torch.no_grad(), torch.autocast("cpu", dtype):
+            torch.nn.utils.skip_init(nn.LSTM, 1, 1)(torch.zeros(1, 1, 1))
+    except RuntimeError:
+        return False
+    return True
 
 
 def _is_simple(rnn: Any) -> bool:
