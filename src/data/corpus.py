@@ -72,15 +72,22 @@ class Corpus:
         for file in folder.glob("*.arrow"):
             table = pa.ipc.open_stream(pa.memory_map(str(file))).read_all()
             columns = dict(zip(table.column_names, table.columns, strict=True))
-            groups, labels = columns.get("group"), columns["label"].dictionary_encode().combine_chunks()
+            labels = columns["label"].dictionary_encode().combine_chunks()
             numbers = np.array([class_names.index(name) for name in labels.dictionary.to_pylist()], dtype=np.int64)
             splits[file.stem] = Split(
                 Texts(columns["text"], np.arange(len(table))),
                 numbers[np.from_dlpack(labels.indices)],  # `to_numpy` would import pandas
-                None if groups is None else np.unique(groups.to_numpy(), return_inverse=True)[1],
+                _number_groups(columns["group"].to_numpy()) if "group" in columns else None,
                 columns.get("rationale"),
             )
         return cls(**splits, class_names=class_names)
+
+
+def _number_groups(names: np.ndarray) -> np.ndarray:
+    """Return the number of each row's group, n int64; a row without a name is a group of its own."""
+    numbers, is_missing = np.unique(names, return_inverse=True)[1], names == ""
+    numbers[is_missing] = len(names) + np.arange(is_missing.sum())
+    return numbers
 
 
 def write_split(

@@ -201,6 +201,13 @@ def test_rows_of_a_group_are_in_one_split(tmp_path: Path, source_options: dict[s
     assert sum(module.sizes.values()) == 349
 
 
+def test_a_row_without_a_group_is_a_group_of_its_own(tmp_path: Path, source_options: dict[str, Any]) -> None:
+    lines = ["text,label,review", *(f"t{i},{i % 2},{i if i < 30 else ''}" for i in range(60))]
+    source = Source(str(write(tmp_path / "a.csv", "\n".join(lines))), group="review", **source_options)
+    source.setup()
+    assert source.sizes == {"train": 43, "val": 5, "test": 12}
+
+
 def write_rationales(folder: Path, rationales: list[Any]) -> str:
     """Three files of the same seven reviews."""
     texts = [f"review {i}  is\nvery good , don't miss" for i in range(7)]
