@@ -120,13 +120,9 @@ def group_runs(runs: Sequence[FinishedRun], ignored: Sequence[str] = ()) -> list
 
 
 def _options(config: dict[str, Any], ignored: Sequence[str]) -> dict[str, str]:
-    """Return the options that affect the result as JSON by dotted path; folders may differ between machines."""
-
-    def portable(value: Any) -> Any:
-        return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
-
+    """Return the options that affect the result as JSON by dotted path."""
     options = options_in(config, (*UNRELATED_TO_RESULT, "data.fold", *ignored))
-    return {key: json.dumps(portable(value)) for key, value in options.items() if value != {}}
+    return {key: json.dumps(value) for key, value in options.items() if value != {}}
 
 
 def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:

@@ -38,14 +38,15 @@ def test_variants_are_named_after_their_choices(tmp_path: Path) -> None:
     assert [len(variant.runs) for variant in variants] == [2, 2, 2, 2]
 
 
-def test_paths_and_monitoring_callbacks_are_ignored(tmp_path: Path) -> None:
-    options = {
-        "data.path": "/elsewhere/b",
-        "callbacks.progress.refresh_rate": 9,
-        "model.embedding.path": "/there/glove.txt",
-    }
-    runs = {"options": {"model.embedding.path": "/here/glove.txt"}}, {"options": options}
-    assert len(write_variants(tmp_path, *runs)) == 1
+def test_paths_of_data_and_monitoring_callbacks_are_ignored(tmp_path: Path) -> None:
+    options = {"data.path": "/elsewhere/b", "callbacks.progress.refresh_rate": 9}
+    assert len(write_variants(tmp_path, {}, {"options": options})) == 1
+
+
+def test_models_in_different_folders_are_different_variants(tmp_path: Path) -> None:
+    key = "data.tokenizer.name_or_path"
+    runs = ({"options": {key: f"/models/{name}/model"}} for name in ("minilm", "bert"))
+    assert len(write_variants(tmp_path, *runs)) == 2
 
 
 def test_variants_of_the_same_choices_are_named_after_their_options(tmp_path: Path) -> None:
