@@ -135,7 +135,7 @@ class Run:
         if not path or score is None:
             log.warning(
                 "No best.ckpt was selected, because training ended before %s was measured: the last weights are "
-                "tested. Train longer, or validate earlier (trainer.check_val_every_n_epoch, val_check_interval)",
+                "used. Train longer, or validate earlier (trainer.check_val_every_n_epoch, val_check_interval)",
                 callback.monitor,
             )
             return

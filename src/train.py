@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def main(cfg: DictConfig) -> float | None:
     """Train and test a classifier, and return the value that a hyperparameter search optimizes.
 
-    This is the monitored metric of the best checkpoint; None if there is no such checkpoint or `cfg.test` is false.
+    This is the monitored metric of the best checkpoint; None if there is no such checkpoint.
     """
     from src import build
     from src.checkpoint import read_checkpoint
@@ -42,8 +42,8 @@ def main(cfg: DictConfig) -> float | None:
         if cfg.train:
             _fit(trainer, module, data, state)
             run.stop.check()
+        run.load_best(trainer, module)
         if cfg.test:
-            run.load_best(trainer, module)
             trainer.validate(module, data, verbose=False)
             trainer.test(module, data, verbose=False)
             run.report(trainer, module)
