@@ -137,6 +137,9 @@ def _distribution(override: Override) -> Any:
     log = "log" in sweep.tags
     if low > high or (log and low <= 0):
         raise UserError(f"{override.line} must increase, and must be above 0 if it is tagged log")
-    if isinstance(low, int) and isinstance(high, int):
-        return IntDistribution(low, high, log=log, step=int(step or 1))
-    return FloatDistribution(low, high, log=log, step=step)
+    try:
+        if isinstance(low, int) and isinstance(high, int):
+            return IntDistribution(low, high, log=log, step=int(step or 1))
+        return FloatDistribution(low, high, log=log, step=step)
+    except ValueError as error:
+        raise UserError(f"{override.line}: {error}") from None

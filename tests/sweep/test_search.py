@@ -42,6 +42,10 @@ def test_overrides_are_split_into_shared_overrides_and_dimensions() -> None:
     [
         (["seed=1"], "nothing to search"),
         (["optimizer.lr=tag(log, interval(0, 1))"], "above 0 if it is tagged log"),
+        (
+            ["model.encoder.hidden_dim=tag(log, range(8, 33, 8))"],
+            r"^model\.encoder\.hidden_dim=tag\(log, range\(8, 33, 8\)\): .*step",
+        ),
         (["seed=range(3, 3)"], "has no values"),
     ],
 )
