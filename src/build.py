@@ -222,6 +222,8 @@ def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, An
     """Return Lightning's config of the scheduler."""
     cls = class_at(cfg, "scheduler") or object
     options: dict[str, Any] = {}
+    if issubclass(cls, STEP_SCHEDULERS) and steps < 0:
+        raise UserError("scheduler: needs the number of steps: set trainer.max_epochs or trainer.max_steps")
     if issubclass(cls, OneCycleLR):
         options = {"max_lr": [group["lr"] for group in optimizer.param_groups], "total_steps": steps}
     elif issubclass(cls, LinearLR):

@@ -107,6 +107,18 @@ def test_attention_over_ngrams_trains_with_sparse_gradients(tmp_path: Path) -> N
     assert norms and min(norms) > 0
 
 
+def test_dense_components_beside_sparse_gradients_may_have_a_weight_decay() -> None:
+    sparse = ["model/embedding=ngrams", "model.embedding.sparse=true", "optimizer=adagrad"]
+    cfg, model = build_model(*sparse, "+param_groups.encoder.weight_decay=0.01")
+    assert 0.01 in [group["weight_decay"] for group in build.optimizer(cfg, model).param_groups]
+
+
+def test_a_scheduler_by_steps_needs_their_number() -> None:
+    cfg, model = build_model("scheduler=linear")
+    with pytest.raises(UserError, match=r"^scheduler: needs the number of steps: set trainer\.max_epochs or"):
+        build.optimizers(cfg, model, steps=-1)
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "interval", "steps"),
     [

@@ -1,7 +1,7 @@
 """The places where a configuration may create an object, the kind of object that each accepts, and trusted classes."""
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -33,18 +33,25 @@ class Place(NamedTuple):
     Args:
         base: dotted path of a class; `_target_` must name this class or a subclass.
         positional: number of leading positional parameters that src/build passes.
-        keywords: parameters that src/build passes by name.
+        keywords: parameters that src/build passes by name, or, by the name of a class, those for its objects only.
     """
 
     base: str
     positional: int = 0
-    keywords: tuple[str, ...] = ()
+    keywords: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
 
     @property
     def base_class(self) -> type:
         return resolve_name(self.base)
 
+    def passed_to(self, cls: type) -> tuple[str, ...]:
+        """Return the parameters that src/build passes to the constructor of `cls` by name."""
+        if not isinstance(self.keywords, Mapping):
+            return self.keywords
+        return next((self.keywords[base.__name__] for base in cls.__mro__ if base.__name__ in self.keywords), ())
 
+
+STEPS = {"OneCycleLR": ("max_lr", "total_steps"), "LinearLR": ("total_iters",)}
 TRAINER_KEYWORDS = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
 PLACES = {
     "data": Place("src.data.source.Source"),
@@ -58,7 +65,7 @@ PLACES = {
     "model.branch": Place("src.models.branch.NgramBranch", positional=2),
     "loss": Place("src.models.loss.Loss", positional=1),
     "optimizer": Place("torch.optim.Optimizer", positional=1),
-    "scheduler": Place("torch.optim.lr_scheduler.LRScheduler", positional=1, keywords=("max_lr", "total_steps")),
+    "scheduler": Place("torch.optim.lr_scheduler.LRScheduler", positional=1, keywords=STEPS),
     "trainer": Place("pytorch_lightning.Trainer", keywords=TRAINER_KEYWORDS),
     "metrics.*": Place("torchmetrics.Metric", keywords=("task", "num_classes")),
     "callbacks.*": Place("pytorch_lightning.Callback"),

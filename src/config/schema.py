@@ -265,7 +265,7 @@ def _node_mistakes(
                 return
             options = of_class(cls).options
             positional = [name for name, option in options.items() if option.positional]
-            passed = {*positional[: place.positional], *place.keywords} if place else set()
+            passed = {*positional[: place.positional], *place.passed_to(cls)} if place else set()
             yield from option_mistakes(cls, node, path, passed)
         elif fixed:
             yield from _wrong_options(fixed, node, path)

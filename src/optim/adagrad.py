@@ -16,7 +16,7 @@ class Adagrad(Optimizer):
 
     The rule is s ← s + g², p ← p − lr · g / (√s + eps). For a row-sparse gradient, torch adds sparse tensors to dense
     tensors; this class gathers the rows that the gradient contains, updates them and writes them back.
-    The L2 penalty `weight_decay` is ignored for sparse gradients.
+    Sparse gradients do not support the L2 penalty `weight_decay`.
     """
 
     def __init__(

@@ -38,13 +38,15 @@ def parameter_groups(model: Classifier, param_groups: Mapping[str, Mapping[str, 
 
 def require_sparse_support(model: Classifier, optimizer: Optimizer, clips_gradients: bool) -> None:
     """Raise a UserError if the model has row-sparse gradients, which the optimizer or the training does not support."""
-    if not any(getattr(module, "sparse", False) for module in model.modules()):
+    modules = [module for module in model.modules() if getattr(module, "sparse", False)]
+    sparse = {parameter for module in modules for parameter in module.parameters()}
+    if not sparse:
         return
     dense = "or set model.embedding.sparse=false"
     if not isinstance(optimizer, (Adagrad, SGD)):
         name = type(optimizer).__name__
         raise UserError(f"optimizer: {name} does not support row-sparse gradients; choose optimizer=adagrad {dense}")
-    if any(group["weight_decay"] for group in optimizer.param_groups):
+    if any(group["weight_decay"] and not sparse.isdisjoint(group["params"]) for group in optimizer.param_groups):
         raise UserError(f"weight_decay: row-sparse gradients do not support it; set it to 0, {dense}")
     if clips_gradients:
         raise UserError(f"trainer.gradient_clip_val: row-sparse gradients cannot be clipped; set it to null, {dense}")

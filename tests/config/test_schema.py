@@ -24,6 +24,10 @@ PARTS = "tests.config.parts"
     [
         ("+optimizer._args_=[1]", "no such option; it must be one of optimizer.amsgrad, "),
         ("+optimizer.params=[1]", "is set by the program: remove it"),
+        (
+            "+scheduler={_target_: torch.optim.lr_scheduler.LinearLR, total_iters: 5}",
+            "is set by the program: remove it",
+        ),
         ("seed=-1", "must be greater than or equal to 0"),
         ("tags=[a,'']", "must have at least 1 character"),
         ("task_name=../x", "must be a relative path without .. or control characters"),
@@ -54,6 +58,7 @@ def test_a_mistake_has_one_message_with_the_path_of_the_option(override: str, me
     [
         "seed=null",
         "+trainer.max_steps=-1",
+        "+scheduler={_target_: torch.optim.lr_scheduler.CyclicLR, base_lr: 0.1, max_lr: 1.0}",
         "+trainer.limit_train_batches=0.5",
         "+param_groups.head={lr: 1, betas: [0, 0.5]}",
         "callbacks.progress=null",
