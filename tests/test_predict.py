@@ -218,9 +218,13 @@ def test_packages_that_only_training_needs_are_not_imported(checkpoint: Path, tm
     assert not {"pytorch_lightning", "torchmetrics", "matplotlib", "scipy", "datasets", "transformers"} & loaded
 
 
-def test_the_input_file_is_not_overwritten(predict: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("file", "out"), [("a.csv", "./a.csv"), ("~/a.csv", "~/a.csv")])
+def test_the_input_file_is_not_overwritten(
+    predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, out: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
     content = "text\ngood\n"
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(SystemExit, match="this is the input file, which would be overwritten"):
-        predict("file=a.csv", "text_column=text", "out=./a.csv")
+        predict(f"file='{file}'", "text_column=text", f"out='{out}'")
     assert (tmp_path / "a.csv").read_text() == content

@@ -265,11 +265,12 @@ def _shared_texts(comparison: Comparison) -> Section:
     """Return the texts that the largest number of variants saved, with the variants' attention, best variant first."""
     seed = comparison.variants[0].runs[0].seed
     runs = {v.name: next((run for run in v.runs if run.seed == seed), v.runs[0]) for v in comparison.variants}
-    by_text: dict[tuple[str, int], list[tuple[str, Example]]] = {}
+    by_text: dict[tuple[str, int, str], list[tuple[str, Example]]] = {}
     for variant, run in runs.items():
         other_seed = "" if run.seed == seed else f", seed {run.seed}"
         for example in read_or_warn(read_examples, run.folder) or []:
-            by_text.setdefault((example.split, example.index), []).append((f"{variant}{other_seed}", example))
+            own = "".join(example.words)[:40] if example.split == "text" else ""  # the runs may have been given others
+            by_text.setdefault((example.split, example.index, own), []).append((f"{variant}{other_seed}", example))
     most = max(map(len, by_text.values()), default=0)
     shared = [examples for examples in by_text.values() if len(examples) == most >= min(2, len(runs))]
     groups: list[Group] = []

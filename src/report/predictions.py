@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.text import Text
 
-from src.data.files import absolute_path
+from src.data.files import absolute_path, existing_path
 from src.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
 from src.errors import UserError
 from src.explain import Ensemble
@@ -52,7 +52,7 @@ def output_path(out: str, file: str | None) -> Path:
         raise UserError(f"out={out}: unknown extension; it must be one of {', '.join(OUTPUT_FORMATS)}")
     if path.is_dir():
         raise UserError(f"out={out}: this is a folder; pass the path of a file")
-    if file is not None and path.exists() and Path(file).exists() and path.samefile(file):
+    if file is not None and path.exists() and path.samefile(existing_path(file, "file")):
         raise UserError(f"out={out}: this is the input file, which would be overwritten; choose another name")
     return path
 

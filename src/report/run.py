@@ -130,7 +130,8 @@ def print_summary(result: RunResult, folder: Path) -> None:
     console.print(render_terminal(sections))
     if baseline := baseline_line(result):
         console.print(baseline + "\n")
-    written = [path for path in folder.rglob("*") if path.is_file() and not {"wandb", ".hydra"} & set(path.parts)]
-    console.print(files_table(folder, written))
+    written = [path for path in folder.rglob("*") if path.is_file()]
+    hidden = {folder / "wandb", folder / ".hydra"}
+    console.print(files_table(folder, [path for path in written if hidden.isdisjoint(path.parents)]))
     for offline in sorted((folder / "wandb").glob("offline-run-*")):
         console.print(f"Offline W&B run; upload it with: wandb sync {offline}", soft_wrap=True)
