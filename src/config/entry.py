@@ -79,7 +79,7 @@ def run_command(command: str, task: Task) -> None:
             raise UserError(format_mistakes(mistakes))
         if flags.help:
             about = sys.modules[task.__module__].__doc__ or ""
-            print(help_page(files, flags.overrides, about, shutil.get_terminal_size().columns))
+            print(help_page(files, flags.overrides, cfg, about, shutil.get_terminal_size().columns))
         elif flags.cfg:
             print(OmegaConf.to_yaml(without_hydra(cfg)), end="")
         else:

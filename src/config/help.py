@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from src.config.compose import ConfigFiles, without_hydra
 from src.config.keys import join_path
@@ -21,15 +21,14 @@ FLAGS = """\
 """
 
 
-def help_page(files: ConfigFiles, overrides: list[str], about: str, width: int) -> str:
-    """Return the help page of a command for the configuration that is composed from `overrides`.
+def help_page(files: ConfigFiles, overrides: list[str], cfg: DictConfig, about: str, width: int) -> str:
+    """Return the help page of a command for the configuration `cfg`, which is composed from `overrides`.
 
     Args:
         overrides: valid overrides.
         about: description of the command.
         width: columns of the terminal.
     """
-    cfg = files.compose(overrides)
     selected = list(files.selected(overrides))
     groups: list[str] = []
     for group, choices in files.groups.items():

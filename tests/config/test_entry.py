@@ -92,6 +92,12 @@ def test_a_sweep_runs_each_value(run: Run, started: list[DictConfig], tmp_path: 
     assert {path.name for path in (tmp_path / "sweep").iterdir() if path.is_dir()} == {"0", "1"}
 
 
+def test_the_help_page_of_a_sweep(run: Run) -> None:
+    code, output = run("-m", "seed=1,2", "--help")
+    assert code is None
+    assert "\n  seed: 1" in output
+
+
 def fail(cfg: DictConfig) -> None:
     Path(cfg.paths.output_dir, "result.json").write_text('{"status": "failed"}')
     raise UserError(f"data.csv, row {cfg.seed}: no label")

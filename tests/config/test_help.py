@@ -8,8 +8,12 @@ from tests.helpers import repository
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    overrides = ["data=csv", "experiment=report", "optimizer.lr=0.5"]
-    return help_page(repository("train"), overrides, "A description.", 100)
+    return help_of("train", "data=csv", "experiment=report", "optimizer.lr=0.5")
+
+
+def help_of(command: str, *overrides: str) -> str:
+    files = repository(command)
+    return help_page(files, list(overrides), files.compose(overrides, sweeps=True), "A description.", 100)
 
 
 def test_each_option_has_the_comment_of_its_file(page: str) -> None:
@@ -28,7 +32,7 @@ def test_each_group_has_its_choices(page: str) -> None:
 
 
 def test_a_command_without_choices_shows_its_options_first() -> None:
-    page = help_page(repository("predict"), ["ckpt_path=x"], "A description.", 100)
+    page = help_of("predict", "ckpt_path=x")
     assert page.startswith(
         "A description.\n\nOptions, set by path.of.option=value, with current values:\n\n  ckpt_path: x #"
     )
