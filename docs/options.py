@@ -169,10 +169,8 @@ def _node_rows(
 def _target(node: Any, path: Path) -> str | None:
     """Return the class that a config file names, or else the first file that it includes; None if there is none."""
     values = {key.value: value for key, value in node.value}
-    if "_target_" in values and values["_target_"].value != "???":
+    if "_target_" in values:
         return str(values["_target_"].value)
-    if path.stem == "base" and path.parent.name == "data":
-        return "src.data.source.Source"
     for default in values["defaults"].value if "defaults" in values else ():
         base = path.with_name(f"{default.value}.yaml") if isinstance(default.value, str) else path
         if base != path and base.exists():

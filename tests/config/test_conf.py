@@ -12,7 +12,7 @@ from tests.helpers import repository
 
 REQUIRED = {
     *("ckpt_path", "out"),
-    *("data._target_", "data.path", "data.name", "data.tokenizer.name_or_path"),
+    *("data.path", "data.name", "data.tokenizer.name_or_path"),
 }
 
 
