@@ -1,7 +1,7 @@
 """Format values, lists, durations and times; long values and lists are shortened."""
 
 from collections.abc import Collection, Iterable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
@@ -64,4 +64,4 @@ def format_duration(seconds: float) -> str:
 
 def format_now() -> str:
     """Format the current time in ISO format, UTC."""
-    return datetime.now(timezone.utc).isoformat()
+    return datetime.now(UTC).isoformat()

@@ -44,8 +44,8 @@ def arguments() -> argparse.ArgumentParser:
         "--metric",
         default="acc",
         metavar="SCORE",
-        help="acc (default), balanced_acc, f1_macro, mcc, auroc, ece, nll, brier, or a metric that the configuration "
-        "of the runs adds",
+        help="acc (default), balanced_acc, precision_macro, recall_macro, f1_macro, mcc, auroc, ece, nll, brier, or a "
+        "metric that the configuration of the runs adds",
     )
     parser.add_argument(
         "--study",
