@@ -15,7 +15,6 @@ from pytorch_lightning.loggers import WandbLogger
 from src.errors import UserError
 from src.loggers.tracker import Tracker
 from src.records.examples import Example, read_examples
-from src.records.files import read_predictions
 from src.report.words import clean_text, top_words
 from src.run_result import RunResult
 
@@ -70,10 +69,6 @@ class Wandb(Tracker, WandbLogger):
         media: dict[str, Any] = {f"pictures/{name}": wandb.Image(str(path)) for name, path in pictures.items()}
         pages = [file for file in files if file.suffix == ".html"]
         media |= {f"pages/{page.stem}": wandb.Html(str(page), inject=False) for page in pages}
-        if predictions := read_predictions(folder):
-            predicted, labels = predictions.probabilities.argmax(1).tolist(), predictions.labels.tolist()
-            names = predictions.class_names
-            media["confusion"] = wandb.plot.confusion_matrix(y_true=labels, preds=predicted, class_names=names)
         if examples := read_examples(folder):
             rows = [_row(example) for example in examples]
             media["examples"] = wandb.Table(columns=list(rows[0]), data=[list(row.values()) for row in rows])

@@ -127,16 +127,6 @@ def test_all_pictures_and_pages_are_logged_unchanged(folder: Path, log: dict[str
         assert media_file(folder, log["summary"][name]).read_bytes() == path.read_bytes(), name
 
 
-def test_the_confusion_matrix_counts_the_predictions(folder: Path, log: dict[str, Any]) -> None:
-    table = json.loads(media_file(folder, log["summary"]["confusion_table"]).read_text())
-    assert table["columns"] == ["Actual", "Predicted", "nPredictions"]
-    with np.load(folder / "predictions" / "test.npz") as arrays:
-        names = [str(name) for name in arrays["class_names"]]
-        pairs = list(zip(arrays["labels"], arrays["probabilities"].argmax(1), strict=True))
-    expected = [[a, p, pairs.count((i, j))] for i, a in enumerate(names) for j, p in enumerate(names)]
-    assert sorted(table["data"]) == sorted(expected)
-
-
 def test_the_examples_are_a_table(folder: Path, log: dict[str, Any]) -> None:
     examples = json.loads((folder / "attention.json").read_text())
     (artifact,) = (record for record in read_records(folder, "artifact") if record["name"].endswith("-examples"))
