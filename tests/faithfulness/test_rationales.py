@@ -21,16 +21,6 @@ def test_average_precision_and_the_trapezoidal_rule() -> None:
     assert trapezoid == pytest.approx((1 + (1 / 3 + 1 / 2) / 2) / 2)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_areas_are_those_of_scikit_learn(seed: int) -> None:
-    metrics, rng = pytest.importorskip("sklearn.metrics"), np.random.default_rng(seed)
-    marked, order = rng.random(47) < 0.3, rng.permutation(47)
-    scores = -np.argsort(order).astype(float)
-    precision, recall, _ = metrics.precision_recall_curve(marked, scores)
-    expected = (metrics.average_precision_score(marked, scores), metrics.auc(recall, precision))
-    assert areas_under_curve(order, marked) == pytest.approx(expected)
-
-
 def test_iou_f1_matches_runs_of_tokens() -> None:
     # runs 0-2 and 5-6 against 1-3 (IOU 1/3), 5-7 (1/2) and 9-10: precision 1/2, recall 1/3
     assert iou_f1(bools("xx...x...."), bools(".xx..xx..x")) == pytest.approx(0.4)
