@@ -45,13 +45,6 @@ class Example:
     layers: dict[str, Map] = field(default_factory=dict)  # encoder layer → its weights H×L×L
     is_unknown: bool = False  # whether the model knows none of the words, so that the prediction ignores them
 
-    def __post_init__(self) -> None:
-        length = len(self.words)
-        if self.weights.shape != (length,) or any(each.shape[1:] != (length, length) for each in self.maps.values()):
-            raise ValueError(
-                f"{self.weights.size} weights for {length} words, or a map without {length} × {length} words"
-            )
-
     @property
     def maps(self) -> dict[str, np.ndarray]:
         """The word × word weights H×L×L of the attention component and of the encoder's layers, by name."""

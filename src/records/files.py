@@ -78,14 +78,9 @@ def load_predictions(path: Path) -> Predictions:
     """Read the predictions for the split after which the file is named; a ValueError says how it is damaged."""
     arrays = read_arrays(path)
     probabilities, labels, index = arrays["probabilities"], arrays["labels"], arrays["index"]
-    names = [str(name) for name in arrays["class_names"].ravel()]
-    are_integers = labels.dtype.kind == index.dtype.kind == "i"
-    if probabilities.shape != (len(labels), len(names)) or labels.shape != index.shape or not are_integers:
-        raise ValueError(f"the arrays do not match: probabilities {probabilities.shape}, {len(names)} classes")
+    names = [str(name) for name in arrays["class_names"]]
     if not np.isfinite(probabilities).all():
         raise ValueError("the model returned probabilities that are not finite")
-    if labels.min() < 0 or labels.max() >= len(names):
-        raise ValueError("labels are out of range")
     return Predictions(path.stem, probabilities, labels, names, index)
 
 

@@ -89,17 +89,12 @@ def test_examples_with_and_without_a_map_of_weights(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"labels": np.array([0, 1])}, "the arrays do not match"),
-        ({"labels": np.array([0, 1, 2, 0, 1])}, "labels are out of range"),
         ({"probabilities": np.full((5, 2), np.nan)}, "probabilities that are not finite"),
-        ({"probabilities": np.zeros(5)}, r"the arrays do not match: probabilities \(5,\), 2 classes"),
-        ({"class_names": np.array(["a"])}, r"the arrays do not match: probabilities \(5, 2\), 1 classes"),
         ({"class_names": np.array([{}, "a"], dtype=object)}, "is damaged: Object arrays cannot be loaded"),
-        ({"index": np.zeros(5)}, "the arrays do not match"),
     ],
-    ids=range(7),
+    ids=range(2),
 )
-def test_inconsistent_predictions_are_refused(changes: Any, message: str, tmp_path: Path) -> None:
+def test_unusable_predictions_are_refused(changes: Any, message: str, tmp_path: Path) -> None:
     arrays = {"probabilities": np.full((5, 2), 0.5), "labels": np.array([0, 1, 1, 0, 1]), "index": np.arange(5)}
     (tmp_path / "predictions").mkdir()
     np.savez(tmp_path / "predictions" / "test.npz", **{**arrays, "class_names": np.array(["a", "b"]), **changes})
@@ -111,21 +106,14 @@ def test_inconsistent_predictions_are_refused(changes: Any, message: str, tmp_pa
     "changes",
     [
         {"words": None},
-        {"words": ["a", 7, "b"]},
-        {"weights": [0.5]},
         {"weights": ["a", "b", "c"]},
-        {"probabilities": {"a": "1"}},
         {"probabilities": [1.0]},
-        {"matrix": [[1, 2]]},
         {"matrix": [[["a"]]]},
         {"layers": []},
-        {"layers": {"layer 0": [[1.0]]}},
-        {"index": None},
-        {"split": 3},
     ],
     ids=str,
 )
-def test_inconsistent_examples_are_refused(changes: dict[str, Any], tmp_path: Path) -> None:
+def test_examples_of_other_types_are_refused(changes: dict[str, Any], tmp_path: Path) -> None:
     for content in ([example(3) | changes], example(3) | changes, changes, 7):
         (tmp_path / "attention.json").write_text(json.dumps(content))
         with pytest.raises(UserError, match=r"attention\.json cannot be read"):
