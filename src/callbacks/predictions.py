@@ -8,6 +8,7 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor
 
+from src.errors import UserError
 from src.files import write_arrays
 
 
@@ -27,6 +28,11 @@ class Predictions(pl.Callback):
             shards: list[Any] = [None] * trainer.world_size
             torch.distributed.all_gather_object(shards, columns)
             columns = {key: np.concatenate([shard[key] for shard in shards]) for key in columns}
+        if not np.isfinite(columns["probabilities"]).all():
+            raise UserError(
+                f"the model returned {split} probabilities that are not finite: use trainer.precision=32-true, or "
+                "train with a smaller optimizer.lr"
+            )
         index, rows = np.unique(columns["index"], return_index=True)
         if trainer.is_global_zero:
             write_arrays(

@@ -77,11 +77,8 @@ def read_predictions(run: Path, folder: str = "predictions") -> Predictions | No
 def load_predictions(path: Path) -> Predictions:
     """Read the predictions for the split after which the file is named; a ValueError says how it is damaged."""
     arrays = read_arrays(path)
-    probabilities, labels, index = arrays["probabilities"], arrays["labels"], arrays["index"]
     names = [str(name) for name in arrays["class_names"]]
-    if not np.isfinite(probabilities).all():
-        raise ValueError("the model returned probabilities that are not finite")
-    return Predictions(path.stem, probabilities, labels, names, index)
+    return Predictions(path.stem, arrays["probabilities"], arrays["labels"], names, arrays["index"])
 
 
 def read_history(run: Path) -> History | None:

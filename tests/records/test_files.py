@@ -86,19 +86,10 @@ def test_examples_with_and_without_a_map_of_weights(tmp_path: Path) -> None:
     assert mapped.probabilities == pytest.approx({"class 0": 0.2, "class 1": 0.8})
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"probabilities": np.full((5, 2), np.nan)}, "probabilities that are not finite"),
-        ({"class_names": np.array([{}, "a"], dtype=object)}, "is damaged: Object arrays cannot be loaded"),
-    ],
-    ids=range(2),
-)
-def test_unusable_predictions_are_refused(changes: Any, message: str, tmp_path: Path) -> None:
-    arrays = {"probabilities": np.full((5, 2), 0.5), "labels": np.array([0, 1, 1, 0, 1]), "index": np.arange(5)}
+def test_objects_in_predictions_are_refused(tmp_path: Path) -> None:
     (tmp_path / "predictions").mkdir()
-    np.savez(tmp_path / "predictions" / "test.npz", **{**arrays, "class_names": np.array(["a", "b"]), **changes})
-    with pytest.raises(UserError, match=rf"test\.npz cannot be read .*{message}"):
+    np.savez(tmp_path / "predictions" / "test.npz", class_names=np.array([{}, "a"], dtype=object))
+    with pytest.raises(UserError, match=r"test\.npz cannot be read .*is damaged: Object arrays cannot be loaded"):
         read_predictions(tmp_path)
 
 
