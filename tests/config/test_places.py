@@ -30,7 +30,7 @@ from src.config.places import (
 from src.config.schema import config_mistakes, validate_config
 from src.data.tokenizer import TokenizerBuilder
 from src.errors import UserError
-from tests.helpers import change_card, small_config
+from tests.helpers import small_config
 
 SHELL = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler.SubprocessHandler"
 
@@ -197,20 +197,6 @@ def test_a_node_at_any_leaf_of_a_card_is_never_created(
             else:
                 build.restore("hostile.ckpt", extras)
     assert not marker.exists()
-
-
-def test_a_card_may_name_only_classes_of_heed(checkpoint: Path, tmp_path: Path) -> None:
-    change_card(checkpoint, "config.model.head", {"_target_": "torch.nn.Linear"}, tmp_path / "odd.ckpt")
-    with pytest.raises(UserError, match=r"is outside the modules that are allowed here|torch is not a trusted module"):
-        build.restore(str(tmp_path / "odd.ckpt"), small_config(tmp_path).extras)
-
-
-def test_a_card_cannot_read_the_environment(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SECRET_OF_TESTS", "rnn")
-    card, _ = read_checkpoint(checkpoint)
-    config = with_node(card.config, "model.encoder.cell", "${oc.env:SECRET_OF_TESTS}")
-    hostile = card.model_copy(update={"config": config})
-    assert hostile.cfg.model.encoder.cell == "${oc.env:SECRET_OF_TESTS}"
 
 
 def test_the_shipped_classes_are_of_the_kinds_of_their_places(composed_config: dict[str, Any]) -> None:
