@@ -48,7 +48,6 @@ def zip_archive() -> bytes:
     [
         pytest.param(b"", "is damaged, or is not a checkpoint", id="empty"),
         pytest.param(zip_archive(), "is damaged, or is not", id="zip"),
-        pytest.param(serialize({"a": Path("x")}), "is damaged, or is not", id="objects"),
         pytest.param(serialize(torch.zeros(3)), "is not a checkpoint of Heed", id="tensor"),
         pytest.param(serialize({"state_dict": {}, "epoch": 3}), "is not a checkpoint of Heed", id="another project"),
         pytest.param(serialize({"state_dict": {}, "heed": '{"config": {}}'}), "was written by another", id="version"),
@@ -82,39 +81,15 @@ def small_checkpoint() -> dict[str, Any]:
     return {"heed": card, "state_dict": weights}
 
 
-def is_loaded(path: Path, original: dict[str, Any]) -> bool:
-    """Return whether a damaged file loads, and assert that its content then equals the original."""
-    try:
-        card, content = read_checkpoint(path)
-    except UserError as error:
-        assert "\n" not in str(error)
-        return False
-    assert card.model_dump_json() == original["heed"]
-    assert all(torch.equal(content["state_dict"][name], value) for name, value in original["state_dict"].items())
-    return True
-
-
-def test_no_flipped_byte_changes_the_loaded_content(tmp_path: Path) -> None:
-    """Some files still load, because no checksum covers the flipped byte, for example in a date."""
-    original = small_checkpoint()
-    data, path = serialize(original), tmp_path / "flipped.ckpt"
-    # Every seventh byte, and every byte at the end of the zip directory.
-    positions = {*range(0, len(data), 7), *range(len(data) - 120, len(data))}
-    loaded = 0
-    for position in sorted(positions):
-        path.write_bytes(data[:position] + bytes([data[position] ^ 0x81]) + data[position + 1 :])
-        loaded += is_loaded(path, original)
-    assert 0 < loaded < len(positions) / 2
-
-
-def test_a_checkpoint_with_missing_bytes_does_not_load(tmp_path: Path) -> None:
-    original = small_checkpoint()
-    data, path = serialize(original), tmp_path / "cut.ckpt"
-    for position in range(0, len(data), 17):
-        path.write_bytes(data[:position])
-        assert not is_loaded(path, original), position
-        path.write_bytes(data[:position] + data[position + 1 :])
-        assert not is_loaded(path, original), position
+def test_a_file_with_a_changed_or_a_missing_byte_is_reported(tmp_path: Path) -> None:
+    original, path = small_checkpoint(), tmp_path / "odd.ckpt"
+    data = serialize(original)
+    number = data.index(original["state_dict"]["model.weight"].numpy().tobytes()) + 7
+    for damaged in (data[:number] + bytes([data[number] ^ 1]) + data[number + 1 :], data[:-1]):
+        path.write_bytes(damaged)
+        with pytest.raises(UserError, match=r"odd\.ckpt: is damaged") as error:
+            read_checkpoint(path)
+        assert "\n" not in str(error.value)
 
 
 def value_paths(node: Any, path: str = "") -> Iterator[str]:
