@@ -8,18 +8,7 @@ from torch import tensor
 from src.models import component
 from src.models.encoder.recurrent import reverse_by_length
 
-STATES = tensor(
-    [[[1.0, -5.0], [3.0, -7.0], [99.0, 99.0]], [[2.0, 4.0], [99.0, 99.0], [99.0, 99.0]], [[99.0, 99.0]] * 3]
-)
 MASK = tensor([[True, True, False], [True, False, False], [False, False, False]])
-
-
-def test_sum_mean_maximum_first_and_last_state_by_hand() -> None:
-    assert component.masked_sum(STATES, MASK).tolist() == [[4, -12], [2, 4], [0, 0]]
-    assert component.masked_mean(STATES, MASK).tolist() == [[2, -6], [2, 4], [0, 0]]
-    assert component.masked_max(STATES, MASK).tolist() == [[3, -5], [2, 4], [0, 0]]
-    assert component.state_at(STATES, MASK, last=True).tolist() == [[3, -7], [2, 4], [0, 0]]
-    assert component.state_at(STATES, MASK, last=False).tolist() == [[1, -5], [2, 4], [0, 0]]
 
 
 def test_softmax_by_hand() -> None:

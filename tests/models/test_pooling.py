@@ -6,33 +6,38 @@ import pytest
 import torch
 from torch import Tensor, tensor
 
-from src.models.component import Encoded, Pooling
+from src.models.component import Encoded, Pooling, state_at
 from src.models.pooling import Attentive, Concat, First, Last, Max, Mean, MeanMax, Sum
 
-ENCODED = Encoded(
-    states=tensor([[[1.0, -4.0], [3.0, -8.0], [99.0, 99.0]]], dtype=torch.float64),
-    mask=tensor([[True, True, False]]),
-    summary=tensor([[7.0, 5.0]], dtype=torch.float64),
+PADDING = [99.0, 99.0]
+ENCODED = Encoded(  # texts of two, one and no tokens
+    states=tensor([[[1, -4], [3, -8], PADDING], [[2, 4], PADDING, PADDING], [PADDING] * 3], dtype=torch.float64),
+    mask=tensor([[True, True, False], [True, False, False], [False, False, False]]),
+    summary=tensor([[7, 5], [8, 6], [9, 7]], dtype=torch.float64),
 )
 
 
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        (Last, [7, 5]),
-        (First, [1, -4]),
-        (Mean, [2, -6]),
-        (Max, [3, -4]),
-        (Sum, [4, -12]),
-        (MeanMax, [2, -6, 3, -4]),
-        (Concat, [7, 5, 3, -4, 2, -6]),
+        (Last, [[7, 5], [8, 6], [9, 7]]),
+        (First, [[1, -4], [2, 4], [0, 0]]),
+        (Mean, [[2, -6], [2, 4], [0, 0]]),
+        (Max, [[3, -4], [2, 4], [0, 0]]),
+        (Sum, [[4, -12], [2, 4], [0, 0]]),
+        (MeanMax, [[2, -6, 3, -4], [2, 4, 2, 4], [0, 0, 0, 0]]),
+        (Concat, [[7, 5, 3, -4, 2, -6], [8, 6, 2, 4, 2, 4], [9, 7, 0, 0, 0, 0]]),
     ],
 )
-def test_poolings_by_hand(kind: type[Pooling], expected: list[float]) -> None:
+def test_poolings_by_hand(kind: type[Pooling], expected: list[list[float]]) -> None:
     pooling = kind(2)
     output: Tensor = pooling(ENCODED)
-    assert output.tolist() == [expected]
-    assert pooling.output_dim == len(expected)
+    assert output.tolist() == expected
+    assert pooling.output_dim == len(expected[0])
+
+
+def test_the_last_state_by_hand() -> None:
+    assert state_at(ENCODED.states, ENCODED.mask, last=True).tolist() == [[3, -8], [2, 4], [0, 0]]
 
 
 def test_attentive_pooling_by_hand() -> None:
