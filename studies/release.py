@@ -1,7 +1,8 @@
 """Release the records of a sweep as one Parquet file, and restore the runs' folders from such a file.
 
-A record contains the data that a comparison reads, but no texts: the settings, the result, the predictions for the test
-split, the statistics of the attention weights, the gradient norms and the curves. Each row of the file is one run:
+`python -m studies.release <sweep> <file>` writes a file. A record contains the data that a comparison and the page of
+the faithfulness study read, but no texts: the settings, the result, the predictions for the test split, the statistics
+of the attention weights, the gradient norms, the curves and the measured faithfulness. Each row of the file is one run:
 
 | column | content |
 |---|---|
@@ -12,14 +13,20 @@ split, the statistics of the attention weights, the gradient norms and the curve
 | `class_names` | the C classes |
 | `position_mean`, `entropy`, `length` | the arrays of `attention_stats.npz`; empty if the file is missing |
 | `gradients`, `curves` | `gradients.csv` and `csv/metrics.csv`; empty if the file is missing |
+| `<record>/<array>` | the arrays of each record `faithfulness*.npz`, flattened; `*_removal` as means over the shares |
+| `shapes` | the shapes of these arrays as JSON |
 
-Probabilities from 16-bit log-odds differ from the original probabilities by at most 0.0002 with two classes, and by at
-most 0.004 with more; the most probable class is the same. `docs/run-folders.md` describes the files of a run.
+The columns after `class_names` are optional. Probabilities from 16-bit log-odds differ from the original probabilities
+by at most 0.0002 with two classes, and by at most 0.004 with more; the most probable class is the same. The files in
+`docs/results/faithfulness` were released without probabilities: their log-odds, ±40, tell only the predicted class of
+each text. `docs/run-folders.md` describes the files of a run.
 """
 
+import argparse
 import csv
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +40,8 @@ from scipy.special import softmax
 
 from src.config.keys import LOCAL, is_within
 from src.errors import UserError
-from src.files import csv_line, replace_atomically, write_arrays, write_text
+from src.files import csv_line, read_arrays, replace_atomically, write_arrays, write_text
+from src.process import exit_with_message
 from src.records.files import GRADIENTS_FILE, HISTORY_FILE, STATISTICS_FILE, read_statistics
 from src.records.runs import FinishedRun, find_runs
 from src.run_result import RESULT_FILE, RunResult
@@ -43,54 +51,40 @@ LIMIT = 40.0  # bound on the absolute log-odds, in nats
 DIGITS = 6  # significant digits of gradient norms and curves
 DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # much faster, but not available on every machine
 DECIMAL = re.compile(r"-?\d+(\.\d+(e[-+]\d+)?|e[-+]\d+)")
-RECORD = TypeAdapter(RunResult)
-DESCRIPTION = ("run", "result", "config")
+RESULT = TypeAdapter(RunResult)
+REQUIRED = ("run", "result", "config", "log_odds", "labels", "index", "class_names")
 STATISTICS = ("position_mean", "entropy", "length")  # arrays of attention_stats.npz
-SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in DESCRIPTION),
-        ("log_odds", pa.list_(pa.float16())),
-        *((name, pa.list_(pa.int32())) for name in ("labels", "index")),
-        ("class_names", pa.list_(pa.string())),
-        *((name, pa.list_(pa.float32())) for name in STATISTICS),
-        *((name, pa.string()) for name in ("gradients", "curves")),
-    ]
-)
+TABLES = {"gradients": GRADIENTS_FILE, "curves": HISTORY_FILE}
+HALF = ("log_odds", "faithfulness/weights", "faithfulness_erasure/")  # 16-bit floats; normalized values would need more
+NARROW = {"f": np.float32, "i": np.int32}
+WIDE = {"f": np.float64, "i": np.int64, "O": np.str_}
+ENCODINGS = {"float": "BYTE_STREAM_SPLIT", "halffloat": "BYTE_STREAM_SPLIT", "int32": "DELTA_BINARY_PACKED"}
 
 
 def write_release(sweep: Path, file: Path) -> int:
     """Write the records of all completed and tested runs below a sweep's folder to a file, and return their number."""
-    runs = find_runs([sweep]).runs
-    rows = [_record(run) for run in runs]
-    columns = {name: [row[name] for row in rows] for name in SCHEMA.names}
-    encodings = {
-        "labels.list.element": "DELTA_BINARY_PACKED",
-        "index.list.element": "DELTA_BINARY_PACKED",
-        "log_odds.list.element": "BYTE_STREAM_SPLIT",
-    }
-    write_table(pa.table(columns, SCHEMA), file, use_dictionary=False, column_encoding=encodings)
-    return len(rows)
-
-
-def write_table(table: pa.Table, file: Path, **options: Any) -> None:
-    """Write a table as a Parquet file, compressed as much as possible."""
+    rows = [_columns(run) for run in find_runs([sweep]).runs]
+    if any(row.keys() != rows[0].keys() for row in rows):
+        raise UserError(f"{sweep}: some runs lack a record that others have: measure all runs first")
+    table = pa.Table.from_pylist(rows)
+    elements = {field.name: str(field.type.value_type) for field in table.schema if pa.types.is_list(field.type)}
+    encodings = {f"{name}.list.element": ENCODINGS[kind] for name, kind in elements.items() if kind in ENCODINGS}
+    options: dict[str, Any] = {"compression": "zstd", "compression_level": 19, "use_dictionary": False}
     with replace_atomically(file) as part:
-        pq.write_table(table, part, compression="zstd", compression_level=19, **options)
+        pq.write_table(table, part, column_encoding=encodings, **options)
+    return len(rows)
 
 
 def unpack_release(file: Path, folder: Path) -> list[Path]:
     """Write a folder for each run of a released file below `folder`, and return the paths of these folders."""
-    return [_write_run(row, folder, file) for row in read_table(file, SCHEMA).to_pylist()]
-
-
-def read_table(file: Path, schema: pa.Schema | None = None) -> pa.Table:
-    """Read a released file; None as the schema retains that of the file."""
     try:
-        table = pq.read_table(file, schema=schema)
-        table.select(DESCRIPTION)  # fails for a file without these columns
+        table = pq.read_table(file)
+        table.select(REQUIRED)  # fails for a file without these columns
     except (OSError, KeyError, pa.ArrowException) as error:
         raise UserError(f"{file} is not a release ({str(error).splitlines()[0]})") from None
-    return table
+    columns = {name: table[name] for name in table.column_names}
+    rows = ({name: _value(column[row]) for name, column in columns.items()} for row in range(len(table)))
+    return [_write_run(row, folder, file) for row in rows]
 
 
 def pack_probabilities(probabilities: np.ndarray) -> np.ndarray:
@@ -113,31 +107,37 @@ def unpack_probabilities(odds: np.ndarray) -> np.ndarray:
     return np.asarray(softmax(logits, axis=1), dtype=np.float32)
 
 
-def _record(run: FinishedRun) -> dict[str, Any]:
+def _columns(run: FinishedRun) -> dict[str, Any]:
+    """Return the columns of a run: strings, and flat arrays with at most 32 bits for each number."""
     predictions, statistics = run.predictions(), read_statistics(run.folder)
     if predictions.split != "test":
         raise UserError(f"{run.folder} has no predictions for the test split")
-    record = describe_run(run) | {
-        "log_odds": pack_probabilities(predictions.probabilities).ravel(),
+    result = replace(run.result, command=None, overrides=())
+    columns: dict[str, Any] = {
+        "run": run.folder.name,
+        "result": _json(RESULT.dump_python(result, mode="json", exclude_none=True), run.folder),
+        "config": _json(_without_folders(run.config), run.folder),
+        "log_odds": pack_probabilities(predictions.probabilities),
         "labels": predictions.labels,
         "index": predictions.index,
-        "class_names": predictions.class_names,
-        "gradients": _round_numbers(run.folder / GRADIENTS_FILE),
-        "curves": _round_numbers(run.folder / HISTORY_FILE),
+        "class_names": np.array(predictions.class_names),
+        **{name: np.zeros(0) if statistics is None else getattr(statistics, name) for name in STATISTICS},
+        **{name: _round_numbers(run.folder / path) for name, path in TABLES.items()},
     }
-    for column in STATISTICS:
-        record[column] = [] if statistics is None else getattr(statistics, column).astype(np.float32)
-    return record
+    shapes = {}
+    for path in sorted(run.folder.glob("faithfulness*.npz")):
+        for key, array in read_arrays(path).items():
+            name, values = f"{path.stem}/{key}", array.mean(2) if array.ndim == 3 else array
+            columns[name], shapes[name] = values if values.shape else str(values), values.shape
+    if shapes:
+        columns["shapes"] = json.dumps(shapes)
+    return {name: value if isinstance(value, str) else _narrow(name, value) for name, value in columns.items()}
 
 
-def describe_run(run: FinishedRun) -> dict[str, Any]:
-    """Return the columns of DESCRIPTION: the name of the run's folder, its result and its configuration."""
-    result = replace(run.result, command=None, overrides=())
-    return {
-        "run": run.folder.name,
-        "result": _json(RECORD.dump_python(result, mode="json", exclude_none=True), run.folder),
-        "config": _json(_without_folders(run.config), run.folder),
-    }
+def _narrow(name: str, array: np.ndarray) -> np.ndarray:
+    kind = array.dtype.kind
+    is_half = kind == "f" and name.startswith(HALF)
+    return array.ravel().astype(np.float16 if is_half else NARROW.get(kind, array.dtype))
 
 
 def _without_folders(value: Any, path: str = "") -> Any:
@@ -168,27 +168,47 @@ def _round_numbers(path: Path) -> str:
     return "".join(map(csv_line, rounded))
 
 
-def write_description(row: dict[str, Any], folder: Path, file: Path) -> Path:
-    """Write `result.json` and `config.yaml` of a released run, and return the path of its folder."""
-    name = str(row["run"])
-    if Path(name).name != name or name in ("", ".", ".."):
-        raise UserError(f"{file}: {name!r} is not the name of a run")
-    write_text(folder / name / RESULT_FILE, row["result"])
-    config = yaml.dump(json.loads(row["config"]), Dumper=DUMPER, sort_keys=False)
-    write_text(folder / name / "config.yaml", config)
-    return folder / name
+def _value(cell: pa.Scalar) -> Any:
+    """Return the content of a cell: a string, or an array with 64 bits for each number."""
+    if pa.types.is_string(cell.type):
+        return cell.as_py()
+    array = cell.values.to_numpy(zero_copy_only=False)
+    return array.astype(WIDE.get(array.dtype.kind, array.dtype))
 
 
 def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
-    run, classes = write_description(row, folder, file), row["class_names"]
-    odds = np.array(row["log_odds"], dtype=np.float16).reshape(-1, len(classes) - 1)
-    labels, index = (np.array(row[column], dtype=np.int64) for column in ("labels", "index"))
-    predictions = {"labels": labels, "index": index, "class_names": np.array(classes)}
-    write_arrays(run / "predictions" / "test.npz", probabilities=unpack_probabilities(odds), **predictions)
-    if row["entropy"]:
-        arrays = {column: np.array(row[column], dtype=np.float32) for column in STATISTICS}
-        write_arrays(run / STATISTICS_FILE, effective=np.exp(arrays["entropy"]), **arrays)
-    for column, target in (("gradients", run / GRADIENTS_FILE), ("curves", run / HISTORY_FILE)):
-        if row[column]:
-            write_text(target, row[column])
+    name = row["run"]
+    if Path(name).name != name or name in ("", ".", ".."):
+        raise UserError(f"{file}: {name!r} is not the name of a run")
+    run = folder / name
+    write_text(run / RESULT_FILE, row["result"])
+    write_text(run / "config.yaml", yaml.dump(json.loads(row["config"]), Dumper=DUMPER, sort_keys=False))
+    probabilities = unpack_probabilities(row["log_odds"].reshape(-1, len(row["class_names"]) - 1))
+    predictions = {column: row[column] for column in ("labels", "index", "class_names")}
+    write_arrays(run / "predictions" / "test.npz", probabilities=probabilities, **predictions)
+    if len(row.get("entropy", ())):
+        statistics = {column: row[column].astype(np.float32) for column in STATISTICS}
+        write_arrays(run / STATISTICS_FILE, effective=np.exp(statistics["entropy"]), **statistics)
+    for column, path in TABLES.items():
+        if row.get(column):
+            write_text(run / path, row[column])
+    records: dict[str, dict[str, np.ndarray]] = {}
+    for column, shape in json.loads(row.get("shapes", "{}")).items():
+        record, _, key = column.partition("/")
+        records.setdefault(record, {})[key] = np.asarray(row[column]).reshape(shape)
+    for record, arrays in records.items():
+        write_arrays(run / f"{record}.npz", **arrays)
     return run
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser("python -m studies.release", description="Release the records of a sweep.")
+    parser.add_argument("sweep", type=Path)
+    parser.add_argument("file", type=Path, help="path of the Parquet file")
+    args = parser.parse_args(argv)
+    with exit_with_message("standard output"):
+        print(f"Wrote {write_release(args.sweep, args.file)} runs to {args.file}")
+
+
+if __name__ == "__main__":
+    main()

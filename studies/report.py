@@ -19,7 +19,6 @@ from src.compare.files import render_page
 from src.process import exit_with_message
 from src.report.figures.comparison import draw_intervals
 from src.report.figures.style import save_figure
-from studies.faithfulness.release import unpack_release as unpack_faithfulness
 from studies.faithfulness.results import DataSetResults
 from studies.plan import RESULTS, ROOT, load_plan, release_file
 from studies.release import unpack_release
@@ -85,7 +84,7 @@ def _faithfulness_study(folder: Path, results: Path, docs: Path) -> tuple[dict[P
     released = {name: results / f"{name}.parquet" for name in DATA_SETS}
     found = {name: DataSetResults(folder / "faithfulness" / name) for name, file in released.items() if file.exists()}
     for name, data_set in found.items():
-        unpack_faithfulness(released[name], data_set.folder)
+        unpack_release(released[name], data_set.folder)
         contents |= {results / file: text for file, text in data_set.files(name).items()}
         figures |= {docs / "pictures" / f"faithfulness_{name}.png": figure for figure in data_set.figures()}
     if {"sst2", "eraser_movies"} <= found.keys():  # IMDb's tables are not from records yet

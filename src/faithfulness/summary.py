@@ -11,6 +11,8 @@ from src.records.faithfulness import AGREEMENT, ATTENTION, COLUMNS, RANDOM, RANK
 from src.records.variants import Variant
 from src.terms.intervals import Interval, Sample, estimate
 
+MEASURES = tuple(column.name for column in COLUMNS)
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -41,12 +43,24 @@ class VariantSummary:
         return len(self.records)
 
 
-def summarize(variants: Sequence[Variant], records: Mapping[str, Sequence[Record]]) -> list[VariantSummary]:
-    """Summarize each variant; `records` maps the name of a variant to its records, in the order of its runs."""
+def summarize(
+    variants: Sequence[Variant],
+    records: Mapping[str, Sequence[Record]],
+    names: Sequence[str] = MEASURES,
+) -> list[VariantSummary]:
+    """Summarize each variant.
+
+    Args:
+        records: by the name of a variant, its records, in the order of its runs.
+        names: measures of rankings.
+    """
     common = reduce(np.intersect1d, [record.arrays["rows"] for by_seed in records.values() for record in by_seed])
     if not len(common):
         raise UserError("no test text was measured in all runs: name runs of the same data")
-    return [_summarize(variant, [_select(record, common) for record in records[variant.name]]) for variant in variants]
+    return [
+        _summarize(variant, [_select(record, common) for record in records[variant.name]], names)
+        for variant in variants
+    ]
 
 
 def _select(record: Record, rows: np.ndarray) -> Record:
@@ -54,12 +68,12 @@ def _select(record: Record, rows: np.ndarray) -> Record:
     return Record(record.options, {name: array[index] for name, array in record.arrays.items()})
 
 
-def _summarize(variant: Variant, records: Sequence[Record]) -> VariantSummary:
+def _summarize(variant: Variant, records: Sequence[Record], names: Sequence[str]) -> VariantSummary:
     rankings = tuple(name for name in RANKINGS if all(name in record.options.rankings for record in records))
     measures: dict[tuple[str, str], Estimate] = {}
-    for column in COLUMNS:
-        by_ranking = {name: stack([record.values(column.name, name) for record in records]) for name in rankings}
-        measures |= {(ranking, column.name): value for ranking, value in estimate_rankings(by_ranking).items()}
+    for name in names:
+        by_ranking = {ranking: stack([record.values(name, ranking) for record in records]) for ranking in rankings}
+        measures |= {(ranking, name): value for ranking, value in estimate_rankings(by_ranking).items()}
     for name in AGREEMENT:
         of_attention = {ATTENTION: stack([record.arrays.get(name) for record in records])}
         measures |= {(ranking, name): value for ranking, value in estimate_rankings(of_attention).items()}

@@ -95,19 +95,19 @@ class Record:
         is_same = all(getattr(self.options, name) == getattr(options, name) for name in ("checkpoint", "texts", "seed"))
         return is_same and set(options.measures) <= set(self.options.measures)
 
-    def save(self, run: Path) -> None:
-        write_arrays(run / RECORD_FILE, options=np.array(self.options.model_dump_json()), **self.arrays)
+    def save(self, run: Path, file: str = RECORD_FILE) -> None:
+        write_arrays(run / file, options=np.array(self.options.model_dump_json()), **self.arrays)
 
     @classmethod
-    def load(cls, run: Path) -> "Record | None":
-        """Read the record of a run; None if there is no record, or if it has another format version."""
+    def load(cls, run: Path, file: str = RECORD_FILE) -> "Record | None":
+        """Read a record of a run; None if there is no record, or if it has another format version."""
 
         def read(path: Path) -> "Record | None":
             arrays = read_arrays(path)
             options = json.loads(str(arrays.pop("options")))
             return None if options["format"] != FORMAT else cls(validate(options, Options), arrays)
 
-        return read_existing(run / RECORD_FILE, read)
+        return read_existing(run / file, read)
 
 
 def normalize(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

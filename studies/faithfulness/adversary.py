@@ -5,7 +5,6 @@ predictions minus λ times the divergence of the weights. JSD: Jensen–Shannon 
 λ = 0 is the reference, because the loss then ignores the weights.
 """
 
-import argparse
 from collections.abc import Callable
 
 import numpy as np
@@ -17,7 +16,7 @@ from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts
 from src.faithfulness.trained import Sample, TrainedRun
 from src.models.classifier import Classifier
 from src.records.faithfulness import ATTENTION
-from studies.faithfulness.script import Arrays, study, training_batches
+from studies.faithfulness.script import EPOCHS, TRAIN_TEXTS, Arrays, study, training_batches
 from studies.faithfulness.weights import jensen_shannon
 
 LAMBDAS = (0.0, 0.001, 0.01, 0.1)  # weights of the attention's divergence in the loss of an adversary
@@ -102,14 +101,14 @@ def _compare(probe: Probe, adversary: Classifier, tokens: Tensor, mask: Tensor) 
     return difference.abs().sum(1) / 2, other_weights, weights
 
 
-def compute(trained: TrainedRun, sample: Sample, args: argparse.Namespace) -> Arrays:
+def compute(trained: TrainedRun, sample: Sample, seed: int) -> Arrays:
     def untrained() -> Classifier:
         cfg = trained.card.cfg
         cfg.extras = trained.extras
         return build.untrained_model(cfg, trained.card)[0]
 
-    train = trained.sample("train", args.train_texts, args.seed).texts
-    results = adversary_results(trained.probe, untrained, train, sample.texts, args.epochs, args.seed)
+    train = trained.sample("train", TRAIN_TEXTS, seed).texts
+    results = adversary_results(trained.probe, untrained, train, sample.texts, EPOCHS, seed)
     return {(ATTENTION, name): values for name, values in results.items()}
 
 

@@ -4,7 +4,6 @@ Comprehensiveness and sufficiency if the erased tokens become the unknown token,
 if features of the embeddings become zero at random (soft erasure, Zhao and Aletras 2023).
 """
 
-import argparse
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -71,7 +70,7 @@ def scale_scores(scores: np.ndarray) -> np.ndarray:
     return (scores - low) / (high - low) if high > low else np.full(len(scores), 0.5)
 
 
-def compute(trained: TrainedRun, sample: Sample, args: argparse.Namespace) -> Arrays:
+def compute(trained: TrainedRun, sample: Sample, seed: int) -> Arrays:
     unknown = trained.codec.tokenizer.unknown_id
     token = UNKNOWN_ID if unknown is None else unknown
 
@@ -79,7 +78,7 @@ def compute(trained: TrainedRun, sample: Sample, args: argparse.Namespace) -> Ar
         return replace(tokens, np.delete(np.arange(len(tokens)), positions), token)
 
     def of_chunk(probe: Probe, chunk: np.ndarray) -> Arrays:
-        seeds = [[args.seed, row] for row in sample.rows[chunk].tolist()]
+        seeds = [[seed, row] for row in sample.rows[chunk].tolist()]
         ranked = rank_texts(probe, [sample.texts[i] for i in chunk], [np.random.default_rng(seed) for seed in seeds])
         arrays = [
             erase_shares(probe, ranked.predicted, ranked.orders, lambda text, top: replace(text, top, token)).mean(2),

@@ -7,7 +7,6 @@ results. If a guide is more accurate with the attention weights of a trained mod
 attention emphasizes words that also matter to a model that did not learn this attention.
 """
 
-import argparse
 from collections.abc import Callable
 
 import numpy as np
@@ -18,7 +17,7 @@ from src.faithfulness.probe import Probe, Scores, Texts, pad
 from src.faithfulness.trained import Sample, TrainedRun
 from src.models.component import masked_softmax
 from src.records.faithfulness import ATTENTION
-from studies.faithfulness.script import Arrays, study, training_batches
+from studies.faithfulness.script import EPOCHS, TRAIN_TEXTS, Arrays, study, training_batches
 
 HIDDEN, RATE = 128, 1e-3  # number of features of a transformed word vector, and learning rate of Adam
 HEADINGS = {
@@ -96,9 +95,9 @@ def _padded(weights: Scores | None, rows: np.ndarray, mask: Tensor) -> Tensor | 
     return None if weights is None else torch.from_numpy(pad(weights, rows, mask.shape[1])).to(mask.device)
 
 
-def compute(trained: TrainedRun, sample: Sample, args: argparse.Namespace) -> Arrays:
-    train = trained.sample("train", args.train_texts, args.seed)
-    results = guide_results(trained.probe, train, sample, args.epochs, args.seed)
+def compute(trained: TrainedRun, sample: Sample, seed: int) -> Arrays:
+    train = trained.sample("train", TRAIN_TEXTS, seed)
+    results = guide_results(trained.probe, train, sample, EPOCHS, seed)
     results["guide_difference"] = results["guide_attention"] - results["guide_uniform"]
     return {(ATTENTION, name): results[name] for name in HEADINGS}
 

@@ -4,8 +4,6 @@ Of the 10 % of tokens with the highest scores, the share of those whose individu
 predicted class.
 """
 
-import argparse
-
 import numpy as np
 
 from src.faithfulness.measures import Ranked
@@ -30,9 +28,9 @@ def polarity_violations(ranked: Ranked, leave_one_out: Scores) -> np.ndarray:
     )
 
 
-def compute(trained: TrainedRun, sample: Sample, args: argparse.Namespace) -> Arrays:
+def compute(trained: TrainedRun, sample: Sample, seed: int) -> Arrays:
     def of_chunk(probe: Probe, chunk: np.ndarray) -> Arrays:
-        rngs = [np.random.default_rng([args.seed, row]) for row in sample.rows[chunk].tolist()]
+        rngs = [np.random.default_rng([seed, row]) for row in sample.rows[chunk].tolist()]
         ranked = rank_texts(probe, [sample.texts[i] for i in chunk], rngs)
         return by_ranking(ranked.orders, "polarity", polarity_violations(ranked.orders, ranked.scores[LEAVE_ONE_OUT]))
 

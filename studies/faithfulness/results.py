@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from src.compare.sections import claims_section
 from src.faithfulness.claims import judge_rankings
-from src.faithfulness.measurement import Report
+from src.faithfulness.measurement import Report, measurable_variants
 from src.faithfulness.sections import render_csv, sections
 from src.faithfulness.summary import Estimate, VariantSummary
 from src.records.faithfulness import AGREEMENT, ATTENTION, RANKINGS, UNIFORM
@@ -23,7 +23,7 @@ from src.terms.comparison import Comparison, compare
 from src.terms.intervals import LEVEL, estimate
 from src.terms.measurements import measure
 from studies.faithfulness import adversary, erasure, guides, polarity, seeds, weights
-from studies.faithfulness.script import Estimates, estimate_variants, read_record, rows_and_values, section
+from studies.faithfulness.script import Estimates, estimates_of, record_file, section, summarize_records
 from studies.plan import ROOT
 
 SCRIPTS = {  # name of the record → title and headings
@@ -39,7 +39,7 @@ ORDER = ("luong_general", "luong_dot", "bahdanau", "multi_head", "learned_query"
 
 @dataclass(frozen=True)
 class DataSetResults:
-    """The results of the runs below a folder, without those of scripts that have not measured every run."""
+    """The results of the runs below a folder, without those of scripts that have not measured the runs."""
 
     folder: Path
 
@@ -56,7 +56,7 @@ class DataSetResults:
 
     @cached_property
     def _measured(self) -> list[VariantSummary]:
-        return seeds.summarize_records([self.folder])
+        return summarize_records(measurable_variants([self.folder])[0])
 
     @cached_property
     def _seeds(self) -> tuple[dict[str, Estimates], tuple[Claim, ...]]:
@@ -72,10 +72,9 @@ class DataSetResults:
         """The title, headings and estimates by variant of each table of measures outside `src.faithfulness`."""
         variants, found = [summary.variant for summary in self._measured], []
         for name, (title, headings) in SCRIPTS.items():
-            records = {variant.name: [read_record(run.folder, name) for run in variant.runs] for variant in variants}
-            if all(record is not None for of_variant in records.values() for record in of_variant):
-                values = {variant: [rows_and_values(r) for r in of if r] for variant, of in records.items()}
-                found.append((title, headings, estimate_variants(values)))
+            if (variants[0].runs[0].folder / record_file(name)).exists():
+                summaries = summarize_records(variants, record_file(name), list(headings))
+                found.append((title, headings, estimates_of(summaries)))
         accuracies = _estimate_accuracies(variants)
         return [*found, ("Agreement between seeds", seeds.HEADINGS, self._seeds[0]), ("Accuracy", ACCURACY, accuracies)]
 
@@ -110,12 +109,12 @@ class DataSetResults:
         variant, measure, *ranking = key
         return self._estimates[variant][ranking[0] if ranking else ATTENTION, measure]
 
-    def cell(self, variant: str, measure: str, digits: int = 3) -> str:
-        return format_with_margin(self[variant, measure].interval, digits)
+    def cell(self, variant: str, measure: str) -> str:
+        return format_with_margin(self[variant, measure].interval)
 
     @cached_property
-    def _estimates(self) -> dict[str, Mapping[tuple[str, str], Estimate]]:
-        return {summary.variant.name: summary.measures for summary in self.report.summaries}
+    def _estimates(self) -> dict[str, Estimates]:
+        return estimates_of(self.report.summaries)
 
     @property
     def mean_length(self) -> float:

@@ -17,17 +17,16 @@ import numpy as np
 import torch
 
 from src.compare.sections import claims_section
-from src.errors import UserError
 from src.faithfulness.claims import gather, trained_attention
 from src.faithfulness.measurement import measurable_variants
-from src.faithfulness.summary import VariantSummary, estimate_rankings, summarize
+from src.faithfulness.summary import VariantSummary, estimate_rankings
 from src.process import exit_with_message
 from src.records.faithfulness import ATTENTION as OF_ATTENTION
 from src.records.faithfulness import Record
 from src.report.terminal import OutputConsole, render_terminal
 from src.terms.claims import Claim, judge
 from src.terms.intervals import Sample
-from studies.faithfulness.script import Estimates, section
+from studies.faithfulness.script import Estimates, section, summarize_records
 from studies.faithfulness.weights import jensen_shannon
 
 TOP_SHARE = 0.1  # share of the tokens that are compared: those with the highest weights
@@ -107,10 +106,7 @@ def above_chance(distances: np.ndarray, by_chance: np.ndarray) -> np.ndarray | N
 
 def mean_distances(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the mean over j of |values_i − others_j|, for each i: n, m → n."""
-    others = np.sort(others)
-    sums = np.concatenate([[0.0], np.cumsum(others)])
-    below = np.searchsorted(others, values)
-    return (values * (2 * below - len(others)) + sums[-1] - 2 * sums[below]) / len(others)
+    return np.abs(values[:, None] - others).mean(1, dtype=np.float64)
 
 
 def _distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -174,7 +170,7 @@ def judge_seeds(
 def estimate_seeds(summaries: Sequence[VariantSummary]) -> tuple[dict[str, Estimates], tuple[Claim, ...]]:
     """Return the estimates of each variant's agreement between seeds, and the judged claim."""
     values = {summary.variant.name: agreement_between_seeds(summary.records) for summary in summaries}
-    estimates = {
+    estimates: dict[str, Estimates] = {
         variant: {
             (OF_ATTENTION, name): estimate_rankings({OF_ATTENTION: array})[OF_ATTENTION] for name, array in of.items()
         }
@@ -187,22 +183,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser("python -m studies.faithfulness.seeds", description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     with exit_with_message("standard output"):
-        summaries = summarize_records(parser.parse_args(argv).folders)
+        summaries = summarize_records(measurable_variants(parser.parse_args(argv).folders)[0])
         estimates, claims = estimate_seeds(summaries)
         sections = [section("Agreement between seeds", estimates, HEADINGS), claims_section(claims)]
         OutputConsole(160).print(render_terminal(sections))
-
-
-def summarize_records(folders: Sequence[Path]) -> list[VariantSummary]:
-    """Summarize the records of `src.faithfulness` in the folders of the runs."""
-    variants, _ = measurable_variants(folders)
-    records: dict[str, list[Record]] = {}
-    for variant in variants:
-        for run in variant.runs:
-            if (record := Record.load(run.folder)) is None:
-                raise UserError(f"{run.folder} has no record: first run `python -m src.faithfulness`")
-            records.setdefault(variant.name, []).append(record)
-    return summarize(variants, records)
 
 
 if __name__ == "__main__":

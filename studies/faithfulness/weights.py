@@ -6,7 +6,6 @@ and other weights that change the prediction by at most 0.01. The attention must
 excludes self-attention.
 """
 
-import argparse
 from collections.abc import Sequence
 
 import numpy as np
@@ -118,10 +117,10 @@ def jensen_shannon(first: Tensor, second: Tensor) -> Tensor:
     return ((entropy + other_entropy) / 2).mean((1, 2))
 
 
-def compute(trained: TrainedRun, sample: Sample, args: argparse.Namespace) -> Arrays:
+def compute(trained: TrainedRun, sample: Sample, seed: int) -> Arrays:
     def of_chunk(probe: Probe, chunk: np.ndarray) -> Arrays:
         texts = [sample.texts[i] for i in chunk]
-        rngs = [np.random.default_rng([args.seed, row]) for row in sample.rows[chunk].tolist()]
+        rngs = [np.random.default_rng([seed, row]) for row in sample.rows[chunk].tolist()]
         # the published results have the random numbers that follow those of the limits
         probabilities = measure_texts(probe, texts, rngs, ["limits"])[0]["probabilities"]
         predicted = Predicted(texts, probabilities.argmax(1), probabilities.max(1))

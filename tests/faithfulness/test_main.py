@@ -85,7 +85,10 @@ def test_the_scripts_of_the_study_measure_the_same_runs(
     main([str(sweep), "--texts", "5"])
     seeds.main([str(sweep)])
     assert "weights: above chance" in capsys.readouterr().out
-    options = [str(sweep), "--texts", "5", "--train-texts", "7", "--epochs", "1"]
+    options = [str(sweep), "--texts", "5"]
+    for module in (guides, adversary):
+        monkeypatch.setattr(module, "TRAIN_TEXTS", 7)
+        monkeypatch.setattr(module, "EPOCHS", 1)
     modules = {"erasure": erasure, "polarity": polarity, "weights": weights, "guides": guides, "adversary": adversary}
     printed = {}
     for name, module in modules.items():

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from src.errors import UserError
+from src.records.faithfulness import RANKINGS, Options, Record
 from src.records.files import read_gradients, read_history, read_statistics
 from src.terms.comparison import compare
 from studies.release import pack_probabilities, unpack_probabilities, unpack_release, write_release
@@ -52,6 +53,41 @@ def test_statistics_gradients_and_curves_are_preserved(sweep, tmp_path):
         history = read_history(run)
         assert history.keys() == read_history(sweep / run.name).keys()
         assert history["val/acc"] == pytest.approx(read_history(sweep / run.name)["val/acc"], rel=1e-5)
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """Two runs with a record of `src.faithfulness` and a record of a script."""
+    rng = np.random.default_rng(7)
+    for seed in (1, 2):
+        run = write_run(tmp_path / "measured" / f"run_{seed}", make_probabilities(LABELS, CORRECT), LABELS, seed=seed)
+        options = Options(checkpoint="abc", texts=13, seed=0, measures=["removal"], rankings=list(RANKINGS))
+        lengths = np.arange(13) % 7 + 2
+        weights = rng.random((13, 8)) * (np.arange(8) < lengths[:, None])
+        arrays = {"rows": np.arange(13) * 3, "lengths": lengths, "correct": CORRECT, "weights": weights}
+        Record(options, arrays | {"sufficiency_removal": rng.random((13, len(RANKINGS), 5))}).save(run)
+        values = {"rows": arrays["rows"], "soft_sufficiency": rng.random((13, len(RANKINGS)))}
+        Record(options, values).save(run, "faithfulness_erasure.npz")
+    return tmp_path / "measured"
+
+
+def test_records_of_faithfulness_are_preserved(measured, tmp_path):
+    assert write_release(measured, tmp_path / "r.parquet") == 2
+    for run in unpack_release(tmp_path / "r.parquet", tmp_path / "runs"):
+        for name in ("faithfulness.npz", "faithfulness_erasure.npz"):
+            before, after = Record.load(measured / run.name, name), Record.load(run, name)
+            assert before.options == after.options and before.arrays.keys() == after.arrays.keys()
+            for key, array in before.arrays.items():
+                expected = array.mean(2) if array.ndim == 3 else array  # over the erased shares
+                assert after.arrays[key].dtype == expected.dtype
+                tolerance = 1e-3 if key in ("weights", "soft_sufficiency") else 1e-6
+                np.testing.assert_allclose(after.arrays[key], expected, rtol=tolerance)
+
+
+def test_a_run_without_a_record_is_reported(measured, tmp_path):
+    (measured / "run_2" / "faithfulness_erasure.npz").unlink()
+    with pytest.raises(UserError, match="measure all runs first"):
+        write_release(measured, tmp_path / "r.parquet")
 
 
 def test_released_records_contain_no_path(tmp_path):
