@@ -51,7 +51,7 @@ bench-startup: venv  ## measure the time to the first training step, and memory
 bench-accuracy: venv  ## measure test accuracy by seconds of training, also of fastText
 	$(RUN) -m benchmarks.time_to_accuracy $(BENCH)
 
-# make study STUDY="--path imdb=<folder> --path rotten_tomatoes=<train.tsv>"; --quick tries it on 60 texts.
+# make study STUDY="--path imdb=<folder> --path rotten_tomatoes=<train.tsv>"
 study: venv  ## run the sweeps of the study that are not released yet
 	$(RUN) -m studies.run $(STUDY)
 

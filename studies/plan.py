@@ -51,6 +51,6 @@ def load_plan() -> Plan:
     return Plan.model_validate(yaml.safe_load(PLAN.read_text(encoding="utf-8")))
 
 
-def release_file(sweep: str, seed: int, results: Path = RESULTS) -> Path:
+def release_file(sweep: str, seed: int) -> Path:
     """Return the path of the released records of a sweep with one seed."""
-    return results / sweep / f"seed_{seed}.parquet"
+    return RESULTS / sweep / f"seed_{seed}.parquet"

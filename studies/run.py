@@ -18,10 +18,10 @@ from src.config.overrides import quote
 from src.errors import UserError
 from src.process import exit_with_message
 from src.run_result import RunResult
-from studies.plan import RESULTS, ROOT, Plan, PlannedSweep, load_plan, release_file
+from studies.plan import ROOT, Plan, PlannedSweep, load_plan, release_file
 from studies.release import write_release
 
-QUICK = ("data.limit=60", "trainer.max_epochs=1")  # overrides of --quick
+OUTPUTS = Path("outputs/study")
 IMDB, PHRASES = "imdb", "rotten_tomatoes"
 
 
@@ -38,44 +38,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with exit_with_message("standard output"):
         plan = load_plan()
         options = _parser(plan).parse_args(arguments)
-        outputs = Path("outputs/study_quick" if options.quick else "outputs/study")
-        results = outputs / "released" if options.quick else RESULTS
         paths = dict(options.path)
-        tasks = list(missing_tasks(plan, results, options.only or list(plan.sweeps), options.seeds, options.quick))
+        tasks = list(missing_tasks(plan, options.only or list(plan.sweeps), options.seeds))
         if PHRASES not in paths:
             skipped = dict.fromkeys(task.name for task in tasks if task.sweep.data == PHRASES)
             tasks = [task for task in tasks if task.name not in skipped]
             print(*(f"{name} is omitted: it requires --path {PHRASES}=<train.tsv>" for name in skipped), sep="\n")
         for number, task in enumerate(tasks, 1):
             print(f"Sweep {number} of {len(tasks)}: {task.name}, seed {task.seed}", flush=True)
-            _run(task, outputs, paths, options.jobs, QUICK if options.quick else ())
-            file = release_file(task.name, task.seed, results)
-            count = write_release(outputs / task.name / f"seed_{task.seed}", file)
+            file = release_file(task.name, task.seed)
+            count = write_release(_run(task, paths, options.jobs), file)
             print(f"Released {count} runs: {file} ({file.stat().st_size / 1e6:.2f} MB)", flush=True)
 
 
-def missing_tasks(
-    plan: Plan, results: Path, names: Sequence[str], seeds: Sequence[int] | None = None, is_quick: bool = False
-) -> Iterator[Task]:
+def missing_tasks(plan: Plan, names: Sequence[str], seeds: Sequence[int] | None = None) -> Iterator[Task]:
     """Yield the sweeps that are not released, ordered by seed, then as in `names`.
 
     Args:
-        results: folder of the released files.
         names: sweeps to run.
         seeds: seeds to run; None for all seeds of the plan.
-        is_quick: whether to run only the first seed of each sweep.
     """
-    planned = {name: plan.sweeps[name].seeds[:1] if is_quick else plan.sweeps[name].seeds for name in names}
-    for seed in sorted({seed for values in planned.values() for seed in values}):
+    for seed in sorted({seed for name in names for seed in plan.sweeps[name].seeds}):
         for name in names:
-            wanted = seed in planned[name] and (seeds is None or seed in seeds)
-            if wanted and not release_file(name, seed, results).exists():
+            wanted = seed in plan.sweeps[name].seeds and (seeds is None or seed in seeds)
+            if wanted and not release_file(name, seed).exists():
                 yield Task(name, plan.sweeps[name], seed)
 
 
-def _run(task: Task, outputs: Path, paths: dict[str, str], jobs: int, more: Sequence[str]) -> None:
-    """Start or resume the sweep in a separate process."""
-    folder = outputs / task.name / f"seed_{task.seed}"
+def _run(task: Task, paths: dict[str, str], jobs: int) -> Path:
+    """Start or resume the sweep in a separate process, and return its folder."""
+    folder = OUTPUTS / task.name / f"seed_{task.seed}"
     runs = math.prod(len(override.partition("=")[2].split(",")) for override in task.sweep.overrides)
     # a single run uses all threads
     launcher = ["hydra/launcher=joblib", f"hydra.launcher.n_jobs={jobs}"] if jobs > 1 and runs > 1 else []
@@ -84,11 +76,11 @@ def _run(task: Task, outputs: Path, paths: dict[str, str], jobs: int, more: Sequ
         line.append(f"data.path={quote(paths[task.sweep.data])}")
     if (folder / "sweep.json").exists():
         line = [f"sweep.resume={quote(str(folder))}"]
-    command = [sys.executable, "-m", "src.train", *line, *launcher, *(more if "-m" in line else ())]
-    code = subprocess.run(command, cwd=ROOT).returncode
+    code = subprocess.run([sys.executable, "-m", "src.train", *line, *launcher], cwd=ROOT).returncode
     failed = [run.name for run in sorted(folder.glob("*/")) if RunResult.load(run).status != "completed"]
     if code or failed:
         raise UserError(f"{task.name}, seed {task.seed} is not completed: run the same command again to resume it")
+    return folder
 
 
 def _parser(plan: Plan) -> argparse.ArgumentParser:
@@ -102,9 +94,6 @@ def _parser(plan: Plan) -> argparse.ArgumentParser:
     parser.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help="seeds to run; default: all")
     parser.add_argument(
         "--jobs", type=int, default=2, help="number of concurrent runs, which share the threads; default: 2"
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="run with 60 texts, one epoch and one seed, in outputs/study_quick"
     )
     return parser
 

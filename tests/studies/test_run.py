@@ -17,24 +17,26 @@ PLAN = Plan.model_validate(
 )
 
 
-def task_order(results, **options):
-    return [(task.name, task.seed) for task in run.missing_tasks(PLAN, results, tuple(PLAN.sweeps), **options)]
+@pytest.fixture(autouse=True)
+def results(tmp_path, monkeypatch):
+    monkeypatch.setattr("studies.plan.RESULTS", tmp_path / "results")
+    monkeypatch.setattr(run, "OUTPUTS", tmp_path / "out")
 
 
-def test_seeds_come_before_sweeps(tmp_path):
-    assert task_order(tmp_path) == [("first", 1), ("second", 1), ("second", 2), ("first", 3)]
+def task_order(seeds=None):
+    return [(task.name, task.seed) for task in run.missing_tasks(PLAN, tuple(PLAN.sweeps), seeds)]
 
 
-def test_released_sweeps_are_omitted(tmp_path):
-    file = release_file("second", 1, tmp_path)
-    file.parent.mkdir()
+def test_seeds_come_before_sweeps_and_can_be_selected():
+    assert task_order() == [("first", 1), ("second", 1), ("second", 2), ("first", 3)]
+    assert task_order(seeds=[2, 3]) == [("second", 2), ("first", 3)]
+
+
+def test_released_sweeps_are_omitted():
+    file = release_file("second", 1)
+    file.parent.mkdir(parents=True)
     file.touch()
-    assert task_order(tmp_path) == [("first", 1), ("second", 2), ("first", 3)]
-
-
-def test_seeds_and_a_quick_trial_can_be_selected(tmp_path):
-    assert task_order(tmp_path, seeds=[2, 3]) == [("second", 2), ("first", 3)]
-    assert task_order(tmp_path, is_quick=True) == [("first", 1), ("second", 1)]
+    assert task_order() == [("first", 1), ("second", 2), ("first", 3)]
 
 
 @pytest.mark.parametrize("argument", ["--only=firts", "--path=imbd=x", "--path=imdb=no/such/folder"])
@@ -51,7 +53,6 @@ def test_the_command_lines_of_the_plan_are_valid(sweep):
 
 
 def test_a_sweep_that_fails_is_not_released(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
     task = run.Task("first", PLAN.sweeps["first"], 1)
     single = run.Task("second", PLAN.sweeps["second"], 1)
     commands = []
@@ -61,13 +62,13 @@ def test_a_sweep_that_fails_is_not_released(tmp_path, monkeypatch):
 
     monkeypatch.setattr(run.subprocess, "run", lambda command, cwd: commands.append(command) or Failed())
     with pytest.raises(UserError, match="first, seed 1 is not completed"):
-        run._run(task, tmp_path / "out", {"imdb": "/data/imdb"}, 2, ())
+        run._run(task, {"imdb": "/data/imdb"}, 2)
     (tmp_path / "out/first/seed_1").mkdir(parents=True)
     (tmp_path / "out/first/seed_1/sweep.json").touch()
     with pytest.raises(UserError):
-        run._run(task, tmp_path / "out", {"imdb": "/data/imdb"}, 2, ())
+        run._run(task, {"imdb": "/data/imdb"}, 2)
     with pytest.raises(UserError):
-        run._run(single, tmp_path / "out", {}, 2, ())
+        run._run(single, {}, 2)
     first, resumed, single_run = (command[3:] for command in commands)
     assert first[:4] == ["-m", "experiment=report", "model/encoder=rnn,lstm", "seed=1"]
     assert not any("launcher" in text for text in single_run)  # a single run uses all threads
