@@ -1,10 +1,10 @@
 """The plan of the study, `studies/plan.yaml`: sweeps with their seeds, and the results in the source documents."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 ROOT = Path(__file__).resolve().parents[1]
 PLAN, RESULTS = ROOT / "studies" / "plan.yaml", ROOT / "docs" / "results"
@@ -14,31 +14,20 @@ class _Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Document(_Record):
-    """The result that a source document states.
-
-    Args:
-        statement: the result in words; "none" if the document states no number.
-        accuracy: accuracy from 0 to 1; None if the document states no accuracy.
-    """
-
-    statement: str
-    accuracy: Annotated[float, Field(ge=0, le=1)] | None = None
-
-
 class PlannedSweep(_Record):
     """A sweep that is run once for each seed.
 
     Args:
         overrides: arguments of `src.train -m`, without the seed and the folders.
         data: source of the texts: imdb, rotten_tomatoes (which the user must download) or bundled (part of Heed).
-        document: the result in the source document; None if the sweep is not a preset of a document.
+        document: the result that the source document states, "none" if it states no number; None if the sweep is not a
+            preset of a document.
     """
 
     seeds: tuple[int, ...]
     overrides: tuple[str, ...]
     data: Literal["imdb", "rotten_tomatoes", "bundled"] = "imdb"
-    document: Document | None = None
+    document: str | None = None
 
 
 class Plan(_Record):

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from math import nan
 from pathlib import Path
 from statistics import mean, median
 
@@ -23,7 +22,6 @@ from studies.plan import Plan
 TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table
 ENCODERS, ATTENTIONS = ("rnn", "lstm", "birnn", "bilstm"), ("none", "uniform", "bahdanau", "luong_dot", "luong_general")
 OTHER_BASELINES = ATTENTIONS[:3]  # baselines of the sweep `other_attentions`
-NOT_MEASURED = "not measured"
 
 
 @dataclass(frozen=True)
@@ -37,48 +35,35 @@ class StudyResults:
     plan: Plan
     folder: Path
 
-    def has(self, sweep: str) -> bool:
-        """Return whether a sweep is released for at least one seed."""
-        return (self.folder / sweep).is_dir()
-
     def runs(self, *sweeps: str) -> tuple[FinishedRun, ...]:
         """Return the released runs of the sweeps."""
-        return tuple(run for name in sweeps for run in self._runs.get(name, ()))
+        return tuple(run for name in sweeps for run in self._runs[name])
 
     @cached_property
     def _runs(self) -> dict[str, tuple[FinishedRun, ...]]:
-        return {name: find_runs([self.folder / name]).runs for name in self.plan.sweeps if self.has(name)}
+        return {name: find_runs([self.folder / name]).runs for name in self.plan.sweeps}
 
-    @property
-    def has_main_table(self) -> bool:
-        """Whether at least one of the main table's sweeps is released."""
-        return any(map(self.has, TWENTY))
-
-    def seeds(self, *sweeps: str) -> str:
-        """Return the number of seeds per variant, such as "2 to 3 seeds", by default in the main table."""
-        counts = sorted(len(variant.runs) for variant in group_runs(self.runs(*sweeps or TWENTY)))
-        if counts[0] == counts[-1]:
-            return "one seed" if counts[0] == 1 else f"{counts[0]} seeds"
-        return f"{counts[0]} to {counts[-1]} seeds"
+    def seeds(self, sweep: str = TWENTY[0]) -> str:
+        """Return the number of seeds of a sweep, such as "3 seeds", by default that of the main table."""
+        return f"{len(self.plan.sweeps[sweep].seeds)} seeds"
 
     @cached_property
     def comparison(self) -> Comparison:
         """The comparison of the twenty variants, with the claims."""
-        folders = [self.folder / sweep for sweep in TWENTY if self.has(sweep)]
-        return compare(folders, command="make study-verify")
+        return compare([self.folder / sweep for sweep in TWENTY], command="make study-verify")
 
     @cached_property
     def _twenty(self) -> dict[tuple[str, str], Variant]:
-        return _by_choice(self.runs(*TWENTY))
+        by_choice = _by_choice(self.runs(*TWENTY))
+        return {choice: by_choice[choice] for choice in product(ENCODERS, ATTENTIONS)}
 
     @cached_property
     def _others(self) -> dict[tuple[str, str], Variant]:
         return _by_choice(self.runs("other_attentions"))
 
     def mean(self, encoder: str, attention: str, metric: str = "acc") -> float:
-        """Return the mean score of a variant over seeds; nan if the variant is not released."""
-        variant = (self._twenty | self._others).get((encoder, attention))
-        return mean(_scores(variant.runs, metric)) if variant else nan
+        """Return the mean score of a variant over seeds."""
+        return mean(_scores((self._twenty | self._others)[encoder, attention].runs, metric))
 
     def gain(self, encoder: str, attention: str, baseline: str, metric: str = "acc") -> str:
         """Return the difference between two mean scores, with its sign."""
@@ -86,25 +71,22 @@ class StudyResults:
 
     def accuracies(self, encoder: str, attention: str) -> str:
         """Return the accuracies of the seeds of a variant in the main table, such as "80.1, 79.5 and 81.0"."""
-        variant = self._twenty.get((encoder, attention))
-        *first, last = [f"{value:.1f}" for value in _scores(variant.runs)] if variant else [NOT_MEASURED]
-        return " and ".join([", ".join(first), last] if first else [last])
+        *first, last = (f"{value:.1f}" for value in _scores(self._twenty[encoder, attention].runs))
+        return f"{', '.join(first)} and {last}"
 
     def bars(self) -> list[Bar]:
         """Return the mean accuracy of each variant in the main table, with its interval over seeds."""
         colours = dict(zip(ATTENTIONS, (GREY, *COLOURS), strict=False))
-        choices = [choice for choice in product(ENCODERS, ATTENTIONS) if choice in self._twenty]
-        means = [mean_of_terms(_scores(self._twenty[choice].runs)) for choice in choices]
         return [
-            Bar(" · ".join(choice), value, colours[choice[1]]) for choice, value in zip(choices, means, strict=True)
+            Bar(" · ".join(choice), mean_of_terms(_scores(variant.runs)), colours[choice[1]])
+            for choice, variant in self._twenty.items()
         ]
 
     def score_rows(self, *sweeps: str, metric: str = "acc") -> Iterator[list[str]]:
         """Yield a row for each encoder: the mean score with each attention, ± the half-width of the mean's interval."""
         by_choice = _by_choice(self.runs(*sweeps or TWENTY))
         for encoder in ENCODERS:
-            variants = [by_choice.get((encoder, attention)) for attention in ATTENTIONS]
-            yield [f"`{encoder}`", *(_format_mean(variant, metric) for variant in variants)]
+            yield [f"`{encoder}`", *(_format_mean(by_choice[encoder, name], metric) for name in ATTENTIONS)]
 
     def difference_rows(self, baseline: str, metric: str = "acc") -> Iterator[list[str]]:
         """Yield the difference from `baseline`, for each encoder and each attention after `baseline` in ATTENTIONS."""
@@ -112,7 +94,6 @@ class StudyResults:
         pairs = [
             (self._twenty[encoder, attention], self._twenty[encoder, baseline])
             for encoder, attention in product(ENCODERS, attentions)
-            if {(encoder, attention), (encoder, baseline)} <= self._twenty.keys()
         ]
         for (variant, _), cells in zip(pairs, _difference_cells(pairs, metric), strict=True):
             yield [f"`{variant.choices['encoder']}`", f"`{variant.choices['attention']}`", *cells]
@@ -132,40 +113,31 @@ class StudyResults:
 
     def cost_rows(self) -> Iterator[list[str]]:
         """Yield a row for each variant: seconds of the fastest and the median epoch, parameters and peak memory."""
-        for encoder in ENCODERS:
-            variants = {name: variant for name, variant in (self._others | self._twenty).items() if name[0] == encoder}
-            attentions = [name for name in ATTENTIONS if (encoder, name) in variants]
-            attentions += [name for _, name in variants if name not in ATTENTIONS]
-            for attention in attentions:
-                runs = variants[encoder, attention].runs
-                epochs = sorted(epoch for run in runs for epoch in run.result.seconds.per_epoch)
-                memory = max(run.result.peak_memory_mb.process or 0.0 for run in runs)
-                seconds = f"{epochs[0]:.0f} ({median(epochs):.0f})"
-                yield [f"`{encoder}` · `{attention}`", seconds, f"{runs[0].parameters:,}", f"{memory:,.0f}"]
+        for (encoder, attention), variant in (self._twenty | self._others).items():
+            epochs = [epoch for run in variant.runs for epoch in run.result.seconds.per_epoch]
+            memory = max(run.result.peak_memory_mb.process or 0.0 for run in variant.runs)
+            seconds = f"{min(epochs):.0f} ({median(epochs):.0f})"
+            yield [f"`{encoder}` · `{attention}`", seconds, f"{variant.runs[0].parameters:,}", f"{memory:,.0f}"]
 
     def preset_rows(self) -> Iterator[list[str]]:
         """Yield a row for each preset: the document's result, the accuracy, texts, epochs and trained parameters."""
         for name, sweep in self.plan.sweeps.items():
             if sweep.document is not None:
-                cells = [NOT_MEASURED] * 4
-                for run in self.runs(name)[:1]:
-                    result, score = run.result, run.result.metrics["test/acc"]
-                    bounds = Interval(_scores([run])[0], *(100 * (bound or 0.0) for bound in (score.low, score.high)))
-                    best = "not known" if result.best.epoch is None else result.best.epoch + 1
-                    epochs = f"{len(result.seconds.per_epoch)}, {best}"
-                    cells = [_format_accuracy(bounds), f"{score.n:,}", epochs, f"{result.parameters.trainable:,}"]
-                yield [f"`{name}`", sweep.document.statement, *cells]
+                (run,) = self.runs(name)
+                result, score = run.result, run.result.metrics["test/acc"]
+                bounds = Interval(_scores([run])[0], *(100 * (bound or 0.0) for bound in (score.low, score.high)))
+                best = "not known" if result.best.epoch is None else result.best.epoch + 1
+                epochs = f"{len(result.seconds.per_epoch)}, {best}"
+                cells = [_format_accuracy(bounds), f"{score.n:,}", epochs, f"{result.parameters.trainable:,}"]
+                yield [f"`{name}`", sweep.document, *cells]
 
     def single_rows(self, sweeps: Sequence[str]) -> Iterator[list[str]]:
         """Yield a row for each of these sweeps of one variant: mean accuracy, accuracies, and seconds of training."""
         for name in sweeps:
-            cells = [NOT_MEASURED] * 3
-            if runs := self.runs(name):
-                accuracies, seconds = _scores(runs), [run.result.seconds.fit or 0.0 for run in runs]
-                each = ", ".join(f"{value:.2f}" for value in accuracies)
-                duration = f"{min(seconds):.0f} to {max(seconds):.0f}"
-                cells = [_format_accuracy(mean_of_terms(accuracies)), each, duration]
-            yield [f"`{name}`", *cells]
+            accuracies, seconds = _scores(self.runs(name)), [run.result.seconds.fit or 0.0 for run in self.runs(name)]
+            each = ", ".join(f"{value:.2f}" for value in accuracies)
+            duration = f"{min(seconds):.0f} to {max(seconds):.0f}"
+            yield [f"`{name}`", _format_accuracy(mean_of_terms(accuracies)), each, duration]
 
     def claim_rows(self) -> Iterator[list[str]]:
         """Yield a row for each claim: its text, its verdict, and the difference or the reason for the verdict."""
@@ -207,12 +179,12 @@ def _difference_cells(pairs: Sequence[tuple[Variant, Variant]], metric: str = "a
     ]
 
 
-def _format_mean(variant: Variant | None, metric: str = "acc") -> str:
+def _format_mean(variant: Variant, metric: str = "acc") -> str:
     """Format the mean of a score over seeds ± the half-width of its interval."""
-    return NOT_MEASURED if variant is None else format_with_margin(mean_of_terms(_scores(variant.runs, metric)), 1)
+    return format_with_margin(mean_of_terms(_scores(variant.runs, metric)), 1)
 
 
 def _format_accuracy(interval: Interval) -> str:
     """Format an accuracy as "81.3 % (80.8 to 81.8)"."""
     value, low, high, _ = interval
-    return f"{value:.1f} %" + ("" if low is None or high is None else f" ({low:.1f} to {high:.1f})")
+    return f"{value:.1f} % ({low:.1f} to {high:.1f})"

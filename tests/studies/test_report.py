@@ -1,90 +1,94 @@
-"""The report agrees with the released records, and its numbers with those of a comparison."""
+"""The reports agree with the released records, and their numbers with those of a comparison."""
 
-import shutil
+from pathlib import Path
 
 import pytest
 
+from src.errors import UserError
 from src.terms.comparison import compare
 from studies import report
-from studies.plan import release_file
-from studies.release import write_release
-from tests.run_folders import write_sweep
+from studies.plan import RESULTS
+from studies.results import ATTENTIONS, ENCODERS, StudyResults
+
+Results = tuple[StudyResults, dict[str, report.DataSetResults]]
 
 
 @pytest.fixture(scope="module")
-def records(tmp_path_factory):
-    """Two seeds of two encoders and three attentions, and one seed of another attention."""
-    folder = tmp_path_factory.mktemp("study")
-    accuracies = {"none": 0.7, "uniform": 0.75, "bahdanau": 0.8}
-    all_variants = {(encoder, name): value for encoder in ("lstm", "bilstm") for name, value in accuracies.items()}
-    sweep = write_sweep(folder / "all", all_variants, seeds=2, n=211, spread=0.02, epochs=2)
-    for seed in (1, 2):
-        seed_folder = folder / f"seed_{seed}"
-        for run in sweep.glob(f"*_{seed}"):
-            shutil.copytree(run, seed_folder / run.name)
-        write_release(seed_folder, release_file("bidirectional", seed, folder / "results"))
-    other = write_sweep(folder / "other", {("bilstm", "qkv"): 0.8}, seeds=1, n=211, epochs=2)
-    write_release(other, release_file("other_attentions", 1, folder / "results"))
-    return folder
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return report.unpack(tmp_path_factory.mktemp("records"))
 
 
-def write_report(records, tmp_path):
-    results = shutil.copytree(records / "results", tmp_path / "results")
-    report.write_report(results=results, report=tmp_path / "results.md")
-    return results, tmp_path / "results.md"
+@pytest.fixture(scope="module")
+def study(results: Results) -> StudyResults:
+    return results[0]
 
 
-def test_numbers_of_the_main_table(records, tmp_path):
-    results, path = write_report(records, tmp_path)
-    text = path.read_text()
-    rows = {row.variant.name: row for row in compare([records / "all"]).rows}
-    for encoder in ("lstm", "bilstm"):
-        cells = next(line for line in text.splitlines() if line.startswith(f"| `{encoder}` |")).split(" | ")
-        for cell, attention in zip(cells[1:4], ("none", "uniform", "bahdanau"), strict=True):
+def test_the_committed_files_agree_with_the_released_records(results: Results) -> None:
+    contents = report.render_files(*results)
+    assert [path for path, text in contents.items() if not report.has_content(path, text)] == []
+
+
+def test_each_committed_figure_is_drawn(results: Results) -> None:
+    assert list(report.draw_figures(*results)) == [
+        RESULTS / "accuracy.png",
+        report.DOCS / "pictures" / "faithfulness_sst2.png",
+    ]
+
+
+def test_numbers_of_the_main_table(study: StudyResults) -> None:
+    rows = {row.variant.name: row for row in study.comparison.rows}
+    for encoder, (name, *cells) in zip(ENCODERS, study.score_rows(), strict=True):
+        assert name == f"`{encoder}`"
+        for attention, cell in zip(ATTENTIONS, cells, strict=True):
             mean, low, *_ = rows[f"{encoder} · {attention}"].metrics["acc"]
+            assert low is not None
             assert cell == f"{100 * mean:.1f} ± {100 * (mean - low):.1f}"
-        assert cells[4] == "not measured"
-    assert "| `rnn` | not measured |" in text
-    assert (results / "accuracy.png").stat().st_size > 10_000
 
 
-def test_differences_from_variants_of_the_same_encoder(records, tmp_path):
-    _, path = write_report(records, tmp_path)
-    differences = path.read_text().partition("### Differences from no attention")[2].partition("### AUROC")[0]
-    rows = {row.variant.name: row for row in compare([records / "all"], baseline="lstm none").rows}
-    value, low, high = rows["lstm · bahdanau"].difference[:3]
-    assert f"| `lstm` | `bahdanau` | {100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}) |" in differences
-    # for each of two encoders, two differences from none and one from uniform
-    assert differences.count("exploratory") == 6
+def test_differences_from_variants_of_the_same_encoder(study: StudyResults) -> None:
+    runs = [run.folder for run in study.runs("unidirectional") if run.choices["encoder"] == "lstm"]
+    rows = {row.variant.name: row for row in compare(runs, baseline="none").rows}
+    difference = rows["bahdanau"].difference
+    assert difference is not None
+    value, low, high, _ = (100 * number for number in difference if number is not None)
+    cells = {(encoder, attention): cell for encoder, attention, cell, *_ in study.difference_rows("none")}
+    assert len(cells) == 16
+    assert cells["`lstm`", "`bahdanau`"] == f"{value:+.1f} ({low:+.1f} to {high:+.1f})"
 
 
-def test_other_attentions_are_compared_on_their_seeds(records, tmp_path):
-    _, path = write_report(records, tmp_path)
-    section = path.read_text().partition("with six further attention mechanisms")[2].partition("###")[0]
-    seed_1 = [*records.glob("all/*_1"), *records.glob("other/*")]
-    rows = {row.variant.name: row for row in compare(seed_1, baseline="bilstm bahdanau").rows}
-    mean, *_ = rows["bilstm · qkv"].metrics["acc"]
-    value, low, high = rows["bilstm · qkv"].difference[:3]
-    cells = next(line for line in section.splitlines() if line.startswith("| `qkv` |")).strip("| ").split(" | ")
-    assert cells[1] == f"{100 * mean:.1f}"
-    assert cells[7] == f"{100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
-    assert len(cells) == 9 and "one seed" in section
+def test_other_attentions_are_compared_on_their_seeds(study: StudyResults) -> None:
+    twins = [run for run in study.runs("bidirectional") if run.choices["encoder"] == "bilstm" and run.seed <= 3]
+    runs = [run.folder for run in (*study.runs("other_attentions"), *twins)]
+    rows = {row.variant.name: row for row in compare(runs, baseline="bahdanau").rows}
+    mean, low, *_ = rows["qkv"].metrics["acc"]
+    difference = rows["qkv"].difference
+    assert low is not None and difference is not None
+    value, lowest, highest, _ = (100 * number for number in difference if number is not None)
+    cells = next(cells for cells in study.other_rows() if cells[0] == "`qkv`")
+    assert cells[1] == f"{100 * mean:.1f} ± {100 * (mean - low):.1f}"
+    assert cells[7] == f"{value:+.1f} ({lowest:+.1f} to {highest:+.1f})"
+    assert len(cells) == 9
 
 
-def test_the_check_returns_each_file_that_differs(records, tmp_path):
-    results, path = write_report(records, tmp_path)
-    assert report.write_report(check=True, results=results, report=path) == []
-    path.write_text(path.read_text().replace("exploratory", "better", 1))
-    assert report.write_report(check=True, results=results, report=path) == [path]
-    release_file("bidirectional", 2, results).unlink()
-    assert set(report.write_report(check=True, results=results, report=path)) == {path, results / report.PAGE}
+def test_charts_and_last_digits_may_differ_but_no_other_number(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("accuracy 0.81, difference 0.0123456789012 <svg>drawn here</svg>")
+    assert report.has_content(path, "accuracy 0.81, difference 0.0123456789013 <svg>drawn there</svg>")
+    assert not report.has_content(path, "accuracy 0.82, difference 0.0123456789012 <svg>drawn here</svg>")
 
 
-def test_a_report_without_records_contains_not_measured(tmp_path):
-    report.write_report(results=tmp_path, report=tmp_path / "results.md")
-    text = (tmp_path / "results.md").read_text()
-    assert "Not measured." in text and "| `speedrun` | not measured |" in text
+def test_the_check_names_each_file_that_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    same, other = tmp_path / "same.md", tmp_path / "other.md"
+    same.write_text("81.3 %")
+    other.write_text("81.3 %")
+    monkeypatch.setattr(report, "unpack", lambda folder: ())
+    monkeypatch.setattr(report, "render_files", lambda: {same: "81.3 %", other: "81.4 %"})
+    with pytest.raises(SystemExit, match=rf"^{other} differs from the released records$"):
+        report.main(["--check"])
+    assert other.read_text() == "81.3 %"
 
 
-def test_the_committed_report_agrees_with_the_released_records():
-    assert report.write_report(check=True) == []
+def test_a_missing_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("studies.plan.RESULTS", tmp_path)
+    with pytest.raises(UserError, match=r"bidirectional/seed_1\.parquet"):
+        report.unpack(tmp_path / "records")
