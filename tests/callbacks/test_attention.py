@@ -1,6 +1,5 @@
 """Examples with their weights, and statistics of the weights of many texts."""
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 
 from src.callbacks.attention import BINS, by_position
-from tests.helpers import saved_predictions, train
+from tests.helpers import read_csv, saved_predictions, train
 
 TEXT = "an excellent product, truly"
 
@@ -84,8 +83,7 @@ def test_statistics_cover_all_texts_of_a_small_split(folder: Path) -> None:
 def test_mistakes_and_uncertain_predictions_are_written_with_their_words(finished: tuple[Path, dict[str, Any]]) -> None:
     run, _ = finished
     _, probabilities, labels, names, index = saved_predictions(run)
-    with (run / "errors.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(run / "errors.csv")
     predicted, highest = probabilities.argmax(1), probabilities.max(1)
     wrong = np.flatnonzero(predicted != labels)
     mistakes = [int(row["index"]) for row in rows if row["kind"] == "mistake"]

@@ -1,6 +1,5 @@
 """The linear baseline is fitted to the training split, and its predictions are comparable with those of a model."""
 
-import csv
 from pathlib import Path
 from unittest.mock import patch
 
@@ -15,7 +14,7 @@ from src.callbacks.baseline import LinearBaseline
 from src.data.source import Source
 from src.data.tokenizer import Word
 from src.records.files import load_predictions
-from tests.helpers import train
+from tests.helpers import read_csv, train
 
 ENDINGS = {"bad": "awful", "fair": "medium", "good": "superb"}
 
@@ -57,8 +56,7 @@ def test_two_classes_equal_the_pipeline_of_scikit_learn(tmp_path: Path, split: s
 
 def test_the_first_feature_of_each_class_is_its_word(tmp_path: Path) -> None:
     baseline(tmp_path, top=2).write(source(tmp_path))
-    with (tmp_path / "out" / "features.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(tmp_path / "out" / "features.csv")
     assert len(rows) == 6
     assert {row["class"]: row["feature"] for row in reversed(rows)} == ENDINGS
     assert all(float(row["weight"]) > 0 for row in rows[::2])

@@ -1,6 +1,5 @@
 """Gradient norms of each component in a CSV file and in the loggers."""
 
-import csv
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +8,7 @@ import torch
 from torch import nn
 
 from src.callbacks.gradients import GradientNorms
+from tests.helpers import read_csv
 
 
 def model() -> Any:
@@ -34,8 +34,7 @@ def test_norms_of_each_component_with_gradients(tmp_path: Path) -> None:
     callback = GradientNorms(str(path), every_n_steps=3)
     run_steps(callback, 0, 5)
     run_steps(callback, 5, 8)
-    with path.open() as file:
-        rows = [(row["step"], row["part"], float(row["norm"])) for row in csv.DictReader(file)]
+    rows = [(row["step"], row["part"], float(row["norm"])) for row in read_csv(path)]
     assert rows == [(step, component, norm) for step in "036" for component, norm in (("encoder", 5.0), ("head", 13.0))]
 
 

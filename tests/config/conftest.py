@@ -13,17 +13,17 @@ FindMistakes = Callable[..., dict[str, str]]
 
 
 @cache
-def repository(command: str = "train") -> ConfigFiles:
+def repository() -> ConfigFiles:
     """The configs of tests/config/conf, which are read once for all tests."""
-    return ConfigFiles(command, folder=TEST_CONF)
+    return ConfigFiles("train", folder=TEST_CONF)
 
 
 @pytest.fixture
 def find_mistakes() -> FindMistakes:
     """A function that validates a command line with the configs of tests/config/conf and returns entry → message."""
 
-    def find_mistakes(*lines: str, sweeps: bool = False, command: str = "train") -> dict[str, str]:
-        files = repository(command)
+    def find_mistakes(*lines: str, sweeps: bool = False) -> dict[str, str]:
+        files = repository()
         cfg, mistakes = files.check(lines, sweeps)
         mistakes = mistakes or entry.find_mistakes(files, cfg, lines, sweeps)
         assert len(dict(mistakes)) == len(set(mistakes)), "an entry has two messages"

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from datasets import ClassLabel, Dataset, Features, Value
-from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from src.data.source import Source
 from src.data.tokenizer import Word
+from tests.helpers import CONF, repository
 
-CONF = Path(__file__).parents[2] / "conf"
-SOURCES = sorted({path.stem for path in (CONF / "data").glob("*.yaml")} - {"base"})
+SOURCES = sorted({path.stem for path in (Path(CONF) / "data").glob("*.yaml")} - {"base"})
 REQUIRED = {
     "rotten_tomatoes": ["data.path=file.tsv"],
     "eraser_movies": ["data.path=."],
@@ -44,8 +43,7 @@ CLASSES = {"mr": ["negative", "positive"], "yelp_polarity": ["negative", "positi
 
 
 def config(*overrides: str) -> DictConfig:
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("train", list(overrides))
+    return repository("train").compose(overrides)
 
 
 def make(cfg: DictConfig) -> Any:

@@ -1,6 +1,5 @@
 """Sweeps whose processes are killed."""
 
-import csv
 import os
 import random
 import signal
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import ROOT, command, train
+from tests.helpers import ROOT, command, read_csv, train
 from tests.sweep.sweeps import SMALL, find_descendants, find_job, read_results, start_sweep, wait_for_end
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
@@ -31,8 +30,7 @@ def wait_for_unfinished_checkpoint(sweep: Path, process: Any, count: int = 1) ->
 
 
 def validation_losses(folder: Path) -> list[str]:
-    with (folder / "csv" / "metrics.csv").open(newline="") as file:
-        return [row["val/loss"] for row in csv.DictReader(file) if row["val/loss"]]
+    return [row["val/loss"] for row in read_csv(folder / "csv" / "metrics.csv") if row["val/loss"]]
 
 
 def test_kills_do_not_change_the_results_of_a_sweep(tmp_path: Path) -> None:
