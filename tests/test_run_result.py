@@ -11,7 +11,7 @@ import pytest
 from src.errors import UserError
 from src.records.runs import find_runs
 from src.report.run import run_sections
-from src.run_result import FORMAT, Best, RunResult
+from src.run_result import FORMAT, RunResult
 from src.sweep.job import recorded_result
 from tests.run_folders import make_probabilities, write_run
 
@@ -107,14 +107,6 @@ def test_a_record_without_a_format_is_read_and_a_newer_format_is_refused(sweep: 
     assert RunResult.load(write_record(sweep, old)) == RunResult.load(write_record(sweep, RECORD))
     with pytest.raises(UserError, match=r"result\.json has format 2, and .* reads 1: update Heed"):
         RunResult.load(write_record(sweep, {**RECORD, "format": FORMAT + 1}))
-
-
-def test_a_failed_write_keeps_the_previous_record(tmp_path: Path) -> None:
-    RunResult(seed=1).save(tmp_path)
-    unserializable: Any = object()
-    with pytest.raises(ValueError, match="Unable to serialize"):
-        RunResult(best=Best(checkpoint=unserializable)).save(tmp_path)
-    assert RunResult.load(tmp_path).seed == 1
 
 
 @pytest.mark.parametrize(

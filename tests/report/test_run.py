@@ -11,7 +11,7 @@ from src.errors import UserError
 from src.files import csv_line
 from src.records.examples import disarm, read_errors
 from src.report.run import print_summary, run_sections, write_report
-from src.report.section import Group, Maps, Table
+from src.report.section import Group, Maps
 from src.run_result import Best, ClassScore, RunResult, Score
 from tests.run_folders import example
 
@@ -99,13 +99,6 @@ def test_a_damaged_errors_csv_is_reported(make_run: Callable[..., Path]) -> None
     (run / "errors.csv").write_text("kind,index,label,predicted,probability,words\nmistake,3,a,b,x,[]\n")
     with pytest.raises(UserError, match=r"errors\.csv cannot be read"):
         run_sections(run)
-
-
-def test_many_classes_are_shortened(make_run: Callable[..., Path]) -> None:
-    run = make_run(n=307, classes=31, examples=[])
-    (classes,) = [section for section in run_sections(run) if section.title == "Classes"]
-    table = classes.content[0]
-    assert isinstance(table, Table) and len(table.rows) == 20 and "lowest F1" in table.title
 
 
 def test_the_tables_contain_the_best_epoch_and_the_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
