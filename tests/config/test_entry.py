@@ -14,8 +14,7 @@ from omegaconf import DictConfig
 from src.config.entry import entry
 from src.errors import UserError
 from tests.config.conftest import TEST_CONF
-
-ROOT = Path(__file__).parents[2]
+from tests.helpers import ROOT
 
 Run = Callable[..., tuple[object, str]]
 
@@ -234,10 +233,3 @@ def test_names_are_checked_and_pages_are_printed_before_torch_is_imported(argume
     message, _, modules = process.stdout.strip().rpartition("\n")
     assert message.startswith("Error: 1 mistake in the configuration") != arguments[0].startswith("--")
     assert not {"torch", "pytorch_lightning", "datasets", "numpy"} & set(modules.split())
-
-
-def test_a_mistake_exits_with_1_and_is_printed_to_stderr() -> None:
-    command = [sys.executable, "-m", "src.train", "--cfg=job", "sede=3"]
-    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (process.returncode, process.stdout) == (1, "")
-    assert process.stderr.splitlines()[0] == "Error: 1 mistake in the configuration; nothing was started."

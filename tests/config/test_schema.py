@@ -1,6 +1,6 @@
 """The validation of a whole configuration: names, types, ranges, missing values and references."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -129,13 +129,9 @@ class Tensor: ...
         (int, [0, -3], [1.0, True, "1", None, [1]]),
         (float, [0, -3, 0.5], [True, "1", None, float("inf")]),
         (bool, [True, False], [0, 1, "true", None]),
-        (str, ["", "a"], [1, True, None, ["a"]]),
-        (int | None, [3, None], ["a", 1.5]),
         (Literal["a"] | None | Literal["b"], ["a", "b", None], ["c"]),
         (Sequence[float] | Literal["x"] | None, [[1, 2.5], "x", None], ["y", [None], 3]),
-        (list[int], [[], [1, 2]], [[1, "a"], [True], "1"]),
         (tuple[float, int], [[0.5, 3]], [[0.5], [0.5, 0.5], [1, 2, 3]]),
-        (Mapping[str, int], [{"a": 1}], [{"a": "b"}]),
         (Annotated[int, Field(gt=2)] | None, [3, None], [2, "a"]),
         (float | Tensor, [0.5, {"of": "something"}], ["fast", None]),
         (Any, [None, ["a"]], []),

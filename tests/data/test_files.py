@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from src.data.files import content_hash, existing_path, open_text
+from src.data.files import content_hash, existing_path
 from src.errors import UserError
 
 
@@ -36,17 +36,6 @@ def test_only_regular_files_are_opened(tmp_path: Path, make: Callable[[Path], ob
     make(tmp_path / "a.csv")
     with pytest.raises(UserError, match=rf"a\.csv: {message}"):
         content_hash([existing_path(tmp_path / "a.csv", "data.path")])
-
-
-def test_utf8_is_decoded_with_or_without_a_byte_order_mark(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    for data in ("é\n".encode(), b"\xef\xbb\xbf" + "é\n".encode()):
-        path.write_bytes(data)
-        with open_text(path) as text:
-            assert text.read() == "é\n"
-    path.write_bytes(b"good\nbad\xe9")
-    with pytest.raises(UserError, match="a: line 2 is not UTF-8"), open_text(path, "a") as text:
-        text.read()
 
 
 def test_a_file_without_permission_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,14 @@ def test_pairs_of_few_seeds_are_excluded_if_others_have_enough() -> None:
     assert list(map(str, claim.pairs)) == ["lstm · bahdanau against lstm · none"]
 
 
-def test_a_statistic_that_the_runs_lack_is_inconclusive() -> None:
-    claim = definition("luong_dot", "bahdanau", metric="attended_share")
+@pytest.mark.parametrize(
+    ("metric", "reason"),
+    [
+        ("attended_share", "too few runs have enough data in attention_stats.npz"),
+        ("auroc", "auroc is not defined on these test texts"),
+    ],
+)
+def test_a_claim_about_a_missing_number_is_inconclusive(metric: str, reason: str) -> None:
+    claim = definition("luong_dot", "bahdanau", metric=metric)
     (judged,) = judge_claims([claim], [measured(variant("lstm", name), 0.8) for name in ("luong_dot", "bahdanau")])
-    assert (judged.verdict, judged.reason) == ("inconclusive", "too few runs have enough data in attention_stats.npz")
+    assert (judged.verdict, judged.reason) == ("inconclusive", reason)

@@ -64,16 +64,6 @@ def test_the_direction_of_a_claim_determines_its_verdict(
     assert claim_lines(claim)[0].startswith("+0.1676 (+")
 
 
-def test_an_undefined_metric_is_inconclusive(tmp_path: Path) -> None:
-    ones = np.ones(7, dtype=int)
-    for seed in range(5):
-        for attention in ("none", "keras"):
-            folder = tmp_path / f"{attention}{seed}"
-            write_run(folder, make_probabilities(ones, ones > 0), ones, seed=seed, attention=attention)
-    (claim,) = compare([tmp_path], study=write_study(tmp_path, CLAIM | {"metric": "auroc"})).claims
-    assert (claim.verdict, claim.reason) == ("inconclusive", "auroc is not defined on these test texts")
-
-
 def test_varying_options_select_variants(tmp_path: Path) -> None:
     for dim, correct in ((8, LABELS > 0), (64, LABELS >= 0)):
         for seed in range(5):
