@@ -77,7 +77,7 @@ def _run(task: Task, paths: dict[str, str], jobs: int) -> Path:
     if (folder / "sweep.json").exists():
         line = [f"sweep.resume={quote(str(folder))}"]
     code = subprocess.run([sys.executable, "-m", "src.train", *line, *launcher], cwd=ROOT).returncode
-    failed = [run.name for run in sorted(folder.glob("*/")) if RunResult.load(run).status != "completed"]
+    failed = [run.name for run in sorted(folder.glob("[!.]*/")) if RunResult.load(run).status != "completed"]
     if code or failed:
         raise UserError(f"{task.name}, seed {task.seed} is not completed: run the same command again to resume it")
     return folder

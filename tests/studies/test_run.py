@@ -1,5 +1,7 @@
 """The order and selection of the study's sweeps, and their command lines."""
 
+import subprocess
+
 import pytest
 
 from src.errors import UserError
@@ -50,6 +52,14 @@ def test_mistakes_are_reported(argument, capsys):
 def test_the_command_lines_of_the_plan_are_valid(sweep):
     mistakes = repository("train").check(list(sweep.overrides), sweeps=True)[1]
     assert [mistake for mistake in mistakes if mistake.entry != "data.path"] == []
+
+
+def test_the_folder_of_a_lock_is_no_run(tmp_path, monkeypatch):
+    folder = tmp_path / "out" / "second" / "seed_1"
+    (folder / ".hydra").mkdir(parents=True)
+    run.RunResult(status="completed").save(folder / "0_seed-1")
+    monkeypatch.setattr(run.subprocess, "run", lambda command, cwd: subprocess.CompletedProcess(command, 0))
+    assert run._run(run.Task("second", PLAN.sweeps["second"], 1), {}, 2) == folder
 
 
 def test_a_sweep_that_fails_is_not_released(tmp_path, monkeypatch):
