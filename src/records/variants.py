@@ -120,9 +120,14 @@ def group_runs(runs: Sequence[FinishedRun], ignored: Sequence[str] = ()) -> list
 
 
 def _options(config: dict[str, Any], ignored: Sequence[str]) -> dict[str, str]:
-    """Return the options that affect the result as JSON by dotted path."""
+    """Return the options that affect the result as JSON by dotted path; paths in the run's folder become relative."""
+    folder = f"{config.get('paths', {}).get('output_dir')}/"
+
+    def portable(value: Any) -> Any:
+        return value.removeprefix(folder) if isinstance(value, str) else value
+
     options = options_in(config, (*UNRELATED_TO_RESULT, "data.fold", *ignored))
-    return {key: json.dumps(value) for key, value in options.items() if value != {}}
+    return {key: json.dumps(portable(value)) for key, value in options.items() if value != {}}
 
 
 def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:

@@ -40,7 +40,11 @@ def test_variants_are_named_after_their_choices(tmp_path: Path) -> None:
 
 def test_paths_of_data_and_monitoring_callbacks_are_ignored(tmp_path: Path) -> None:
     options = {"data.path": "/elsewhere/b", "callbacks.progress.refresh_rate": 9}
-    assert len(write_variants(tmp_path, {}, {"options": options})) == 1
+    own = [
+        {"paths.output_dir": f"/runs/{i}", "callbacks.best_checkpoint.dirpath": f"/runs/{i}/checkpoints"}
+        for i in (1, 2)
+    ]
+    assert len(write_variants(tmp_path, {"options": own[0]}, {"options": own[1] | options})) == 1
 
 
 def test_models_in_different_folders_are_different_variants(tmp_path: Path) -> None:
