@@ -38,7 +38,6 @@ CSV_RULE = (
 )
 JSON_RULE = "a .json file must be one array of objects, and each line of a .jsonl file one object"
 MAX_PLACES = 5  # maximum number of rows that a message lists
-csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
-"""Compute the measures of one model for its texts, on a CPU with one thread and one copy of the model for each core."""
+"""Compute the measures of one model for its texts, on a CPU with one thread for each core."""
 
-import copy
-import threading
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -85,8 +84,7 @@ def map_chunks(
     """Yield the positions of successive chunks of texts, and the result of a function of each chunk.
 
     A small recurrent layer gains little from several cores. On a CPU, the chunks are therefore distributed over as many
-    threads as torch uses, and each thread uses one core and a copy of the probe, because hooks in a model record the
-    weights of its layers.
+    threads as torch uses, and each thread uses one core.
     """
     chunk = (np.cumsum([len(text) for text in texts]) - 1) // CHUNK_TOKENS
     chunks = np.split(np.arange(len(texts)), np.flatnonzero(np.diff(chunk)) + 1)
@@ -94,15 +92,9 @@ def map_chunks(
     if probe.device.type != "cpu" or min(cores, len(chunks)) < 2:
         yield from ((rows, function(probe, rows)) for rows in chunks)
         return
-    local = threading.local()
-
-    def start() -> None:
-        torch.set_num_threads(1)
-        local.probe = copy.deepcopy(probe)
-
-    pool = ThreadPoolExecutor(min(cores, len(chunks)), initializer=start)
+    pool = ThreadPoolExecutor(min(cores, len(chunks)), initializer=torch.set_num_threads, initargs=(1,))
     try:
-        yield from zip(chunks, pool.map(lambda rows: function(local.probe, rows), chunks), strict=True)
+        yield from zip(chunks, pool.map(partial(function, probe), chunks), strict=True)
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(cores)  # MKL has one number of threads for the whole process

@@ -16,7 +16,6 @@ from src.run_result import ClassScore
 
 Value = TypeVar("Value")
 log = logging.getLogger(__name__)
-csv.field_size_limit(2**31 - 1)  # a text may exceed the csv module's default limit of 131,072 characters
 
 HISTORY_FILE, GRADIENTS_FILE, STATISTICS_FILE = "csv/metrics.csv", "gradients.csv", "attention_stats.npz"
 HISTORY = ("train/loss", "val/loss", "train/acc", "val/acc")

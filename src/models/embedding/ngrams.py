@@ -76,7 +76,7 @@ def ngram_rows(tokens: Tensor, max_order: int, words: int, buckets: int) -> Tens
 
 
 def first_occurrences(rows: Tensor) -> Tensor:
-    """Return whether each row number occurs for the first time in its text: N×L×O → N×L×O bool."""
+    """Return whether each row number occurs for the first time in its text: N×… → bool of this shape."""
     numbers = rows.flatten(1)  # N×LO
     size = numbers.shape[1]
     # the sort keys have no ties, because the exporters to ONNX do not support a stable sort
