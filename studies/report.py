@@ -25,7 +25,7 @@ from studies.release import unpack_release
 from studies.results import StudyResults
 
 DOCS = ROOT / "docs"
-DATA_SETS = ("sst2", "eraser_movies")  # of the faithfulness study; IMDb's tables are not from records yet
+DATA_SETS = ("sst2", "imdb", "eraser_movies")  # of the faithfulness study
 CHART, LONG_DECIMAL = re.compile(r"<svg.*?</svg>", re.DOTALL), re.compile(r"-?\d\.\d{9,}(e-\d+)?|-?\d(\.\d+)?e-\d+")
 
 

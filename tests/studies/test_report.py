@@ -32,6 +32,7 @@ def test_each_committed_figure_is_drawn(results: Results) -> None:
     assert list(report.draw_figures(*results)) == [
         RESULTS / "accuracy.png",
         report.DOCS / "pictures" / "faithfulness_sst2.png",
+        report.DOCS / "pictures" / "faithfulness_imdb.png",
     ]
 
 
