@@ -12,11 +12,10 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LinearLR, OneCycleLR
 
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import plain_value
-from src.config.places import TRUSTED_IN_CHECKPOINTS, find_class
+from src.config.places import PLACES, TRUSTED_IN_CHECKPOINTS, find_class
 from src.config.schema import class_at, of_class, trusted_modules, validate_config
 from src.data.codec import Codec
 from src.errors import UserError, name_file
@@ -26,7 +25,7 @@ from src.kernels.malloc import is_size_error
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.models.shapes import check_shapes
-from src.optim.parameter_groups import STEP_SCHEDULERS, parameter_groups, require_sparse_support
+from src.optim.parameter_groups import parameter_groups, require_sparse_support
 
 if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
     import pytorch_lightning as pl
@@ -220,16 +219,13 @@ def optimizers(cfg: DictConfig, model: Classifier, steps: int) -> dict[str, Any]
 
 def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, Any]:
     """Return Lightning's config of the scheduler."""
-    cls = class_at(cfg, "scheduler") or object
-    options: dict[str, Any] = {}
-    if issubclass(cls, STEP_SCHEDULERS) and steps < 0:
+    names = PLACES["scheduler"].passed_to(class_at(cfg, "scheduler") or object)
+    if names and steps < 0:
         raise UserError("scheduler: needs the number of steps: set trainer.max_epochs or trainer.max_steps")
-    if issubclass(cls, OneCycleLR):
-        options = {"max_lr": [group["lr"] for group in optimizer.param_groups], "total_steps": steps}
-    elif issubclass(cls, LinearLR):
-        options = {"total_iters": steps}
-    created = make(cfg, "scheduler", optimizer, **options)
-    if issubclass(cls, STEP_SCHEDULERS):
+    rates = [group["lr"] for group in optimizer.param_groups]
+    values = {"max_lr": rates, "total_steps": steps, "total_iters": steps}
+    created = make(cfg, "scheduler", optimizer, **{name: values[name] for name in names})
+    if names:  # the others advance after every epoch
         return {"scheduler": created, "interval": "step"}
     # LitClassifier, not Lightning, steps a plateau scheduler
     return {"scheduler": created, "interval": "epoch", "reduce_on_plateau": False}

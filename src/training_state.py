@@ -13,9 +13,9 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 
 from src.checkpoint import Card, is_dense, read_checkpoint
 from src.config.keys import MAY_CHANGE_ON_RESUME, changed_options
+from src.config.places import PLACES
 from src.config.schema import class_at
 from src.errors import UserError
-from src.optim.parameter_groups import STEP_SCHEDULERS
 
 PARTS = ("epoch", "global_step", "loops", "callbacks", "optimizer_states", "lr_schedulers", "rng")
 
@@ -56,7 +56,7 @@ def require_same_training(cfg: DictConfig, card: Card, state: TrainingState) -> 
         mistake = f"{'; '.join(changes)}. Restore the earlier value"
     elif limit is not None and 0 <= limit < trained:
         mistake = f"It is already in epoch {trained}: set trainer.max_epochs to {trained} or more"
-    elif planned != limit and issubclass(class_at(cfg, "scheduler") or object, STEP_SCHEDULERS):
+    elif planned != limit and PLACES["scheduler"].passed_to(class_at(cfg, "scheduler") or object):
         mistake = f"trainer.max_epochs: the scheduler was planned for {planned} epochs, not {limit}. Restore it"
     elif state.card.fingerprint != card.fingerprint:
         mistake = f"{source} or their splits have changed since this checkpoint was written. Restore the files"

@@ -51,6 +51,7 @@ class Place(NamedTuple):
         return next((self.keywords[base.__name__] for base in cls.__mro__ if base.__name__ in self.keywords), ())
 
 
+# Schedulers that advance after every optimizer step, and the options that depend on the number of steps
 STEPS = {"OneCycleLR": ("max_lr", "total_steps"), "LinearLR": ("total_iters",)}
 TRAINER_KEYWORDS = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
 PLACES = {

@@ -4,14 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from torch.optim import SGD, Optimizer
-from torch.optim.lr_scheduler import LinearLR, OneCycleLR
 
 from src.errors import UserError
 from src.models.classifier import Classifier
 from src.optim.adagrad import Adagrad
-
-# Schedulers that step after every optimizer step, and so need their number; all others step after every epoch
-STEP_SCHEDULERS = (OneCycleLR, LinearLR)
 
 
 def parameter_groups(model: Classifier, param_groups: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
