@@ -42,7 +42,7 @@ def main(cfg: DictConfig) -> float | None:
         if cfg.train:
             _fit(trainer, module, data, state)
             run.stop.check()
-        run.load_best(trainer, module)
+            run.load_best(trainer, module)
         if cfg.test:
             trainer.validate(module, data, verbose=False)
             trainer.test(module, data, verbose=False)
