@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from src.errors import UserError
-from src.faithfulness.probe import Probe, Scores, pad
+from src.faithfulness.probe import Scores, pad
 from src.faithfulness.summary import VariantSummary, summarize
 from src.faithfulness.texts import map_chunks, measure_texts
 from src.faithfulness.trained import TrainedRun, checkpoint_digest
@@ -84,13 +84,13 @@ def measure_run(trained: TrainedRun, options: Options, title: str) -> Record:
         )
     share = float(np.concatenate(marks).mean()) if marks else 0.0
 
-    def measure_chunk(probe: Probe, chunk: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, Scores]]:
+    def measure_chunk(chunk: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, Scores]]:
         rngs = [np.random.default_rng([options.seed, row]) for row in rows[chunk].tolist()]
         rationales = None if marks is None else ([marks[i] for i in chunk], share)
-        return measure_texts(probe, [texts[i] for i in chunk], rngs, options.measures, rationales)
+        return measure_texts(trained.probe, [texts[i] for i in chunk], rngs, options.measures, rationales)
 
     results = []
-    measured = map_chunks(trained.probe, texts, measure_chunk)
+    measured = map_chunks(trained.probe.device, texts, measure_chunk)
     with closing(measured), row_progress(f"{title}: measured", len(texts), "texts") as advance:
         for chunk, result in measured:
             results.append(result)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -79,7 +78,7 @@ def measure_texts(
 
 
 def map_chunks(
-    probe: Probe, texts: Texts, function: Callable[[Probe, np.ndarray], Result]
+    device: torch.device, texts: Texts, function: Callable[[np.ndarray], Result]
 ) -> Generator[tuple[np.ndarray, Result], None, None]:
     """Yield the positions of successive chunks of texts, and the result of a function of each chunk.
 
@@ -89,12 +88,12 @@ def map_chunks(
     chunk = (np.cumsum([len(text) for text in texts]) - 1) // CHUNK_TOKENS
     chunks = np.split(np.arange(len(texts)), np.flatnonzero(np.diff(chunk)) + 1)
     cores = torch.get_num_threads()
-    if probe.device.type != "cpu" or min(cores, len(chunks)) < 2:
-        yield from ((rows, function(probe, rows)) for rows in chunks)
+    if device.type != "cpu" or min(cores, len(chunks)) < 2:
+        yield from ((rows, function(rows)) for rows in chunks)
         return
     pool = ThreadPoolExecutor(min(cores, len(chunks)), initializer=torch.set_num_threads, initargs=(1,))
     try:
-        yield from zip(chunks, pool.map(partial(function, probe), chunks), strict=True)
+        yield from zip(chunks, pool.map(function, chunks), strict=True)
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(cores)  # MKL has one number of threads for the whole process

@@ -77,9 +77,10 @@ def compute(trained: TrainedRun, sample: Sample, seed: int) -> Arrays:
     def replace_others(tokens: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return replace(tokens, np.delete(np.arange(len(tokens)), positions), token)
 
-    def of_chunk(probe: Probe, chunk: np.ndarray) -> Arrays:
+    def of_chunk(chunk: np.ndarray) -> Arrays:
         seeds = [[seed, row] for row in sample.rows[chunk].tolist()]
-        ranked = rank_texts(probe, [sample.texts[i] for i in chunk], [np.random.default_rng(seed) for seed in seeds])
+        probe, rngs = trained.probe, [np.random.default_rng(seed) for seed in seeds]
+        ranked = rank_texts(probe, [sample.texts[i] for i in chunk], rngs)
         arrays = [
             erase_shares(probe, ranked.predicted, ranked.orders, lambda text, top: replace(text, top, token)).mean(2),
             erase_shares(probe, ranked.predicted, ranked.orders, replace_others).mean(2),

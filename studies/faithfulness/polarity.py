@@ -7,7 +7,7 @@ predicted class.
 import numpy as np
 
 from src.faithfulness.measures import Ranked
-from src.faithfulness.probe import Probe, Scores
+from src.faithfulness.probe import Scores
 from src.faithfulness.texts import rank_texts
 from src.faithfulness.trained import Sample, TrainedRun
 from src.records.faithfulness import LEAVE_ONE_OUT
@@ -29,9 +29,9 @@ def polarity_violations(ranked: Ranked, leave_one_out: Scores) -> np.ndarray:
 
 
 def compute(trained: TrainedRun, sample: Sample, seed: int) -> Arrays:
-    def of_chunk(probe: Probe, chunk: np.ndarray) -> Arrays:
+    def of_chunk(chunk: np.ndarray) -> Arrays:
         rngs = [np.random.default_rng([seed, row]) for row in sample.rows[chunk].tolist()]
-        ranked = rank_texts(probe, [sample.texts[i] for i in chunk], rngs)
+        ranked = rank_texts(trained.probe, [sample.texts[i] for i in chunk], rngs)
         return by_ranking(ranked.orders, "polarity", polarity_violations(ranked.orders, ranked.scores[LEAVE_ONE_OUT]))
 
     return compute_chunks(trained, sample, of_chunk)

@@ -113,9 +113,9 @@ def section(title: str, estimates: Mapping[str, Estimates], headings: Mapping[st
     return Section(title, [Table(head, rows)] if rows else [])
 
 
-def compute_chunks(trained: TrainedRun, sample: Sample, function: Callable[[Probe, np.ndarray], Arrays]) -> Arrays:
+def compute_chunks(trained: TrainedRun, sample: Sample, function: Callable[[np.ndarray], Arrays]) -> Arrays:
     """Join the values of all chunks of a sample; the function receives the positions of the texts of a chunk."""
-    chunks = [arrays for _, arrays in map_chunks(trained.probe, sample.texts, function)]
+    chunks = [arrays for _, arrays in map_chunks(trained.probe.device, sample.texts, function)]
     return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
 
 

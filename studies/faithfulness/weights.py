@@ -118,8 +118,8 @@ def jensen_shannon(first: Tensor, second: Tensor) -> Tensor:
 
 
 def compute(trained: TrainedRun, sample: Sample, seed: int) -> Arrays:
-    def of_chunk(probe: Probe, chunk: np.ndarray) -> Arrays:
-        texts = [sample.texts[i] for i in chunk]
+    def of_chunk(chunk: np.ndarray) -> Arrays:
+        probe, texts = trained.probe, [sample.texts[i] for i in chunk]
         rngs = [np.random.default_rng([seed, row]) for row in sample.rows[chunk].tolist()]
         # the published results have the random numbers that follow those of the limits
         probabilities = measure_texts(probe, texts, rngs, ["limits"])[0]["probabilities"]
