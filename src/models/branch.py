@@ -11,17 +11,21 @@ from torch.nn import functional
 
 from src.data.padded_batches import BatchBuilder, by_length
 from src.models.component import Component, Size
-from src.models.embedding.ngrams import MAX_ORDER, first_occurrences, ngram_rows
+from src.models.embedding.ngrams import BASE, MAX_ORDER, mix_bits, ngram_codes
 
 BATCH = 256  # texts whose n-grams are computed together
+CHUNK = 2**20  # n-grams whose rows are found together
 CANDIDATES = (3.0, 10.0, 30.0, 100.0)  # for c
+ABSENT = 2**31 - 1  # in place of the code of an n-gram
+STEPS = 12  # codes that are compared; so many would begin with the same bits in one of ten million tables
+GAP, ZONE = 0x9E3779B1, 0x85EBCA6B  # added to codes, so that pairs with a gap and n-grams of a zone have other codes
 SMOOTHING = 1.0  # is added to the number of texts of a class that contain an n-gram
 
 
 class Features(NamedTuple):
-    """The distinct n-grams of n texts: those of text i are `rows[offsets[i]:offsets[i + 1]]`."""
+    """The distinct n-grams of n texts: those of text i are `ngrams[offsets[i]:offsets[i + 1]]`."""
 
-    rows: np.ndarray  # int32, rows of the table
+    ngrams: np.ndarray  # int32, codes or rows of the table
     offsets: np.ndarray  # n+1 int64
 
 
@@ -35,7 +39,7 @@ class NgramBranch(Component):
     Args:
         num_logits: 1, or the number of classes C.
         max_order: longest n-gram, in tokens.
-        buckets: number of rows that n-grams of two or more tokens share; None: 2²⁰ for up to four classes, else 2¹⁸.
+        max_gap: pairs of tokens with 1 to `max_gap` other tokens between them are n-grams, too.
         scale: `idf`, ln((1 + n) / (1 + d)) + 1 for an n-gram that occurs in d of n training texts; `nb`, for each class
             the log ratio of its frequencies in the texts of this class and in the others (Wang and Manning 2012); or
             `nb_idf`, the idf times the square root of the absolute log ratio.
@@ -47,6 +51,8 @@ class NgramBranch(Component):
             0.05 with the lowest loss on the validation texts.
     """
 
+    codes: Tensor
+    starts: Tensor
     table: Tensor
     bias: Tensor
     weight: Tensor
@@ -57,7 +63,7 @@ class NgramBranch(Component):
         num_logits: int,
         *,
         max_order: Annotated[int, Field(ge=1, le=MAX_ORDER)] = 2,
-        buckets: Size | None = None,
+        max_gap: Annotated[int, Field(ge=0, le=MAX_ORDER)] = 0,
         scale: Literal["idf", "nb", "nb_idf"] = "idf",
         min_count: Size = 1,
         head: Annotated[int, Field(ge=0)] = 0,
@@ -66,9 +72,7 @@ class NgramBranch(Component):
         weight: Annotated[float, Field(ge=0, le=1)] | None = 0.5,
     ) -> None:
         super().__init__()
-        default = 2**20 if num_logits <= 4 else 2**18  # the table has a column for each class
-        self.words, self.buckets = len(vocabulary), default if buckets is None else buckets
-        self.max_order = max_order
+        self.max_order, self.max_gap = max_order, max_gap
         self.scale = scale
         self.min_count = min_count
         self.head, self.tails = head, [tail] if isinstance(tail, int) else tail
@@ -78,33 +82,69 @@ class NgramBranch(Component):
         columns = 1 if num_logits <= 2 else num_logits  # two classes have one column, the log odds of class 1
         self.num_logits = num_logits
         norms = 1 if scale == "idf" else columns
+        # the n-grams of the training texts, sorted by code, and a last row that stands for all others
+        self.register_buffer("codes", torch.full((1,), ABSENT, dtype=torch.int32))
+        self.register_buffer("starts", None, persistent=False)
         # columns: scale × weight for each class, then the squares of the scales
-        self.register_buffer("table", torch.zeros(self.words + self.buckets, columns + norms))
+        self.register_buffer("table", torch.zeros(1, columns + norms))
         self.register_buffer("bias", torch.zeros(columns))
+        self._index()
 
-    def features(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the rows of the n-grams of texts, N×L ids → N×F, and whether each is there for the first time, N×F."""
-        rows = ngram_rows(tokens, self.max_order, self.words, self.buckets)  # N×L×O
-        parts, shown = [rows.flatten(1)], [mask.unsqueeze(-1).expand_as(rows).flatten(1)]
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
+        """Load the n-grams of a checkpoint, whose number only the training texts determine."""
+        if (stored := state_dict.get(f"{prefix}codes")) is not None:
+            self._resize(max(stored.numel(), 1))
+        super()._load_from_state_dict(state_dict, prefix, *args)
+        self._index()
+
+    def _resize(self, rows: int) -> None:
+        self.codes = self.codes.new_full((rows,), ABSENT)
+        self.table = self.table.new_zeros(rows, self.table.shape[1])
+
+    def _index(self) -> None:
+        """Find the first code with each sequence of leading bits."""
+        self.codes[-1] = ABSENT
+        bits = len(self.codes).bit_length() + 1  # at most half a code for each sequence, so that STEPS are enough
+        prefixes = torch.arange(2**bits, device=self.codes.device) * 2 ** (32 - bits) - 2**31
+        self.starts = torch.searchsorted(self.codes, prefixes.int(), out_int32=True)
+
+    def ngrams(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return the codes of the n-grams of texts, and ABSENT for padding: N×L ids, N×L bool → N×F int32."""
+        ngrams = ngram_codes(tokens, self.max_order)  # N×L×O
+        parts, shown = [ngrams.flatten(1)], [mask.unsqueeze(-1).expand_as(ngrams).flatten(1)]
+        for gap in range(1, self.max_gap + 1):
+            before = functional.pad(tokens, (gap + 1, 0))[:, : tokens.shape[1]]
+            parts.append(before * BASE + tokens + gap * GAP)
+            shown.append(mask & (torch.arange(tokens.shape[1], device=tokens.device) > gap))
         length = mask.sum(1, keepdim=True)  # N×1
         starts = [(torch.zeros_like(length), self.head), *((length - tail, tail) for tail in self.tails)]
         for number, (start, size) in enumerate(starts, 1):
             if size:  # the same n-gram in a zone is another feature
                 positions = start + torch.arange(size, device=tokens.device)  # N×S
                 inside = ((positions >= 0) & (positions < length)).unsqueeze(-1).expand(-1, -1, self.max_order)
-                found = rows.gather(1, positions.clamp(0, tokens.shape[1] - 1).unsqueeze(-1).expand_as(inside))
-                parts.append(((found + number * 0x9E3779B1) * 0x85EBCA6B % self.buckets + self.words).flatten(1))
+                found = ngrams.gather(1, positions.clamp(0, tokens.shape[1] - 1).unsqueeze(-1).expand_as(inside))
+                parts.append((found + number * ZONE).flatten(1))
                 shown.append(inside.flatten(1))
-        every, is_shown = torch.cat(parts, 1), torch.cat(shown, 1)
-        every = every.masked_fill(~is_shown, -1)
-        return every.clamp(min=0), is_shown & first_occurrences(every)
+        codes = (mix_bits(torch.cat(parts, 1)) >> 32).int()  # of a million n-grams, one in 4,000 shares its code
+        return codes.masked_fill(~torch.cat(shown, 1), ABSENT)
+
+    def find(self, codes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the row of each code in the table, and whether the code has one, both of the shape of the codes."""
+        wanted, bits = codes.flatten(), len(self.starts).bit_length() - 1
+        rows = self.starts.index_select(0, (wanted >> (32 - bits)) + 2 ** (bits - 1))
+        for _ in range(STEPS):
+            rows = rows + (self.codes.index_select(0, rows) < wanted)
+        found = (self.codes.index_select(0, rows) == wanted) & (wanted != ABSENT)
+        return rows.view_as(codes), found.view_as(codes)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return logits N×num_logits: N×L ids, N×L bool."""
-        rows, present = self.features(tokens, mask)
-        values = present.to(self.table.dtype)
-        sums = functional.embedding_bag(rows, self.table, mode="sum", per_sample_weights=values)  # N×(columns + norms)
-        columns = len(self.bias)
+        codes = self.ngrams(tokens, mask).sort(1).values
+        rows, found = self.find(codes)
+        is_first = functional.pad(codes[:, 1:] != codes[:, :-1], (1, 0), value=True)
+        values = (found & is_first).to(self.table.dtype)
+        sums = functional.embedding_bag(rows.long(), self.table, mode="sum", per_sample_weights=values)
+        columns = len(self.bias)  # of the sums N×(columns + norms)
         scores = sums[:, :columns] / sums[:, columns:].clamp(min=1e-12).sqrt() + self.bias
         if self.num_logits == 2:
             scores = torch.cat([-scores / 2, scores / 2], 1)
@@ -115,7 +155,8 @@ class NgramBranch(Component):
     @torch.no_grad()
     def fit(self, texts: BatchBuilder, held_out: BatchBuilder, loss: Callable[[Tensor, Tensor], Tensor]) -> None:
         """Fit the weights to the training texts; the result does not depend on any random state."""
-        features, labels = self._extract(texts), texts.labels.cpu().numpy()
+        labels = texts.labels.cpu().numpy()
+        features = self._find_ngrams(self._distinct(texts))
 
         def held_out_loss(c: float) -> float:
             self._fit(features, labels, c)
@@ -124,26 +165,32 @@ class NgramBranch(Component):
 
         self._fit(features, labels, min(CANDIDATES, key=held_out_loss) if self.c is None else self.c)
 
+    def _find_ngrams(self, texts: Features) -> Features:
+        """Keep the n-grams of at least `min_count` texts, and return their rows in place of the codes."""
+        codes, counts = np.unique(texts.ngrams, return_counts=True)
+        self._resize(int((counts >= self.min_count).sum()) + 1)
+        self.codes[:-1] = torch.from_numpy(codes[counts >= self.min_count])
+        self._index()
+        parts = [self.find(part) for part in torch.from_numpy(texts.ngrams).to(self.codes.device).split(CHUNK)]
+        rows, found = (torch.cat(values).cpu().numpy() for values in zip(*parts, strict=True))
+        return Features(rows[found], np.append(0, np.cumsum(found))[texts.offsets])
+
     def _fit(self, features: Features, labels: np.ndarray, c: float) -> None:
         from scipy.sparse import csr_matrix
         from sklearn.linear_model import LogisticRegression  # the import takes half a second
 
-        counts = np.bincount(features.rows, minlength=len(self.table))
-        kept = counts >= self.min_count
-        is_kept, used = kept[features.rows], np.flatnonzero(kept)  # the matrix has a column for each used row
-        offsets = np.append(0, np.cumsum(is_kept))[features.offsets]
-        features = Features((np.cumsum(kept, dtype=np.int32) - 1)[features.rows[is_kept]], offsets)
-        counts, sizes = counts[used], np.diff(offsets)
+        sizes, used = np.diff(features.offsets), len(self.table) - 1  # the last row belongs to no n-gram
+        counts = np.bincount(features.ngrams, minlength=used)
         table, columns = np.zeros(self.table.shape, dtype=np.float32), len(self.bias)
         for column in range(columns):
             positive = labels == (1 if columns == 1 else column)
             if column < table.shape[1] - columns:  # otherwise, all classes have the scales of the first
                 scales = self._scales(features, counts, positive)
-                values = scales[features.rows]
-                norms = np.sqrt(np.add.reduceat(np.append(values**2, 0.0), offsets[:-1]) * (sizes > 0))
+                values = scales[features.ngrams]
+                norms = np.sqrt(np.add.reduceat(np.append(values**2, 0.0), features.offsets[:-1]) * (sizes > 0))
                 values /= np.repeat(np.maximum(norms, 1e-6), sizes)
-                matrix = csr_matrix((values, features.rows, offsets), shape=(len(sizes), max(len(used), 1)))
-                table[used, columns + column] = scales**2
+                matrix = csr_matrix((values, features.ngrams, features.offsets), shape=(len(sizes), max(used, 1)))
+                table[:used, columns + column] = scales**2
             if positive.all() or not positive.any():  # nothing to fit: the log odds of the smoothed frequency
                 share = (positive.sum() + SMOOTHING) / (len(positive) + 2 * SMOOTHING)
                 self.bias[column] = float(np.log(share / (1 - share)))
@@ -151,27 +198,28 @@ class NgramBranch(Component):
             model = LogisticRegression(C=c, solver="liblinear", dual=True, random_state=0, max_iter=1000).fit(
                 matrix, positive
             )
-            table[used, column] = scales * model.coef_[0, : len(used)]
+            table[:used, column] = scales * model.coef_[0, :used]
             self.bias[column] = float(model.intercept_[0])
         self.table.copy_(torch.from_numpy(table))
 
-    def _extract(self, texts: BatchBuilder) -> Features:
+    def _distinct(self, texts: BatchBuilder) -> Features:
+        """Return the codes of the n-grams of texts."""
         by_text: list[Any] = [None] * len(texts)
         for rows in by_length(texts.lengths, BATCH, rank=0, world_size=1):
             batch = texts(rows)
-            found, present = (values.cpu().numpy() for values in self.features(batch.tokens, batch.mask))
+            codes = np.sort(self.ngrams(batch.tokens, batch.mask).cpu().numpy(), axis=1)
+            present = (np.diff(codes, axis=1, prepend=ABSENT) != 0) & (codes != ABSENT)
             for i, row in enumerate(rows.tolist()):
-                by_text[row] = found[i, present[i]].astype(np.int32)
+                by_text[row] = codes[i, present[i]]
         return Features(np.concatenate(by_text), np.cumsum([0, *map(len, by_text)]))
 
     def _scales(self, features: Features, counts: np.ndarray, positive: np.ndarray) -> np.ndarray:
-        """Return the scale of each used row of the table."""
+        """Return the scale of each n-gram."""
         idf = np.log((1 + len(positive)) / (1 + counts)) + 1
         if self.scale == "idf":
             return idf
         of_class = np.repeat(positive, np.diff(features.offsets))
-        inside = np.bincount(features.rows[of_class], minlength=len(counts)) + SMOOTHING
+        inside = np.bincount(features.ngrams[of_class], minlength=len(counts)) + SMOOTHING
         outside = counts - inside + 2 * SMOOTHING
-        unused = SMOOTHING * (len(self.table) - len(counts)) if self.scale == "nb" else 0.0  # nb smooths all rows
-        ratio = np.log(inside / (inside.sum() + unused)) - np.log(outside / (outside.sum() + unused))
+        ratio = np.log(inside / inside.sum()) - np.log(outside / outside.sum())
         return ratio if self.scale == "nb" else np.sqrt(np.abs(ratio)) * idf

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional
 
-from src.data.padded_batches import Batch
+from src.data.padded_batches import Batch, BatchBuilder, Truncation
 from src.errors import UserError
 from src.models.attention.edge_query import EdgeQueryAttention
+from src.models.branch import NgramBranch
 from src.models.embedding.ngrams import NgramEmbedding
 from src.models.loss import CrossEntropy
 from src.portable import onnx_model
@@ -63,6 +65,18 @@ def test_binary_ngrams_and_scaling_by_length_are_exported(tmp_path: Path) -> Non
     model.model.embedding.binary = True
     model.model.attention.reference_length = 11.0
     assert not torch.allclose(model(*texts((17, 3, 29)))[0], probabilities)
+    assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
+
+
+def test_a_linear_branch_is_exported(tmp_path: Path) -> None:
+    model = build_portable()
+    tokens, mask = texts((17, 3, 29, 5))
+    without = model(tokens, mask)[0]
+    offsets, labels = np.cumsum([0, 17, 3, 29, 5]), np.arange(4) % LOGITS
+    data = BatchBuilder(tokens[mask].int().numpy(), offsets, labels, Truncation(40, "first"))
+    model.model.branch = NgramBranch(VOCABULARY, LOGITS, max_gap=2, head=2, tail=[3, 7]).eval()
+    model.model.branch.fit(data, data, functional.cross_entropy)
+    assert not torch.allclose(model(tokens, mask)[0], without)
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
 
 

@@ -66,13 +66,27 @@ def ngram_rows(tokens: Tensor, max_order: int, words: int, buckets: int) -> Tens
 
     The row of a single token is its id, below `words`; longer n-grams share `buckets` hashed rows.
     """
-    code, rows = tokens, [tokens]
+    codes = ngram_codes(tokens, max_order)
+    return torch.cat([codes[..., :1], codes[..., 1:] % buckets + words], -1)
+
+
+def ngram_codes(tokens: Tensor, max_order: int) -> Tensor:
+    """Return a number for each of the n-grams that end with each token: N×L → N×L×max_order int64.
+
+    The number of a single token is its id. Longer n-grams have hashes of 64 bits, which are as good as unique.
+    """
+    code, codes = tokens, [tokens]
     for shorter in range(1, max_order):
         previous = nn.functional.pad(code, (1, 0), value=-shorter)[:, :-1]  # negative, unlike all token ids
-        code = previous * BASE + tokens  # hash of the n-gram, modulo 2⁶⁴
-        mixed = (code ^ (code >> 31)) * BASE
-        rows.append((mixed ^ (mixed >> 29)) % buckets + words)
-    return torch.stack(rows, -1)
+        code = previous * BASE + tokens
+        codes.append(mix_bits(code))
+    return torch.stack(codes, -1)
+
+
+def mix_bits(code: Tensor) -> Tensor:
+    """Return a hash of each code int64, modulo 2⁶⁴."""
+    mixed = (code ^ (code >> 31)) * BASE
+    return mixed ^ (mixed >> 29)
 
 
 def first_occurrences(rows: Tensor) -> Tensor:
