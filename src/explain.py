@@ -76,7 +76,8 @@ class Ensemble:
 
         If all models read the same tokens, the weights and `matrix` are means over the models; otherwise they come from
         the first model. The matrix of an ensemble of several models is also averaged over heads, and is None if one of
-        the averaged models has none. Words, layers and `cut` always come from the first model.
+        the averaged models has none. Words, layers and `cut` always come from the first model. The shares of the words
+        in a linear branch are those of a single model.
 
         Args:
             maps: whether to include the word × word weights: those of the attention component for texts of 2 to 512
@@ -102,6 +103,7 @@ class Ensemble:
             weights=np.mean([each.weights for each in shared], 0),
             matrix=np.mean(maps, 0) if len(maps) == len(shared) else None,
             is_unknown=all(each.is_unknown for each in examples),
+            branch=None,
         )
 
 
@@ -118,6 +120,11 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
         weights = weights.float()  # N×H×T×L
         means = mean_weights(weights).cpu().double().numpy()  # N×L
         has_known_token = _has_known_token(member, batch)
+        branch_weight = 0.0 if model.branch is None else float(model.branch.weight)
+        branch = None
+        if model.branch is not None and branch_weight > 0:
+            predicted = probabilities.argmax(1).to(batch.tokens.device)
+            branch = model.branch.contributions(batch.tokens, batch.mask, predicted).cpu().double().numpy()  # N×L
         for i, row in enumerate(rows.tolist()):
             size = len(words[row])
             matrix, layers = None, {}
@@ -139,6 +146,8 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
                 cut=codec.truncation.describe_cut(int(batches.offsets[row + 1] - batches.offsets[row])),
                 layers=layers,
                 is_unknown=not has_known_token[i],
+                branch=None if branch is None else branch[i, :size],
+                branch_weight=branch_weight,
             )
     return [examples[row] for row in range(len(texts))]
 

@@ -121,6 +121,21 @@ def _with_codec(member: Member, **changes: Any) -> Member:
     return member._replace(card=member.card.model_copy(update={"codec": member.card.codec.model_copy(update=changes)}))
 
 
+def test_the_words_have_shares_in_the_linear_branch_of_a_single_model(tmp_path: Path) -> None:
+    path = trained(tmp_path / "run", "model/branch=ngrams", "model.branch.weight=0.25")
+    one = restore_ensemble(path, small_config(tmp_path / "run").extras).members[0]
+    text, _ = examples = Ensemble([one]).explain(["a great product", ""])
+    assert [each.branch_weight for each in examples] == [0.25, 0.25] and text.branch is not None
+    batch = one_batch(one.card.codec, ["a great product"])
+    with torch.inference_mode():
+        predicted = torch.tensor([one.card.codec.class_names.index(text.predicted)])
+        expected = one.model.branch.contributions(batch.tokens, batch.mask, predicted)[0, :3].numpy()
+    np.testing.assert_allclose(text.branch, expected, rtol=1e-6)
+    write_examples(tmp_path, examples)
+    np.testing.assert_allclose(read_examples(tmp_path)[0].branch, expected, atol=1e-6)
+    assert Ensemble([one, one._replace(name="copy")]).explain(["a great product"])[0].branch is None
+
+
 def test_truncated_texts_state_the_number_of_remaining_tokens(member: Member) -> None:
     short, long = Ensemble([_with_codec(member, max_length=3, keep="last")]).explain(["a b c", "a " * 2000])
     assert (short.cut, long.cut) == ("", "last 3 of 2,000 tokens")

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from src.data.padded_batches import BatchBuilder, by_length
 from src.models.component import Component, Size
-from src.models.embedding.ngrams import BASE, MAX_ORDER, mix_bits, ngram_codes
+from src.models.embedding.ngrams import BASE, MAX_ORDER, first_occurrences, mix_bits, ngram_codes
 
 BATCH = 256  # texts whose n-grams are computed together
 CHUNK = 2**20  # n-grams whose rows are found together
@@ -27,6 +27,22 @@ class Features(NamedTuple):
 
     ngrams: np.ndarray  # int32, codes or rows of the table
     offsets: np.ndarray  # n+1 int64
+
+
+class Ngrams(NamedTuple):
+    """The n-grams of one kind in N texts, F for each text."""
+
+    codes: Tensor  # N×F int64
+    shown: Tensor  # N×F bool, False for padding
+    ends: Tensor  # N×F int64, the position of the last token
+    distances: Sequence[int]  # from the last token to each token of the n-gram
+
+
+def join_codes(kinds: Sequence[Ngrams]) -> Tensor:
+    """Return the hashed codes of all n-grams, and ABSENT for padding: N×F int32."""
+    codes = mix_bits(torch.cat([kind.codes for kind in kinds], 1)) >> 32
+    shown = torch.cat([kind.shown for kind in kinds], 1)
+    return codes.int().masked_fill(~shown, ABSENT)  # of a million n-grams, one in 4,000 shares its code with another
 
 
 class NgramBranch(Component):
@@ -108,25 +124,26 @@ class NgramBranch(Component):
         prefixes = torch.arange(2**bits, device=self.codes.device) * 2 ** (32 - bits) - 2**31
         self.starts = torch.searchsorted(self.codes, prefixes.int(), out_int32=True)
 
-    def ngrams(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the codes of the n-grams of texts, and ABSENT for padding: N×L ids, N×L bool → N×F int32."""
-        ngrams = ngram_codes(tokens, self.max_order)  # N×L×O
-        parts, shown = [ngrams.flatten(1)], [mask.unsqueeze(-1).expand_as(ngrams).flatten(1)]
+    def ngrams(self, tokens: Tensor, mask: Tensor) -> list[Ngrams]:
+        """Return the n-grams of texts by kind: N×L ids, N×L bool."""
+        codes = ngram_codes(tokens, self.max_order)  # N×L×O
+        ends = torch.arange(tokens.shape[1], device=tokens.device).expand_as(tokens)  # N×L
+        kinds = [Ngrams(codes[..., order], mask, ends, range(order + 1)) for order in range(self.max_order)]
         for gap in range(1, self.max_gap + 1):
             before = functional.pad(tokens, (gap + 1, 0))[:, : tokens.shape[1]]
-            parts.append(before * BASE + tokens + gap * GAP)
-            shown.append(mask & (torch.arange(tokens.shape[1], device=tokens.device) > gap))
+            pairs = before * BASE + tokens + gap * GAP
+            kinds.append(Ngrams(pairs, mask & (ends > gap), ends, (0, gap + 1)))
         length = mask.sum(1, keepdim=True)  # N×1
         starts = [(torch.zeros_like(length), self.head), *((length - tail, tail) for tail in self.tails)]
         for number, (start, size) in enumerate(starts, 1):
             if size:  # the same n-gram in a zone is another feature
                 positions = start + torch.arange(size, device=tokens.device)  # N×S
-                inside = ((positions >= 0) & (positions < length)).unsqueeze(-1).expand(-1, -1, self.max_order)
-                found = ngrams.gather(1, positions.clamp(0, tokens.shape[1] - 1).unsqueeze(-1).expand_as(inside))
-                parts.append((found + number * ZONE).flatten(1))
-                shown.append(inside.flatten(1))
-        codes = (mix_bits(torch.cat(parts, 1)) >> 32).int()  # of a million n-grams, one in 4,000 shares its code
-        return codes.masked_fill(~torch.cat(shown, 1), ABSENT)
+                inside = (positions >= 0) & (positions < length)
+                positions = positions.clamp(0, tokens.shape[1] - 1)
+                for order in range(self.max_order):
+                    found = codes[..., order].gather(1, positions) + number * ZONE
+                    kinds.append(Ngrams(found, inside, positions, range(order + 1)))
+        return kinds
 
     def find(self, codes: Tensor) -> tuple[Tensor, Tensor]:
         """Return the row of each code in the table, and whether the code has one, both of the shape of the codes."""
@@ -139,7 +156,7 @@ class NgramBranch(Component):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return logits N×num_logits: N×L ids, N×L bool."""
-        codes = self.ngrams(tokens, mask).sort(1).values
+        codes = join_codes(self.ngrams(tokens, mask)).sort(1).values
         rows, found = self.find(codes)
         is_first = functional.pad(codes[:, 1:] != codes[:, :-1], (1, 0), value=True)
         values = (found & is_first).to(self.table.dtype)
@@ -151,6 +168,29 @@ class NgramBranch(Component):
         elif self.num_logits > 2:
             scores = functional.logsigmoid(scores)  # of one class against the rest
         return scores
+
+    def contributions(self, tokens: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
+        """Return the share of each token in the log odds of a class of each text: N×L ids, N×L bool, N → N×L.
+
+        The log odds, of the class against all others, are the sum of the shares and the bias of the class. That of an
+        n-gram is divided equally among its tokens, where it first occurs.
+        """
+        kinds = self.ngrams(tokens, mask)
+        codes = join_codes(kinds)
+        rows, found = self.find(codes)
+        present = found & first_occurrences(codes.long())
+        columns, classes = len(self.bias), classes.unsqueeze(1)
+        column = classes if columns > 1 else 0
+        values = self.table[rows, column] * present  # N×F
+        squares = self.table[rows, column + columns if self.table.shape[1] == 2 * columns else columns] * present
+        shares = values / squares.sum(1, keepdim=True).clamp(min=1e-12).sqrt()
+        if columns == 1:
+            shares *= 2 * classes - 1
+        total = torch.zeros_like(tokens, dtype=shares.dtype)
+        for kind, share in zip(kinds, shares.split([kind.codes.shape[1] for kind in kinds], 1), strict=True):
+            for distance in kind.distances:
+                total.scatter_add_(1, (kind.ends - distance).clamp(min=0), share / len(kind.distances))
+        return total
 
     @torch.no_grad()
     def fit(self, texts: BatchBuilder, held_out: BatchBuilder, loss: Callable[[Tensor, Tensor], Tensor]) -> None:
@@ -207,7 +247,7 @@ class NgramBranch(Component):
         by_text: list[Any] = [None] * len(texts)
         for rows in by_length(texts.lengths, BATCH, rank=0, world_size=1):
             batch = texts(rows)
-            codes = np.sort(self.ngrams(batch.tokens, batch.mask).cpu().numpy(), axis=1)
+            codes = np.sort(join_codes(self.ngrams(batch.tokens, batch.mask)).cpu().numpy(), axis=1)
             present = (np.diff(codes, axis=1, prepend=ABSENT) != 0) & (codes != ABSENT)
             for i, row in enumerate(rows.tolist()):
                 by_text[row] = codes[i, present[i]]

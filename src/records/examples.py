@@ -44,6 +44,8 @@ class Example:
     cut: str = ""  # the part that was read, such as "first 500 of 20,000 tokens"; "" if the text is not cut
     layers: dict[str, Map] = field(default_factory=dict)  # encoder layer → its weights H×L×L
     is_unknown: bool = False  # whether the model knows none of the words, so that the prediction ignores them
+    branch: Weights | None = None  # L, shares of the words in the linear branch's log odds of the predicted class
+    branch_weight: float = 0.0  # weight of the linear branch in the logits
 
     @property
     def maps(self) -> dict[str, np.ndarray]:

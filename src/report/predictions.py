@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
+import numpy as np
 from omegaconf import DictConfig
 from rich.console import Console
 from rich.text import Text
@@ -23,7 +24,7 @@ from src.process import handle_signals, raise_interrupt
 from src.records.examples import Example
 from src.report.section import Section, Table
 from src.report.terminal import render_terminal, row_progress
-from src.report.words import MAP_NOTE, STRIP_NOTE, clean_text, example_content, top_words, words_table
+from src.report.words import branch_table, clean_text, example_content, example_notes, top_words, words_table
 from src.text import TextSource
 
 log = logging.getLogger(__name__)
@@ -135,7 +136,7 @@ def write_predictions_page(examples: Sequence[Example], folder: Path) -> None:
     """Write `page.html` with each text's coloured words and word × word maps."""
     from src.report.html import render_html  # imports matplotlib
 
-    section = Section("Texts", [example_content(each) for each in examples], f"{STRIP_NOTE} {MAP_NOTE}")
+    section = Section("Texts", [example_content(each) for each in examples], example_notes(examples))
     write_text(folder / "page.html", render_html("Predictions", "", {"Texts": f"{len(examples):,}"}, [section]))
 
 
@@ -143,17 +144,28 @@ def prediction_section(example: Example, count: int) -> Section:
     """Return the predicted class, the ten largest probabilities, and at most `count` most attended words."""
     likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:10]
     classes = [[clean_text(name), f"{probability:.3f}"] for name, probability in likeliest]
-    return Section(classes[0][0], [Table(["class", "probability"], classes), words_table(example, count)])
+    tables = [Table(["class", "probability"], classes), words_table(example, count)]
+    if example.branch is not None:
+        tables.append(branch_table(example, example.branch, count))
+    return Section(classes[0][0], tables)
 
 
 def _record(text: str, example: Example | None, top: int) -> dict[str, object]:
     if example is None:
         return {"text": text, "label": None, "probabilities": None, "words": None, "only_unknown": None}
     ranked = top_words(example.words, example.weights, top)
+    branch = {} if example.branch is None else {"branch": _branch_record(example, example.branch, top)}
     return {
         "text": text,
         "label": example.predicted,
         "probabilities": {name: round(value, 6) for name, value in example.probabilities.items()},
         "words": [{"word": word, "weight": round(weight, 6)} for _, word, weight in ranked],
         "only_unknown": example.is_unknown,
+        **branch,
     }
+
+
+def _branch_record(example: Example, shares: np.ndarray, top: int) -> dict[str, object]:
+    ranked = top_words(example.words, np.abs(shares), top)
+    words = [{"word": word, "log_odds": round(shares[position], 6)} for position, word, _ in ranked]
+    return {"weight": round(example.branch_weight, 6), "words": words}

@@ -1,13 +1,13 @@
 """The report of a run: `page.html` and the charts in `pictures/`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 from src.files import write_text
 from src.formatting import format_count
-from src.records.examples import read_errors, read_examples
+from src.records.examples import Example, read_errors, read_examples
 from src.records.files import (
     Predictions,
     read_features,
@@ -31,7 +31,7 @@ from src.report.numbers import format_compact
 from src.report.scores import baseline_line, baseline_section, classes_section, classes_table, scores_section
 from src.report.section import Chart, Content, Group, Section, Strip
 from src.report.terminal import OutputConsole, files_table, render_terminal
-from src.report.words import MAP_NOTE, STRIP_NOTE, coloured_words, example_content
+from src.report.words import STRIP_NOTE, coloured_words, example_content, example_notes
 from src.run_result import RunResult
 
 
@@ -62,7 +62,7 @@ def write_report(run: Path) -> list[Path]:
 
 def run_sections(run: Path) -> list[Section]:
     """Return the sections of a run that have content."""
-    result, predictions = RunResult.load(run), read_predictions(run)
+    result, predictions, examples = RunResult.load(run), read_predictions(run), read_examples(run)
     errors = [
         Group(kind, [Strip(each.title, coloured_words(each.words, each.weights)) for each in texts])
         for kind, texts in read_errors(run).items()
@@ -73,7 +73,7 @@ def run_sections(run: Path) -> list[Section]:
         Section("Training", list(_training(run, result)), "The test uses the best checkpoint."),
         Section("Classes", list(_classes(predictions)) if predictions else []),
         Section("Errors", errors, f"These texts are from errors.csv. {STRIP_NOTE}"),
-        Section("Attention", list(_attention(run)), f"{STRIP_NOTE} {MAP_NOTE}"),
+        Section("Attention", list(_attention(run, examples)), example_notes(examples)),
         data_section(result.data),
     ]
     return [section for section in sections if section and section.content]
@@ -94,11 +94,11 @@ def _classes(predictions: Predictions) -> Iterator[Content]:
     yield Chart("reliability", draw_reliability(probabilities, labels, split), "Accuracy by confidence")
 
 
-def _attention(run: Path) -> Iterator[Content]:
+def _attention(run: Path, examples: Sequence[Example]) -> Iterator[Content]:
     if statistics := read_statistics(run):
         yield Chart("attention_position", draw_position(statistics), "Mean attention weight by position")
         yield Chart("attention_entropy", draw_entropy(statistics), "Effective number of words by length")
-    yield from map(example_content, read_examples(run))
+    yield from map(example_content, examples)
 
 
 def _title(result: RunResult) -> str:

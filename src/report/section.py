@@ -50,7 +50,7 @@ class Word(NamedTuple):
     """A word of a text with its colour."""
 
     text: str
-    depth: float  # depth of the colour, 0 to 1
+    depth: float  # depth of the colour, 0 to 1; negative for another colour
     tooltip: str
 
 

@@ -12,6 +12,10 @@ STRIP_NOTE = (
     "The stronger the colour of a word, the larger its attention weight; point at a word to show the weight. The full "
     "colour marks the largest weight of the text, or three times the uniform weight if this is larger."
 )
+BRANCH_NOTE = (
+    "The linear branch adds up weights of n-grams, which raise (blue) or lower (red) its log odds of the predicted "
+    "class; each weight is divided equally among the words of the n-gram."
+)
 MAP_NOTE = "In a map, rows are attending words and columns are attended words; each row sums to 1."
 MAX_CLASSES = 5  # maximum number of classes listed for a text
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # inside emoji, and inside words of several scripts
@@ -29,11 +33,25 @@ def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[Word]:
     ]
 
 
+def signed_words(words: Sequence[str], shares: np.ndarray) -> list[Word]:
+    """Return the words with the depth of their colour, negative for negative shares, and a tooltip with the share."""
+    limit = np.abs(shares).max(initial=0.0) or 1.0
+    return [
+        Word(word, share / limit, f"log odds {share:+.3f}") for word, share in zip(words, shares.tolist(), strict=True)
+    ]
+
+
+def branch_title(example: Example) -> str:
+    return f"linear branch, {100 * example.branch_weight:.0f} % of the logits"
+
+
 def example_content(example: Example) -> Group:
     """Return a text with its most probable classes, attention weights, maps and most attended words."""
     likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:MAX_CLASSES]
     classes = ", ".join(f"{name} {probability:.3f}" for name, probability in likeliest)
     content: list[Content] = [Strip(classes, coloured_words(example.words, example.weights))]
+    if example.branch is not None:
+        content.append(Strip(branch_title(example), signed_words(example.words, example.branch)))
     maps = {}
     for layer, heads in example.maps.items():
         maps[f"{layer}, mean of heads" if len(heads) > 1 else layer] = heads.mean(0)
@@ -44,10 +62,24 @@ def example_content(example: Example) -> Group:
     return Group(example.title, content)
 
 
+def example_notes(examples: Sequence[Example]) -> str:
+    """Explain the content of examples."""
+    return " ".join(
+        [STRIP_NOTE, MAP_NOTE, *([BRANCH_NOTE] if any(each.branch is not None for each in examples) else [])]
+    )
+
+
 def words_table(example: Example, count: int = 10) -> Table:
     top = top_words(example.words, example.weights, count)
     rows = [[clean_text(word), f"{weight:.4f}", str(position + 1)] for position, word, weight in top]
     return Table(["most attended", "weight", "position"], rows)
+
+
+def branch_table(example: Example, shares: np.ndarray, count: int = 10) -> Table:
+    """Return the words with the largest shares, positive or negative."""
+    top = top_words(example.words, np.abs(shares), count)
+    rows = [[clean_text(word), f"{shares[position]:+.3f}", str(position + 1)] for position, word, _ in top]
+    return Table([branch_title(example), "log odds", "position"], rows)
 
 
 def top_words(words: Sequence[str], weights: np.ndarray, count: int = 10) -> list[tuple[int, str, float]]:

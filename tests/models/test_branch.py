@@ -171,6 +171,36 @@ def test_the_ends_of_a_text_have_features_of_their_own(zone: dict[str, Any], pos
     assert (logits(fitted(data, max_order=1), data).argmax(1) == labels).mean() < 0.8
 
 
+@pytest.mark.parametrize("scale", ["idf", "nb"])
+@pytest.mark.parametrize(("classes", "num_logits"), [(2, 1), (2, 2), (3, 3)])
+def test_the_shares_of_the_tokens_sum_to_the_log_odds(classes: int, num_logits: int, scale: str) -> None:
+    branch = fitted(batches(61, classes), num_logits, scale=scale, max_order=3, max_gap=2, head=2, tail=[3, 5])
+    batch = batches(23, classes, seed=1)(np.arange(23))
+    chosen = (batch.labels + 1) % classes
+    scores = branch(batch.tokens, batch.mask)
+    if num_logits == 1:
+        scores = torch.cat([-scores / 2, scores / 2], 1)
+    probabilities = scores.exp() if num_logits == 3 else scores.softmax(1)  # of each class against the others
+    odds = torch.logit(probabilities.gather(1, chosen.unsqueeze(1)).squeeze(1), eps=1e-7)
+    bias = branch.bias[chosen] if num_logits == 3 else branch.bias * (2 * chosen - 1)
+    shares = branch.contributions(batch.tokens, batch.mask, chosen)
+    torch.testing.assert_close(shares.sum(1) + bias, odds, atol=2e-5, rtol=1e-4)
+    assert not shares[~batch.mask].any()
+
+
+def test_an_ngram_is_shared_equally_by_its_tokens_where_it_first_occurs() -> None:
+    """The only bigram that all texts of class 1 have and no text of class 0 has is 5 6; words are not distinctive."""
+    rows = [[5, 6, 7], [6, 5, 7]] * 31
+    data = BatchBuilder(
+        np.array(rows, np.int32).ravel(), np.arange(63) * 3, np.arange(1, 63) % 2, Truncation(17, "first")
+    )
+    branch = fitted(data, 1)
+    text = torch.tensor([[2, 5, 6, 2, 5, 6]])  # of its n-grams, the training texts have 5, 6 and 5 6
+    shares = branch.contributions(text, text > 0, torch.ones(1, dtype=torch.long))[0]
+    assert shares[1] == pytest.approx(shares[2]) and shares[1] > 0.1
+    assert shares[[0, 3, 4, 5]].tolist() == [0, 0, 0, 0]
+
+
 def test_the_linear_model_alone_is_a_run_like_any_other(tmp_path: Path) -> None:
     cfg = small_config(tmp_path / "run", ["model=linear", "logger=csv", "callbacks.progress=null"])
     result = run_config(cfg)

@@ -1,7 +1,12 @@
+import json
+
 import numpy as np
 import pytest
 
-from src.report.words import clean_text, colour_limit, top_words
+from src.records.examples import Example
+from src.report.predictions import print_predictions
+from src.report.section import Strip
+from src.report.words import clean_text, colour_limit, example_content, top_words
 
 
 def test_top_words_by_weight_then_position_with_each_occurrence() -> None:
@@ -44,3 +49,25 @@ def test_the_colour_limit_makes_uniform_weights_light(weights: list[float], limi
 )
 def test_clean_text(text: str, cleaned: str) -> None:
     assert clean_text(text) == cleaned
+
+
+def test_the_linear_branch_is_shown_with_its_weight(capsys: pytest.CaptureFixture[str]) -> None:
+    words, shares = ["not", "a", "film"], np.array([-0.5, 0.25, 0.0])
+    example = Example(
+        "text", 0, None, "good", {"good": 1.0}, words, np.ones(3) / 3, None, branch=shares, branch_weight=0.9
+    )
+    strip = example_content(example).content[1]
+    assert isinstance(strip, Strip) and strip.title == "linear branch, 90 % of the logits"
+    assert [(word.depth, word.tooltip) for word in strip.words] == [
+        (-1.0, "log odds -0.500"),
+        (0.5, "log odds +0.250"),
+        (0.0, "log odds +0.000"),
+    ]
+    print_predictions(["not a film"], {0: example}, as_json=True, top=2)
+    record = json.loads(capsys.readouterr().out)
+    assert record["branch"] == {
+        "weight": 0.9,
+        "words": [{"word": "not", "log_odds": -0.5}, {"word": "a", "log_odds": 0.25}],
+    }
+    print_predictions(["not a film"], {0: example}, as_json=False, top=2)
+    assert "linear branch, 90 % of the logits" in capsys.readouterr().out
