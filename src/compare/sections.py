@@ -13,7 +13,7 @@ from src.report.figures.comparison import Bar, Mark, draw_costs, draw_intervals,
 from src.report.figures.style import COLOURS, GREY
 from src.report.numbers import UNKNOWN, format_known, format_p_value, format_with_bounds, format_with_margin
 from src.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
-from src.report.words import STRIP_NOTE, clean_text, coloured_words
+from src.report.words import STRIP_NOTE, branch_title, clean_text, coloured_words
 from src.terms.claims import Claim
 from src.terms.comparison import METRICS, Comparison, Row
 from src.terms.intervals import MIN_SEEDS, Interval
@@ -281,6 +281,8 @@ def _shared_texts(comparison: Comparison) -> Section:
             prediction = f"{example.predicted} {example.probabilities.get(example.predicted, 0):.2f}"
             if example.label is not None:
                 prediction += " (right)" if example.label == example.predicted else " (wrong)"
+            if example.branch is not None:
+                prediction += f"; {branch_title(example)}"
             words = coloured_words(example.words, example.weights)
             strips.append(Strip(f"{variant}: {prediction}", words, is_open=number < MAX_OPEN))
         true = "" if first.label is None else f", {first.label}"
