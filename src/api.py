@@ -1,7 +1,7 @@
 """Trained models in Python, for scripts, notebooks and the commands: `from src import load`."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
@@ -24,21 +24,33 @@ class Prediction:
         probabilities: the probability of each class; the sum is 1.
         tokens: each token that the model read, as spelled in the text, with its attention weight. The weights
             sum to 1, unless the text has no tokens.
+        branch: each token with its share in the linear branch's log odds of `label`; empty for a model without such a
+            branch and for several models.
+        branch_weight: the weight of the linear branch in the logits, 0 to 1.
     """
 
     text: str
     label: str
     probabilities: dict[str, float]
     tokens: list[tuple[str, float]]
+    branch: list[tuple[str, float]] = field(default_factory=list)
+    branch_weight: float = 0.0
 
     def _repr_html_(self) -> str:
-        highest = max((weight for _, weight in self.tokens), default=0.0) or 1.0
-        words = " ".join(
-            f'<span style="background: rgba(255, 140, 0, {0.9 * weight / highest:.3f})" title="{weight:.4f}">'
-            f"{escape(word)}</span>"
-            for word, weight in self.tokens
-        )
-        return f"<p><b>{escape(self.label)}</b> {self.probabilities[self.label]:.3f}</p><p>{words}</p>"
+        lines = [f"<b>{escape(self.label)}</b> {self.probabilities[self.label]:.3f}", _coloured(self.tokens)]
+        if self.branch:
+            lines += [f"linear branch, {100 * self.branch_weight:.0f} % of the logits", _coloured(self.branch)]
+        return "".join(f"<p>{line}</p>" for line in lines)
+
+
+def _coloured(tokens: Sequence[tuple[str, float]]) -> str:
+    """Return the tokens in HTML, in orange with a positive number and in blue with a negative one."""
+    highest = max((abs(number) for _, number in tokens), default=0.0) or 1.0
+    return " ".join(
+        f'<span style="background: rgba({"255, 140, 0" if number >= 0 else "37, 110, 190"}, '
+        f'{0.9 * abs(number) / highest:.3f})" title="{number:.4f}">{escape(word)}</span>'
+        for word, number in tokens
+    )
 
 
 class Model(Ensemble):
@@ -67,7 +79,10 @@ class Model(Ensemble):
         predictions = []
         for text, example in zip(texts, self.explain(texts, batch_size, maps=False), strict=True):
             tokens = list(zip(example.words, example.weights.tolist(), strict=True))
-            predictions.append(Prediction(text, example.predicted, example.probabilities, tokens))
+            branch = [] if example.branch is None else list(zip(example.words, example.branch.tolist(), strict=True))
+            predictions.append(
+                Prediction(text, example.predicted, example.probabilities, tokens, branch, example.branch_weight)
+            )
         return predictions
 
 

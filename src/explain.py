@@ -104,6 +104,7 @@ class Ensemble:
             matrix=np.mean(maps, 0) if len(maps) == len(shared) else None,
             is_unknown=all(each.is_unknown for each in examples),
             branch=None,
+            branch_weight=0.0,
         )
 
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,11 @@ def test_notebook_display_escapes_the_text() -> None:
     assert "<b>a&amp;b</b> 0.750" in html
     assert "&lt;b&gt;</span>" in html
     assert "0.900)" in html and "0.225)" in html  # the opacities for the highest weight and for a quarter of it
+    assert "linear branch" not in html
+    html = replace(prediction, branch=[("<b>", -0.4), ("film", 0.1)], branch_weight=0.3)._repr_html_()
+    assert (
+        "linear branch, 30 % of the logits" in html and "37, 110, 190, 0.900)" in html and "255, 140, 0, 0.225)" in html
+    )
 
 
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
