@@ -159,7 +159,8 @@ class Table:
         """Yield the objects in the lines of a .jsonl file or in the array of a .json file, and their places."""
         where = str(self.path)
         names: dict[str, Any] = {}
-        parse = json.JSONDecoder(object_pairs_hook=_object).decode  # `json.loads` would create a decoder for each line
+        # JSON has neither NaN nor infinity; `json.loads` would create a decoder for each line
+        parse = json.JSONDecoder(object_pairs_hook=_object, parse_constant=lambda name: None).decode
         try:
             values: Iterable[Any] = text
             if unit == "record":
@@ -308,7 +309,7 @@ def write_table(path: Path, names: Sequence[str], chunks: Iterable[Rows]) -> Non
             for record in zip(*map(rows.cells, names), strict=True):
                 if is_csv:
                     file.write(csv_line(map(_plain, record)))
-                else:  # JSON has neither NaN nor infinity
+                else:  # JSON has no NaN
                     finite = (None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in record)
                     line = json.dumps(dict(zip(names, finite, strict=True)), ensure_ascii=False, default=_plain)
                     file.write(line + "\n")

@@ -108,6 +108,11 @@ def test_all_columns_are_read_on_request(tmp_path: Path, name: str, content: str
     assert read_columns(path, "text") == {"text": ["good", "bad"]}
 
 
+def test_numbers_that_json_lacks_are_read_as_null(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", '{"text": "a", "x": NaN, "y": [1, {"z": -Infinity}]}')
+    assert read_columns(path, "text", others=True) == {"text": ["a"], "x": [None], "y": [[1, {"z": None}]]}
+
+
 def test_other_columns_may_have_the_same_name_only_if_they_are_not_read(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "x,x,text\n1,2,good\n")
     assert read_columns(path, "text") == {"text": ["good"]}
