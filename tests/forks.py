@@ -59,12 +59,7 @@ class Fork:
     """
 
     def __init__(
-        self,
-        line: Sequence[str],
-        options: Mapping[str, Any],
-        input: str = "",
-        merge: bool = False,
-        draws: bool = False,
+        self, line: Sequence[str], options: Mapping[str, Any], input: str = "", merge: bool = False, draws: bool = False
     ) -> None:
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", delete=False) as file:
             file.write(input)

@@ -61,10 +61,7 @@ def test_a_missing_component_is_reported() -> None:
 
 
 def test_a_validation_interval_longer_than_an_epoch_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        UserError,
-        match=r"^trainer: `val_check_interval` \(1000\) must be less",
-    ):
+    with pytest.raises(UserError, match=r"^trainer: `val_check_interval` \(1000\) must be less"):
         train(tmp_path / "run", "callbacks=none", "+trainer.val_check_interval=1000")
 
 

@@ -105,11 +105,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Uninterrupted:
     ],
 )
 def test_resuming_is_exact(
-    more: tuple[str, ...],
-    step: int,
-    uninterrupted: Uninterrupted,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    more: tuple[str, ...], step: int, uninterrupted: Uninterrupted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that is interrupted in step `step` and resumed has the weights and curves of an uninterrupted run."""
     options = [*THREE_EPOCHS, *more]

@@ -154,10 +154,7 @@ def test_choices_that_do_not_fit_together_are_described_by_hydra(line: str, mess
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            b"# @package _global_\nseed: [1\n",
-            r"(?s)files cannot be composed: .*expected ',' or '\]'.*mine\.yaml",
-        ),
+        (b"# @package _global_\nseed: [1\n", r"(?s)files cannot be composed: .*expected ',' or '\]'.*mine\.yaml"),
         (b"seed: 1 # \xfcber\n", "'utf-8' codec can't decode byte 0xfc"),
     ],
 )

@@ -10,10 +10,7 @@ from src.config.mistakes import Mistake
 from src.config.schema import COMMANDS, RECORDS, config_mistakes
 from tests.helpers import repository
 
-REQUIRED = {
-    *("ckpt_path", "out"),
-    *("data.path", "data.name", "data.tokenizer.name_or_path"),
-}
+REQUIRED = {*("ckpt_path", "out"), *("data.path", "data.name", "data.tokenizer.name_or_path")}
 
 
 WHOLE_RUNS = ("model", "experiment", "debug", "hparams_search")  # groups whose files set options of other groups

@@ -27,10 +27,7 @@ def started() -> list[DictConfig]:
 
 @pytest.fixture
 def run(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    started: list[DictConfig],
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], started: list[DictConfig]
 ) -> Run:
     """A function that runs a command line and returns its exit code (None for success) or message, and its output."""
 

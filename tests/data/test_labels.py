@@ -10,13 +10,7 @@ from src.data.labels import canonical, describe_look_alikes, parse_labels, sort_
 
 @pytest.mark.parametrize(
     ("written", "label"),
-    [
-        ("1", "1"),
-        ("1.0", "1"),
-        ("1.10", "1.10"),
-        ("01", "01"),
-        (" pos ", "pos"),
-    ]
+    [("1", "1"), ("1.0", "1"), ("1.10", "1.10"), ("01", "01"), (" pos ", "pos")]
     + [(text, "true") for text in ("true", "True", "TRUE")]
     + [(text, text) for text in ("NA", "null", "None", "nan", "NO", "v1.0", "a.0")],
 )
@@ -38,8 +32,7 @@ def test_classes_are_sorted(labels: list[str], names: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "labels",
-    [["one"], ["a", "b", "a"], [1, 1.0], {"0": "a", "1": "a"}, [["a", "A"], ["b", "A"]], [["a", ["A"]], "b"]],
+    "labels", [["one"], ["a", "b", "a"], [1, 1.0], {"0": "a", "1": "a"}, [["a", "A"], ["b", "A"]], [["a", ["A"]], "b"]]
 )
 def test_listed_classes_are_two_or_more_and_different(labels: object) -> None:
     with pytest.raises(ValueError, match="labels="):

@@ -106,11 +106,7 @@ def test_a_sample_is_stratified_and_bounded() -> None:
         sample(labels, 2, (0,))
 
 
-@given(
-    per_class=st.lists(st.integers(2, 40), min_size=2, max_size=3),
-    folds=st.integers(2, 7),
-    seed=st.integers(0, 99),
-)
+@given(per_class=st.lists(st.integers(2, 40), min_size=2, max_size=3), folds=st.integers(2, 7), seed=st.integers(0, 99))
 def test_folds_are_disjoint_complete_and_stratified(per_class: list[int], folds: int, seed: int) -> None:
     folds = min(folds, sum(per_class))
     labels = repeat(*per_class)

@@ -97,10 +97,7 @@ def test_mistakes_in_a_file_are_reported_in_one_short_message(
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [
-        ("a.csv", "id,text\n1,good\n2,bad\n"),
-        ("a.jsonl", '{"id": "1", "text": "good"}\n{"text": "bad", "id": "2"}'),
-    ],
+    [("a.csv", "id,text\n1,good\n2,bad\n"), ("a.jsonl", '{"id": "1", "text": "good"}\n{"text": "bad", "id": "2"}')],
 )
 def test_all_columns_are_read_on_request(tmp_path: Path, name: str, content: str) -> None:
     path = write(tmp_path / name, content)

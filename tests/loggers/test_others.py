@@ -45,10 +45,4 @@ def test_a_csv_file_is_continued_also_with_new_columns(tmp_path: Path) -> None:
     log({"b": 1.5}, {"b": 2.5})
     log({"b": 3.5}, {"a": 4.5})
     lines = (tmp_path / "csv" / "metrics.csv").read_text().split()
-    assert lines == [
-        "a,b,step",
-        ",1.5,0",
-        ",2.5,1",
-        ",3.5,0",
-        "4.5,,1",
-    ]
+    assert lines == ["a,b,step", ",1.5,0", ",2.5,1", ",3.5,0", "4.5,,1"]

@@ -95,13 +95,7 @@ def test_objects_in_predictions_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"words": None},
-        {"weights": ["a", "b", "c"]},
-        {"probabilities": [1.0]},
-        {"matrix": [[["a"]]]},
-        {"layers": []},
-    ],
+    [{"words": None}, {"weights": ["a", "b", "c"]}, {"probabilities": [1.0]}, {"matrix": [[["a"]]]}, {"layers": []}],
     ids=str,
 )
 def test_examples_of_other_types_are_refused(changes: dict[str, Any], tmp_path: Path) -> None:

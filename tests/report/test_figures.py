@@ -8,13 +8,7 @@ from matplotlib.image import imread
 
 from src.records.files import Statistics
 from src.report.figures import style
-from src.report.figures.run import (
-    draw_confusion,
-    draw_curves,
-    draw_entropy,
-    draw_gradients,
-    draw_reliability,
-)
+from src.report.figures.run import draw_confusion, draw_curves, draw_entropy, draw_gradients, draw_reliability
 from src.report.figures.style import new_figure, save_figure, user_text
 
 HISTORY = {

@@ -95,10 +95,7 @@ def test_a_search_with_pruning_is_resumed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("option", "message"),
-    [
-        ("trials=0", "trials: input should be greater than 0"),
-        ("warmup=-1", "warmup: input should be greater than or"),
-    ],
+    [("trials=0", "trials: input should be greater than 0"), ("warmup=-1", "warmup: input should be greater than or")],
 )
 def test_wrong_options_of_a_search_are_reported(option: str, message: str, tmp_path: Path) -> None:
     arguments = ("-m", "hparams_search=optuna", f"hydra.sweeper.search.{option}", "optimizer.lr=interval(0.1, 0.2)")
