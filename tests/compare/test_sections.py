@@ -121,6 +121,7 @@ def test_csv_has_every_number_in_full_precision(comparison: Comparison) -> None:
 def test_a_single_run_has_the_sections_of_one_run(tmp_path: Path) -> None:
     single = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=1, texts=[WORDS], epochs=2)])
     assert titles(single) == ["Scores", "Cost", "Curves", "Attention on the same texts", "Recall by class"]
+    assert single.rows[0].metrics["acc"].low is None
 
 
 def test_a_sparse_grid_is_omitted(comparison: Comparison) -> None:

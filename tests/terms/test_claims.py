@@ -75,14 +75,6 @@ def test_a_gain_is_judged_by_its_interval(mean: float, margin: float, verdict: s
     assert claim.difference.high == pytest.approx((mean + margin) / 100, abs=1e-4)
 
 
-def test_a_lower_value_may_be_better() -> None:
-    lower = definition("bahdanau", "none", metric="ece", direction="lower")
-    (claim,) = judge({"bahdanau": 0.1 + NOISE / 999, "none": 0.3}, lower, metric="ece")
-    assert claim.verdict == "supported" and claim.difference is not None
-    assert claim.difference.value == pytest.approx(0.2)
-    assert claim_lines(claim)[0].startswith("-0.2000 (")
-
-
 def test_the_mean_over_pairs_decides_and_each_pair_is_listed() -> None:
     (claim,) = judge({"none": 0.5, "bahdanau": 0.6 + NOISE / 999, "keras": 0.8 + NOISE / 999}, NONE)
     assert claim.verdict == "supported" and claim.difference is not None

@@ -84,13 +84,6 @@ def test_lower_calibration_error_is_better(tmp_path: Path) -> None:
     assert result.rows[0].difference.value < 0
 
 
-def test_a_single_run(tmp_path: Path) -> None:
-    result = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=1)])
-    assert result.claims == ()
-    assert result.baseline is result.rows[0]
-    assert result.rows[0].metrics["acc"].low is None
-
-
 def test_an_ensemble_is_scored_by_its_mean_probabilities(tmp_path: Path) -> None:
     """Each of three runs makes mistakes, but their mean is correct for each text."""
     labels = np.array([1, 0, 1, 0, 1])

@@ -64,19 +64,6 @@ def test_one_seed_equals_the_paired_test_over_texts() -> None:
     assert result.p_value == pytest.approx(ttest_rel(first[0], second[0]).pvalue, rel=1e-2)
 
 
-def test_texts_are_paired() -> None:
-    """The interval is narrower for two variants with the same difficult texts than for two with different ones."""
-    rng = np.random.default_rng(5)
-    is_difficult = rng.uniform(size=307) < 0.3
-    first, second = (~is_difficult | (rng.uniform(size=(3, 307)) < 0.1) for _ in range(2))
-
-    def width(other: np.ndarray) -> float:
-        result = difference(Sample(first.astype(float)), Sample(other.astype(float)))
-        return result.high - result.low  # type: ignore[operator]
-
-    assert width(second) < 0.7 * width(second[:, rng.permutation(307)])
-
-
 def test_folds_by_hand() -> None:
     """Three folds of 2, 2 and 3 texts, of differences 1, 0 and 1/3: s² = 7/27, times 1/3 + 1/2."""
     scores, folds = np.array([[1.0, 1, 0, 0, 1, 0, 0]]), np.array([0, 0, 1, 1, 2, 2, 2])
@@ -106,16 +93,6 @@ def test_without_texts_and_with_common_seeds_the_test_equals_the_paired_test() -
     seeds = (3, 1, 4, 15, 9, 2, 6)
     result = difference(Sample(first[:, None], seeds), Sample(second[::-1, None], seeds[::-1]))
     assert result.p_value == pytest.approx(ttest_rel(first, second).pvalue)
-
-
-def test_variants_of_the_same_seeds_vary_as_their_difference() -> None:
-    """The variances of seeds, texts and residuals are those of the differences by text and seed."""
-    rng = np.random.default_rng(9)
-    second = simulate(rng, 5, 101, seed=0.4, text=0.5, residual=0.3)
-    first = np.maximum(second, rng.uniform(size=second.shape) < 0.2)
-    seeds = (1, 2, 3, 4, 5)
-    paired = difference(Sample(first, seeds), Sample(second, seeds))
-    assert paired == pytest.approx(estimate([(1, Sample(first - second, seeds))]))
 
 
 def test_a_variant_under_two_names_adds_no_evidence() -> None:

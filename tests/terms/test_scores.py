@@ -48,18 +48,6 @@ def test_bins_include_their_lower_edge_and_the_last_includes_one() -> None:
     assert confidence_bins(np.array([0.0, 0.06, 2 / 30, 0.6, 0.99, 1.0])).tolist() == [0, 0, 1, 9, 14, 14]
 
 
-def test_auroc_by_hand() -> None:
-    """Of 2 × 2 pairs, three are in order and one is tied: 3.5 / 4.
-
-    DeLong's components are 1/4 of the pairs' orders: 1, 3/4 for the positive texts, and 1, 3/4 for the negative ones.
-    """
-    scores = np.array([0.1, 0.4, 0.4, 0.9])
-    values = SCORES["auroc"].terms(np.stack([1 - scores, scores], 1), np.array([0, 0, 1, 1]))
-    assert values is not None and values.mean() == pytest.approx(3.5 / 4)
-    components = np.array([1, 3 / 4])
-    assert values.var() / 4 == pytest.approx(2 * components.var() / 2)
-
-
 def test_every_score_is_evaluated() -> None:
     probabilities, labels = predictions(31, 2)
     assert evaluate(probabilities, labels).keys() == SCORES.keys()
