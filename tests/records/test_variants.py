@@ -53,63 +53,46 @@ def test_models_in_different_folders_are_different_variants(tmp_path: Path) -> N
     assert len(write_variants(tmp_path, *runs)) == 2
 
 
-def test_variants_of_the_same_choices_are_named_after_their_options(tmp_path: Path) -> None:
-    large, rate = {"model.encoder.hidden_dim": 64}, {"model.encoder.hidden_dim": 8, "optimizer.lr": 0.1}
-    variants = write_variants(
-        tmp_path, {"options": large}, {"options": rate}, {"options": large | {"optimizer.lr": 0.1}}
-    )
-    assert [variant.name for variant in variants] == [
-        "hidden_dim=64 · lr=0.001",
-        "hidden_dim=8 · lr=0.1",
-        "hidden_dim=64 · lr=0.1",
-    ]
+def preset(variant: int, **choice: str) -> dict[str, Any]:
+    options = {f"optimizer.option_{number}": variant for number in range(6)}
+    return {"options": options, "encoder": f"encoder_{variant}", **choice}
 
 
-def test_options_that_a_choice_determines_are_not_in_names(tmp_path: Path) -> None:
-    """Only Bahdanau has the option `dim`, which is in names only if it differs between variants of Bahdanau."""
-    small, big = {"model.attention.dim": 8}, {"model.attention.dim": 16}
-    variants = write_variants(tmp_path / "variants", {"attention": "none"}, {"attention": "bahdanau", "options": small})
-    assert [variant.name for variant in variants] == ["none", "bahdanau"]
-    other_variants = write_variants(
-        tmp_path / "other_variants",
-        {"attention": "none"},
-        {"attention": "bahdanau", "options": small},
-        {"attention": "bahdanau", "options": big},
-    )
-    assert [variant.name for variant in other_variants] == ["none", "bahdanau · dim=8", "bahdanau · dim=16"]
+LARGE, SMALL = {"model.encoder.hidden_dim": 64}, {"model.encoder.hidden_dim": 8, "optimizer.lr": 0.1}
+DIM, WIDE_DIM = {"model.attention.dim": 8}, {"model.attention.dim": 16}  # only Bahdanau has this option
+BAHDANAU = {"attention": "bahdanau", "options": DIM}
+DROPOUTS = [{"model.encoder.dropout": a, "model.embedding.dropout": b} for a, b in ((0.1, 0.2), (0.2, 0.1))]
+BRANCH = {"model.branch": {"_target_": "src.branch", "max_order": 2, "weight": 0.5}}
+NAMES: dict[str, tuple[list[dict[str, Any]], list[str]]] = {  # the runs, and the names of their variants
+    "varying options": (
+        [{"options": LARGE}, {"options": SMALL}, {"options": LARGE | {"optimizer.lr": 0.1}}],
+        ["hidden_dim=64 · lr=0.001", "hidden_dim=8 · lr=0.1", "hidden_dim=64 · lr=0.1"],
+    ),
+    "an option of one choice": ([{"attention": "none"}, BAHDANAU], ["none", "bahdanau"]),
+    "an option that varies within a choice": (
+        [{"attention": "none"}, BAHDANAU, BAHDANAU | {"options": WIDE_DIM}],
+        ["none", "bahdanau · dim=8", "bahdanau · dim=16"],
+    ),
+    "options with the same last word": (
+        [{"options": options} for options in DROPOUTS],
+        ["embedding.dropout=0.2 · encoder.dropout=0.1", "embedding.dropout=0.1 · encoder.dropout=0.2"],
+    ),
+    "no position": (
+        [{"position": "none"}, {"position": "rotary", "options": {"model.position._target_": "src.rotary"}}],
+        ["no position", "rotary"],
+    ),
+    "no branch": ([{"branch": "none"}, {"branch": "ngrams", "options": BRANCH}], ["no branch", "ngrams"]),
+    "a chosen model": ([{"model": "linear"}], ["linear"]),
+    "many differences": (
+        [preset(1, experiment="first"), preset(2, experiment="second"), preset(3, model="linear")],
+        ["first", "second", "linear"],
+    ),
+}
 
 
-def test_options_with_the_same_last_word_have_longer_labels(tmp_path: Path) -> None:
-    options = [{"model.encoder.dropout": a, "model.embedding.dropout": b} for a, b in ((0.1, 0.2), (0.2, 0.1))]
-    names = [variant.name for variant in write_variants(tmp_path, *({"options": values} for values in options))]
-    assert names == ["embedding.dropout=0.2 · encoder.dropout=0.1", "embedding.dropout=0.1 · encoder.dropout=0.2"]
-
-
-def test_the_name_of_a_variant_without_a_component(tmp_path: Path) -> None:
-    runs = [{"position": "none"}, {"position": "rotary", "options": {"model.position._target_": "src.rotary"}}]
-    assert [variant.name for variant in write_variants(tmp_path, *runs)] == ["no position", "rotary"]
-
-
-def test_a_branch_is_named_by_its_choice(tmp_path: Path) -> None:
-    branch = {"model.branch": {"_target_": "src.branch", "max_order": 2, "weight": 0.5}}
-    runs = {"branch": "none"}, {"branch": "ngrams", "options": branch}
-    assert [variant.name for variant in write_variants(tmp_path, *runs)] == ["no branch", "ngrams"]
-
-
-def test_a_run_is_named_after_its_model_if_one_is_chosen(tmp_path: Path) -> None:
-    (chosen,) = write_variants(tmp_path / "chosen", {"model": "linear"})
-    (default,) = write_variants(tmp_path / "default", {})
-    assert (chosen.name, default.name) == ("linear", "lstm · none")
-
-
-def test_variants_with_many_differences_are_named_after_their_preset(tmp_path: Path) -> None:
-    def preset(name: str, variant: int) -> dict[str, Any]:
-        options = {f"optimizer.option_{number}": variant for number in range(6)}
-        return {"experiment": name, "options": options, "encoder": f"encoder_{variant}"}
-
-    linear = {key: value for key, value in preset("", 3).items() if key != "experiment"} | {"model": "linear"}
-    variants = write_variants(tmp_path, preset("first", 1), preset("second", 2), linear)
-    assert [variant.name for variant in variants] == ["first", "second", "linear"]
+@pytest.mark.parametrize(("runs", "names"), NAMES.values(), ids=NAMES)
+def test_variants_are_named_after_what_differs(runs: list[dict[str, Any]], names: list[str], tmp_path: Path) -> None:
+    assert [variant.name for variant in write_variants(tmp_path, *runs)] == names
 
 
 def test_the_last_started_run_of_a_repeated_seed_is_used(tmp_path: Path) -> None:
