@@ -79,17 +79,6 @@ def test_the_fingerprint_depends_on_the_data_and_not_on_the_tokenizer(set_up: Se
     assert set_up(split_seed=1).data_fingerprint != first.data_fingerprint
 
 
-def test_the_seed_determines_the_order_of_training_only(set_up: SetUp) -> None:
-    first, repeated, other = (set_up(seed=seed) for seed in (1, 1, 2))
-
-    def order(loader: Any) -> list[list[int]]:
-        return [batch.index.tolist() for batch in loader]
-
-    assert order(first.train_dataloader()) == order(repeated.train_dataloader())
-    assert order(first.train_dataloader()) != order(other.train_dataloader())
-    assert order(first.val_dataloader()) == order(other.val_dataloader())
-
-
 def test_without_a_seed_the_seed_of_torch_is_used(reviews: Path, source_options: dict[str, Any]) -> None:
     torch.manual_seed(11)
     assert Source(str(reviews), **source_options, seed=None).seed == 11

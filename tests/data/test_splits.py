@@ -34,25 +34,6 @@ def hold_out(
     return divided["train"][1], divided["test"][1]
 
 
-def test_each_class_is_held_out_in_proportion() -> None:
-    labels = repeat(50, 30, 20)
-    remaining, held_out = hold_out(labels, 0.1)
-    assert counts(labels[held_out]) == [5, 3, 2]
-    assert counts(labels[remaining]) == [45, 27, 18]
-
-
-def test_a_rare_class_is_on_both_sides() -> None:
-    labels = repeat(95, 2, 3)
-    remaining, held_out = hold_out(labels, 0.05)
-    assert counts(labels[held_out]) == [3, 1, 1]  # 5 in total: at least one of each class
-    assert min(counts(labels[remaining])) >= 1
-
-
-def test_the_held_out_rows_depend_on_the_seed_only() -> None:
-    first, repeated, other = (hold_out(repeat(41, 31, 29), 0.3, seed)[1].tolist() for seed in (7, 7, 8))
-    assert first == repeated != other
-
-
 def test_a_class_with_a_single_row_stays_in_the_training_split() -> None:
     labels = repeat(50, 1, 2, 50)
     divided = divide(Corpus(Split([""] * 103, labels), None, None, tuple("abcd")), Splitting(0.1, 0.2, 0))  # type: ignore[arg-type]

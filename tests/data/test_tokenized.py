@@ -32,13 +32,14 @@ def test_split_vocabulary_and_batches_are_those_of_a_computation_in_memory(
 ) -> None:
     texts, labels = write_reviews(tmp_path / "reviews.csv")
     options = {**source_options, "tokenizer": Word(min_frequency=2), "batch_size": 31, "max_length": 17}
+    options |= {"split_seed": 3, "seed": 7}
     module = Source(str(tmp_path / "reviews.csv"), **options)
     module.setup()
 
     rows = np.arange(ROWS)
     expected_rows = {}
     for split, fraction, draw in (("test", 0.2, 0), ("val", 0.1, 1)):
-        generator = np.random.default_rng([0, draw])
+        generator = np.random.default_rng([3, draw])
         counts = np.bincount(labels[rows])
         total = round(fraction * len(rows))
         exact = total * counts / counts.sum()
@@ -67,7 +68,7 @@ def test_split_vocabulary_and_batches_are_those_of_a_computation_in_memory(
     ids = [encoded[:17] for encoded in np.split(tokens, offsets[1:-1])]
     lengths = np.array(list(map(len, ids)))
     truncation = Truncation(17, "first")
-    for batch, plan in zip(module.train_dataloader(), shuffled(lengths, 31, 0, True, 0, 1, 0), strict=True):
+    for batch, plan in zip(module.train_dataloader(), shuffled(lengths, 31, 7, True, 0, 1, 0), strict=True):
         padded_length = truncation.padded_length(int(lengths[plan].max()))
         assert batch.index.tolist() == plan.tolist()
         assert batch.tokens.tolist() == [ids[row].tolist() + [0] * (padded_length - lengths[row]) for row in plan]
