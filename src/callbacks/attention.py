@@ -22,10 +22,10 @@ BINS = 50  # equal parts of a text, in which `by_position` sums the weights
 
 @dataclass(eq=False)
 class AttentionRecorder(pl.Callback):
-    """Writes example texts with their weights to `attention.json`, and statistics to `attention_stats.npz`.
+    """Writes texts with their weights to `attention.json`, and statistics to `attention_stats.npz`.
 
-    Also writes the most confident mistakes and the most uncertain predictions to `errors.csv`. The comments in
-    conf/callbacks/attention.yaml describe the options.
+    The most confident mistakes and the most uncertain predictions are among the texts, and also in `errors.csv`. The
+    comments in conf/callbacks/attention.yaml describe the options.
     """
 
     folder: str
@@ -43,12 +43,14 @@ class AttentionRecorder(pl.Callback):
         test = load_predictions(watcher.folder / "test.npz")
         rows, confidence = test.index, test.probabilities.max(1)
         is_correct = test.probabilities.argmax(1) == test.labels
-        self._write_examples(data, pl_module, self._select_rows(rows, confidence, is_correct))
-        self._write_statistics(data, pl_module)
+        examples = self._explain(data, pl_module, self._select_rows(rows, confidence, is_correct))
         by_confidence = np.argsort(-confidence, kind="stable")
         mistakes = rows[by_confidence[~is_correct[by_confidence]]][: self.errors]
         uncertain = rows[np.argsort(confidence, kind="stable")][: self.errors]
-        self._write_errors(data, pl_module, {"mistake": mistakes.tolist(), "uncertain": uncertain.tolist()})
+        errors = _explain_errors(data, pl_module, {"mistake": mistakes.tolist(), "uncertain": uncertain.tolist()})
+        write_examples(Path(self.folder), [*examples, *(example for _, example in errors)])
+        write_errors(Path(self.folder), errors)
+        self._write_statistics(data, pl_module)
 
     def _select_rows(self, rows: np.ndarray, confidence: np.ndarray, is_correct: np.ndarray) -> list[int]:
         """Return the rows of the test split whose texts are shown."""
@@ -61,19 +63,10 @@ class AttentionRecorder(pl.Callback):
             selection += [row for row in pool[: self.examples // 2] if row not in selection]
         return selection
 
-    def _write_examples(self, data: Source, module: Any, rows: list[int]) -> None:
+    def _explain(self, data: Source, module: Any, rows: list[int]) -> list[Example]:
         examples = module.ensemble().explain([*_texts(data, rows), *self.texts])
-        described = _of_test(data, examples[: len(rows)], rows)
-        described += [replace(example, index=number) for number, example in enumerate(examples[len(rows) :])]
-        write_examples(Path(self.folder), described)
-
-    def _write_errors(self, data: Source, module: Any, rows_by_kind: dict[str, list[int]]) -> None:
-        """Write the most confident mistakes, then the most uncertain predictions, as CSV."""
-        rows = [row for rows in rows_by_kind.values() for row in rows]
-        kinds = [kind for kind, rows in rows_by_kind.items() for _ in rows]
-        texts = _texts(data, rows)
-        examples = _of_test(data, module.ensemble().explain(texts, maps=False), rows)
-        write_errors(Path(self.folder), list(zip(kinds, texts, examples, strict=True)))
+        of_own = [replace(example, index=number) for number, example in enumerate(examples[len(rows) :])]
+        return [*_of_test(data, examples[: len(rows)], rows), *of_own]
 
     @torch.inference_mode()
     def _write_statistics(self, data: Source, module: Any) -> None:
@@ -93,6 +86,16 @@ class AttentionRecorder(pl.Callback):
         entropy = np.concatenate(entropies)
         statistics = Statistics(np.mean(positions, 0), entropy, np.exp(entropy), np.concatenate(lengths))
         write_arrays(Path(self.folder) / STATISTICS_FILE, **statistics._asdict())
+
+
+def _explain_errors(data: Source, module: Any, rows_by_kind: dict[str, list[int]]) -> list[tuple[str, Example]]:
+    """Return texts of the test split and their examples, in the order of the kinds."""
+    errors: list[tuple[str, Example]] = []
+    for kind, rows in rows_by_kind.items():
+        texts = _texts(data, rows)
+        examples = _of_test(data, module.ensemble().explain(texts, maps=False), rows)
+        errors += [(text, replace(example, kind=kind)) for text, example in zip(texts, examples, strict=True)]
+    return errors
 
 
 def _texts(data: Source, rows: list[int]) -> list[str]:

@@ -269,6 +269,8 @@ def _shared_texts(comparison: Comparison) -> Section:
     for variant, run in runs.items():
         other_seed = "" if run.seed == seed else f", seed {run.seed}"
         for example in read_or_warn(read_examples, run.folder) or []:
+            if example.kind:
+                continue
             own = "".join(example.words)[:40] if example.split == "text" else ""  # the runs may have been given others
             by_text.setdefault((example.split, example.index, own), []).append((f"{variant}{other_seed}", example))
     most = max(map(len, by_text.values()), default=0)

@@ -1,6 +1,5 @@
 """A text with its prediction and the attention weight of each word, and the files of such texts in a run's folder."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,12 +10,11 @@ import numpy as np
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from src.files import csv_line, validate, write_text
-from src.records.files import read_existing, read_rows
+from src.records.files import read_existing
 
 EXAMPLES_FILE, ERRORS_FILE = "attention.json", "errors.csv"
-ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words")
+ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text")
 KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions"}
-WORDS = TypeAdapter(list[tuple[str, float]])
 FORMULA = re.compile(r"'*[=+\-@\t\r](?![\d.]*$)")  # the start of a text that spreadsheets run as a formula
 
 
@@ -46,6 +44,7 @@ class Example:
     is_unknown: bool = False  # whether the model knows none of the words, so that the prediction ignores them
     branch: Weights | None = None  # L, shares of the words in the linear branch's log odds of the predicted class
     branch_weight: float = 0.0  # weight of the linear branch in the logits
+    kind: str = ""  # a key of KINDS for the texts of errors.csv; "" for other texts
 
     @property
     def maps(self) -> dict[str, np.ndarray]:
@@ -74,46 +73,16 @@ def read_examples(run: Path) -> list[Example]:
     return read_existing(run / EXAMPLES_FILE, lambda path: validate(path.read_bytes(), list[Example])) or []
 
 
-def write_errors(run: Path, errors: Sequence[tuple[str, str, Example]]) -> None:
-    """Write texts with a kind in KINDS, the text itself and its example to `errors.csv`."""
+def write_errors(run: Path, errors: Sequence[tuple[str, Example]]) -> None:
+    """Write texts of a kind in KINDS and their examples, without the weights, to `errors.csv`, for spreadsheets."""
     lines = [csv_line(ERROR_COLUMNS)]
-    for kind, text, each in errors:
-        words = [[word, round(weight, 4)] for word, weight in zip(each.words, each.weights.tolist(), strict=True)]
+    for text, each in errors:
         label, predicted, text_cell = map(disarm, (each.label or "", each.predicted, text))
         probability = round(each.probabilities[each.predicted], 6)
-        content = json.dumps(words, ensure_ascii=False)
-        lines.append(csv_line([kind, each.index, label, predicted, probability, text_cell, content]))
+        lines.append(csv_line([each.kind, each.index, label, predicted, probability, text_cell]))
     write_text(run / ERRORS_FILE, "".join(lines))
 
 
-def read_errors(run: Path) -> dict[str, list[Example]]:
-    """Return the texts in `errors.csv` by the heading of their kind; {} without the file."""
-
-    def read(path: Path) -> dict[str, list[Example]]:
-        by_kind: dict[str, list[Example]] = {}
-        for row in read_rows(path):
-            words = WORDS.validate_json(row["words"])
-            label, predicted = (_rearm(row[name]) for name in ("label", "predicted"))
-            example = Example(
-                split="test",
-                index=int(row["index"]),
-                label=label,
-                predicted=predicted,
-                probabilities={predicted: float(row["probability"])},
-                words=[word for word, _ in words],
-                weights=np.array([weight for _, weight in words]),
-                matrix=None,
-            )
-            by_kind.setdefault(KINDS[row["kind"]], []).append(example)
-        return by_kind
-
-    return read_existing(run / ERRORS_FILE, read) or {}
-
-
 def disarm(text: str) -> str:
-    """Put an apostrophe before a text that a spreadsheet would run as a formula; `read_errors` removes it."""
+    """Put an apostrophe before a text that a spreadsheet would run as a formula."""
     return f"'{text}" if FORMULA.match(text) else text
-
-
-def _rearm(text: str) -> str:
-    return text[1:] if text.startswith("'") and FORMULA.match(text[1:]) else text

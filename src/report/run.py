@@ -7,7 +7,7 @@ from statistics import median
 
 from src.files import write_text
 from src.formatting import format_count
-from src.records.examples import Example, read_errors, read_examples
+from src.records.examples import KINDS, Example, read_examples
 from src.records.files import (
     Predictions,
     read_features,
@@ -29,9 +29,9 @@ from src.report.figures.style import save_figure
 from src.report.html import render_html
 from src.report.numbers import format_compact
 from src.report.scores import baseline_line, baseline_section, classes_section, classes_table, scores_section
-from src.report.section import Chart, Content, Group, Section, Strip
+from src.report.section import Chart, Content, Group, Section
 from src.report.terminal import OutputConsole, files_table, render_terminal
-from src.report.words import STRIP_NOTE, coloured_words, example_content, example_notes
+from src.report.words import example_content, example_notes, example_strips
 from src.run_result import RunResult
 
 
@@ -63,16 +63,14 @@ def write_report(run: Path) -> list[Path]:
 def run_sections(run: Path) -> list[Section]:
     """Return the sections of a run that have content."""
     result, predictions, examples = RunResult.load(run), read_predictions(run), read_examples(run)
-    errors = [
-        Group(kind, [Strip(each.title, coloured_words(each.words, each.weights)) for each in texts])
-        for kind, texts in read_errors(run).items()
-    ]
+    errors = [example for example in examples if example.kind]
+    examples = [example for example in examples if not example.kind]
     sections = [
         scores_section(dict(sorted(result.metrics.items(), key=lambda item: not item[0].startswith("test/")))),
         baseline_section(result, read_features(run) or {}),
         Section("Training", list(_training(run, result)), "The test uses the best checkpoint."),
         Section("Classes", list(_classes(predictions)) if predictions else []),
-        Section("Errors", errors, f"These texts are from errors.csv. {STRIP_NOTE}"),
+        Section("Errors", list(_errors(errors)), f"These texts are also in errors.csv. {example_notes(errors)}"),
         Section("Attention", list(_attention(run, examples)), example_notes(examples)),
         data_section(result.data),
     ]
@@ -92,6 +90,12 @@ def _classes(predictions: Predictions) -> Iterator[Content]:
     figure = draw_confusion(predictions.confusion_matrix, names, split)
     yield Chart("confusion", figure, "Number of texts by true class and predicted class")
     yield Chart("reliability", draw_reliability(probabilities, labels, split), "Accuracy by confidence")
+
+
+def _errors(errors: Sequence[Example]) -> Iterator[Content]:
+    for kind, title in KINDS.items():
+        if texts := [each for each in errors if each.kind == kind]:
+            yield Group(title, [strip for each in texts for strip in example_strips(each, each.title)])
 
 
 def _attention(run: Path, examples: Sequence[Example]) -> Iterator[Content]:

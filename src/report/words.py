@@ -49,9 +49,7 @@ def example_content(example: Example) -> Group:
     """Return a text with its most probable classes, attention weights, maps and most attended words."""
     likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:MAX_CLASSES]
     classes = ", ".join(f"{name} {probability:.3f}" for name, probability in likeliest)
-    content: list[Content] = [Strip(classes, coloured_words(example.words, example.weights))]
-    if example.branch is not None:
-        content.append(Strip(branch_title(example), signed_words(example.words, example.branch)))
+    content: list[Content] = [*example_strips(example, classes)]
     maps = {}
     for layer, heads in example.maps.items():
         maps[f"{layer}, mean of heads" if len(heads) > 1 else layer] = heads.mean(0)
@@ -62,11 +60,22 @@ def example_content(example: Example) -> Group:
     return Group(example.title, content)
 
 
+def example_strips(example: Example, title: str) -> list[Strip]:
+    """Return the words with their attention weights and, if there is a linear branch, with their shares in it."""
+    strips = [Strip(title, coloured_words(example.words, example.weights))]
+    if example.branch is not None:
+        strips.append(Strip(branch_title(example), signed_words(example.words, example.branch)))
+    return strips
+
+
 def example_notes(examples: Sequence[Example]) -> str:
     """Explain the content of examples."""
-    return " ".join(
-        [STRIP_NOTE, MAP_NOTE, *([BRANCH_NOTE] if any(each.branch is not None for each in examples) else [])]
-    )
+    notes = [STRIP_NOTE]
+    if any(example.maps for example in examples):
+        notes.append(MAP_NOTE)
+    if any(example.branch is not None for example in examples):
+        notes.append(BRANCH_NOTE)
+    return " ".join(notes)
 
 
 def words_table(example: Example, count: int = 10) -> Table:

@@ -28,6 +28,11 @@ def test_uniform_weights_are_uniform_at_any_length(length: int) -> None:
     assert by_position(np.full(length, 1 / length)) == pytest.approx(1 / BINS)
 
 
+def saved_examples(run: Path, with_errors: bool = False) -> list[dict[str, Any]]:
+    examples = json.loads((run / "attention.json").read_text())
+    return [example for example in examples if bool(example["kind"]) == with_errors]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("attention") / "run"
@@ -38,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_texts_of_the_option_follow_the_examples(folder: Path) -> None:
-    *examples, text = json.loads((folder / "attention.json").read_text())
+    *examples, text = saved_examples(folder)
     assert {example["split"] for example in examples} == {"test"}
     assert (text["split"], text["index"], text["label"]) == ("text", 0, None)
     assert text["words"] == ["an", "excellent", "product", ",", "truly"]
@@ -48,7 +53,7 @@ def test_texts_of_the_option_follow_the_examples(folder: Path) -> None:
 
 
 def test_examples_are_a_correct_and_a_wrong_prediction_of_the_test_split(folder: Path) -> None:
-    *examples, _ = json.loads((folder / "attention.json").read_text())
+    *examples, _ = saved_examples(folder)
     is_correct = [example["predicted"] == example["label"] for example in examples]
     assert is_correct in ([True, False], [True], [False])
     _, probabilities, labels, names, index = saved_predictions(folder)
@@ -64,9 +69,7 @@ def test_shared_texts_are_the_same_in_all_runs(tmp_path: Path) -> None:
     indices_by_run = []
     for seed in (1, 2):
         train(tmp_path / str(seed), "callbacks=attention", *options, f"seed={seed}")
-        indices_by_run.append(
-            [example["index"] for example in json.loads((tmp_path / str(seed) / "attention.json").read_text())]
-        )
+        indices_by_run.append([example["index"] for example in saved_examples(tmp_path / str(seed))])
     assert indices_by_run[0][:3] == indices_by_run[1][:3]
     for indices in indices_by_run:
         assert 3 <= len(indices) == len(set(indices)) <= 5
@@ -90,13 +93,14 @@ def test_mistakes_and_uncertain_predictions_are_written_with_their_words(finishe
     assert mistakes == index[wrong[np.argsort(-highest[wrong], kind="stable")]][:10].tolist()
     uncertain = [int(row["index"]) for row in rows if row["kind"] == "uncertain"]
     assert uncertain == index[np.argsort(highest, kind="stable")][:10].tolist()
-    for row in rows:
+    examples = saved_examples(run, with_errors=True)
+    assert [(each["kind"], str(each["index"])) for each in examples] == [(row["kind"], row["index"]) for row in rows]
+    for row, each in zip(rows, examples, strict=True):
         i = index.tolist().index(int(row["index"]))
         assert (row["label"], row["predicted"]) == (names[labels[i]], names[predicted[i]])
         assert float(row["probability"]) == pytest.approx(highest[i], abs=1e-4)
-        words = json.loads(row["words"])
-        assert all(word in row["text"] for word, _ in words)
-        assert sum(weight for _, weight in words) == pytest.approx(1, abs=0.01)
+        assert all(word in row["text"] for word in each["words"])
+        assert sum(each["weights"]) == pytest.approx(1, abs=0.01)
     page = (run / "page.html").read_text()
     assert ("Most confident mistakes" in page) == bool(mistakes)
     assert "Most uncertain predictions" in page
