@@ -4,13 +4,12 @@ import json
 from itertools import product
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from omegaconf import DictConfig
 
 from src.config.compose import without_hydra
 from src.config.schema import validate_config
+from tests.data.data_files import write_parquet
 from tests.helpers import read_csv, repository, run
 from tests.loggers.records import read_records, read_summary
 
@@ -42,24 +41,16 @@ def test_the_report_has_twenty_variants() -> None:
     assert len(variants) == len(kinds) == 20
 
 
-def write_imdb(folder: Path) -> Path:
-    """Write a small data set in the layout of IMDb."""
-    folder.mkdir()
-    for split, rows in (("train", 40), ("test", 10)):
-        texts = [f"film {i} was {'good' if i % 2 else 'bad'}" for i in range(rows)]
-        table = pa.table({"text": texts, "label": [i % 2 for i in range(rows)]})
-        pq.write_table(table, folder / f"{split}.parquet")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The folders of two runs of a sweep, one for each variant."""
     folder = tmp_path_factory.mktemp("sweep")
-    path = f"data.path={write_imdb(folder / 'imdb')}"
+    for split, rows in (("train", 40), ("test", 10)):
+        texts = [f"film {i} was {'good' if i % 2 else 'bad'}" for i in range(rows)]
+        write_parquet(folder / "imdb" / f"{split}.parquet", text=texts, label=[i % 2 for i in range(rows)])
     variants = ("experiment=twenty_variants", "model/encoder=rnn", "model/attention=none,bahdanau", "seed=7")
     small = ("data.limit=20", "trainer.max_epochs=1", "callbacks=checkpoints", "logger=[csv,wandb]")
-    run(folder, "train", "-m", *variants, path, *small, draws=True)
+    run(folder, "train", "-m", *variants, f"data.path={folder / 'imdb'}", *small, draws=True)
     (multirun,) = (folder / "outputs" / "twenty_variants" / "multiruns").iterdir()
     return sorted(path.parent for path in multirun.glob("*/result.json"))
 

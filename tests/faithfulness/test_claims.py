@@ -8,7 +8,6 @@ from src.compare.sections import claim_lines
 from src.faithfulness.claims import judge_rankings
 from src.faithfulness.summary import VariantSummary
 from src.records.faithfulness import Options, Record
-from src.terms.claims import Claim
 from studies.faithfulness.seeds import ATTENTION, PREDICTIONS, judge_seeds
 
 RANKINGS = ["attention", "attention × gradient", "random", "uniform"]
@@ -28,13 +27,9 @@ def summary(name: str, means: list[float], attention: str = "bahdanau") -> Varia
     return VariantSummary(variant, tuple(records), tuple(RANKINGS), {})
 
 
-def verdicts(claims: tuple[Claim, ...]) -> list[str]:
-    return [claim.verdict for claim in claims]
-
-
 def test_verdicts_on_rankings() -> None:
     claims = judge_rankings([summary("a", [0.6, 0.4, 0.2, 0.2]), summary("b", [0.5, 0.4, 0.2, 0.2])])
-    assert verdicts(claims) == ["supported", "supported", "contradicted"]
+    assert [claim.verdict for claim in claims] == ["supported", "supported", "contradicted"]
     assert claim_lines(claims[0])[0].startswith("+0.3")
     assert claim_lines(claims[2])[1].startswith("attention × gradient of a against attention: -0.2")
 

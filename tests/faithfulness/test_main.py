@@ -5,12 +5,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from src.faithfulness.__main__ import main
 from src.records.faithfulness import RECORD_FILE, Record
+from tests.data.data_files import write_parquet
 from tests.helpers import read_csv, train
 from tests.report.test_rendering import Reader
 
@@ -150,9 +149,9 @@ def test_rankings_are_compared_with_human_rationales(tmp_path: Path) -> None:
     words = ["good", "bad"]
     texts = [f"a film , it is {words[i % 2]} I think number{i}" for i in range(24)]
     spans = [[{"start": 5, "end": 6}]] * 24
-    table = pa.table({"text": texts, "label": ["positive", "negative"] * 12, "rationale": spans})
     for split in ("train", "validation", "test"):
-        pq.write_table(table, tmp_path / f"{split}.parquet")
+        path = tmp_path / f"{split}.parquet"
+        write_parquet(path, text=texts, label=["positive", "negative"] * 12, rationale=spans)
     run = tmp_path / "runs" / "one"
     options = ("model.encoder.hidden_dim=6", "trainer.max_epochs=1", "callbacks=checkpoints", "data.batch_size=4")
     result = train(run, "data=eraser_movies", f"data.path='{tmp_path}'", "model/attention=bahdanau", *options)

@@ -20,25 +20,17 @@ def inputs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> l
     return [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
 
 
-def build_mask() -> torch.Tensor:
-    lengths = torch.tensor([11, 1, 4])
-    return (torch.arange(L) < lengths[:, None])[:, None, None]
-
-
-def compute_by_formula(inputs: list[torch.Tensor], dropout_mask: torch.Tensor, rate: float) -> torch.Tensor:
-    queries, keys, values = inputs
-    scores = (queries @ keys.transpose(-2, -1)).masked_fill(~build_mask(), -torch.inf)
-    return scores.softmax(-1) * dropout_mask / (1 - rate) @ values
-
-
 def test_the_output_and_its_gradients_follow_the_formula(inputs: list[torch.Tensor]) -> None:
     rate = 0.25  # a multiple of 1/256
+    mask = (torch.arange(L) < torch.tensor([[11], [1], [4]]))[:, None, None]
     torch.manual_seed(3)
-    output = fused_attention(*inputs, build_mask(), rate)
+    output = fused_attention(*inputs, mask, rate)
     torch.manual_seed(3)
     identity = torch.eye(L, dtype=torch.float64).expand(N, H, L, L)  # as values, it gives the weights
-    dropout_mask = fused_attention(*inputs[:2], identity, build_mask(), rate) != 0
-    expected = compute_by_formula(inputs, dropout_mask, rate)
+    dropout_mask = fused_attention(*inputs[:2], identity, mask, rate) != 0
+    queries, keys, values = inputs
+    scores = (queries @ keys.transpose(-2, -1)).masked_fill(~mask, -torch.inf)
+    expected = scores.softmax(-1) * dropout_mask / (1 - rate) @ values
     torch.testing.assert_close(output, expected, rtol=0, atol=1e-12)
     upstream = torch.randn_like(expected)
     for actual, expected_gradient in zip(

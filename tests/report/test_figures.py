@@ -98,14 +98,10 @@ def test_bins_with_texts_have_intervals_and_counts() -> None:
     assert ends[0][:, 1] == pytest.approx([0.0456, 0.6994], abs=1e-4)  # Wilson interval of 1 of 4
 
 
-def make_statistics(n: int) -> Statistics:
-    length = np.arange(1, n + 1)
-    return Statistics(np.full(50, 0.02), np.log(length) / 2, np.sqrt(length), length)
-
-
 @pytest.mark.parametrize(("n", "medians"), [(1, 0), (8, 0), (1000, 20)])
 def test_effective_number_of_words_by_length(n: int, medians: int, tmp_path: Path) -> None:
-    figure = draw_entropy(make_statistics(n))
+    length = np.arange(1, n + 1)
+    figure = draw_entropy(Statistics(np.full(50, 0.02), np.log(length) / 2, np.sqrt(length), length))
     (axes,) = figure.axes
     assert len(axes.lines[0].get_xdata()) == n
     assert axes.lines[0].get_ydata()[-1] == pytest.approx(np.sqrt(n))

@@ -89,27 +89,22 @@ def document_gradients(x: Array, y: Array, w: dict[str, Array]) -> dict[str, Arr
     return backward(x, y, w, forward(x, w, "numel"), by_row=False, scaled=False)[0]
 
 
-def heed(x: Array, w: dict[str, Array], scale: str) -> tuple[QkvAttention, Encoded, torch.Tensor]:
-    """Heed's component with the same weights, the text, and the logits after mean pooling and the linear head."""
+def autograd_gradients(x: Array, y: Array, w: dict[str, Array], scale: str) -> dict[str, Array]:
+    """Gradients of Heed's component with the same weights, followed by mean pooling and the linear head."""
     attention = QkvAttention(D, scale=scale).double()  # type: ignore[arg-type]
+    linears = dict(zip("QKV", (attention.queries, attention.keys, attention.values), strict=True))
     with torch.no_grad():
-        for name, linear in zip("QKV", (attention.queries, attention.keys, attention.values), strict=True):
+        for name, linear in linears.items():
             linear.weight.copy_(torch.from_numpy(w[name]))
             linear.bias.copy_(torch.from_numpy(w[f"{name}b"][:, 0]))
     states = torch.from_numpy(x.T.copy()).unsqueeze(0)
     text = Encoded(states, torch.ones(1, x.shape[1], dtype=torch.bool), states[:, 0])
-    head, bias = torch.from_numpy(w["W"]), torch.from_numpy(w["b"][:, 0])
-    return attention, text, attention(text).summary @ head.T + bias
-
-
-def autograd_gradients(x: Array, y: Array, w: dict[str, Array], scale: str) -> dict[str, Array]:
-    attention, _, logits = heed(x, w, scale)
+    logits = attention(text).summary @ torch.from_numpy(w["W"]).T + torch.from_numpy(w["b"][:, 0])
     torch.nn.functional.cross_entropy(logits, torch.from_numpy(y.argmax(0))).backward()
     gradients = {}
-    for name, linear in zip("QKV", (attention.queries, attention.keys, attention.values), strict=True):
+    for name, linear in linears.items():
         assert linear.weight.grad is not None and linear.bias.grad is not None
-        gradients[name] = linear.weight.grad.numpy()
-        gradients[f"{name}b"] = linear.bias.grad.numpy()[:, None]
+        gradients |= {name: linear.weight.grad.numpy(), f"{name}b": linear.bias.grad.numpy()[:, None]}
     return gradients
 
 

@@ -12,7 +12,7 @@ from torch import nn
 from src import build
 from src.models.attention.keras import KerasDotAttention
 from src.models.classifier import Classifier
-from src.models.component import Encoded, masked_mean
+from src.models.component import masked_mean
 from src.models.sublayer import AttentionSublayer
 from tests.helpers import small_config
 from tests.keras_reference import keras
@@ -22,25 +22,16 @@ D = 5
 FLOAT32 = 1e-6  # Keras' torch backend multiplies matrices in float32
 
 
-def heed_features(texts: Encoded) -> torch.Tensor:
-    """The document's attention, residual connection, layer norm and mean, computed by Heed's components: N×D."""
+def test_the_components_equal_the_documents_model_without_padding() -> None:
+    """Attention, residual connection, layer norm and mean: N×D."""
+    texts, layers = ragged(D, (7, 7, 7)), keras().layers
     attention = AttentionSublayer(D, KerasDotAttention(D), norm="post", norm_eps=1e-6).double()
     with torch.no_grad():
-        return masked_mean(attention(texts).states, texts.mask)
-
-
-def keras_features(states: torch.Tensor) -> torch.Tensor:
-    """The same features, computed by Keras' layers without a mask."""
-    layers = keras().layers
-    with torch.no_grad():
-        attended = layers.Attention(dtype="float64")([states, states])
-        normalized = layers.LayerNormalization(epsilon=1e-6, dtype="float64")(attended.double() + states)
-        return layers.GlobalAveragePooling1D(dtype="float64")(normalized)
-
-
-def test_the_components_equal_the_documents_model_without_padding() -> None:
-    texts = ragged(D, (7, 7, 7))
-    assert close(heed_features(texts), keras_features(texts.states).double(), FLOAT32)
+        output = masked_mean(attention(texts).states, texts.mask)
+        attended = layers.Attention(dtype="float64")([texts.states, texts.states])
+        normalized = layers.LayerNormalization(epsilon=1e-6, dtype="float64")(attended.double() + texts.states)
+        expected = layers.GlobalAveragePooling1D(dtype="float64")(normalized)
+    assert close(output, expected.double(), FLOAT32)
 
 
 def keras_schedule(losses: list[float], rate: float) -> tuple[list[float], int | None]:

@@ -86,16 +86,14 @@ def test_area_interval_by_hand() -> None:
     assert (metric.value, metric.low, metric.high) == pytest.approx((area, low, high))
 
 
-def calibrated(rng: np.random.Generator, n: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
-    """Predictions whose accuracy at each confidence is the confidence minus `shift`."""
-    confidences = rng.uniform(0.6, 1, n)
-    return np.stack([1 - confidences, confidences], 1), (rng.random(n) < confidences - shift).astype(int)
-
-
 @pytest.mark.parametrize("shift", [0.0, 0.03, 0.1])
 def test_calibration_interval_covers_the_error_of_the_model(shift: float) -> None:
-    rng = np.random.default_rng(3)
-    intervals = [calibration_interval(*calibrated(rng, 503, shift)) for _ in range(300)]
+    """The accuracy at each confidence is the confidence minus `shift`."""
+    rng, intervals = np.random.default_rng(3), []
+    for _ in range(300):
+        confidences = rng.uniform(0.6, 1, 503)
+        correct = (rng.random(503) < confidences - shift).astype(int)
+        intervals.append(calibration_interval(np.stack([1 - confidences, confidences], 1), correct))
     assert np.mean([low <= shift <= high for low, high in intervals]) > 0.95 - 3 * math.sqrt(0.95 * 0.05 / 300)
 
 
@@ -117,12 +115,6 @@ def test_equal_predictions_differ_by_zero_without_an_interval() -> None:
     assert set(score_differences(first, first, LABELS).values()) == {Score(0.0, None, None, 5)}
 
 
-def write_predictions(folder: Path, predicted: list[int], labels: list[int]) -> None:
-    (folder / "predictions").mkdir()
-    columns = {"probabilities": np.eye(2)[predicted], "labels": np.array(labels), "index": np.arange(len(labels))}
-    np.savez(folder / "predictions" / "test.npz", class_names=np.array(["ham", "spam"]), **columns)
-
-
 @pytest.mark.parametrize(
     ("predicted", "labels", "warns"),
     [([0, 0, 0], [0, 1, 0], True), ([0, 1, 0], [0, 1, 0], False), ([0, 0, 0], [0, 0, 0], False)],
@@ -130,7 +122,9 @@ def write_predictions(folder: Path, predicted: list[int], labels: list[int]) -> 
 def test_a_model_that_predicts_only_one_class_causes_a_warning(
     predicted: list[int], labels: list[int], warns: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write_predictions(tmp_path, predicted, labels)
+    (tmp_path / "predictions").mkdir()
+    columns = {"probabilities": np.eye(2)[predicted], "labels": np.array(labels), "index": np.arange(len(labels))}
+    np.savez(tmp_path / "predictions" / "test.npz", class_names=np.array(["ham", "spam"]), **columns)
     evaluate_splits(tmp_path, 0, {})
     assert bool(caplog.records) == warns
     if warns:
