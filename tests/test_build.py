@@ -34,7 +34,7 @@ def test_a_missing_package_has_one_remedy() -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["model/attention=multi_head", "model.attention.heads=7"], r"model\.attention: .*7"),
+        (["model/attention=multi_head", "model.attention.heads=7"], r"model\.attention: heads=7 must be a positive"),
         (["model/position=rotary"], r"model\.position: "),
         (["model.encoder.hidden_dim=10000000000"], r"model\.encoder: needs more memory than this machine has"),
     ],

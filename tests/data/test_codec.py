@@ -5,7 +5,6 @@ import pytest
 
 from src.data.codec import Codec
 from src.data.tokenizer import Word
-from tests.helpers import one_batch
 
 NAMES = ("bad", "good")
 
@@ -14,13 +13,6 @@ NAMES = ("bad", "good")
 def codec(request: pytest.FixtureRequest) -> Codec:
     tokenizer = Word(min_frequency=1).train(["a good film", "a bad one"])
     return Codec(tokenizer=tokenizer, class_names=NAMES, max_length=3, keep=request.param)
-
-
-def test_a_batch_preserves_the_order_of_the_texts(codec: Codec) -> None:
-    batch = one_batch(codec, ["a film", "", "one good film, truly"], [1, 0, 1])
-    assert batch.mask.sum(1).tolist() == [2, 0, 3]
-    assert batch.labels.tolist() == [1, 0, 1]
-    assert batch.index.tolist() == [0, 1, 2]
 
 
 def test_words_belong_to_the_truncated_tokens(codec: Codec) -> None:

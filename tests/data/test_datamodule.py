@@ -33,16 +33,6 @@ def all_texts(module: Source, split: str) -> list[str]:
     return module.texts(split, range(module.sizes[split]))
 
 
-def test_setup_sets_the_attributes(set_up: SetUp) -> None:
-    module = set_up()
-    assert module.sizes == {"train": 73, "val": 8, "test": 20}
-    assert module.class_names == ("bad", "good")
-    assert module.class_counts == np.bincount(module.tokenized("train").labels).tolist()
-    assert sum(module.class_counts) == 73
-    assert module.vocabulary[:2] == ("<pad>", "<unk>")
-    assert module.codec.class_names == module.class_names
-
-
 def test_with_a_cache_no_text_is_read(set_up: SetUp, monkeypatch: pytest.MonkeyPatch) -> None:
     first = set_up()
     monkeypatch.setattr(Source, "read", pytest.fail)

@@ -25,14 +25,6 @@ def reviews(path: str, source_options: dict[str, Any], **options: Any) -> Source
     return Source(path, text="review", label="stars", **source_options, **options)
 
 
-def test_classes_come_from_the_file(tmp_path: Path, source_options: dict[str, Any]) -> None:
-    path = write_reviews(tmp_path / "a.csv", *(f"text {i},{stars}" for i, stars in enumerate([10, 2, 1] * 5)))
-    corpus = reviews(path, source_options).read()
-    assert corpus.class_names == ("1", "2", "10")
-    assert corpus.train.labels.tolist() == [2, 1, 0] * 5
-    assert corpus.val is None and corpus.test is None
-
-
 def test_listed_classes_determine_the_order(tmp_path: Path, source_options: dict[str, Any]) -> None:
     path = write_reviews(tmp_path / "a.csv", "a,2", "b,1")
     corpus = reviews(path, source_options, labels=[3, 2, 1]).read()

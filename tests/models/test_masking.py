@@ -6,7 +6,6 @@ import torch
 from torch import tensor
 
 from src.models import component
-from src.models.encoder.recurrent import reverse_by_length
 
 MASK = tensor([[True, True, False], [True, False, False], [False, False, False]])
 
@@ -23,9 +22,3 @@ def test_softmax_by_hand() -> None:
 def test_softmax_is_correct_for_large_scores_in_half_precision() -> None:
     scores = tensor([[6e4, -6e4, 0.0]], dtype=torch.float16)
     assert component.masked_softmax(scores, tensor([[True, True, False]])).tolist() == [[1.0, 0.0, 0.0]]
-
-
-def test_reverse_by_length_by_hand() -> None:
-    tokens = tensor([[[1.0], [2.0], [0.0]], [[3.0], [0.0], [0.0]], [[4.0], [5.0], [6.0]]])
-    mask = tensor([[True, True, False], [True, False, False], [True, True, True]])
-    assert reverse_by_length(tokens, mask)[..., 0].tolist() == [[2, 1, 0], [3, 0, 0], [6, 5, 4]]

@@ -90,11 +90,6 @@ def test_multi_head_attention_equals_torch(bias: bool, texts: Encoded) -> None:
         assert close(attention.weights(texts), weights * real.unsqueeze(1))
 
 
-def test_heads_must_divide_the_features() -> None:
-    with pytest.raises(ValueError, match="heads=4 must be a positive divisor of 10, the number of features of a state"):
-        MultiHeadAttention(D, heads=4)
-
-
 @pytest.mark.parametrize(("mode", "use_scale"), [("dot", False), ("dot", True), ("concat", False), ("concat", True)])
 def test_keras_attention_follows_the_formula_and_equals_keras(mode: str, use_scale: bool, texts: Encoded) -> None:
     attention = (KerasDotAttention if mode == "dot" else KerasConcatAttention)(D, use_scale=use_scale).double()

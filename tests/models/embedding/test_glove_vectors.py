@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.data.tokenizer import BUNDLED_VECTORS
 from src.errors import UserError
 from src.models.embedding.glove import read_glove
 
@@ -18,15 +17,6 @@ def write_vectors(tmp_path: Path, lines: list[str]) -> str:
     path = tmp_path / "vectors.txt"
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return str(path)
-
-
-def test_the_bundled_vectors_equal_the_published_vectors() -> None:
-    words, vectors = read_glove(None, ["zebra", "the", "film", "<unk>"])
-    assert words == ["the", "film"]
-    assert vectors.shape == (2, 50)
-    assert vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors[0, :4], [0.418, 0.24968, -0.41242, 0.1217], rtol=1e-6)
-    assert len(set(np.load(BUNDLED_VECTORS)["words"].tobytes().decode().split("\n"))) == 10_000
 
 
 def test_only_requested_words_are_read_in_the_order_of_the_file(tmp_path: Path) -> None:
