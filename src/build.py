@@ -22,6 +22,7 @@ from src.errors import UserError, name_file
 from src.explain import Member
 from src.extras import MissingExtra
 from src.kernels.malloc import is_size_error
+from src.kernels.recurrence import has_lstm
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.models.shapes import check_shapes
@@ -242,8 +243,17 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
     loggers, callbacks = make_all(cfg, "logger"), make_all(cfg, "callbacks")
     kinds = {"checkpointing": Checkpoint, "progress_bar": ProgressBar, "model_summary": ModelSummary}
     enabled = {f"enable_{name}": any(isinstance(each, kind) for each in callbacks) for name, kind in kinds.items()}
-    created: pl.Trainer = make(cfg, "trainer", callbacks=[*watchers, *callbacks], logger=loggers or False, **enabled)
+    options = {**enabled, "precision": fast_precision(cfg)} if cfg.trainer.get("precision") == "auto" else enabled
+    created: pl.Trainer = make(cfg, "trainer", callbacks=[*watchers, *callbacks], logger=loggers or False, **options)
     return created
+
+
+def fast_precision(cfg: DictConfig) -> str:
+    """Return the mixed precision that makes training faster on this GPU, or an LSTM on this CPU; otherwise 32-true."""
+    if cfg.trainer.accelerator in ("gpu", "cuda", "auto") and torch.cuda.is_available():
+        return "bf16-mixed" if torch.cuda.is_bf16_supported(including_emulation=False) else "16-mixed"
+    is_lstm = OmegaConf.select(cfg, "model.encoder.cell") == "lstm"
+    return "bf16-mixed" if is_lstm and cfg.trainer.accelerator == "cpu" and has_lstm(torch.bfloat16) else "32-true"
 
 
 # Trained models

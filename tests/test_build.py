@@ -52,6 +52,33 @@ def test_a_trainer_that_cannot_be_built_is_reported_before_the_data_are_read(tmp
         pl.Trainer(accelerator="cpu", devices=[0])
 
 
+@pytest.mark.parametrize(
+    ("accelerator", "encoder", "has_gpu", "has_bf16", "precision"),
+    [
+        ("cpu", "bilstm", True, True, "bf16-mixed"),
+        ("cpu", "bilstm", False, False, "32-true"),
+        ("cpu", "bigru", False, True, "32-true"),
+        ("gpu", "bigru", True, True, "bf16-mixed"),
+        ("gpu", "bilstm", True, False, "16-mixed"),
+        ("auto", "identity", False, True, "32-true"),
+    ],
+)
+def test_auto_is_the_precision_that_the_processor_has(
+    accelerator: str,
+    encoder: str,
+    has_gpu: bool,
+    has_bf16: bool,
+    precision: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr("src.build.has_lstm", lambda dtype: has_bf16)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: has_gpu)
+    monkeypatch.setattr("torch.cuda.is_bf16_supported", lambda including_emulation: has_bf16)
+    cfg = small_config(tmp_path, [f"model/encoder={encoder}", "trainer=gpu", f"trainer.accelerator={accelerator}"])
+    assert cfg.trainer.precision == "auto" and build.fast_precision(cfg) == precision
+
+
 def test_a_missing_component_is_reported() -> None:
     cfg = small_config(Path("unused"))
     OmegaConf.set_struct(cfg, False)

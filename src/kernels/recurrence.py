@@ -19,7 +19,7 @@ def recurrent_states(rnn: nn.Module, inputs: Tensor) -> Tensor:
     kernel = _KERNELS.get(type(rnn))
     is_used = rnn.training and torch.is_grad_enabled() and inputs.device.type == "cpu" and inputs.numel()
     uses_autocast = inputs.device.type == "cpu" and torch.is_autocast_enabled("cpu")
-    if isinstance(rnn, nn.LSTM) and uses_autocast and not _has_lstm(torch.get_autocast_dtype("cpu")):
+    if isinstance(rnn, nn.LSTM) and uses_autocast and not has_lstm(torch.get_autocast_dtype("cpu")):
         with torch.autocast("cpu", enabled=False):
             return rnn(inputs.float())[0]
     if kernel is None or not is_used or not _is_simple(rnn) or torch.compiler.is_compiling():
@@ -29,7 +29,7 @@ def recurrent_states(rnn: nn.Module, inputs: Tensor) -> Tensor:
 
 
 @cache
-def _has_lstm(dtype: torch.dtype) -> bool:
+def has_lstm(dtype: torch.dtype) -> bool:
     """Return whether oneDNN has an LSTM of this type for this processor; without AVX-512, it has none in bfloat16."""
     try:
         with torch.no_grad(), torch.autocast("cpu", dtype):
