@@ -13,10 +13,20 @@ WORDS = ["the", "film", "was", "not", "good", "but", "its", "quiet", "ending", "
 CHOICES = {"data": "imdb", "embedding": "learned", "encoder": "lstm", "attention": "none", "pooling": "last"}
 
 
+def make_probabilities(labels: np.ndarray, correct: np.ndarray) -> np.ndarray:
+    """Return probabilities n×2 of 0.8 and 0.2; `correct` (n, bool) selects the correct ones."""
+    predicted = np.where(correct, labels, 1 - labels)
+    return np.where(np.arange(2) == predicted[:, None], 0.8, 0.2)
+
+
+LABELS = np.array([0, 1, 1, 0, 1])
+PROBABILITIES = make_probabilities(LABELS, np.array([True, True, False, True, True]))
+
+
 def write_run(
     folder: Path,
-    probabilities: np.ndarray,
-    labels: np.ndarray,
+    probabilities: np.ndarray = PROBABILITIES,
+    labels: np.ndarray = LABELS,
     *,
     seed: int = 0,
     options: dict[str, Any] | None = None,
@@ -137,12 +147,6 @@ def write_sweep(
                 attention=attention,
             )
     return folder
-
-
-def make_probabilities(labels: np.ndarray, correct: np.ndarray) -> np.ndarray:
-    """Return probabilities n×2 of 0.8 and 0.2; `correct` (n, bool) selects the correct ones."""
-    predicted = np.where(correct, labels, 1 - labels)
-    return np.where(np.arange(2) == predicted[:, None], 0.8, 0.2)
 
 
 def predictions(n: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from src.errors import UserError
@@ -13,10 +12,7 @@ from src.records.runs import find_runs
 from src.report.run import run_sections
 from src.run_result import FORMAT, RunResult
 from src.sweep.job import recorded_result
-from tests.run_folders import make_probabilities, write_run
-
-LABELS = np.array([0, 1, 1, 0, 1, 0, 1])
-PROBABILITIES = make_probabilities(LABELS, LABELS == LABELS)
+from tests.run_folders import write_run
 
 BEST = {"checkpoint": "checkpoints/best.ckpt", "monitor": "val/loss", "value": 0.25, "epoch": 1}
 METRICS = {
@@ -70,7 +66,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of two runs, the second of which has a record that the tests replace."""
     folder = tmp_path_factory.mktemp("sweep")
     for number in (1, 2):
-        write_run(folder / str(number), PROBABILITIES, LABELS, seed=number, encoder="lstm")
+        write_run(folder / str(number), seed=number)
     (folder / "2" / "result.json").write_text(json.dumps(RECORD))
     return folder
 
@@ -80,17 +76,11 @@ def write_record(sweep: Path, record: Any) -> Path:
     return sweep / "2"
 
 
-def test_a_complete_record_is_read(sweep: Path) -> None:
-    run = write_record(sweep, RECORD)
-    result = RunResult.load(run)
-    assert (result.best.value, result.metrics["test/acc"].high, result.seconds.per_epoch) == (0.25, 0.9, (3.0, 2.0))
-    assert set(RECORD) == {field.name for field in fields(RunResult)}
-    assert recorded_result(run) == result
-    assert [finished.folder for finished in find_runs([sweep]).runs] == [sweep / "1", run]
-
-
 def test_a_record_does_not_change_when_it_is_read_and_written(sweep: Path, tmp_path: Path) -> None:
-    RunResult.load(write_record(sweep, RECORD)).save(tmp_path)
+    assert set(RECORD) == {field.name for field in fields(RunResult)}
+    run = write_record(sweep, RECORD)
+    RunResult.load(run).save(tmp_path)
+    assert recorded_result(run) == RunResult.load(run)
     content = json.loads((tmp_path / "result.json").read_text())
     assert content["data"]["splits"]["train"].pop("in_train") is None
     assert content == RECORD

@@ -3,21 +3,17 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from src.errors import UserError
 from src.records.runs import find_runs, summarize_excluded
 from src.sweep_record import Job, Sweep
-from tests.run_folders import make_probabilities, write_run
-
-LABELS = np.array([0, 1, 1, 0, 1])
-PROBABILITIES = make_probabilities(LABELS, np.array([True, True, False, True, True]))
+from tests.run_folders import LABELS, write_run
 
 
 def test_runs_at_any_depth_are_discovered_once(tmp_path: Path) -> None:
     for name in ("a", "deep/within/b", "deep/c"):
-        write_run(tmp_path / name, PROBABILITIES, LABELS, seed=3)
+        write_run(tmp_path / name, seed=3)
     (tmp_path / ".hydra").mkdir()
     (tmp_path / "sweep.json").touch()
     runs, excluded = find_runs([tmp_path, tmp_path / "deep", tmp_path / "a"])
@@ -32,19 +28,17 @@ def test_runs_at_any_depth_are_discovered_once(tmp_path: Path) -> None:
 
 
 def test_excluded_runs_are_listed_with_their_reasons(tmp_path: Path) -> None:
-    write_run(tmp_path / "good", PROBABILITIES, LABELS)
-    write_run(tmp_path / "oom", PROBABILITIES, LABELS, result={"status": "failed", "error": "OutOfMemoryError: 3 GiB"})
-    write_run(
-        tmp_path / "stopped", PROBABILITIES, LABELS, result={"status": "interrupted", "error": "stopped by SIGTERM"}
-    )
-    (write_run(tmp_path / "killed", PROBABILITIES, LABELS) / "result.json").unlink()
-    (write_run(tmp_path / "damaged", PROBABILITIES, LABELS) / "result.json").write_text('{"status": "compl')
-    (write_run(tmp_path / "list", PROBABILITIES, LABELS) / "result.json").write_text("[1]")
-    (write_run(tmp_path / "untested", PROBABILITIES, LABELS) / "predictions" / "test.npz").unlink()
-    (write_run(tmp_path / "torn", PROBABILITIES, LABELS) / "predictions" / "test.npz").write_bytes(b"PK")
-    (write_run(tmp_path / "bare", PROBABILITIES, LABELS) / "config.yaml").unlink()
-    (write_run(tmp_path / "eval", PROBABILITIES, LABELS) / "config.yaml").write_text("seed: 0\n")
-    old = write_run(tmp_path / "old", PROBABILITIES, LABELS) / "result.json"
+    write_run(tmp_path / "good")
+    write_run(tmp_path / "oom", result={"status": "failed", "error": "OutOfMemoryError: 3 GiB"})
+    write_run(tmp_path / "stopped", result={"status": "interrupted", "error": "stopped by SIGTERM"})
+    (write_run(tmp_path / "killed") / "result.json").unlink()
+    (write_run(tmp_path / "damaged") / "result.json").write_text('{"status": "compl')
+    (write_run(tmp_path / "list") / "result.json").write_text("[1]")
+    (write_run(tmp_path / "untested") / "predictions" / "test.npz").unlink()
+    (write_run(tmp_path / "torn") / "predictions" / "test.npz").write_bytes(b"PK")
+    (write_run(tmp_path / "bare") / "config.yaml").unlink()
+    (write_run(tmp_path / "eval") / "config.yaml").write_text("seed: 0\n")
+    old = write_run(tmp_path / "old") / "result.json"
     old.write_text(json.dumps({"status": "completed"}))
     runs, excluded = find_runs([tmp_path])
     assert [run.folder.name for run in runs] == ["good"]
@@ -69,7 +63,7 @@ def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
 def test_without_finished_runs_the_reasons_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="can be compared"):
         find_runs([tmp_path])
-    write_run(tmp_path / "a", PROBABILITIES, LABELS, result={"status": "failed", "error": "ValueError: no"})
+    write_run(tmp_path / "a", result={"status": "failed", "error": "ValueError: no"})
     with pytest.raises(UserError, match=r"1 of 1 runs is not compared: 1 failed\.\n  a: ValueError: no"):
         find_runs([tmp_path])
 
@@ -79,10 +73,10 @@ def test_the_jobs_that_an_unfinished_sweep_lacks_are_counted(tmp_path: Path) -> 
     jobs = [Job(number=number, overrides=[], folder=name) for number, name in enumerate(names)]
     Sweep(arguments=["-m"], jobs=jobs).write(tmp_path)
     for name in ("0_x", "10_x"):
-        write_run(tmp_path / name, PROBABILITIES, LABELS)
+        write_run(tmp_path / name)
     stopped = {"status": "interrupted", "error": "stopped by SIGTERM"}
     for name in ("2_x", "11_x"):
-        write_run(tmp_path / name, PROBABILITIES, LABELS, result=stopped)
+        write_run(tmp_path / name, result=stopped)
     _, excluded = find_runs([tmp_path])
     pending = [run.folder.name for run in excluded if run.status == "pending"]
     assert pending == ["1_x", *names[3:10], "12_x"]
@@ -95,11 +89,11 @@ def test_the_jobs_that_an_unfinished_sweep_lacks_are_counted(tmp_path: Path) -> 
 
 
 def test_several_unfinished_sweeps_are_summarized_in_five_lines(tmp_path: Path) -> None:
-    write_run(tmp_path / "good", PROBABILITIES, LABELS)
+    write_run(tmp_path / "good")
     for sweep in ("s10", "s9", "s1"):
         for number in (10, 9):
             failed = {"status": "failed", "error": "ValueError: no\nmore"}
-            write_run(tmp_path / sweep / f"{number}_x", PROBABILITIES, LABELS, result=failed)
+            write_run(tmp_path / sweep / f"{number}_x", result=failed)
         Sweep(arguments=["-m"], jobs=[]).write(tmp_path / sweep)
     _, excluded = find_runs([tmp_path])
     assert summarize_excluded(excluded, 7) == [

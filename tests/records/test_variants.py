@@ -3,21 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from src.errors import UserError
 from src.records.runs import find_runs
 from src.records.variants import Variant, find_variants, group_runs
-from tests.run_folders import make_probabilities, write_run
-
-LABELS = np.array([0, 1, 1])
-PROBABILITIES = make_probabilities(LABELS, LABELS == 1)
+from tests.run_folders import write_run
 
 
 def write_variants(folder: Path, *runs: dict[str, Any]) -> list[Variant]:
     for number, run in enumerate(runs):
-        write_run(folder / str(number), PROBABILITIES, LABELS, **run)
+        write_run(folder / str(number), **run)
     return group_runs(find_runs([folder]).runs)
 
 
@@ -115,11 +111,11 @@ def test_names_are_unique(tmp_path: Path) -> None:
 
 def test_ignored_options_make_no_other_variant(tmp_path: Path) -> None:
     for seed, options in enumerate([{}, {"callbacks.mine.path": "a"}]):
-        write_run(tmp_path / str(seed), PROBABILITIES, LABELS, seed=seed, options=options)
+        write_run(tmp_path / str(seed), seed=seed, options=options)
     assert len(find_variants([tmp_path])[0]) == 2
     ((variant,), _) = find_variants([tmp_path], ["callbacks.mine"])
     assert variant.seeds == (0, 1)
-    write_run(tmp_path / "other", PROBABILITIES, LABELS, seed=1, options={"callbacks.mine.path": "b"})
+    write_run(tmp_path / "other", seed=1, options={"callbacks.mine.path": "b"})
     _, (excluded,) = find_variants([tmp_path], ["callbacks.mine"])
     assert excluded.error.startswith("a later run has the same configuration but for callbacks.mine and seed")
     with pytest.raises(UserError, match=r"--ignore callbacks\.mime: no such option of the runs \(did you mean"):

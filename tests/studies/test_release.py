@@ -101,8 +101,7 @@ def test_released_records_contain_no_path(tmp_path):
         ],
     }
     options = {"data.path": "/secret/place", "model.embedding.path": "/secret/vectors.txt", "logger.csv": "/secret"}
-    probabilities = make_probabilities(LABELS, CORRECT)
-    write_run(tmp_path / "s" / "run", probabilities, LABELS, seed=3, options=options, result=result)
+    write_run(tmp_path / "s" / "run", seed=3, options=options, result=result)
     write_release(tmp_path / "s", tmp_path / "r.parquet")
     (row,) = pq.read_table(tmp_path / "r.parquet").to_pylist()
     assert "secret" not in row["result"] + row["config"]
@@ -111,12 +110,7 @@ def test_released_records_contain_no_path(tmp_path):
 
 
 def test_a_path_within_an_option_is_refused(tmp_path):
-    write_run(
-        tmp_path / "run",
-        make_probabilities(LABELS, CORRECT),
-        LABELS,
-        options={"model.encoder.note": f"read {tmp_path}/x"},
-    )
+    write_run(tmp_path / "run", options={"model.encoder.note": f"read {tmp_path}/x"})
     with pytest.raises(UserError, match="must not name folders"):
         write_release(tmp_path, tmp_path / "r.parquet")
 

@@ -100,37 +100,31 @@ def test_an_ensemble_is_scored_by_its_mean_probabilities(tmp_path: Path) -> None
 
 
 def test_the_default_baseline_is_the_variant_without_attention_that_is_best_on_validation_texts(tmp_path: Path) -> None:
-    labels = np.array([0, 1, 1, 0])
-    probabilities = make_probabilities(labels, np.array([True, True, False, True]))
     for encoder, attention, val in (("rnn", "none", 0.7), ("lstm", "none", 0.8), ("lstm", "keras", 0.9)):
         metrics = {"val/acc": {"value": val, "low": None, "high": None, "n": 7}}
         run = tmp_path / f"{encoder}_{attention}"
-        write_run(run, probabilities, labels, encoder=encoder, attention=attention, result={"metrics": metrics})
+        write_run(run, encoder=encoder, attention=attention, result={"metrics": metrics})
     assert compare([tmp_path]).baseline.variant.name == "lstm · none"
 
 
 def test_if_all_variants_have_attention_the_baseline_is_the_first_started(tmp_path: Path) -> None:
-    labels = np.array([0, 1, 1, 0])
     for seed, attention in ((4, "keras"), (2, "qkv"), (3, "bahdanau")):
-        write_run(tmp_path / attention, make_probabilities(labels, labels > 0), labels, seed=seed, attention=attention)
+        write_run(tmp_path / attention, seed=seed, attention=attention)
     assert compare([tmp_path]).baseline.variant.name == "qkv"
 
 
 def test_excluded_runs_are_listed(tmp_path: Path) -> None:
     write_sweep(tmp_path, {("lstm", "none"): 0.7, ("lstm", "keras"): 0.8}, seeds=2)
-    labels = np.array([0, 1])
-    failed = {"status": "failed", "error": "no memory"}
-    write_run(tmp_path / "x", make_probabilities(labels, labels > 0), labels, result=failed)
+    write_run(tmp_path / "x", result={"status": "failed", "error": "no memory"})
     write_sweep(tmp_path / "again", {("lstm", "none"): 0.7}, seeds=1)
     result = compare([tmp_path])
     assert {(run.folder.name, run.status) for run in result.excluded} == {("x", "failed"), ("lstm_none_1", "repeated")}
 
 
 def test_runs_with_different_data_are_refused(tmp_path: Path) -> None:
-    labels = np.array([0, 1])
     for name in ("one", "two"):
         data = {"fingerprint": name, "class_names": ["class 0", "class 1"], "train": 7, "test": 2}
-        write_run(tmp_path / name, make_probabilities(labels, labels > 0), labels, result={"data": data})
+        write_run(tmp_path / name, result={"data": data})
     with pytest.raises(UserError, match=r"(?s)differ in their data.*one: 2 test texts\n.*two: 2 test texts"):
         compare([tmp_path])
 
@@ -152,14 +146,12 @@ def test_an_undefined_metric_is_refused(tmp_path: Path) -> None:
 
 def test_an_added_metric_is_compared_by_the_values_of_the_runs(tmp_path: Path) -> None:
     """It may be a class of the user's own, which a comparison does not import."""
-    labels = np.array([0, 1] * 20)
     for attention, values in {"none": (0.2, 0.3), "keras": (0.5, 0.6), "qkv": (0.3, 0.5)}.items():
         for seed, value in enumerate(values):
-            result = {"metrics": {"test/loss": {"value": value, "n": 40}}, "lower_is_better": ["ece", "loss"]}
+            result = {"metrics": {"test/loss": {"value": value, "n": 5}}, "lower_is_better": ["ece", "loss"]}
             options = {"metrics.loss._target_": "mine.Loss", "metrics.loss.power": 2}
-            probabilities = make_probabilities(labels, labels > 0)
             run = tmp_path / f"{attention}{seed}"
-            write_run(run, probabilities, labels, seed=seed, attention=attention, result=result, options=options)
+            write_run(run, seed=seed, attention=attention, result=result, options=options)
     comparison = compare([tmp_path], metric="loss")
     assert [row.variant.name for row in comparison.rows] == ["none", "qkv", "keras"]
     best, _, worst = comparison.rows

@@ -80,7 +80,7 @@ def test_varying_options_select_variants(tmp_path: Path) -> None:
 def test_the_example_of_the_documentation_is_valid(tmp_path: Path) -> None:
     for dim in (64, 256):
         options = {"model.encoder.hidden_dim": dim}
-        write_run(tmp_path / str(dim), make_probabilities(LABELS, LABELS > 0), LABELS, options=options)
+        write_run(tmp_path / str(dim), options=options)
     documentation = (DEFAULT_STUDY.parents[1] / "docs" / "comparing.md").read_text()
     path = tmp_path / "study.yaml"
     path.write_text(documentation.split("```yaml\n")[1].split("```")[0])
@@ -90,7 +90,7 @@ def test_the_example_of_the_documentation_is_valid(tmp_path: Path) -> None:
 
 def test_a_choice_outside_conf_is_valid_if_a_run_has_it(tmp_path: Path) -> None:
     for attention in ("mine", "none"):
-        write_run(tmp_path / attention, make_probabilities(LABELS, LABELS > 0), LABELS, attention=attention)
+        write_run(tmp_path / attention, attention=attention)
     mine = {"variants": {"attention": "mine"}}
     assert len(compare([tmp_path], study=write_study(tmp_path, CLAIM | mine)).claims) == 1
 
