@@ -84,15 +84,15 @@ def test_a_class_without_training_texts_has_the_probability_zero(tmp_path: Path)
     assert not probabilities[:, 0].any()
 
 
-def test_too_many_texts_have_no_baseline(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    baseline(tmp_path, max_texts=5).write(source(tmp_path))
-    assert "callbacks.baseline.max_texts=5" in caplog.text
-    assert not (tmp_path / "out").exists()
-
-
-def test_texts_without_words_have_no_baseline(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    baseline(tmp_path).write(source(tmp_path, fill="?!"))
-    assert "the texts have no words" in caplog.text
+@pytest.mark.parametrize(
+    ("fill", "max_texts", "message"),
+    [("text {}", 5, "callbacks.baseline.max_texts=5"), ("?!", 99, "the texts have no words")],
+)
+def test_too_many_texts_or_texts_without_words_have_no_baseline(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, fill: str, max_texts: int, message: str
+) -> None:
+    baseline(tmp_path, max_texts=max_texts).write(source(tmp_path, fill=fill))
+    assert message in caplog.text
     assert not (tmp_path / "out").exists()
 
 

@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -37,14 +36,12 @@ def test_the_page_has_each_file_of_a_run(finished: tuple[Path, dict[str, Any]]) 
 
 
 def test_the_page_has_each_column_and_key_of_the_files(finished: tuple[Path, dict[str, Any]]) -> None:
-    assert not set(columns(finished[0])) - words()
-
-
-def columns(run: Path) -> Iterator[str]:
+    run = finished[0]
     with (run / "csv" / "metrics.csv").open(encoding="utf-8") as file:
-        yield from (name.rpartition("/")[2] for name in next(csv.reader(file)))
-    yield from (run / "gradients.csv").read_text().splitlines()[0].split(",")
-    yield from (run / "errors.csv").read_text().splitlines()[0].split(",")
-    yield from json.loads((run / "attention.json").read_text())[0]
-    for file in ("predictions/test.npz", "attention_stats.npz"):
-        yield from np.load(run / file)
+        names = {name.rpartition("/")[2] for name in next(csv.reader(file))}
+    for table in ("gradients.csv", "errors.csv"):
+        names |= {*(run / table).read_text().splitlines()[0].split(",")}
+    names |= {*json.loads((run / "attention.json").read_text())[0]}
+    for arrays in ("predictions/test.npz", "attention_stats.npz"):
+        names |= {*np.load(run / arrays)}
+    assert not names - words()

@@ -19,27 +19,21 @@ def write_vectors(tmp_path: Path, lines: list[str]) -> str:
     return str(path)
 
 
-def test_only_requested_words_are_read_in_the_order_of_the_file(tmp_path: Path) -> None:
-    words, vectors = read_glove(write_vectors(tmp_path, LINES), ["don't", "film", "absent"])
-    assert words == ["film", "don't"]
-    np.testing.assert_array_equal(vectors, np.array([[1, 2, 3], [7, 8, 9]], dtype=np.float32))
-
-
-def test_a_word_may_contain_spaces(tmp_path: Path) -> None:
-    words, vectors = read_glove(write_vectors(tmp_path, LINES), [". ."])
-    assert (words, vectors.tolist()) == ([". ."], [[4, 5, 6]])
-    assert read_glove(write_vectors(tmp_path, LINES), ["."])[0] == []
-
-
-def test_the_header_of_word2vec_is_not_a_word(tmp_path: Path) -> None:
-    words, vectors = read_glove(write_vectors(tmp_path, ["2 3", *LINES[:2]]), ["the", "2"])
-    assert words == ["the"]
-    np.testing.assert_array_equal(vectors, np.array([[0.5, -1, 0.2]], dtype=np.float32))
-
-
-def test_without_a_known_word_there_are_no_rows(tmp_path: Path) -> None:
-    words, vectors = read_glove(write_vectors(tmp_path, LINES), ["absent"])
-    assert (words, vectors.shape) == ([], (0, 3))
+@pytest.mark.parametrize(
+    ("lines", "requested", "found"),
+    [
+        (LINES, ["don't", "film", "absent"], {"film": [1, 2, 3], "don't": [7, 8, 9]}),  # in the order of the file
+        (LINES, [". ."], {". .": [4, 5, 6]}),  # a word may contain spaces
+        (LINES, ["."], {}),
+        (["2 3", *LINES[:2]], ["the", "2"], {"the": [0.5, -1, 0.2]}),  # the header of word2vec is not a word
+    ],
+)
+def test_only_requested_words_are_read(
+    tmp_path: Path, lines: list[str], requested: list[str], found: dict[str, list[float]]
+) -> None:
+    words, vectors = read_glove(write_vectors(tmp_path, lines), requested)
+    assert words == list(found)
+    np.testing.assert_array_equal(vectors, np.array([*found.values()], dtype=np.float32).reshape(-1, 3))
 
 
 def test_a_zip_of_one_file_is_read(tmp_path: Path) -> None:
