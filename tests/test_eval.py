@@ -13,6 +13,7 @@ from src.errors import UserError
 from tests.helpers import evaluate, run, saved_predictions, train
 
 NAMES = ("bad", "fair", "good")
+TrainingRun = tuple[Path, dict[str, Any]]  # its folder and its result
 
 
 def write(path: Path, rows: int, names: tuple[str, ...] = NAMES) -> Path:
@@ -23,7 +24,7 @@ def write(path: Path, rows: int, names: tuple[str, ...] = NAMES) -> Path:
 
 
 @pytest.fixture(scope="module")
-def training_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def training_run(tmp_path_factory: pytest.TempPathFactory) -> TrainingRun:
     """The folder and the result of a run with a relative `data.path`."""
     folder = tmp_path_factory.mktemp("data")
     write(folder / "reviews.csv", 61)
@@ -37,14 +38,12 @@ def training_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[s
     return folder / "run", result
 
 
-def best_checkpoint(run: tuple[Path, dict[str, Any]]) -> Path:
+def best_checkpoint(run: TrainingRun) -> Path:
     return run[0] / "checkpoints" / "best.ckpt"
 
 
 @pytest.mark.parametrize("split", ["test", "val"])
-def test_evaluation_reproduces_the_scores_of_the_run(
-    training_run: tuple[Path, dict[str, Any]], tmp_path: Path, split: str
-) -> None:
+def test_evaluation_reproduces_the_scores_of_the_run(training_run: TrainingRun, tmp_path: Path, split: str) -> None:
     """The working folder is not the folder to which the path of the data is relative."""
     result = evaluate(tmp_path / "eval", best_checkpoint(training_run), f"split={split}")
     expected = {name: metric for name, metric in training_run[1]["metrics"].items() if name.startswith(f"{split}/")}
@@ -56,7 +55,7 @@ def test_evaluation_reproduces_the_scores_of_the_run(
 
 
 def test_the_data_are_tokenized_once(
-    training_run: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    training_run: TrainingRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluate(tmp_path / "first", best_checkpoint(training_run))
     monkeypatch.setattr(Source, "read", pytest.fail)
@@ -68,9 +67,7 @@ def other_data(folder: Path, path: Path) -> list[str]:
     return ["data=csv", f"data.path={path}", f"data.test_path={path}", f"data.cache_dir={folder / 'cache'}"]
 
 
-def test_other_data_are_encoded_with_the_codec_of_the_checkpoint(
-    training_run: tuple[Path, dict[str, Any]], tmp_path: Path
-) -> None:
+def test_other_data_are_encoded_with_the_codec_of_the_checkpoint(training_run: TrainingRun, tmp_path: Path) -> None:
     """The other file has the same reviews, all in its test split, so its probabilities include those of the run."""
     other = write(tmp_path / "other.csv", 61)
     options = (*other_data(tmp_path, other), "data/tokenizer=whitespace")
@@ -85,9 +82,7 @@ def test_other_data_are_encoded_with_the_codec_of_the_checkpoint(
 
 
 @pytest.mark.parametrize("names", [("good", "bad"), ("good", "fair", "bad")], ids=["a subset", "another order"])
-def test_classes_are_matched_by_name(
-    training_run: tuple[Path, dict[str, Any]], tmp_path: Path, names: tuple[str, ...]
-) -> None:
+def test_classes_are_matched_by_name(training_run: TrainingRun, tmp_path: Path, names: tuple[str, ...]) -> None:
     other = write(tmp_path / "other.csv", 37, names)
     labels_option = f"data.labels=[{','.join(names)}]"
     result = evaluate(tmp_path / "eval", best_checkpoint(training_run), *other_data(tmp_path, other), labels_option)
@@ -97,7 +92,7 @@ def test_classes_are_matched_by_name(
     ]
 
 
-def test_a_class_that_the_model_lacks_is_reported(training_run: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+def test_a_class_that_the_model_lacks_is_reported(training_run: TrainingRun, tmp_path: Path) -> None:
     other = write(tmp_path / "other.csv", 37, ("bad", "goood"))
     with pytest.raises(UserError, match=r"the model has no class 'goood', only bad, fair, good"):
         evaluate(tmp_path / "eval", best_checkpoint(training_run), *other_data(tmp_path, other))
@@ -105,7 +100,7 @@ def test_a_class_that_the_model_lacks_is_reported(training_run: tuple[Path, dict
     assert result["status"] == "failed"
 
 
-def test_single_data_options_can_be_changed(training_run: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+def test_single_data_options_can_be_changed(training_run: TrainingRun, tmp_path: Path) -> None:
     result = evaluate(tmp_path / "eval", best_checkpoint(training_run), "+data.limit=5", "+data.batch_size=2")
     assert result["data"]["test"] == 5
     with pytest.raises(UserError, match=r"data\.limmit=5 +no such option \(did you mean data\.limit"):
@@ -120,7 +115,7 @@ def test_the_command_requires_only_the_checkpoint(checkpoint: Path, tmp_path: Pa
 
 
 @pytest.fixture(scope="module")
-def three_runs(training_run: tuple[Path, dict[str, Any]]) -> list[Path]:
+def three_runs(training_run: TrainingRun) -> list[Path]:
     """The folders of three runs on the same file; the third run has another tokenizer."""
     data = ("data=csv", f"data.path={training_run[0].parent / 'reviews.csv'}", "data.max_length=5", "data.keep=last")
     options = [("model/encoder=gru",), ("data/tokenizer=bpe",)]

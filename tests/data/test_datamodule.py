@@ -12,13 +12,14 @@ import torch
 from src.data.padded_batches import Batches, ShuffledBatches
 from src.data.source import Source
 from src.data.tokenizer import Bpe, Word
+from tests.data.conftest import Options
 
 SPLITS = ("train", "val", "test")
 SetUp = Callable[..., Source]
 
 
 @pytest.fixture
-def set_up(reviews: Path, source_options: dict[str, Any]) -> SetUp:
+def set_up(reviews: Path, source_options: Options) -> SetUp:
     """A function that creates and sets up a data module of the reviews, or of another file, with further options."""
 
     def create(path: Path = reviews, **options: Any) -> Source:
@@ -54,9 +55,7 @@ def test_with_a_cache_no_text_is_read(set_up: SetUp, monkeypatch: pytest.MonkeyP
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_options_that_change_the_tokens_tokenize_again(
-    set_up: SetUp, source_options: dict[str, Any], change: dict[str, Any]
-) -> None:
+def test_options_that_change_the_tokens_tokenize_again(set_up: SetUp, source_options: Options, change: Options) -> None:
     set_up()
     set_up(**change)
     folders = {path.parent.resolve() for path in Path(source_options["cache_dir"]).glob("*/train.tokens.npy")}
@@ -69,7 +68,7 @@ def test_the_fingerprint_depends_on_the_data_and_not_on_the_tokenizer(set_up: Se
     assert set_up(split_seed=1).data_fingerprint != first.data_fingerprint
 
 
-def test_without_a_seed_the_seed_of_torch_is_used(reviews: Path, source_options: dict[str, Any]) -> None:
+def test_without_a_seed_the_seed_of_torch_is_used(reviews: Path, source_options: Options) -> None:
     torch.manual_seed(11)
     assert Source(str(reviews), **source_options, seed=None).seed == 11
 
@@ -111,7 +110,7 @@ def test_tokens_are_stored_on_the_trainers_device_on_request(set_up: SetUp, on_d
 
 
 def test_a_class_with_a_single_row_is_reported_even_if_the_data_are_cached(
-    set_up: SetUp, tmp_path: Path, source_options: dict[str, Any], caplog: pytest.LogCaptureFixture
+    set_up: SetUp, tmp_path: Path, source_options: Options, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "single.csv"
     path.write_text("text,label\n" + "a,bad\nb,good\n" * 9 + "c,fair\nd,rare\ne,rare\n")
@@ -156,14 +155,14 @@ def test_folds_share_the_fingerprint_of_their_cross_validation(set_up: SetUp) ->
     ],
 )
 def test_folds_are_checked_by_the_constructor(
-    reviews: Path, source_options: dict[str, Any], options: dict[str, Any], message: str
+    reviews: Path, source_options: Options, options: Options, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         Source(str(reviews), **{**source_options, **options})
 
 
 def test_the_cache_is_in_the_users_cache_folder(
-    reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    reviews: Path, source_options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert Source(str(reviews), **{**source_options, "cache_dir": None}).cache_dir == Path("/somewhere/heed")
@@ -171,7 +170,7 @@ def test_the_cache_is_in_the_users_cache_folder(
 
 @pytest.mark.parametrize("file", ["train.tokens.npy", "facts.json"])
 def test_damaged_tokens_are_rebuilt(
-    set_up: SetUp, source_options: dict[str, Any], file: str, caplog: pytest.LogCaptureFixture
+    set_up: SetUp, source_options: Options, file: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = set_up().tokenized("train").tokens.tolist()
     (folder,) = {path.parent.resolve() for path in Path(source_options["cache_dir"]).glob("*/train.tokens.npy")}

@@ -13,6 +13,7 @@ from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 
 from src.data.source import Source
 from src.errors import UserError
+from tests.data.conftest import Options
 from tests.data.data_files import write, write_parquet
 
 
@@ -21,11 +22,11 @@ def write_reviews(path: Path, *rows: str) -> str:
     return str(path)
 
 
-def reviews(path: str, source_options: dict[str, Any], **options: Any) -> Source:
+def reviews(path: str, source_options: Options, **options: Any) -> Source:
     return Source(path, text="review", label="stars", **source_options, **options)
 
 
-def test_listed_classes_determine_the_order(tmp_path: Path, source_options: dict[str, Any]) -> None:
+def test_listed_classes_determine_the_order(tmp_path: Path, source_options: Options) -> None:
     path = write_reviews(tmp_path / "a.csv", "a,2", "b,1")
     corpus = reviews(path, source_options, labels=[3, 2, 1]).read()
     assert corpus.class_names == ("3", "2", "1")
@@ -35,7 +36,7 @@ def test_listed_classes_determine_the_order(tmp_path: Path, source_options: dict
 
 
 def test_labels_that_look_alike_are_reported_in_every_run(
-    tmp_path: Path, source_options: dict[str, Any], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, source_options: Options, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = (f"t{i},{label}" for i, label in enumerate([*["Pos"] * 3, *["pos"] * 2, *["neg"] * 7]))
     path = str(write(tmp_path / "train.csv", "\n".join(["text,label", *rows])))
@@ -56,7 +57,7 @@ def test_labels_that_look_alike_are_reported_in_every_run(
         Source(path, test_path=test_path, **source_options).setup()
 
 
-def test_splits_may_be_separate_files(tmp_path: Path, source_options: dict[str, Any]) -> None:
+def test_splits_may_be_separate_files(tmp_path: Path, source_options: Options) -> None:
     train = write_reviews(tmp_path / "train.csv", *["a,1", "b,2"] * 4)
     val = write_reviews(tmp_path / "val.csv", "c,2")
     test = write_reviews(tmp_path / "test.csv", "d,1", "e,1", "f,2")
@@ -71,7 +72,7 @@ def test_splits_may_be_separate_files(tmp_path: Path, source_options: dict[str, 
         reviews(train, source_options, test_path=test).read()
 
 
-def test_the_training_file_cannot_be_another_split(tmp_path: Path, source_options: dict[str, Any]) -> None:
+def test_the_training_file_cannot_be_another_split(tmp_path: Path, source_options: Options) -> None:
     path = write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4)
     with pytest.raises(UserError, match=r"data\.test_path=.*is the same file as data\.path"):
         reviews(path, source_options, test_path=path).setup()
@@ -87,7 +88,7 @@ GAPS = 'text,label\n"two\nlines",pos\n,neg\ngood,\nbad,neg\n"  ",pos\n'
 
 
 def test_rows_without_text_or_label_are_reported_or_dropped(
-    tmp_path: Path, source_options: dict[str, Any], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, source_options: Options, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = str(write(tmp_path / "a.csv", GAPS))
     with pytest.raises(UserError, match=r"lines 4, 5, 7 \(3 in all\): no .*data\.on_bad_rows=drop"):
@@ -100,7 +101,7 @@ def test_rows_without_text_or_label_are_reported_or_dropped(
         Source(path, on_bad_rows="drop", **source_options).read()
 
 
-def test_the_delimiter_may_be_set(tmp_path: Path, source_options: dict[str, Any]) -> None:
+def test_the_delimiter_may_be_set(tmp_path: Path, source_options: Options) -> None:
     path = tmp_path / "a.csv"
     path.write_text("review^stars\n" + "good^1\nbad^2\n" * 5)
     with pytest.raises(UserError, match="no column 'review'"):
@@ -110,7 +111,7 @@ def test_the_delimiter_may_be_set(tmp_path: Path, source_options: dict[str, Any]
     assert module.fingerprint() != reviews(str(path), source_options).fingerprint()
 
 
-def test_options_that_contradict_each_other_are_refused(tmp_path: Path, source_options: dict[str, Any]) -> None:
+def test_options_that_contradict_each_other_are_refused(tmp_path: Path, source_options: Options) -> None:
     path = str(write(tmp_path / "a.csv", "review,label\na,1\n"))
     for option in ("path", "val_path", "test_path"):
         with pytest.raises(UserError, match=rf"data\.{option}=.*did you mean a\.csv"):
@@ -121,7 +122,7 @@ def test_options_that_contradict_each_other_are_refused(tmp_path: Path, source_o
         Source(**source_options).read()
 
 
-def test_the_fingerprint_depends_on_content_and_format(tmp_path: Path, source_options: dict[str, Any]) -> None:
+def test_the_fingerprint_depends_on_content_and_format(tmp_path: Path, source_options: Options) -> None:
     path = write_reviews(tmp_path / "a.csv", "a,1", "b,2")
     (tmp_path / "a.tsv").write_bytes(Path(path).read_bytes())
     before = reviews(path, source_options).fingerprint()
@@ -130,7 +131,7 @@ def test_the_fingerprint_depends_on_content_and_format(tmp_path: Path, source_op
     assert reviews(path, source_options).fingerprint() != before
 
 
-def test_texts_are_read_once_and_then_come_from_the_cache(tmp_path: Path, source_options: dict[str, Any]) -> None:
+def test_texts_are_read_once_and_then_come_from_the_cache(tmp_path: Path, source_options: Options) -> None:
     path = Path(write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4))
     module = reviews(str(path), source_options)
     module.setup()
@@ -156,7 +157,7 @@ NAMES = {"0": "negative", "1": "positive"}
 
 
 def test_a_folder_with_the_layout_of_the_hub_is_read(
-    imdb: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    imdb: Path, source_options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(imdb.parent)
     corpus = Source("imdb", labels=NAMES, **source_options).read()
@@ -169,12 +170,12 @@ def test_a_folder_with_the_layout_of_the_hub_is_read(
         Source("imbd", name="stanfordnlp/imdb", **source_options)
 
 
-def test_a_missing_file_of_a_split_is_reported(imdb: Path, source_options: dict[str, Any]) -> None:
+def test_a_missing_file_of_a_split_is_reported(imdb: Path, source_options: Options) -> None:
     with pytest.raises(UserError, match=r"has no file validation\*.*its files are plain_text"):
         Source(str(imdb), val_split="validation", **source_options)
 
 
-def test_rows_of_a_group_are_in_one_split(tmp_path: Path, source_options: dict[str, Any]) -> None:
+def test_rows_of_a_group_are_in_one_split(tmp_path: Path, source_options: Options) -> None:
     """50 sentences of 7 phrases; each phrase names its sentence, and one is blank."""
     lines = ["PhraseId\tSentenceId\tPhrase\tSentiment"]
     for phrase in range(350):
@@ -193,7 +194,7 @@ def test_rows_of_a_group_are_in_one_split(tmp_path: Path, source_options: dict[s
     assert sum(module.sizes.values()) == 349
 
 
-def test_a_row_without_a_group_is_a_group_of_its_own(tmp_path: Path, source_options: dict[str, Any]) -> None:
+def test_a_row_without_a_group_is_a_group_of_its_own(tmp_path: Path, source_options: Options) -> None:
     lines = ["text,label,review", *(f"t{i},{i % 2},{i if i < 30 else ''}" for i in range(60))]
     source = Source(str(write(tmp_path / "a.csv", "\n".join(lines))), group="review", **source_options)
     source.setup()
@@ -212,7 +213,7 @@ def write_rationales(folder: Path, rationales: list[Any]) -> str:
 RATIONALES = {"rationale": "rationale", "val_split": "validation"}
 
 
-def test_spans_of_tokens_become_spans_of_characters(tmp_path: Path, source_options: dict[str, Any]) -> None:
+def test_spans_of_tokens_become_spans_of_characters(tmp_path: Path, source_options: Options) -> None:
     """The second span is empty, as are 20 spans of the published test split of ERASER's movie reviews."""
     spans = [{"start": 3, "end": 5}, {"start": 5, "end": 5}, {"start": 6, "end": 7}]
     folder = write_rationales(tmp_path, [[], spans, [], spans[:1], [], [], []])
@@ -232,9 +233,7 @@ def test_spans_of_tokens_become_spans_of_characters(tmp_path: Path, source_optio
 
 
 @pytest.mark.parametrize("bounds", [(3, 99), (-2, 3), (4, 3)])
-def test_a_span_beyond_the_text_is_reported(
-    bounds: tuple[int, int], tmp_path: Path, source_options: dict[str, Any]
-) -> None:
+def test_a_span_beyond_the_text_is_reported(bounds: tuple[int, int], tmp_path: Path, source_options: Options) -> None:
     folder = write_rationales(tmp_path, [[{"start": bounds[0], "end": bounds[1]}]] * 7)
     with pytest.raises(UserError, match=r"train.parquet: row 1: the column of rationales must contain .* end ≤ 8"):
         Source(folder, **RATIONALES, **source_options).setup()
@@ -266,12 +265,12 @@ def hub_sets(monkeypatch: pytest.MonkeyPatch) -> dict[str, DatasetDict]:
     return sets
 
 
-def on_hub(name: str, source_options: dict[str, Any], **options: Any) -> Source:
+def on_hub(name: str, source_options: Options, **options: Any) -> Source:
     return Source(name=name, **source_options, **{"test_split": None, **options})
 
 
 @pytest.mark.usefixtures("hub_sets")
-def test_named_classes_and_splits_of_the_hub_are_used(source_options: dict[str, Any]) -> None:
+def test_named_classes_and_splits_of_the_hub_are_used(source_options: Options) -> None:
     module = on_hub("owner/named", source_options, text="sentence", val_split="validation")
     module.setup()
     assert module.class_names == ("neg", "pos")
@@ -286,7 +285,7 @@ def test_named_classes_and_splits_of_the_hub_are_used(source_options: dict[str, 
         on_hub("owner/named", source_options, text="sentence", test_split="test").read()
 
 
-def test_named_classes_of_parquet_files_are_matched_by_name(tmp_path: Path, source_options: dict[str, Any]) -> None:
+def test_named_classes_of_parquet_files_are_matched_by_name(tmp_path: Path, source_options: Options) -> None:
     for name, names in (("train", ["neg", "pos", "mixed"]), ("test", ["pos", "neg", "mixed"])):
         features = Features({"text": Value("string"), "label": ClassLabel(names=names)})
         table = pa.table({"text": ["a", "b"] * 5, "label": [0, 1] * 5}, schema=features.arrow_schema)
@@ -306,7 +305,7 @@ def test_named_classes_of_parquet_files_are_matched_by_name(tmp_path: Path, sour
     ],
 )
 def test_named_classes_are_used_for_floats_and_other_numbers_are_missing_labels(
-    labels: list[int], kind: pa.DataType, message: str | None, tmp_path: Path, source_options: dict[str, Any]
+    labels: list[int], kind: pa.DataType, message: str | None, tmp_path: Path, source_options: Options
 ) -> None:
     features = Features({"text": Value("string"), "label": ClassLabel(names=["neg", "pos", "mixed"])})
     table = pa.table({"text": ["a", "b"] * 5, "label": pa.array(labels, kind)})
@@ -320,7 +319,7 @@ def test_named_classes_are_used_for_floats_and_other_numbers_are_missing_labels(
 
 
 def test_the_fingerprint_of_a_data_set_depends_on_its_content(
-    source_options: dict[str, Any], hub_sets: dict[str, DatasetDict]
+    source_options: Options, hub_sets: dict[str, DatasetDict]
 ) -> None:
     before = on_hub("plain", source_options).fingerprint()
     assert on_hub("plain", source_options).fingerprint() == before
@@ -339,13 +338,13 @@ def test_the_fingerprint_of_a_data_set_depends_on_its_content(
     ],
 )
 def test_mistakes_about_the_hub_are_reported(
-    source_options: dict[str, Any], name: str, options: dict[str, Any], message: str
+    source_options: Options, name: str, options: Options, message: str
 ) -> None:
     with pytest.raises(UserError, match=message):
         on_hub(name, source_options, **options).read()
 
 
-def test_data_sets_from_python_are_sources(source_options: dict[str, Any]) -> None:
+def test_data_sets_from_python_are_sources(source_options: Options) -> None:
     train = Dataset.from_dict({"text": [f"t{i}" for i in range(20)], "label": [True, False] * 10})
     corpus = Source.of(train, **source_options).read()
     assert corpus.class_names == ("false", "true")
@@ -364,7 +363,7 @@ class UserSource(Source):
         return {"train": Dataset.from_dict({"text": [f"t{i}" for i in range(41)], "label": np.arange(41) % 2})}
 
 
-def test_a_subclass_loads_its_own_data(source_options: dict[str, Any]) -> None:
+def test_a_subclass_loads_its_own_data(source_options: Options) -> None:
     module = UserSource(test_split=None, **source_options)
     module.setup()
     assert module.class_names == ("0", "1")

@@ -2,13 +2,13 @@
 
 import csv
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from src.data.padded_batches import Truncation, shuffled
 from src.data.source import Source
 from src.data.tokenizer import Word
+from tests.data.conftest import Options
 
 ROWS = 2503  # three chunks of a file; two blocks of the tokenizer
 
@@ -28,7 +28,7 @@ def write_reviews(path: Path) -> tuple[list[str], np.ndarray]:
 
 
 def test_split_vocabulary_and_batches_are_those_of_a_computation_in_memory(
-    tmp_path: Path, source_options: dict[str, Any]
+    tmp_path: Path, source_options: Options
 ) -> None:
     texts, labels = write_reviews(tmp_path / "reviews.csv")
     options = {**source_options, "tokenizer": Word(min_frequency=2), "batch_size": 31, "max_length": 17}
