@@ -10,10 +10,9 @@ from torch.optim.lr_scheduler import LinearLR, OneCycleLR, ReduceLROnPlateau
 
 from src import build
 from src.build import prefix_errors
-from src.config.schema import validate_config
 from src.errors import UserError
 from src.extras import MissingExtra
-from tests.helpers import evaluate, read_csv, small_config, train, trained
+from tests.helpers import read_csv, small_config, train
 
 VOCABULARY = ("<pad>", "<unk>", "a", "good", "film")
 
@@ -92,15 +91,6 @@ def test_a_validation_interval_longer_than_an_epoch_is_refused(tmp_path: Path) -
         train(tmp_path / "run", "callbacks=none", "+trainer.val_check_interval=1000")
 
 
-def test_options_of_a_component_apply_to_its_parameters_only() -> None:
-    cfg, model = build_model("optimizer.lr=0.5", "+param_groups.head.lr=0.25")
-    optimizer = build.optimizer(cfg, model)
-    rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
-    assert {rates[id(p)] for p in model.head.parameters()} == {0.25}
-    assert {rates[id(p)] for p in model.encoder.parameters()} == {0.5}
-    assert len(rates) == sum(p.requires_grad for p in model.parameters())
-
-
 @pytest.mark.parametrize("override", ["param_groups=null", "+param_groups.head=null"])
 def test_null_creates_no_separate_parameter_group(override: str) -> None:
     (group,) = build.optimizer(*build_model("optimizer.lr=0.5", override)).param_groups
@@ -159,34 +149,6 @@ def test_schedulers_have_the_correct_interval_and_steps(
     assert isinstance(scheduler["scheduler"], kind)
     assert scheduler["interval"] == interval
     assert vars(scheduler["scheduler"]).items() >= steps.items()
-
-
-CUSTOM_ATTENTION = '''
-from torch import Tensor
-
-from src.models.attention.query import QueryAttention
-
-
-class Negative(QueryAttention):
-    """Gives the highest weights to the keys that are least similar to the query."""
-
-    def score(self, query: Tensor, keys: Tensor) -> Tensor:
-        return -(keys @ query.unsqueeze(-1)).squeeze(-1)
-'''
-
-
-def test_a_custom_attention_trains_and_is_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "my_attention.py").write_text(CUSTOM_ATTENTION)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    component = ["model/attention=none", "model.attention._target_=my_attention.Negative"]
-    trust = "extras.trusted_modules=[my_attention]"
-    with pytest.raises(UserError, match=r"my_attention is not a trusted module; if you trust it, write extras"):
-        validate_config(small_config(tmp_path / "run", component))
-    validate_config(small_config(tmp_path / "run", [*component, trust]))
-    checkpoint = trained(tmp_path / "run", *component, trust)
-    with pytest.raises(UserError, match="my_attention is not a trusted module"):
-        evaluate(tmp_path / "eval", checkpoint)
-    assert evaluate(tmp_path / "trusted", checkpoint, trust)["status"] == "completed"
 
 
 def test_a_run_without_loggers_and_callbacks_is_tested(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from omegaconf import DictConfig
 from src.config.compose import without_hydra
 from src.config.schema import validate_config
 from tests.data.data_files import write_parquet
-from tests.helpers import read_csv, repository, run
+from tests.helpers import repository, run
 from tests.loggers.records import read_records, read_summary
 
 ENCODERS = ("rnn", "lstm", "birnn", "bilstm")
@@ -76,6 +76,3 @@ def test_each_job_has_a_separate_wandb_run(sweep: list[Path]) -> None:
         run_record = read_records(folder, "run")[0]
         names = (run_record["run_group"], run_record["job_type"], run_record["display_name"])
         assert names == (folder.parent.name, "train", folder.name)
-        assert log["config"]["seed"] == json.loads((folder / "result.json").read_text())["seed"]
-        (test_loss,) = [row["test/loss"] for row in read_csv(folder / "csv" / "metrics.csv") if row["test/loss"]]
-        assert log["summary"]["test/loss"] == pytest.approx(float(test_loss))

@@ -96,6 +96,23 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Uninterrupted:
     return run_with
 
 
+def train_until(monkeypatch: pytest.MonkeyPatch, number: int, folder: Path, *options: str) -> int:
+    """Train until SIGINT arrives in this batch, the first of which is 1, and return the number of batches."""
+    training_step, batches = LitClassifier.training_step, []
+
+    def interrupted(self: LitClassifier, batch: Batch, batch_idx: int) -> torch.Tensor:
+        batches.append(batch_idx)
+        if len(batches) == number:
+            os.kill(os.getpid(), signal.SIGINT)
+        return training_step(self, batch, batch_idx)
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit) as exit_info:
+        patch.setattr(LitClassifier, "training_step", interrupted)
+        train(folder, *options)
+    assert exit_info.value.code == 128 + signal.SIGINT
+    return len(batches)
+
+
 @pytest.mark.parametrize(
     ("more", "step"),
     [
@@ -109,18 +126,7 @@ def test_resuming_is_exact(
 ) -> None:
     """A run that is interrupted in step `step` and resumed has the weights and curves of an uninterrupted run."""
     options = [*THREE_EPOCHS, *more]
-    training_step = LitClassifier.training_step
-
-    def interrupted(self: LitClassifier, batch: Batch, batch_idx: int) -> torch.Tensor:
-        if self.global_step == step:
-            os.kill(os.getpid(), signal.SIGINT)
-        return training_step(self, batch, batch_idx)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(LitClassifier, "training_step", interrupted)
-        with pytest.raises(SystemExit) as exit_info:
-            train(tmp_path / "half", *options)
-    assert exit_info.value.code == 128 + signal.SIGINT
+    assert train_until(monkeypatch, step + 1, tmp_path / "half", *options) == step + 1
     result = json.loads((tmp_path / "half" / "result.json").read_text())
     assert (result["status"], result["error"]) == ("interrupted", "stopped by SIGINT")
     last = tmp_path / "half" / "checkpoints" / "last.ckpt"
@@ -138,19 +144,8 @@ def test_resuming_with_accumulated_gradients_is_exact(tmp_path: Path, monkeypatc
     """A run that is interrupted within a group of batches stops at the end of the group."""
     options = [*THREE_EPOCHS, "trainer.accumulate_grad_batches=4"]  # groups of four and two batches
     train(tmp_path / "whole", *options)
-    training_step, calls = LitClassifier.training_step, []
-
-    def interrupted(self: LitClassifier, batch: Batch, batch_idx: int) -> torch.Tensor:
-        calls.append(batch_idx)
-        if len(calls) == 8:  # the second batch of the second epoch
-            os.kill(os.getpid(), signal.SIGINT)
-        return training_step(self, batch, batch_idx)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(LitClassifier, "training_step", interrupted)
-        with pytest.raises(SystemExit):
-            train(tmp_path / "half", *options)
-    assert len(calls) == 10
+    # the eighth is the second batch of the second epoch
+    assert train_until(monkeypatch, 8, tmp_path / "half", *options) == 10
     train(tmp_path / "half", *options, f"ckpt_path='{tmp_path / 'half' / 'checkpoints' / 'last.ckpt'}'")
     assert_equal_weights(tmp_path / "whole", tmp_path / "half")
 

@@ -249,12 +249,6 @@ def test_a_release_is_complete_or_absent(tmp_path: Path, monkeypatch: pytest.Mon
     assert not list(tmp_path.iterdir())
 
 
-def test_a_card_selects_no_cache(model: Path, tmp_path: Path) -> None:
-    card, _ = read_checkpoint(change_card(model, "config.data.cache_dir", str(tmp_path / MARKER)))
-    cfg = OmegaConf.create({"data": {}, "extras": small_config(tmp_path).extras, "seed": 0, "ckpt_path": str(model)})
-    assert with_data(cfg, card).data.cache_dir is None
-
-
 def test_a_card_cannot_read_the_environment(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_TESTS", "secret")
     for key in ("model.encoder.cell", "data.text"):

@@ -10,7 +10,8 @@ import yaml
 from omegaconf import OmegaConf
 
 from src import build
-from tests.helpers import ROOT, run
+from tests.forks import complete
+from tests.helpers import ROOT, command, run
 from tests.models.combinations import BASIS, VOCABULARY, small_options, texts
 
 BLOCK = re.compile(r"^```(?:python|yaml)\n# ((?:mine|my_conf)/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -84,3 +85,6 @@ def test_a_model_of_all_examples_trains_and_predicts(folder: Path) -> None:
     assert "train/weight_norm" in (folder / "run" / "csv" / "metrics.csv").read_text()
     line = run(folder, "predict", TRUST, "ckpt_path=run/checkpoints/best.ckpt", "text=fine film", "json=true")
     assert json.loads(line)["label"] in ("bad", "good")
+    refused = complete(*command(folder, "predict", "ckpt_path=run/checkpoints/best.ckpt", "text=fine film"))
+    assert refused.returncode == 1
+    assert "mine is not a trusted module; if you trust it, write extras.trusted_modules=[mine]" in refused.stderr

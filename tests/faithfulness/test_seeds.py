@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from src.records.faithfulness import Options, Record
-from studies.faithfulness.seeds import ATTENTION, PREDICTIONS, agreement_between_seeds, mean_distances, pseudo_values
+from studies.faithfulness.seeds import ATTENTION, PREDICTIONS, agreement_between_seeds, pseudo_values
 
 
 def record(probabilities: np.ndarray, weights: list[list[float]]) -> Record:
@@ -63,13 +63,6 @@ def test_agreement_requires_two_seeds_of_the_same_texts() -> None:
     first = record(np.array([[0.9, 0.1]]), [[0.5, 0.5]])
     assert agreement_between_seeds([first]) == {}
     assert agreement_between_seeds([first, record(np.array([[0.9, 0.1]]), [[0.5, 0.3, 0.2]])]) == {}
-
-
-def test_mean_distances() -> None:
-    rng = np.random.default_rng(3)
-    values, others = rng.normal(size=7), rng.normal(size=11).round(1)
-    assert mean_distances(values, others) == pytest.approx(np.abs(values[:, None] - others).mean(1))
-    assert mean_distances(others, others) == pytest.approx(np.abs(others[:, None] - others).mean(1))
 
 
 def test_pseudo_values_of_a_mean_over_pairs() -> None:

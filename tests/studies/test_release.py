@@ -115,12 +115,6 @@ def test_a_path_within_an_option_is_refused(tmp_path):
         write_release(tmp_path, tmp_path / "r.parquet")
 
 
-def test_log_odds_by_hand():
-    odds = pack_probabilities(np.array([[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]]))
-    assert odds.dtype == np.float16
-    np.testing.assert_allclose(odds, [[np.log(2), 0], [-np.log(3), -np.log(3)]], atol=1e-3)
-
-
 def test_extreme_probabilities_remain_finite():
     probabilities = unpack_probabilities(pack_probabilities(np.array([[1.0, 0.0], [0.0, 1.0]], dtype=np.float32)))
     np.testing.assert_allclose(probabilities, [[1, 0], [0, 1]], atol=1e-6)

@@ -95,14 +95,6 @@ def test_without_texts_and_with_common_seeds_the_test_equals_the_paired_test() -
     assert result.p_value == pytest.approx(ttest_rel(first, second).pvalue)
 
 
-def test_a_variant_under_two_names_adds_no_evidence() -> None:
-    rng = np.random.default_rng(10)
-    scores, others = (simulate(rng, 5, 101, seed=0.4, text=0.5, residual=0.3) for _ in range(2))
-    seeds = (0, 1, 2, 3, 4)
-    sample, twin, other = (Sample(values, seeds) for values in (scores, scores, others))
-    assert estimate([(0.5, sample), (0.5, twin), (-1, other)]) == pytest.approx(difference(sample, other))
-
-
 def test_variants_without_a_common_seed_vary_independently() -> None:
     rng = np.random.default_rng(11)
     first, second = (simulate(rng, 5, 101, seed=0.4, text=0.5, residual=0.3) for _ in range(2))
