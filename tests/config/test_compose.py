@@ -7,11 +7,9 @@ from typing import Any
 
 import hydra
 import pytest
-from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf import DictConfig, OmegaConf
 
-from src.config.compose import ConfigFiles, job_name
+from src.config.compose import ConfigFiles
 from src.config.mistakes import Mistake
 from src.config.overrides import combinations, parse_override
 from src.errors import UserError
@@ -201,15 +199,3 @@ def test_hydras_private_packages_are_not_imported() -> None:
 def test_options_of_the_data_of_a_checkpoint_are_suggested(option: str, message: str) -> None:
     _, (mistake,) = ConfigFiles("eval").check([f"data.{option}", "ckpt_path=x"])
     assert mistake.message.startswith(message)
-
-
-@pytest.mark.parametrize(("mode", "sweep"), [(RunMode.RUN, None), (RunMode.MULTIRUN, "2026-11-21")])
-def test_the_name_of_a_job_is_that_of_its_folder(
-    mode: RunMode, sweep: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cfg = repository().compose([])
-    with read_write(cfg), open_dict(cfg):
-        cfg.hydra.runtime.output_dir, cfg.hydra.mode, cfg.hydra.job.name = "/2026-11-21/4_seed-2", mode, "train"
-    monkeypatch.setattr(HydraConfig.instance(), "cfg", None)
-    HydraConfig.instance().set_config(cfg)
-    assert (job_name("command"), job_name("name"), job_name("sweep")) == ("train", "4_seed-2", sweep)

@@ -6,20 +6,12 @@ import pytest
 from src.data.codec import Codec
 from src.data.tokenizer import Word
 
-NAMES = ("bad", "good")
 
-
-@pytest.fixture(params=["first", "last"])
-def codec(request: pytest.FixtureRequest) -> Codec:
+@pytest.mark.parametrize(("keep", "expected"), [("first", ["One", "GOOD", "film"]), ("last", ["film", ",", "truly"])])
+def test_words_belong_to_the_truncated_tokens(keep: str, expected: list[str]) -> None:
     tokenizer = Word(min_frequency=1).train(["a good film", "a bad one"])
-    return Codec(tokenizer=tokenizer, class_names=NAMES, max_length=3, keep=request.param)
-
-
-def test_words_belong_to_the_truncated_tokens(codec: Codec) -> None:
-    text = "One GOOD film, truly"
-    builder, (words, other_words) = codec.read([text, "so"])
-    batch = builder(np.array([0]))
-    assert words == (["One", "GOOD", "film"] if codec.truncation.keep == "first" else ["film", ",", "truly"])
-    assert other_words == ["so"]
-    tokens = [codec.tokenizer.vocabulary[i] for i in batch.tokens[0]]
+    codec = Codec(tokenizer=tokenizer, class_names=("bad", "good"), max_length=3, keep=keep)  # type: ignore[arg-type]
+    builder, (words, other_words) = codec.read(["One GOOD film, truly", "so"])
+    assert (words, other_words) == (expected, ["so"])
+    tokens = [codec.tokenizer.vocabulary[i] for i in builder(np.array([0])).tokens[0]]
     assert tokens == [word.lower() if word.lower() in codec.tokenizer.vocabulary else "<unk>" for word in words]

@@ -15,23 +15,13 @@ TRAIN = ["good film,a", "good film,a", "a good long film,a", "bad,b"]
 TEST = ["bad,b", "Bad,b", "unseen words here,a"]
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Source:
-    for name, rows in (("train", TRAIN), ("test", TEST)):
-        (tmp_path / f"{name}.csv").write_text("\n".join(["text,label", *rows]) + "\n")
-    options = {"cache_dir": str(tmp_path / "cache"), "max_length": 2, "progress": False, "val_fraction": 0.5}
-    module = Source(
-        str(tmp_path / "train.csv"),
-        val_path=str(tmp_path / "test.csv"),
-        test_path=str(tmp_path / "test.csv"),
-        tokenizer=Word(min_frequency=1),
-        **options,
-    )
-    module.setup()
-    return module
-
-
-def test_the_summary_of_splits_by_hand(data: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_summary_of_splits_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train, test = (tmp_path / name for name in ("train.csv", "test.csv"))
+    train.write_text("\n".join(["text,label", *TRAIN]) + "\n")
+    test.write_text("\n".join(["text,label", *TEST]) + "\n")
+    options = {"cache_dir": str(tmp_path / "cache"), "max_length": 2, "progress": False}
+    data = Source(str(train), val_path=str(test), test_path=str(test), tokenizer=Word(min_frequency=1), **options)
+    data.setup()
     monkeypatch.setattr(data, "read", lambda: pytest.fail("read the texts again"))
     has_vector = np.array([word in ("good", "film") for word in data.vocabulary])
     summary = data.summarize(has_vector)

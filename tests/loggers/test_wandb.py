@@ -44,11 +44,6 @@ def log(folder: Path) -> dict[str, Any]:
     return read_summary(folder)
 
 
-@pytest.fixture(scope="module")
-def result(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / "result.json").read_text())
-
-
 @contextmanager
 def under_hydra(command: str, folder: Path, mode: RunMode, *overrides: str) -> Iterator[None]:
     """Set the state that Hydra sets for a job."""
@@ -89,8 +84,8 @@ def test_gradient_norms_equal_those_of_their_file(folder: Path) -> None:
     assert [logged[key] for key in norms] == pytest.approx(list(norms.values()), rel=1e-5)
 
 
-def test_the_summary_contains_the_final_numbers(log: dict[str, Any], result: dict[str, Any]) -> None:
-    summary = log["summary"]
+def test_the_summary_contains_the_final_numbers(folder: Path, log: dict[str, Any]) -> None:
+    summary, result = log["summary"], json.loads((folder / "result.json").read_text())
     assert len(result["metrics"]) == 22
     for name, metric in result["metrics"].items():
         values = (summary.get(name), summary.get(f"{name}_low"), summary.get(f"{name}_high"))

@@ -5,7 +5,6 @@ import pytest
 import torch
 from torchmetrics.functional import classification as tm
 
-from src.terms.evaluation import evaluate
 from src.terms.scores import SCORES, confidence_bins
 from tests.run_folders import predictions
 
@@ -46,8 +45,3 @@ def test_terms_vary_as_scores_of_resampled_texts(classes: int) -> None:
 
 def test_bins_include_their_lower_edge_and_the_last_includes_one() -> None:
     assert confidence_bins(np.array([0.0, 0.06, 2 / 30, 0.6, 0.99, 1.0])).tolist() == [0, 0, 1, 9, 14, 14]
-
-
-def test_every_score_is_evaluated() -> None:
-    probabilities, labels = predictions(31, 2)
-    assert evaluate(probabilities, labels).keys() == SCORES.keys()
