@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from src.models.encoder.pretrained import PretrainedEncoder
-from tests.helpers import assert_equal_weights, run_config, saved_predictions, small_config
-from tests.models.encoder.test_pretrained import save
+from tests.helpers import assert_equal_weights, run_config, saved_predictions
+from tests.models.encoder.test_pretrained import config, save
 
 CALLBACKS = ("progress", "attention", "gradient_norms", "baseline")
 
@@ -17,16 +17,9 @@ def run(folder: Path, *overrides: str, name: str | None = None) -> np.ndarray:
     """Train on the states of a small pretrained model, and return the probabilities of the test texts."""
     model = save(folder / "model") if not (folder / "model").exists() else folder / "model"
     name = name or f"run{len(list(folder.iterdir()))}"
-    cfg = small_config(
-        folder / name,
-        [
-            *("data/tokenizer=pretrained", f"data.tokenizer.name_or_path='{model}'", "data.max_length=19"),
-            *("model/embedding=pretrained", "model/encoder=pretrained", "trainer.max_epochs=2", "logger=csv"),
-            *(f"callbacks.{callback}=null" for callback in CALLBACKS),
-            *overrides,
-        ],
-    )
-    run_config(cfg)
+    paths = (f"paths.output_dir='{folder / name}'", f"data.cache_dir='{folder / 'cache'}'", "data.max_length=19")
+    off = (f"callbacks.{callback}=null" for callback in CALLBACKS)
+    run_config(config(model, *paths, "trainer.max_epochs=2", "logger=csv", *off, *overrides))
     return saved_predictions(folder / name).probabilities
 
 

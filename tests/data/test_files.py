@@ -53,12 +53,6 @@ def test_a_file_without_permission_is_reported(tmp_path: Path, monkeypatch: pyte
         existing_path(path, "data.path")
 
 
-def test_a_relative_path_starts_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.csv").touch()
-    monkeypatch.chdir(tmp_path)
-    assert existing_path("a.csv", "data.path") == tmp_path / "a.csv"
-
-
 @pytest.mark.parametrize(
     ("path", "message"),
     [
@@ -78,7 +72,11 @@ def test_invalid_paths_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         existing_path(path, "data.path")
 
 
-def test_a_path_may_start_at_home_and_end_with_a_slash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("path", ["a.csv", "~/a.csv/"])
+def test_a_path_may_be_relative_start_at_home_or_end_with_a_slash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
     (tmp_path / "a.csv").touch()
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert existing_path("~/a.csv/", "data.path") == tmp_path / "a.csv"
+    assert existing_path(path, "data.path") == tmp_path / "a.csv"

@@ -159,12 +159,9 @@ def test_the_fingerprint_of_a_pretrained_tokenizer_depends_on_the_file(pretraine
     assert Pretrained(str(pretrained)).fingerprint() != before
 
 
-def test_a_missing_pretrained_path_is_not_treated_as_a_hub_name(pretrained: Path) -> None:
+def test_a_missing_path_is_no_name_on_the_hub_which_cannot_be_reached(pretrained: Path) -> None:
     with pytest.raises(UserError, match=r"did you mean tokenizer.json"):
         Pretrained(str(pretrained.with_name("tokeniser.json"))).train([])
-
-
-def test_a_hub_name_without_a_network_is_reported() -> None:
     with pytest.raises(UserError, match="no such file or folder, and it cannot be loaded from the hub"):
         Pretrained("nobody/no-such-model").train([])
 

@@ -16,18 +16,21 @@ from tests.report.test_rendering import Reader
 FILES = ["faithfulness.csv", "faithfulness.html", "faithfulness.md"]
 
 
+def train_run(run: Path, attention: str, *options: str, data: str = "small_csv") -> None:
+    """Train for an epoch, and add the choices, which Hydra provides, to the record."""
+    small = ("model.encoder.hidden_dim=6", "trainer.max_epochs=1", "callbacks=checkpoints")
+    result = train(run, f"data={data}", f"model/attention={attention}", *small, *options)
+    choices = {"data": data, "encoder": "lstm", "attention": attention}
+    (run / "result.json").write_text(json.dumps(result | {"choices": choices}))
+
+
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two seeds of two attention mechanisms, trained for an epoch."""
     folder = tmp_path_factory.mktemp("sweeps") / "one"
-    options = ("model.encoder.hidden_dim=6", "trainer.max_epochs=1", "callbacks=checkpoints")
     for attention in ("bahdanau", "multi_head"):
         for seed in (1, 2):
-            run = folder / f"{attention}_{seed}"
-            result = train(run, f"model/attention={attention}", f"seed={seed}", *options)
-            # Hydra, which provides the choices, does not run here.
-            choices = {"data": "small_csv", "encoder": "lstm", "attention": attention}
-            (run / "result.json").write_text(json.dumps(result | {"choices": choices}))
+            train_run(folder / f"{attention}_{seed}", attention, f"seed={seed}")
     return folder
 
 
@@ -153,10 +156,7 @@ def test_rankings_are_compared_with_human_rationales(tmp_path: Path) -> None:
         path = tmp_path / f"{split}.parquet"
         write_parquet(path, text=texts, label=["positive", "negative"] * 12, rationale=spans)
     run = tmp_path / "runs" / "one"
-    options = ("model.encoder.hidden_dim=6", "trainer.max_epochs=1", "callbacks=checkpoints", "data.batch_size=4")
-    result = train(run, "data=eraser_movies", f"data.path='{tmp_path}'", "model/attention=bahdanau", *options)
-    choices = {"data": "eraser_movies", "encoder": "lstm", "attention": "bahdanau"}
-    (run / "result.json").write_text(json.dumps(result | {"choices": choices}))
+    train_run(run, "bahdanau", f"data.path='{tmp_path}'", "data.batch_size=4", data="eraser_movies")
     main([str(run), "--texts", "9", "--measures", "removal", "plausibility"])
     lines = read_csv(run / "faithfulness.csv")
     random = {line["measure"]: float(line["value"]) for line in lines if line["ranking"] == "random"}
