@@ -102,15 +102,8 @@ def test_a_run_resumes_with_its_recorded_overrides_and_configuration_files(run_f
 @pytest.mark.parametrize(
     "line",
     [
-        *(
-            "model/encoder=lstm",
-            "model.head.dropout=0.2",
-            "data.batch_size=7",
-            "data=csv",
-            "optimizer.lr=0.5",
-            "seed=4",
-        ),
-        *("+param_groups.encoder.lr=1", "hydra.run.dir=other", "paths.output_dir=other"),
+        *("model/encoder=lstm", "model.head.dropout=0.2", "data.batch_size=7", "data=csv", "optimizer.lr=0.5"),
+        *("seed=4", "+param_groups.encoder.lr=1", "hydra.run.dir=other", "paths.output_dir=other"),
     ],
 )
 def test_overrides_that_change_the_training_or_its_folder_are_refused(line: str, run_folder: Path) -> None:

@@ -7,20 +7,15 @@ from src.kernels import layers
 from src.kernels.layers import fused_attention
 
 N, H, T, L, D, V = 3, 5, 7, 11, 2, 13
-
-
 CHUNKS = {"one head": 1, "three heads": 3 * T * L, "two texts": 2 * H * T * L, "all": 2**18}
 
 
-@pytest.fixture(params=CHUNKS.values(), ids=CHUNKS.keys())
-def inputs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
-    monkeypatch.setattr(layers, "CHUNK", request.param)
+@pytest.mark.parametrize("chunk", CHUNKS.values(), ids=CHUNKS)
+def test_the_output_and_its_gradients_follow_the_formula(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layers, "CHUNK", chunk)
     torch.manual_seed(0)
     shapes = ((N, H, T, D), (N, H, L, D), (N, H, L, V))
-    return [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
-
-
-def test_the_output_and_its_gradients_follow_the_formula(inputs: list[torch.Tensor]) -> None:
+    inputs = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
     rate = 0.25  # a multiple of 1/256
     mask = (torch.arange(L) < torch.tensor([[11], [1], [4]]))[:, None, None]
     torch.manual_seed(3)

@@ -68,12 +68,8 @@ def test_a_torn_line_of_the_journal_is_dropped(tmp_path: Path) -> None:
 
 def test_a_search_with_pruning_is_resumed(tmp_path: Path) -> None:
     sweep = tmp_path / "sweep"
-    arguments = (
-        "-m",
-        "hparams_search=optuna",
-        "hydra.sweeper.search.n_startup_trials=2",
-        "hydra.sweeper.search.warmup=0",
-    )
+    pruning = ("hydra.sweeper.search.n_startup_trials=2", "hydra.sweeper.search.warmup=0")
+    arguments = ("-m", "hparams_search=optuna", *pruning)
     rate = "optimizer.lr=tag(log, interval(1e-6, 0.1))"
     options = (f"hydra.sweep.dir={sweep}", "trainer.max_epochs=2", *SMALL)
     code, output = run_sweep(tmp_path, *arguments, "hydra.sweeper.search.trials=2", rate, *options)
