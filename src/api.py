@@ -44,10 +44,10 @@ class Prediction:
 
 
 def _coloured(tokens: Sequence[tuple[str, float]]) -> str:
-    """Return the tokens in HTML, in orange with a positive number and in blue with a negative one."""
+    """Return the tokens in HTML, in blue with a positive number and in red with a negative one."""
     highest = max((abs(number) for _, number in tokens), default=0.0) or 1.0
     return " ".join(
-        f'<span style="background: rgba({"255, 140, 0" if number >= 0 else "37, 110, 190"}, '
+        f'<span style="background: rgba({"37, 110, 190" if number >= 0 else "200, 60, 50"}, '
         f'{0.9 * abs(number) / highest:.3f})" title="{number:.4f}">{escape(word)}</span>'
         for word, number in tokens
     )

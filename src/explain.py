@@ -155,7 +155,9 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
 
 def _has_known_token(member: Member, batch: Batch) -> np.ndarray:
     """Return whether each text has a token that is in the vocabulary and that the model uses, N bool."""
-    known = member.model.embedding.known(batch.tokens, batch.mask)  # N×L
+    model = member.model
+    reads_all = model.branch is not None and bool(model.branch.weight > 0)
+    known = batch.mask if reads_all else model.embedding.known(batch.tokens, batch.mask)  # N×L
     unknown_id = member.card.codec.tokenizer.unknown_id
     used = known if unknown_id is None else known & (batch.tokens != unknown_id)
     return used.any(1).cpu().numpy()

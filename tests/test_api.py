@@ -83,7 +83,7 @@ def test_notebook_display_escapes_the_text() -> None:
     assert "linear branch" not in html
     html = replace(prediction, branch=[("<b>", -0.4), ("film", 0.1)], branch_weight=0.3)._repr_html_()
     assert (
-        "linear branch, 30 % of the logits" in html and "37, 110, 190, 0.900)" in html and "255, 140, 0, 0.225)" in html
+        "linear branch, 30 % of the logits" in html and "200, 60, 50, 0.900)" in html and "37, 110, 190, 0.225)" in html
     )
 
 

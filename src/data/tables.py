@@ -309,7 +309,7 @@ def write_table(path: Path, names: Sequence[str], chunks: Iterable[Rows]) -> Non
             for record in zip(*map(rows.cells, names), strict=True):
                 if is_csv:
                     file.write(csv_line(map(_plain, record)))
-                else:  # JSON has no NaN
+                else:  # JSON has neither NaN nor infinity
                     finite = (None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in record)
                     line = json.dumps(dict(zip(names, finite, strict=True)), ensure_ascii=False, default=_plain)
                     file.write(line + "\n")

@@ -22,6 +22,9 @@ GAP, ZONE = 0x9E3779B1, 0x85EBCA6B  # added to codes, so that pairs with a gap a
 SMOOTHING = 1.0  # is added to the number of texts of a class that contain an n-gram
 
 
+End = Annotated[int, Field(ge=0, le=10_000)]  # a number of tokens; the time grows with it
+
+
 class Features(NamedTuple):
     """The distinct n-grams of n texts: those of text i are `ngrams[offsets[i]:offsets[i + 1]]`."""
 
@@ -82,8 +85,8 @@ class NgramBranch(Component):
         max_gap: Annotated[int, Field(ge=0, le=MAX_ORDER)] = 0,
         scale: Literal["idf", "nb", "nb_idf"] = "idf",
         min_count: Size = 1,
-        head: Annotated[int, Field(ge=0)] = 0,
-        tail: Annotated[int, Field(ge=0)] | list[Annotated[int, Field(ge=0)]] = 0,
+        head: End = 0,
+        tail: End | list[End] = 0,
         c: Annotated[float, Field(gt=0)] | None = 10.0,
         weight: Annotated[float, Field(ge=0, le=1)] | None = 0.5,
     ) -> None:
@@ -173,7 +176,8 @@ class NgramBranch(Component):
         """Return the share of each token in the log odds of a class of each text: N×L ids, N×L bool, N → N×L.
 
         The log odds, of the class against all others, are the sum of the shares and the bias of the class. That of an
-        n-gram is divided equally among its tokens, where it first occurs.
+        n-gram is divided equally among its tokens, where it first occurs; the first token also has the part of the
+        beginning of the text.
         """
         kinds = self.ngrams(tokens, mask)
         codes = join_codes(kinds)

@@ -88,14 +88,14 @@ class Classifier(nn.Module):
         """Return the logits without those of the branch, and those of the branch, N×num_logits each."""
         assert self.branch is not None
         encoded, _ = self._read(tokens, mask)
-        return self.classify(encoded).float(), self.branch(tokens, mask)
+        return self.classify(encoded).float(), self.branch(tokens, mask).float()
 
     def _logits(self, encoded: Encoded, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the logits of encoded texts; in evaluation, the weighted mean of them and those of the branch."""
         logits = self.classify(encoded)
         if self.branch is None or self.training:
             return logits
-        return torch.lerp(logits.float(), self.branch(tokens, mask), self.branch.weight)
+        return torch.lerp(logits.float(), self.branch(tokens, mask).float(), self.branch.weight.float())
 
     def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the attention weights N×H×T×L, with the tokens in their original order; dropped tokens get 0."""

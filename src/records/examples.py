@@ -41,7 +41,7 @@ class Example:
     matrix: Map | None  # H×L×L; None if there is no word × word map
     cut: str = ""  # the part that was read, such as "first 500 of 20,000 tokens"; "" if the text is not cut
     layers: dict[str, Map] = field(default_factory=dict)  # encoder layer → its weights H×L×L
-    is_unknown: bool = False  # whether the model knows none of the words, so that the prediction ignores them
+    is_unknown: bool = False  # whether the model knows none of the words, so that the prediction is a guess
     branch: Weights | None = None  # L, shares of the words in the linear branch's log odds of the predicted class
     branch_weight: float = 0.0  # weight of the linear branch in the logits
     kind: str = ""  # a key of KINDS for the texts of errors.csv; "" for other texts

@@ -104,7 +104,7 @@ def _not_blank(texts: Sequence[str]) -> list[int]:
 
 
 def _warn(source: str, unit: str, blank: Sequence[int], unknown: Sequence[int]) -> None:
-    consequence = "only unknown words, so the prediction does not depend on the text"
+    consequence = "only unknown words, so the prediction is a guess"
     for places, reason in ((blank, "blank text, so no prediction"), (unknown, consequence)):
         if places:
             log.warning("%s: %s: %s", source, format_places(unit, places), reason)

@@ -104,6 +104,11 @@ def test_groups_stay_in_one_fold() -> None:
     assert [len(held_out) for held_out in sides] == [4 * 7] * 5
 
 
+def test_the_seed_changes_the_folds() -> None:
+    first, again, other = (hold_out(repeat(40, 30), seed=seed, folds=5, fold=1)[1].tolist() for seed in (1, 1, 2))
+    assert first == again != other
+
+
 def test_a_class_with_a_single_row_is_in_no_fold() -> None:
     held_out = [row for fold in range(3) for row in hold_out(repeat(5, 1, 6), folds=3, fold=fold)[1]]
     assert sorted(held_out) == [0, 1, 2, 3, 4, *range(6, 12)]

@@ -244,6 +244,19 @@ def test_the_weight_is_chosen_by_the_loss_on_the_validation_texts(tmp_path: Path
     assert result["best"]["value"] == pytest.approx(min(losses), rel=1e-5)
 
 
-def test_a_branch_works_beside_logits_in_half_precision(tmp_path: Path) -> None:
-    options = ["model/branch=ngrams", "callbacks=checkpoints", "trainer.precision=bf16-mixed", "trainer.max_epochs=1"]
-    assert train(tmp_path, *options)["status"] == "completed"
+@pytest.mark.parametrize("precision", ["bf16-mixed", "bf16-true", "64-true"])
+def test_a_branch_works_beside_logits_of_other_precisions(precision: str, tmp_path: Path) -> None:
+    options = ["model/branch=ngrams", "callbacks=checkpoints", "trainer.max_epochs=1", "model.branch.weight=null"]
+    assert train(tmp_path, *options, f"trainer.precision={precision}")["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    "options", [{"min_count": 62}, {"max_gap": 64, "head": 500, "tail": [500, 0], "max_order": 64}]
+)
+def test_options_beyond_the_texts_have_no_effect(options: dict[str, Any]) -> None:
+    branch, data = fitted(batches(), **options), batches(23, seed=1)
+    batch = data(np.arange(23))
+    assert np.isfinite(logits(branch, data)).all()
+    assert torch.isfinite(branch.contributions(batch.tokens, batch.mask, batch.labels)).all()
+    if "min_count" in options:
+        assert len(branch.codes) == 1 and not branch.table.any()
