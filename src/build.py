@@ -243,8 +243,10 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
     loggers, callbacks = make_all(cfg, "logger"), make_all(cfg, "callbacks")
     kinds = {"checkpointing": Checkpoint, "progress_bar": ProgressBar, "model_summary": ModelSummary}
     enabled = {f"enable_{name}": any(isinstance(each, kind) for each in callbacks) for name, kind in kinds.items()}
-    options = {**enabled, "precision": fast_precision(cfg)} if cfg.trainer.get("precision") == "auto" else enabled
-    created: pl.Trainer = make(cfg, "trainer", callbacks=[*watchers, *callbacks], logger=loggers or False, **options)
+    options = {"callbacks": [*watchers, *callbacks], "logger": loggers or False, **enabled}
+    if cfg.trainer.get("precision") is None:
+        options["precision"] = fast_precision(cfg)
+    created: pl.Trainer = make(cfg, "trainer", **options)
     return created
 
 

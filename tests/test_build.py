@@ -62,7 +62,7 @@ def test_a_trainer_that_cannot_be_built_is_reported_before_the_data_are_read(tmp
         ("auto", "identity", False, True, "32-true"),
     ],
 )
-def test_auto_is_the_precision_that_the_processor_has(
+def test_null_is_the_precision_that_the_processor_has(
     accelerator: str,
     encoder: str,
     has_gpu: bool,
@@ -75,7 +75,7 @@ def test_auto_is_the_precision_that_the_processor_has(
     monkeypatch.setattr("torch.cuda.is_available", lambda: has_gpu)
     monkeypatch.setattr("torch.cuda.is_bf16_supported", lambda including_emulation: has_bf16)
     cfg = small_config(tmp_path, [f"model/encoder={encoder}", "trainer=gpu", f"trainer.accelerator={accelerator}"])
-    assert cfg.trainer.precision == "auto" and build.fast_precision(cfg) == precision
+    assert cfg.trainer.precision is None and build.fast_precision(cfg) == precision
 
 
 def test_a_missing_component_is_reported() -> None:

@@ -44,12 +44,6 @@ Decay = Annotated[float, Field(ge=0, lt=1)]
 Node = dict[str, Any]
 Nodes = dict[str, Node | None] | None
 
-Precision = (
-    Literal["auto", "64-true", "32-true", "16-true", "bf16-true", "16-mixed", "bf16-mixed"]
-    | Literal["transformer-engine", "transformer-engine-float16", "64", "32", "16", "bf16", 64, 32, 16]
-    | None
-)
-
 STRICT = ConfigDict(strict=True, allow_inf_nan=False, arbitrary_types_allowed=True)
 OBJECT_ERRORS = ("needs_python_object", "callable_type")  # a plain value where an object is expected
 
@@ -112,7 +106,6 @@ FOREIGN: dict[str, dict[str, Any]] = {
         "min_epochs": NotNegative | None,
         "min_steps": NotNegative | None,
         "num_sanity_val_steps": Literal[-1] | NotNegative | None,
-        "precision": Precision,
         "val_check_interval": Positive | Annotated[float, Field(gt=0, le=1)] | None,
     },
     "pytorch_lightning.ModelCheckpoint": {"filename": RelativePath | None, "mode": Literal["min", "max"]},

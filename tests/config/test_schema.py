@@ -40,7 +40,7 @@ PARTS = "tests.config.parts"
         ("model.encoder.bidirectional=1", "must be a valid boolean"),
         ("trainer.max_epochs=0", "must be greater than or equal to 1"),
         ("+trainer.max_steps=0", "must be greater than or equal to 1"),
-        ("trainer.precision=17", "must be 'auto', '64-true', '32-true'"),
+        ("trainer.precision=17", "must be 64, 32 or 16 or 'transformer-engine'"),
         ("~model.encoder._target_", "is required: choose model/encoder=…"),
         ("+callbacks.mine={a: 1}", "is required: choose callbacks/mine=…, or remove it: callbacks.mine=null"),
         ("+metrics.x=1", "must be a mapping"),
