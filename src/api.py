@@ -1,7 +1,7 @@
 """Trained models in Python, for scripts, notebooks and the commands: `from src import load`."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from src.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from src.config.schema import validate_config
 from src.errors import UserError, name_file
 from src.explain import Ensemble
+from src.report.words import branch_title
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Prediction:
     def _repr_html_(self) -> str:
         lines = [f"<b>{escape(self.label)}</b> {self.probabilities[self.label]:.3f}", _coloured(self.tokens)]
         if self.branch:
-            lines += [f"linear branch, {100 * self.branch_weight:.0f} % of the logits", _coloured(self.branch)]
+            lines += [branch_title(self.branch_weight), _coloured(self.branch)]
         return "".join(f"<p>{line}</p>" for line in lines)
 
 
@@ -79,10 +80,11 @@ class Model(Ensemble):
         predictions = []
         for text, example in zip(texts, self.explain(texts, batch_size, maps=False), strict=True):
             tokens = list(zip(example.words, example.weights.tolist(), strict=True))
-            branch = [] if example.branch is None else list(zip(example.words, example.branch.tolist(), strict=True))
-            predictions.append(
-                Prediction(text, example.predicted, example.probabilities, tokens, branch, example.branch_weight)
-            )
+            prediction = Prediction(text, example.predicted, example.probabilities, tokens)
+            if (branch := example.branch) is not None:
+                shares = list(zip(example.words, branch.shares.tolist(), strict=True))
+                prediction = replace(prediction, branch=shares, branch_weight=branch.weight)
+            predictions.append(prediction)
         return predictions
 
 

@@ -14,7 +14,7 @@ from src.errors import UserError, name_file
 from src.formatting import format_list
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
-from src.records.examples import Example
+from src.records.examples import BranchWords, Example
 
 HEADS_WORDS = 64  # maximum number of words of a text that gets a map for each head, and maps of the encoder's layers
 MAP_WORDS = 512  # maximum number of words of a text that gets a map
@@ -104,7 +104,6 @@ class Ensemble:
             matrix=np.mean(maps, 0) if len(maps) == len(shared) else None,
             is_unknown=all(each.is_unknown for each in examples),
             branch=None,
-            branch_weight=0.0,
         )
 
 
@@ -121,11 +120,9 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
         weights = weights.float()  # N×H×T×L
         means = mean_weights(weights).cpu().double().numpy()  # N×L
         has_known_token = _has_known_token(member, batch)
-        branch_weight = 0.0 if model.branch is None else float(model.branch.weight)
-        branch = None
-        if model.branch is not None and branch_weight > 0:
+        if (branch := model.used_branch) is not None:
             predicted = probabilities.argmax(1).to(batch.tokens.device)
-            branch = model.branch.contributions(batch.tokens, batch.mask, predicted).cpu().double().numpy()  # N×L
+            shares = branch.contributions(batch.tokens, batch.mask, predicted).cpu().double().numpy()  # N×L
         for i, row in enumerate(rows.tolist()):
             size = len(words[row])
             matrix, layers = None, {}
@@ -147,8 +144,7 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
                 cut=codec.truncation.describe_cut(int(batches.offsets[row + 1] - batches.offsets[row])),
                 layers=layers,
                 is_unknown=not has_known_token[i],
-                branch=None if branch is None else branch[i, :size],
-                branch_weight=branch_weight,
+                branch=None if branch is None else BranchWords(branch.weight.item(), shares[i, :size]),
             )
     return [examples[row] for row in range(len(texts))]
 
@@ -156,8 +152,7 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
 def _has_known_token(member: Member, batch: Batch) -> np.ndarray:
     """Return whether each text has a token that is in the vocabulary and that the model uses, N bool."""
     model = member.model
-    reads_all = model.branch is not None and bool(model.branch.weight > 0)
-    known = batch.mask if reads_all else model.embedding.known(batch.tokens, batch.mask)  # N×L
+    known = batch.mask if model.used_branch else model.embedding.known(batch.tokens, batch.mask)  # N×L
     unknown_id = member.card.codec.tokenizer.unknown_id
     used = known if unknown_id is None else known & (batch.tokens != unknown_id)
     return used.any(1).cpu().numpy()

@@ -125,14 +125,16 @@ def test_the_words_have_shares_in_the_linear_branch_of_a_single_model(tmp_path: 
     path = trained(tmp_path / "run", "model/branch=ngrams", "model.branch.weight=0.25")
     one = restore_ensemble(path, small_config(tmp_path / "run").extras).members[0]
     text, _ = examples = Ensemble([one]).explain(["a great product", ""])
-    assert [each.branch_weight for each in examples] == [0.25, 0.25] and text.branch is not None
+    assert [each.branch and each.branch.weight for each in examples] == [0.25, 0.25] and text.branch is not None
     batch = one_batch(one.card.codec, ["a great product"])
     with torch.inference_mode():
         predicted = torch.tensor([one.card.codec.class_names.index(text.predicted)])
         expected = one.model.branch.contributions(batch.tokens, batch.mask, predicted)[0, :3].numpy()
-    np.testing.assert_allclose(text.branch, expected, rtol=1e-6)
+    np.testing.assert_allclose(text.branch.shares, expected, rtol=1e-6)
     write_examples(tmp_path, examples)
-    np.testing.assert_allclose(read_examples(tmp_path)[0].branch, expected, atol=1e-6)
+    read = read_examples(tmp_path)[0].branch
+    assert read is not None
+    np.testing.assert_allclose(read.shares, expected, atol=1e-6)
     assert Ensemble([one, one._replace(name="copy")]).explain(["a great product"])[0].branch is None
 
 

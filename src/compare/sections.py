@@ -269,8 +269,6 @@ def _shared_texts(comparison: Comparison) -> Section:
     for variant, run in runs.items():
         other_seed = "" if run.seed == seed else f", seed {run.seed}"
         for example in read_or_warn(read_examples, run.folder) or []:
-            if example.kind:
-                continue
             own = "".join(example.words)[:40] if example.split == "text" else ""  # the runs may have been given others
             by_text.setdefault((example.split, example.index, own), []).append((f"{variant}{other_seed}", example))
     most = max(map(len, by_text.values()), default=0)
@@ -284,7 +282,7 @@ def _shared_texts(comparison: Comparison) -> Section:
             if example.label is not None:
                 prediction += " (right)" if example.label == example.predicted else " (wrong)"
             if example.branch is not None:
-                prediction += f"; {branch_title(example)}"
+                prediction += f"; {branch_title(example.branch.weight)}"
             words = coloured_words(example.words, example.weights)
             strips.append(Strip(f"{variant}: {prediction}", words, is_open=number < MAX_OPEN))
         true = "" if first.label is None else f", {first.label}"

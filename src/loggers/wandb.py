@@ -69,7 +69,7 @@ class Wandb(Tracker, WandbLogger):
         media: dict[str, Any] = {f"pictures/{name}": wandb.Image(str(path)) for name, path in pictures.items()}
         pages = [file for file in files if file.suffix == ".html"]
         media |= {f"pages/{page.stem}": wandb.Html(str(page), inject=False) for page in pages}
-        if rows := [_row(example) for example in read_examples(folder) if not example.kind]:
+        if rows := [_row(example) for example in read_examples(folder)]:
             media["examples"] = wandb.Table(columns=list(rows[0]), data=[list(row.values()) for row in rows])
         # W&B would store tables in the user's home folder until the upload
         staging = os.environ.get("WANDB_DATA_DIR") or str(Path(self.save_dir or ".", "wandb", "data").absolute())

@@ -38,6 +38,11 @@ class Classifier(nn.Module):
         # states of a frozen encoder by token ids, if they were computed before; None for other texts
         self.stored_states: Callable[[Tensor, Tensor], Encoded | None] | None = None
 
+    @property
+    def used_branch(self) -> NgramBranch | None:
+        """The linear branch; None if there is none, or its weight is 0."""
+        return self.branch if self.branch is not None and self.branch.weight > 0 else None
+
     def load_pretrained(self) -> None:
         """Load the weights of every pretrained component."""
         component: Any

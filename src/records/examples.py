@@ -28,6 +28,14 @@ Map = Annotated[np.ndarray, READ, _rounded(4)]
 
 
 @dataclass(frozen=True)
+class BranchWords:
+    """The part of a linear branch in a prediction."""
+
+    weight: float  # of its logits in the mean with the others
+    shares: Weights  # L, the share of each word in its log odds of the predicted class
+
+
+@dataclass(frozen=True)
 class Example:
     """One text with its prediction and the attention weight of each word."""
 
@@ -42,8 +50,7 @@ class Example:
     cut: str = ""  # the part that was read, such as "first 500 of 20,000 tokens"; "" if the text is not cut
     layers: dict[str, Map] = field(default_factory=dict)  # encoder layer → its weights H×L×L
     is_unknown: bool = False  # whether the model knows none of the words, so that the prediction is a guess
-    branch: Weights | None = None  # L, shares of the words in the linear branch's log odds of the predicted class
-    branch_weight: float = 0.0  # weight of the linear branch in the logits
+    branch: BranchWords | None = None  # None if there is no linear branch, or its weight is 0
     kind: str = ""  # a key of KINDS for the texts of errors.csv; "" for other texts
 
     @property
@@ -69,7 +76,12 @@ def write_examples(run: Path, examples: Sequence[Example]) -> None:
 
 
 def read_examples(run: Path) -> list[Example]:
-    """Return the texts in `attention.json`; [] without the file."""
+    """Return the texts in `attention.json`, without those of `errors.csv`."""
+    return [example for example in read_texts(run) if not example.kind]
+
+
+def read_texts(run: Path) -> list[Example]:
+    """Return all texts in `attention.json`; [] without the file."""
     return read_existing(run / EXAMPLES_FILE, lambda path: validate(path.read_bytes(), list[Example])) or []
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-import numpy as np
 from omegaconf import DictConfig
 from rich.console import Console
 from rich.text import Text
@@ -24,7 +23,15 @@ from src.process import handle_signals, raise_interrupt
 from src.records.examples import Example
 from src.report.section import Section, Table
 from src.report.terminal import render_terminal, row_progress
-from src.report.words import branch_table, clean_text, example_content, example_notes, top_words, words_table
+from src.report.words import (
+    branch_table,
+    clean_text,
+    example_content,
+    example_notes,
+    top_shares,
+    top_words,
+    words_table,
+)
 from src.text import TextSource
 
 log = logging.getLogger(__name__)
@@ -146,7 +153,7 @@ def prediction_section(example: Example, count: int) -> Section:
     classes = [[clean_text(name), f"{probability:.3f}"] for name, probability in likeliest]
     tables = [Table(["class", "probability"], classes), words_table(example, count)]
     if example.branch is not None:
-        tables.append(branch_table(example, example.branch, count))
+        tables.append(branch_table(example.words, example.branch, count))
     return Section(classes[0][0], tables)
 
 
@@ -154,18 +161,16 @@ def _record(text: str, example: Example | None, top: int) -> dict[str, object]:
     if example is None:
         return {"text": text, "label": None, "probabilities": None, "words": None, "only_unknown": None}
     ranked = top_words(example.words, example.weights, top)
-    branch = {} if example.branch is None else {"branch": _branch_record(example, example.branch, top)}
-    return {
+    record: dict[str, object] = {
         "text": text,
         "label": example.predicted,
         "probabilities": {name: round(value, 6) for name, value in example.probabilities.items()},
         "words": [{"word": word, "weight": round(weight, 6)} for _, word, weight in ranked],
         "only_unknown": example.is_unknown,
-        **branch,
     }
-
-
-def _branch_record(example: Example, shares: np.ndarray, top: int) -> dict[str, object]:
-    ranked = top_words(example.words, np.abs(shares), top)
-    words = [{"word": word, "log_odds": round(shares[position], 6)} for position, word, _ in ranked]
-    return {"weight": round(example.branch_weight, 6), "words": words}
+    if (branch := example.branch) is not None:
+        shares = [
+            {"word": word, "log_odds": round(share, 6)} for _, word, share in top_shares(example.words, branch, top)
+        ]
+        record["branch"] = {"weight": round(branch.weight, 6), "words": shares}
+    return record

@@ -7,7 +7,7 @@ from statistics import median
 
 from src.files import write_text
 from src.formatting import format_count
-from src.records.examples import KINDS, Example, read_examples
+from src.records.examples import KINDS, Example, read_texts
 from src.records.files import (
     Predictions,
     read_features,
@@ -62,9 +62,8 @@ def write_report(run: Path) -> list[Path]:
 
 def run_sections(run: Path) -> list[Section]:
     """Return the sections of a run that have content."""
-    result, predictions, examples = RunResult.load(run), read_predictions(run), read_examples(run)
-    errors = [example for example in examples if example.kind]
-    examples = [example for example in examples if not example.kind]
+    result, predictions, texts = RunResult.load(run), read_predictions(run), read_texts(run)
+    examples, errors = ([text for text in texts if bool(text.kind) == is_error] for is_error in (False, True))
     sections = [
         scores_section(dict(sorted(result.metrics.items(), key=lambda item: not item[0].startswith("test/")))),
         baseline_section(result, read_features(run) or {}),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from src.records.examples import Example
+from src.records.examples import BranchWords, Example
 from src.report.section import Content, Group, Maps, Strip, Table, Word
 
 STRIP_NOTE = (
@@ -41,8 +41,8 @@ def signed_words(words: Sequence[str], shares: np.ndarray) -> list[Word]:
     ]
 
 
-def branch_title(example: Example) -> str:
-    return f"linear branch, {100 * example.branch_weight:.0f} % of the logits"
+def branch_title(weight: float) -> str:
+    return f"linear branch, {100 * weight:.0f} % of the logits"
 
 
 def example_content(example: Example) -> Group:
@@ -64,7 +64,7 @@ def example_strips(example: Example, title: str) -> list[Strip]:
     """Return the words with their attention weights and, if there is a linear branch, with their shares in it."""
     strips = [Strip(title, coloured_words(example.words, example.weights))]
     if example.branch is not None:
-        strips.append(Strip(branch_title(example), signed_words(example.words, example.branch)))
+        strips.append(Strip(branch_title(example.branch.weight), signed_words(example.words, example.branch.shares)))
     return strips
 
 
@@ -84,11 +84,18 @@ def words_table(example: Example, count: int = 10) -> Table:
     return Table(["most attended", "weight", "position"], rows)
 
 
-def branch_table(example: Example, shares: np.ndarray, count: int = 10) -> Table:
-    """Return the words with the largest shares, positive or negative."""
-    top = top_words(example.words, np.abs(shares), count)
-    rows = [[clean_text(word), f"{shares[position]:+.3f}", str(position + 1)] for position, word, _ in top]
-    return Table([branch_title(example), "log odds", "position"], rows)
+def branch_table(words: Sequence[str], branch: BranchWords, count: int = 10) -> Table:
+    rows = [
+        [clean_text(word), f"{share:+.3f}", str(position + 1)]
+        for position, word, share in top_shares(words, branch, count)
+    ]
+    return Table([branch_title(branch.weight), "log odds", "position"], rows)
+
+
+def top_shares(words: Sequence[str], branch: BranchWords, count: int) -> list[tuple[int, str, float]]:
+    """Return (position from 0, word, share) of the words with the largest shares, positive or negative."""
+    top = top_words(words, np.abs(branch.shares), count)
+    return [(position, word, float(branch.shares[position])) for position, word, _ in top]
 
 
 def top_words(words: Sequence[str], weights: np.ndarray, count: int = 10) -> list[tuple[int, str, float]]:

@@ -1,5 +1,7 @@
 """The codec, which encodes texts as in training."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -8,9 +10,9 @@ from src.data.tokenizer import Word
 
 
 @pytest.mark.parametrize(("keep", "expected"), [("first", ["One", "GOOD", "film"]), ("last", ["film", ",", "truly"])])
-def test_words_belong_to_the_truncated_tokens(keep: str, expected: list[str]) -> None:
+def test_words_belong_to_the_truncated_tokens(keep: Literal["first", "last"], expected: list[str]) -> None:
     tokenizer = Word(min_frequency=1).train(["a good film", "a bad one"])
-    codec = Codec(tokenizer=tokenizer, class_names=("bad", "good"), max_length=3, keep=keep)  # type: ignore[arg-type]
+    codec = Codec(tokenizer=tokenizer, class_names=("bad", "good"), max_length=3, keep=keep)
     builder, (words, other_words) = codec.read(["One GOOD film, truly", "so"])
     assert (words, other_words) == (expected, ["so"])
     tokens = [codec.tokenizer.vocabulary[i] for i in builder(np.array([0])).tokens[0]]

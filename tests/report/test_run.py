@@ -68,7 +68,7 @@ def test_an_empty_run_has_no_report(tmp_path: Path) -> None:
 
 
 def test_scores_and_errors_are_sections(make_run: Callable[..., Path]) -> None:
-    shares = {"branch": [0.5, -0.25], "branch_weight": 0.6}
+    shares = {"branch": {"weight": 0.6, "shares": [0.5, -0.25]}}
     run = make_run(examples=[example(3), example(2, index=3) | shares | {"kind": "mistake"}])
     result = json.loads((run / "result.json").read_text())
     score = {"value": 0.9, "low": 0.8, "high": 0.95, "n": 31}

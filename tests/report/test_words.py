@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from src.records.examples import Example
+from src.records.examples import BranchWords, Example
 from src.report.predictions import print_predictions
 from src.report.section import Strip
 from src.report.words import clean_text, colour_limit, example_content, top_words
@@ -52,10 +52,8 @@ def test_clean_text(text: str, cleaned: str) -> None:
 
 
 def test_the_linear_branch_is_shown_with_its_weight(capsys: pytest.CaptureFixture[str]) -> None:
-    words, shares = ["not", "a", "film"], np.array([-0.5, 0.25, 0.0])
-    example = Example(
-        "text", 0, None, "good", {"good": 1.0}, words, np.ones(3) / 3, None, branch=shares, branch_weight=0.9
-    )
+    words, branch = ["not", "a", "film"], BranchWords(0.9, np.array([-0.5, 0.25, 0.0]))
+    example = Example("text", 0, None, "good", {"good": 1.0}, words, np.ones(3) / 3, None, branch=branch)
     strip = example_content(example).content[1]
     assert isinstance(strip, Strip) and strip.title == "linear branch, 90 % of the logits"
     assert [(word.depth, word.tooltip) for word in strip.words] == [
