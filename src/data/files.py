@@ -4,15 +4,20 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import stat
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from src.config.mistakes import did_you_mean
 from src.errors import UserError
+from src.formatting import format_count, format_list
+
+# the rest of the name of a part of a split, whose number may be followed by the total and, on the hub, a hash
+PART = re.compile(r"[-_. ]?\d+([-_]of[-_](?P<total>\d+))?([-_][0-9a-f]{16})?(?P<extension>(\.[a-z]+)+)", re.IGNORECASE)
 
 
 def absolute_path(path: str | Path, option: str) -> Path:
@@ -86,6 +91,39 @@ def open_text(path: Path, source: str | None = None) -> Iterator[io.TextIOWrappe
 def file_format(path: Path) -> str:
     """Return the extension in lower case, without .gz: ".csv" for both a.csv and a.csv.gz."""
     return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
+
+
+def files_of_split(folder: Path, beginning: str, formats: Collection[str]) -> list[Path]:
+    """Return the files of a split, sorted: those in a folder, at most one folder deep, whose names begin with its name.
+
+    They are one file, or numbered parts of one format in one folder, such as train-00000-of-00002.parquet: other files
+    that begin alike, such as train.csv beside train.jsonl or test_predictions.csv, may hold the same rows once more.
+    """
+    begins = re.compile(re.escape(beginning), re.IGNORECASE).match
+    paths = sorted(path for path in [*folder.glob("*"), *folder.glob("*/*")] if begins(path.name))
+    files = [path for path in paths if file_format(path) in formats and path.is_file()]
+    where = f"data.path={folder}"
+    if not files:
+        raise UserError(
+            f"{where}: has no file {beginning}* ({', '.join(formats)}), at most one folder deep; its files are "
+            f"{format_list(sorted(os.listdir(folder)), plain=True) or 'none'}"
+        )
+    names = format_list([str(path.relative_to(folder)) for path in files], plain=True)
+    parts = [PART.fullmatch(path.name, len(beginning)) for path in files]
+    kinds = {part and (path.parent, part["extension"].lower()) for path, part in zip(files, parts, strict=True)}
+    if len(files) > 1 and (None in kinds or len(kinds) > 1):
+        raise UserError(
+            f"{where}: {len(files)} files could be the split {beginning!r}: {names}. Joined, they could hold "
+            "the same rows twice: keep one of them in this folder, or name the file with data.path, data.val_path or "
+            f"data.test_path. Parts of a split have one format and numbers: {beginning}-00000-of-00002.parquet"
+        )
+    totals = {int(part["total"]) for part in parts if part and part["total"]}
+    if totals and totals != {len(files)}:
+        raise UserError(
+            f"{where}: the split {beginning!r} has {format_count(len(files), 'file')} ({names}), but {max(totals)} "
+            "parts by their names: download the others, or remove those of another version"
+        )
+    return files
 
 
 def content_hash(paths: Iterable[Path]) -> str:

@@ -23,7 +23,7 @@ from pydantic import Field
 from src.config.mistakes import did_you_mean
 from src.data.codec import Codec
 from src.data.corpus import FACTS, SPLITS, Corpus, Split, TokenizedCorpus, TokenizedSplit, tokenize, write_split
-from src.data.files import absolute_path, content_hash, existing_path, file_format
+from src.data.files import absolute_path, content_hash, existing_path, file_format, files_of_split
 from src.data.labels import describe_look_alikes, parse_labels, sort_classes
 from src.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
 from src.data.splits import Splitting, divide
@@ -143,16 +143,10 @@ class Source(pl.LightningDataModule):
         folder = existing_path(path, "data.path")
         if not folder.is_dir():
             return {"train": [folder], **files}
-        for split in self.splits.keys() - files.keys():
-            beginning = self.splits[split]
-            found = [*folder.glob(f"{beginning}*"), *folder.glob(f"*/{beginning}*")]
-            files[split] = sorted(file for file in found if file.is_file() and file_format(file) in FORMATS)
-            if not files[split]:
-                raise UserError(
-                    f"data.path={path}: has no file {beginning}* ({', '.join(FORMATS)}), at most one folder deep; its "
-                    f"files are {format_list(sorted(os.listdir(folder)), plain=True) or 'none'}"
-                )
-        return dict(sorted(files.items()))
+        found = {
+            split: files_of_split(folder, own, FORMATS) for split, own in self.splits.items() if split not in files
+        }
+        return dict(sorted({**files, **found}.items()))
 
     def use_codec(self, codec: Codec) -> None:
         """Use the tokenizer, truncation and classes of a trained model; must be called before `setup()`."""

@@ -175,6 +175,63 @@ def test_a_missing_file_of_a_split_is_reported(imdb: Path, source_options: Optio
         Source(str(imdb), val_split="validation", **source_options)
 
 
+def found_files(folder: Path, names: list[str], source_options: Options) -> list[str]:
+    """The training files that a source finds among files of these names."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write(folder / name, "")
+    return [
+        str(file.relative_to(folder)) for file in Source(str(folder), test_split=None, **source_options).files["train"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "others"),
+    [
+        (["train.csv"], []),
+        (["Train.CSV"], ["validation.csv", "notes_train.csv", "train.py"]),
+        (["train_reviews.csv"], []),
+        (["data/train.csv.gz"], ["data/old/train.csv"]),  # two folders deep
+        (["train-00000-of-00002.parquet", "train-00001-of-00002.parquet"], []),
+        (["train-00000-of-00002-a09b74b3ef9c3b56.csv", "train-00001-of-00002-0123456789abcdef.csv"], []),
+        (["train.1.csv", "train.10.csv", "train.2.csv"], []),
+    ],
+)
+def test_a_split_is_one_file_or_numbered_parts(
+    names: list[str], others: list[str], tmp_path: Path, source_options: Options
+) -> None:
+    assert found_files(tmp_path, [*names, *others], source_options) == names
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["train.csv", "train.jsonl"],
+        ["train.csv", "train.csv.gz"],
+        ["train.csv", "train_predictions.csv"],
+        ["TRAIN.csv", "train.csv"],
+        ["train.csv", "train_1.csv"],
+        ["train_1.csv", "train_2.jsonl"],
+        ["train_1.csv", "train_2.csv.gz"],
+        ["a/train.csv", "b/train.csv"],
+        ["a/train_1.csv", "b/train_2.csv"],
+    ],
+)
+def test_files_that_may_hold_the_same_rows_are_refused(
+    names: list[str], tmp_path: Path, source_options: Options
+) -> None:
+    with pytest.raises(UserError, match=rf"2 files could be the split 'train': {names[0]}, {names[1]}\. .* twice"):
+        found_files(tmp_path, names, source_options)
+
+
+def test_missing_and_superfluous_parts_are_reported(tmp_path: Path, source_options: Options) -> None:
+    names = ["train-00000-of-00002.csv", "train-00000-of-00001.csv", "train-00001-of-00002.csv"]
+    with pytest.raises(UserError, match=r"has 1 file \(train-00000-of-00002.csv\), but 2 parts by their names"):
+        found_files(tmp_path, names[:1], source_options)
+    with pytest.raises(UserError, match=r"has 3 files .*but 2 parts"):
+        found_files(tmp_path, names, source_options)
+
+
 def test_rows_of_a_group_are_in_one_split(tmp_path: Path, source_options: Options) -> None:
     """50 sentences of 7 phrases; each phrase names its sentence, and one is blank."""
     lines = ["PhraseId\tSentenceId\tPhrase\tSentiment"]
