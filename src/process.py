@@ -24,8 +24,15 @@ CAUSES = {
 
 
 def set_up_process() -> None:
-    """Make Ctrl-C end the program at once, also during imports, and let matplotlib draw only to files."""
+    """Make Ctrl-C end the program at once, also during imports, and let matplotlib draw only to files.
+
+    Threads of OpenMP that wait for each other sleep soon, unless the user has set how long they spin: beside other busy
+    processes, a spinning thread takes the core that the other thread needs (docs/performance.md). This must precede the
+    import of torch.
+    """
     os.environ["MPLBACKEND"] = "agg"
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # an import might catch Python's exception
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
@@ -203,6 +204,8 @@ def open_run(cfg: DictConfig) -> Iterator[Run]:
             warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
             for name in ("pytorch_lightning", "lightning_fabric"):
                 logging.getLogger(name).setLevel(logging.WARNING)
+        if cfg.threads is not None:
+            torch.set_num_threads(cfg.threads)
         run.record(seed=pl.seed_everything(cfg.seed, workers=True, verbose=False))
         try:
             with handle_signals(run.stop.handle):

@@ -69,6 +69,10 @@ class StudyResults:
         """Return the difference between two mean scores, with its sign."""
         return f"{self.mean(encoder, attention, metric) - self.mean(encoder, baseline, metric):+.1f}"
 
+    def lead(self, encoder: str, other: str, attention: str) -> str:
+        """Return the difference in mean accuracy between two encoders with the same attention, with its sign."""
+        return f"{self.mean(encoder, attention) - self.mean(other, attention):+.1f}"
+
     def accuracies(self, encoder: str, attention: str) -> str:
         """Return the accuracies of the seeds of a variant in the main table, such as "80.1, 79.5 and 81.0"."""
         *first, last = (f"{value:.1f}" for value in _scores(self._twenty[encoder, attention].runs))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from src.process import exit_with_message
+from src.process import exit_with_message, set_up_process
 from tests.helpers import ROOT
 from tests.helpers import command as base_command
 
@@ -50,6 +50,22 @@ def test_a_signal_during_an_import_ends_the_command_at_once(
     options["env"] |= {"PYTHONPATH": f"{tmp_path}:{ROOT}", "MODULE": module, "SIGNUM": str(int(signum))}
     process = subprocess.run(line, **options, capture_output=True, check=False)
     assert (process.returncode, process.stdout, process.stderr) == (-signum, "", "")
+
+
+@pytest.mark.parametrize(
+    ("own", "spins"),
+    [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "passive"}, None)],
+)
+def test_threads_that_wait_sleep_soon_unless_the_user_decides(
+    own: dict[str, str], spins: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "environ", own)
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        set_up_process()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert own.get("GOMP_SPINCOUNT") == spins
 
 
 def test_a_hangup_does_not_end_a_command_under_nohup(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+import torch
 from omegaconf import OmegaConf
 from pytorch_lightning.utilities import rank_zero_only
 
@@ -14,10 +15,12 @@ from src.run import Run, open_run
 from src.run_result import RunResult
 
 
-def new_run(path: Path, seed: int = 1, ckpt_path: str | None = None) -> AbstractContextManager[Run]:
+def new_run(
+    path: Path, seed: int = 1, ckpt_path: str | None = None, threads: int | None = None
+) -> AbstractContextManager[Run]:
     paths, extras = {"output_dir": str(path)}, {"ignore_warnings": False}
     values = {"task_name": "train", "train": True, "seed": seed, "paths": paths, "extras": extras}
-    return open_run(OmegaConf.create({**values, "ckpt_path": ckpt_path}))
+    return open_run(OmegaConf.create({**values, "ckpt_path": ckpt_path, "threads": threads}))
 
 
 def read_seeds(path: Path) -> tuple[int, int | None]:
@@ -43,6 +46,17 @@ def test_a_run_resumes_only_in_its_own_folder(tmp_path: Path) -> None:
     run = new_run(tmp_path / "run", ckpt_path=str(tmp_path / "other" / "checkpoints" / "last.ckpt"))
     with pytest.raises(UserError, match="a training resumes in the folder of its own run, not in"), run:
         pass
+
+
+def test_a_run_has_the_number_of_threads_of_its_configuration(tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    try:
+        with new_run(tmp_path / "as before"):
+            assert torch.get_num_threads() == before
+        with new_run(tmp_path / "three", threads=3):
+            assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_a_tracker_that_cannot_be_closed_does_not_change_the_status(

@@ -15,7 +15,7 @@ MODEL = tuple(f"model.{name}" for name in MODEL_COMPONENTS)
 # An option affects a result, the weights that a training run produces, unless its key is listed here. Seeds and the
 # fingerprint of the data are compared separately.
 UNRELATED_TO_RESULT = (
-    *("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras"),
+    *("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras", "threads"),
     *("ckpt_path", "sweep", "metrics"),
     *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.quotes", "data.cache_dir"),
     *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
@@ -24,7 +24,7 @@ UNRELATED_TO_RESULT = (
     *("callbacks.last_checkpoint", "callbacks.pruning"),
 )
 # Destinations of files and uploads, and trusted code: they differ between the machines on which a run is repeated.
-LOCAL = ("paths", "logger", "extras", "data.cache_dir", "ckpt_path", "sweep")
+LOCAL = ("paths", "logger", "extras", "threads", "data.cache_dir", "ckpt_path", "sweep")
 # Keys that may be overridden when a run resumes.
 MAY_CHANGE_ON_RESUME = (
     *("trainer", "callbacks", "metrics", "tags", "test", "task_name", "ckpt_path", "hydra"),

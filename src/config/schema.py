@@ -79,8 +79,10 @@ RECORDS = {
     "param_groups": _options(**dict.fromkeys(MODEL_COMPONENTS, Node | None)),
 }
 EVERY = _options(task_name=RelativePath, paths=Node, extras=Node)
-RUN = EVERY | _options(
-    tags=list[Tag], seed=Seed | None, data=Node, metrics=Nodes, trainer=Node, callbacks=Nodes, logger=Nodes
+RUN = (
+    EVERY
+    | _options(tags=list[Tag], seed=Seed | None, threads=Positive | None, data=Node, metrics=Nodes)
+    | _options(trainer=Node, callbacks=Nodes, logger=Nodes)
 )
 COMMANDS = {
     "train": RUN
