@@ -144,9 +144,10 @@ class StudyResults:
             yield [f"`{name}`", _format_accuracy(mean_of_terms(accuracies)), each, duration]
 
     def claim_rows(self) -> Iterator[list[str]]:
-        """Yield a row for each claim: its text, its verdict, and the difference or the reason for the verdict."""
+        """Yield a row for each claim: its text, its verdict, and the difference and the reason for the verdict."""
         for claim in self.comparison.claims:
-            yield [claim.definition.claim, f"**{claim.verdict}**", claim_lines(claim, percent=True)[0]]
+            evidence = dict.fromkeys([claim_lines(claim, percent=True)[0], claim.reason])
+            yield [claim.definition.claim, f"**{claim.verdict}**", "; ".join(filter(None, evidence))]
 
     def has_equal_predictions(self) -> bool:
         """Return whether `luong_concat` and `bahdanau` with a BiLSTM gave the same probabilities, digit for digit."""

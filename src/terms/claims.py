@@ -96,12 +96,13 @@ def _judge(claim: Claim, difference: Interval, p_value: float | None) -> Claim:
     if (seeds := min(pair.seeds for pair in claim.pairs)) < MIN_SEEDS:
         count = format_count(seeds, "seed")
         return replace(claim, reason=f"at least one variant has only {count}: a verdict needs {MIN_SEEDS}")
+    adjusted = zip(claim.pairs, holm([pair.difference.p_value for pair in claim.pairs]), strict=True)
+    opposite = [str(pair) for pair, p in adjusted if _is_significant(p) and pair.difference.value * value < 0]
+    if is_shown and opposite:
+        average, pairs = ("true on average, but not", "false on average, but true")[value < 0], ", ".join(opposite)
+        return replace(claim, reason=f"{average} for {pairs}")
     if is_shown and value < 0:
         return replace(claim, verdict="contradicted")
-    adjusted = zip(claim.pairs, holm([pair.difference.p_value for pair in claim.pairs]), strict=True)
-    opposite = [str(pair) for pair, p in adjusted if _is_significant(p) and pair.difference.value < 0]
-    if is_shown and opposite:
-        return replace(claim, reason=f"true on average, but not for {', '.join(opposite)}")
     limit = claim.definition.negligible
     is_negligible = limit is not None and high is not None and high < limit
     if is_shown:
