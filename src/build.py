@@ -30,7 +30,7 @@ from src.optim.parameter_groups import parameter_groups, require_sparse_support
 
 if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
     import pytorch_lightning as pl
-    from torchmetrics import Metric, MetricCollection
+    from torchmetrics import Metric
 
     from src.data.source import Source
     from src.lit import LitClassifier
@@ -136,13 +136,9 @@ def module(cfg: DictConfig, card: Card) -> "LitClassifier":
 # Metrics
 
 
-def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
-    """Create the metrics of the group `cfg.metrics`."""
-    from torchmetrics import MetricCollection
-
-    created = {str(name): metric(cfg, name, num_classes) for name, node in (cfg.metrics or {}).items() if node}
-    # torchmetrics would group metrics whose states are equal after the first batch, perhaps by chance
-    return MetricCollection(dict(created), compute_groups=False)
+def metrics(cfg: DictConfig, num_classes: int) -> "dict[str, Metric]":
+    """Create the metrics of the group `cfg.metrics`, by name."""
+    return {str(name): metric(cfg, name, num_classes) for name, node in (cfg.metrics or {}).items() if node}
 
 
 def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":

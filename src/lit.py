@@ -1,22 +1,25 @@
 """The LightningModule of a classifier (training, evaluation, metrics)."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pytorch_lightning as pl
 import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import ReduceLROnPlateau
-from torchmetrics import MeanMetric, Metric, MetricCollection
+from torchmetrics import MeanMetric, Metric
 from torchmetrics.classification import MulticlassAccuracy
 
 from src.checkpoint import Card
 from src.data.padded_batches import Batch
 from src.errors import UserError
 from src.explain import Ensemble, Member
+from src.formatting import format_names
 from src.models.classifier import Classifier
 from src.models.loss import Loss
+from src.models.metrics import LoggedScore
 from src.training_state import rebuild_paths, require_same_parameters
 
 CHECK_INTERVAL = 25  # batches between two checks of the loss, because each check waits for the device
@@ -30,7 +33,7 @@ class LitClassifier(pl.LightningModule):
 
     Args:
         loss: the training loss, which also converts logits to probabilities.
-        metrics: metrics of validation and test.
+        metrics: metrics of validation and test by name, each of which is computed once from all texts.
         card: metadata for checkpoints.
         make_optimizers: creates Lightning's config of the optimizer and the scheduler from the model and the total
             number of optimizer steps; None for a model that is only evaluated.
@@ -40,7 +43,7 @@ class LitClassifier(pl.LightningModule):
         self,
         model: Classifier,
         loss: Loss,
-        metrics: MetricCollection,
+        metrics: Mapping[str, Metric],
         card: Card,
         make_optimizers: MakeOptimizers | None = None,
     ) -> None:
@@ -51,9 +54,11 @@ class LitClassifier(pl.LightningModule):
         self.make_optimizers = make_optimizers
         self.train_acc = MulticlassAccuracy(len(card.class_counts), average="micro", validate_args=False)
         self.train_loss = MeanMetric(nan_strategy="disable")  # a check for NaN would wait for the device
-        self.val_metrics = metrics.clone(prefix="val/")
-        self.test_metrics = metrics.clone(prefix="test/")
-        self.scores: dict[str, float] = {}  # the last value of each metric, by names such as val/acc
+        self.metrics = dict(metrics)  # a plain dict, because they stay on the CPU
+        self.scores: dict[str, float] = {}  # the last value of each metric, by names such as val/acc; NaN if undefined
+        # the texts of the last evaluation, in the order of the split: n×C probabilities, n labels, n index
+        self.evaluated: dict[str, np.ndarray] = {}
+        self._batches: list[dict[str, Tensor]] = []  # of the present evaluation in this process
         self._optimizer_states: list[dict[str, Any]] = []  # of the checkpoint from which training resumes
         self._logged_epoch: int | None = None  # the last epoch whose training metrics Lightning knows
         self.is_validated = False  # whether a validation ran since the last training epoch ended
@@ -91,15 +96,14 @@ class LitClassifier(pl.LightningModule):
                 "trainer.gradient_clip_val=1.0"
             )
 
-    def _evaluate(self, batch: Batch, stage: str, metrics: MetricCollection) -> dict[str, Tensor]:
+    def _evaluate(self, batch: Batch, stage: str) -> None:
         logits = self.logits(batch)
-        probabilities = self.loss.probabilities(logits)
-        metrics.update(probabilities, batch.labels)
+        probabilities = self.loss.probabilities(logits).float()
+        self._batches.append({"probabilities": probabilities, "labels": batch.labels, "index": batch.index})
         loss = self.loss(logits, batch.labels)
         size: Any = float(len(batch.labels))  # Lightning cannot average an integer over processes
         options: Any = {"on_step": False, "on_epoch": True, "prog_bar": True, "sync_dist": True}
         self.log(f"{stage}/loss", loss, batch_size=size, logger=self._uses_loggers, **options)
-        return {"probabilities": probabilities, "labels": batch.labels, "index": batch.index}
 
     def on_validation_start(self) -> None:
         """In training, choose the weight of the branch with the lowest loss, unless the configuration sets it."""
@@ -114,30 +118,74 @@ class LitClassifier(pl.LightningModule):
             losses += len(labels) * torch.stack([self.loss(torch.lerp(*parts, weight), labels) for weight in weights])
         branch.weight.copy_(weights[self.trainer.strategy.reduce(losses, reduce_op="sum").argmin()])
 
-    def validation_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
-        return self._evaluate(batch, "val", self.val_metrics)
+    def on_validation_epoch_start(self) -> None:
+        self._batches = []  # an evaluation that was interrupted leaves batches
 
-    def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
-        return self._evaluate(batch, "test", self.test_metrics)
+    on_test_epoch_start = on_validation_epoch_start
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        self._evaluate(batch, "val")
+
+    def test_step(self, batch: Batch, batch_idx: int) -> None:
+        self._evaluate(batch, "test")
 
     def on_validation_epoch_end(self) -> None:
-        self._log_metrics(self.val_metrics)
+        self._log_metrics("val")
         self.is_validated = True
 
     def on_test_epoch_end(self) -> None:
-        self._log_metrics(self.test_metrics)
+        self._log_metrics("test")
 
-    def _log_metrics(self, metrics: MetricCollection) -> None:
-        scores = metrics.compute()
-        self.scores |= {name: float(value) for name, value in scores.items()}
-        self.log_dict(scores, logger=self._uses_loggers)
-        metrics.reset()
+    def _log_metrics(self, stage: str) -> None:
+        self.evaluated = self._collect()
+        probabilities, labels = (torch.from_numpy(self.evaluated[name]) for name in ("probabilities", "labels"))
+        values = {}
+        for name, metric in self.metrics.items():
+            values[f"{stage}/{name}"] = float(metric(probabilities, labels))  # of these texts, in this process alone
+            metric.reset()
+        self.scores |= values
+        undefined = [name for name, value in values.items() if math.isnan(value)]
+        if self.trainer.state.fn == "fit" and not self.trainer.sanity_checking:
+            self._require_defined(undefined, self.evaluated["labels"])
+        defined = {name: value for name, value in values.items() if name not in undefined}
+        self.log_dict(defined, logger=self._uses_loggers)
+
+    def _collect(self) -> dict[str, np.ndarray]:
+        """Return the texts that all processes evaluated, each once, in the order of the split."""
+        columns = {name: torch.cat([batch[name] for batch in self._batches]).cpu().numpy() for name in self._batches[0]}
+        self._batches = []
+        if self.trainer.world_size > 1:
+            shards: list[Any] = [None] * self.trainer.world_size
+            torch.distributed.all_gather_object(shards, columns)
+            columns = {name: np.concatenate([shard[name] for shard in shards]) for name in columns}
+        rows = np.unique(columns["index"], return_index=True)[1]
+        return {name: values[rows] for name, values in columns.items()}
+
+    def on_fit_start(self) -> None:
+        """Prepare for another training, and refuse one that would monitor a score without a value."""
+        self._logged_epoch = None
+        labels = np.asarray(self.trainer.datamodule.tokenized("val").labels)  # type: ignore[attr-defined]
+        scores = {name: metric.score for name, metric in self.metrics.items() if isinstance(metric, LoggedScore)}
+        uniform = np.full((len(labels), len(self.card.class_counts)), 1 / len(self.card.class_counts))
+        undefined = [f"val/{name}" for name, score in scores.items() if score.terms(uniform, labels) is None]
+        self._require_defined(undefined, labels)
+
+    def _require_defined(self, undefined: Iterable[str], labels: np.ndarray) -> None:
+        """Refuse callbacks that monitor a metric that has no value on these validation labels."""
+        monitors = {getattr(callback, "monitor", None) for callback in self.trainer.callbacks}  # type: ignore[attr-defined]
+        absent = [name for c, name in enumerate(self.card.codec.class_names) if c not in labels]
+        reason = f", because no validation text has the class {format_names(absent)}" if absent else ""
+        for name in monitors.intersection(undefined):
+            raise UserError(
+                f"{name} is monitored, but it is undefined{reason}: monitor another metric, such as val/loss "
+                "(callbacks.best_checkpoint.monitor, callbacks.early_stopping.monitor)"
+            )
 
     def lower_is_better(self) -> tuple[str, ...]:
         """Return the names of the metrics of which lower values are better; a wrapper is what the metric in it is."""
         innermost = {
-            str(name): [part for part in metric.modules() if isinstance(part, Metric)][-1]
-            for name, metric in self.val_metrics.items(keep_base=True)
+            name: [part for part in metric.modules() if isinstance(part, Metric)][-1]
+            for name, metric in self.metrics.items()
         }
         return tuple(name for name, metric in innermost.items() if metric.higher_is_better is False)
 

@@ -1,13 +1,13 @@
 """Evaluate several trained models together, by the mean of their probabilities."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torchmetrics import MetricCollection
+from torchmetrics import Metric
 
 from src.checkpoint import Card
 from src.data.padded_batches import Batch
@@ -46,7 +46,7 @@ class JointModel(nn.ModuleDict):
 class LitEnsemble(LitClassifier):
     """Evaluates an ensemble; the logits are the logarithms of the mean probabilities."""
 
-    def __init__(self, ensemble: Ensemble, metrics: MetricCollection) -> None:
+    def __init__(self, ensemble: Ensemble, metrics: Mapping[str, Metric]) -> None:
         joint: Any = JointModel(ensemble)
         card = _joint_card([member.card for member in ensemble.members])
         super().__init__(joint, CrossEntropy(card.class_counts), metrics, card)

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import cohen_kappa_score
 from torchmetrics import MeanMetric
 
 from src import build
 from src.errors import UserError
 from src.lit import LitClassifier, _total_steps
+from src.run import Run
 from tests.helpers import last_weights, one_batch, read_csv, run, saved_predictions, small_config, train
 
 
@@ -59,8 +61,60 @@ def test_the_total_number_of_steps_follows_the_trainer_options(options: dict[str
     assert _total_steps(trainer) == steps
 
 
+def test_a_second_training_of_the_same_module_logs_its_loss(tmp_path: Path) -> None:
+    cfg = small_config(tmp_path / "run", ["trainer.max_epochs=1", "callbacks=none", "logger=none"])
+    data = build.datamodule(cfg)
+    module = build.module(cfg, Run(cfg).card(data))
+    for _ in range(2):
+        trainer = build.trainer(cfg)
+        trainer.fit(module, data)
+        assert {"train/loss", "train/acc", "val/loss"} <= trainer.callback_metrics.keys()
+
+
+def without_a_class(folder: Path) -> list[str]:
+    """Overrides for files of three classes, of which the validation file has two, and the test file one."""
+    folder.mkdir(exist_ok=True)
+    for name, classes in (("train", "abc"), ("val", "ab"), ("test", "c")):
+        rows = [f"{word} {label} {number},{label}" for number, word in enumerate(("bad", "good")) for label in classes]
+        (folder / f"{name}.csv").write_text("\n".join(["text,label", *rows]))
+    return ["data=csv", *(f"data.{key}='{folder / name}.csv'" for key, name in FILES.items())]
+
+
+FILES = {"path": "train", "val_path": "val", "test_path": "test"}
+
+
+def test_an_undefined_score_is_not_logged_and_null_in_the_result(tmp_path: Path) -> None:
+    result = train(tmp_path / "run", *without_a_class(tmp_path / "data"), "callbacks=checkpoints")
+    logged = last_values(tmp_path / "run")
+    assert {"val/acc", "val/f1_macro", "test/ece"} <= logged.keys()
+    assert not {"val/auroc", "test/auroc"} & logged.keys()
+    assert result["metrics"]["test/auroc"]["value"] is None and result["metrics"]["val/auroc"]["value"] is None
+
+
+@pytest.mark.parametrize("callback", ["early_stopping", "best_checkpoint", "pruning"])
+def test_monitoring_an_undefined_score_is_refused_before_training(callback: str, tmp_path: Path) -> None:
+    overrides = [f"callbacks.{callback}.monitor=val/auroc", f"callbacks.{callback}.mode=max"]
+    if callback == "pruning":
+        options = {"journal": tmp_path / "journal", "trial": 0, "n_startup_trials": 1, "warmup": 1}
+        options |= {"_target_": "src.callbacks.pruning.Pruning", "monitor": "val/auroc", "mode": "max"}
+        overrides = [f"+callbacks.pruning.{name}={value}" for name, value in options.items()]
+    message = "val/auroc is monitored, but it is undefined, because no validation text has the class c: monitor another"
+    with pytest.raises(UserError, match=message):
+        train(tmp_path / "run", *without_a_class(tmp_path / "data"), *overrides)
+    assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+def test_monitoring_a_metric_that_turns_out_undefined_ends_the_training(tmp_path: Path) -> None:
+    """The score is defined on all validation texts, but not on the first batch, which has a single text."""
+    limits = ["data.batch_size=1", "+trainer.limit_val_batches=1"]
+    with pytest.raises(UserError, match="val/auroc is monitored, but it is undefined, because no validation text has"):
+        monitor = ["callbacks.early_stopping.monitor=val/auroc", "callbacks.early_stopping.mode=max"]
+        train(tmp_path / "run", *limits, *monitor)
+
+
 def test_two_processes_divide_the_texts_and_train_like_one_with_twice_the_batch_size(tmp_path: Path) -> None:
-    options = ("model.encoder.hidden_dim=6", "trainer.max_epochs=3", "logger=csv", "callbacks=checkpoints")
+    kappa = "+metrics.kappa._target_=torchmetrics.classification.MulticlassCohenKappa"
+    options = ("model.encoder.hidden_dim=6", "trainer.max_epochs=3", "logger=csv", "callbacks=checkpoints", kappa)
     train(tmp_path / "cpu", *options, "data.batch_size=14")  # 28 texts: two steps per epoch
     run(tmp_path, "train", *options, "trainer=ddp_sim", "data.batch_size=7", "hydra.run.dir=ddp_sim")
     result = json.loads((tmp_path / "ddp_sim" / "result.json").read_text())
@@ -71,6 +125,10 @@ def test_two_processes_divide_the_texts_and_train_like_one_with_twice_the_batch_
         accuracy = (predictions.probabilities.argmax(1) == predictions.labels).mean()
         assert result["metrics"][f"{split}/acc"]["value"] == pytest.approx(accuracy)
         assert result["metrics"][f"{split}/acc"]["n"] == texts
+        assert last_values(tmp_path / "ddp_sim")[f"{split}/acc"] == pytest.approx(accuracy)
+        logged = last_values(tmp_path / "ddp_sim")[f"{split}/kappa"]
+        predicted = predictions.probabilities.argmax(1)
+        assert logged == pytest.approx(cohen_kappa_score(predictions.labels, predicted))
     single, distributed = (
         {
             **last_weights(tmp_path / name),

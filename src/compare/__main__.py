@@ -44,7 +44,7 @@ def arguments() -> argparse.ArgumentParser:
         "--metric",
         default="acc",
         metavar="SCORE",
-        help="acc (default), balanced_acc, precision_macro, recall_macro, f1_macro, mcc, auroc, ece, nll, brier, or a "
+        help="acc (default), balanced_acc, precision_macro, f1_macro, mcc, auroc, ece, nll, brier, or a "
         "metric that the configuration of the runs adds",
     )
     parser.add_argument(

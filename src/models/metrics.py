@@ -1,5 +1,6 @@
-"""Logged metrics that torchmetrics lacks or defines differently."""
+"""The default metrics: the scores of `src.terms.scores`, as metrics of torchmetrics."""
 
+import math
 from typing import Literal
 
 import torch
@@ -9,23 +10,25 @@ from torchmetrics.utilities import dim_zero_cat
 
 from src.terms.scores import SCORES
 
+Name = Literal["acc", "balanced_acc", "precision_macro", "f1_macro", "mcc", "auroc", "ece", "brier", "nll"]
+
 
 class LoggedScore(Metric):
-    """A score in `src.terms.scores`, where higher is better, over all texts.
+    """A score in `src.terms.scores` over all texts, so that logs and results have the same values; NaN if undefined."""
 
-    torchmetrics 1.9 includes predicted classes without texts in the mean recall, and returns a Matthews correlation of
-    0.29 if the larger of two classes, of 180 and 10 texts, is predicted for all texts.
-    """
-
-    higher_is_better = True
+    full_state_update = False
     probabilities: list[Tensor]
     labels: list[Tensor]
 
-    def __init__(self, score: Literal["balanced_acc", "mcc"]) -> None:
+    def __init__(self, score: Name) -> None:
         super().__init__()
         self.score = SCORES[score]
         self.add_state("probabilities", [], dist_reduce_fx="cat")
         self.add_state("labels", [], dist_reduce_fx="cat")
+
+    @property
+    def higher_is_better(self) -> bool:  # type: ignore[override]
+        return not self.score.lower_is_better
 
     def update(self, probabilities: Tensor, labels: Tensor) -> None:
         self.probabilities.append(probabilities)
@@ -34,5 +37,4 @@ class LoggedScore(Metric):
     def compute(self) -> Tensor:
         probabilities, labels = (dim_zero_cat(state).cpu().numpy() for state in (self.probabilities, self.labels))
         terms = self.score.terms(probabilities, labels)
-        assert terms is not None, "these scores are defined for all texts"
-        return torch.tensor(terms.mean(), dtype=torch.float32)
+        return torch.tensor(math.nan if terms is None else terms.mean(), dtype=torch.float32)

@@ -121,7 +121,6 @@ SCORES = {
     "acc": ScoreType(accuracy, "accuracy"),
     "balanced_acc": ScoreType(partial(macro, predicted=0, true=1, with_predicted=False), "balanced accuracy"),
     "precision_macro": ScoreType(partial(macro, predicted=1, true=0), "macro precision"),
-    "recall_macro": ScoreType(partial(macro, predicted=0, true=1), "macro recall"),
     "f1_macro": ScoreType(partial(macro, predicted=1, true=1), "macro F1"),
     "mcc": ScoreType(mcc, "Matthews correlation", low=-1.0),
     "auroc": ScoreType(auroc, "AUROC"),

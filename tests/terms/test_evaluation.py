@@ -36,11 +36,11 @@ def test_the_correlation_of_a_constant_prediction_is_zero() -> None:
 
 
 def test_balanced_accuracy_omits_classes_without_texts() -> None:
-    """Class 2 is predicted once and has no text: macro recall counts it as 0."""
+    """Class 2 is predicted once and has no text: macro precision counts it as 0."""
     probabilities = np.eye(3)[[0, 0, 1, 2]]
     metrics = evaluate(probabilities, np.array([0, 1, 1, 1]))
     assert metrics["balanced_acc"].value == pytest.approx((1 + 1 / 3) / 2)
-    assert metrics["recall_macro"].value == pytest.approx((1 + 1 / 3) / 3)
+    assert metrics["precision_macro"].value == pytest.approx((1 / 2 + 1) / 3)
 
 
 def test_nll_of_a_confident_error_is_finite() -> None:
