@@ -23,9 +23,9 @@ from src.explain import Member
 from src.extras import MissingExtra
 from src.kernels.malloc import is_size_error
 from src.kernels.recurrence import has_lstm
+from src.models.check import check_model, require_output_dim
 from src.models.classifier import Classifier
 from src.models.loss import Loss
-from src.models.shapes import check_shapes
 from src.optim.parameter_groups import parameter_groups, require_sparse_support
 
 if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
@@ -98,22 +98,29 @@ def prefix_errors(key: str) -> Iterator[None]:
 
 def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> Classifier:
     """Create the classifier; each component receives the output size of the component before it."""
-    embedding = make(cfg, "model.embedding", vocabulary)
-    position = make(cfg, "model.position", embedding.output_dim)
-    encoder = make(cfg, "model.encoder", position.output_dim)
+    embedding = _component(cfg, "embedding", vocabulary)
+    position = _component(cfg, "position", embedding.output_dim)
+    encoder = _component(cfg, "encoder", position.output_dim)
     with prefix_errors("model.encoder"):
         encoder.bind(embedding)
-    attention = make(cfg, "model.attention", encoder.output_dim)
+    attention = _component(cfg, "attention", encoder.output_dim)
     if OmegaConf.select(cfg, "model.sublayer._target_") is not None:
-        attention = make(cfg, "model.sublayer", encoder.output_dim, attention)
+        attention = _component(cfg, "sublayer", encoder.output_dim, attention)
     with prefix_errors("model.position"):
         position.attach(encoder, attention)
-    pooling = make(cfg, "model.pooling", attention.output_dim)
-    head = make(cfg, "model.head", pooling.output_dim, num_logits)
+    pooling = _component(cfg, "pooling", attention.output_dim)
+    head = _component(cfg, "head", pooling.output_dim, num_logits)
     branch = None
     if OmegaConf.select(cfg, "model.branch._target_") is not None:
         branch = make(cfg, "model.branch", vocabulary, num_logits)
     return Classifier(embedding, position, encoder, attention, pooling, head, branch)
+
+
+def _component(cfg: DictConfig, kind: str, *args: Any) -> Any:
+    component = make(cfg, f"model.{kind}", *args)
+    with name_file(f"model.{kind}"):
+        require_output_dim(component)
+    return component
 
 
 def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
@@ -127,10 +134,14 @@ def module(cfg: DictConfig, card: Card) -> "LitClassifier":
     from src.lit import LitClassifier
 
     model, loss = untrained_model(cfg, card)
-    with prefix_errors("model"), torch.random.fork_rng(devices=[]):
-        check_shapes(model.eval(), loss.num_logits)
     card = card.with_options(model.description_options())
-    return LitClassifier(model.train(), loss, metrics(cfg, len(card.class_counts)), card, partial(optimizers, cfg))
+    return LitClassifier(model, loss, metrics(cfg, len(card.class_counts)), card, partial(optimizers, cfg))
+
+
+def check(module: "LitClassifier", device: torch.device) -> None:
+    """Check the components of an untrained model that are not part of Heed, on the device of the training."""
+    codec = module.card.codec
+    check_model(module.model, len(codec.tokenizer.vocabulary), module.loss.num_logits, codec.max_length, device)
 
 
 # Metrics

@@ -34,6 +34,7 @@ def main(cfg: DictConfig) -> float | None:
         module = build.module(cfg, run.card(data))
         if cfg.train and state is None:
             module.model.load_pretrained()
+            build.check(module, trainer.strategy.root_device)
             if module.model.branch is not None:
                 module.model.branch.fit(data.builder("train"), data.builder("val"), module.loss)
         elif not cfg.train and cfg.ckpt_path is not None:

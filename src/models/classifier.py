@@ -143,6 +143,6 @@ def _restore_order(weights: Tensor, order: Tensor | None, per_token: bool) -> Te
 
 def mean_weights(weights: Tensor) -> Tensor:
     """Return the mean weight of each token over heads and over the rows with nonzero weights: N×H×T×L → N×L."""
-    real = weights.sum((1, 3)) > 0  # N×T
+    real = weights.sum((1, 3)) != 0  # N×T
     rows = weights.mean(1).sum(1)  # N×L
     return rows / real.sum(1, keepdim=True).clamp(min=1)

@@ -79,7 +79,7 @@ class Position(Component):
 
     @abstractmethod
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the states with the positional encoding: N×L×D, N×L bool → N×L×output_dim."""
+        """Return the states with the positional encoding, zero on padding: N×L×D, N×L bool → N×L×output_dim."""
 
 
 class Encoder(Component):
@@ -98,13 +98,23 @@ class Encoder(Component):
 
 
 class Attention(Component):
-    """An attention mechanism, which mixes the states of a text by attention weights."""
+    """An attention mechanism, which mixes the states of a text by attention weights.
 
-    per_token: bool = False  # whether there is a row of weights for each token (T = L), not one for the text (T = 1)
+    Attributes:
+        per_token: whether there is a row of weights for each token (T = L), not one for the text (T = 1).
+        sums_to_one: whether the row of each real state sums to 1.
+    """
+
+    per_token: bool = False
+    sums_to_one: bool = True
+
+    def redefines(self, owner: type, *methods: str) -> bool:
+        """Return whether this subclass of `owner` redefines one of the methods for which `owner` has a fast path."""
+        return any(getattr(type(self), name) is not getattr(owner, name) for name in methods)
 
     @abstractmethod
     def weights(self, encoded: Encoded) -> Tensor:
-        """Return the weights N×H×T×L. The row of a real state sums to 1 over the real tokens; padding gets 0."""
+        """Return the weights N×H×T×L; padding gets 0."""
 
     @abstractmethod
     def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:

@@ -61,7 +61,7 @@ class AttentionSublayer(Sublayer, TokenAttention):
         super().__init__(input_dim, attention.output_dim, **options)
         self.attention = attention
         self.output_dim = attention.output_dim
-        self.per_token = attention.per_token
+        self.per_token, self.sums_to_one = attention.per_token, attention.sums_to_one
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
         return self.combine(states, self.attention.transform(self.before(states), mask))

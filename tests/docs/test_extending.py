@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,11 +11,13 @@ import yaml
 from omegaconf import OmegaConf
 
 from src import build
+from src.models.check import check_model
 from tests.forks import complete
 from tests.helpers import ROOT, command, run
 from tests.models.combinations import BASIS, VOCABULARY, small_options, texts
 
-BLOCK = re.compile(r"^```(?:python|yaml)\n# ((?:mine|my_conf)/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(?:python|yaml)\n# ((?:mine|my_conf)/\S+|test_mine.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 TRUST = "extras.trusted_modules=[mine]"
 COMPONENTS = {
     "embedding": ["small"],
@@ -30,7 +33,7 @@ COMPONENTS = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a user with the files of the page, and with texts of two classes."""
     folder = tmp_path_factory.mktemp("extending")
-    for name, content in BLOCK.findall((ROOT / "docs" / "extending.md").read_text(encoding="utf-8")):
+    for name, content in BLOCK.findall(PAGE):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(content, encoding="utf-8")
     (folder / "mine" / "__init__.py").touch()
@@ -59,6 +62,7 @@ def test_padding_does_not_change_the_logits_of_a_component(
     config = {"model": components, "extras": {"trusted_modules": ["mine"]}}
     torch.manual_seed(0)
     model = build.classifier(OmegaConf.create(config), VOCABULARY, 3).eval()
+    check_model(model, len(VOCABULARY), 3, 40, torch.device("cpu"))
     tokens, mask = texts()
     padded_tokens, padded_mask = (torch.nn.functional.pad(tensor, (0, 6)) for tensor in (tokens, mask))
     torch.testing.assert_close(model(tokens, mask), model(padded_tokens, padded_mask))
@@ -69,6 +73,13 @@ def test_padding_does_not_change_the_logits_of_a_component(
     attended, weights = model.attention(encoded), model.attention.weights(encoded)
     torch.testing.assert_close(weights.sum(-1)[:, :, 0], torch.ones_like(weights.sum(-1)[:, :, 0]))
     assert attended.states.shape[-1] == model.attention.output_dim
+
+
+def test_the_example_of_a_test_passes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(folder)
+    example: dict[str, Any] = {}
+    exec(next(content for name, content in BLOCK.findall(PAGE) if name == "test_mine.py"), example)
+    example["test_cosine_keeps_the_rules"]()
 
 
 def test_a_model_of_all_examples_trains_and_predicts(folder: Path) -> None:

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from src.kernels.layers import Dropout, Linear
-from src.models.component import Encoded, Rate, Size, TokenAttention, masked_softmax, zero_padding
+from src.models.component import Encoded, Rate, Size, TokenAttention, masked_mean, masked_softmax, zero_padding
 
 VectorNorm = Literal["none", "layer", "batch"]
 Gate = Literal["tanh", "sigmoid", "linear"]
@@ -75,6 +75,8 @@ class ElementwiseMixing(TokenAttention):
         self.output = Linear(vector_dim, input_dim, bias=False)
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
+        if self.redefines(ElementwiseMixing, "weights", "mix"):
+            return self.forward(Encoded(states, mask, masked_mean(states, mask))).states
         return self._retrieve(states, self.vector(states, mask))
 
     def weights(self, encoded: Encoded) -> Tensor:
@@ -87,6 +89,8 @@ class ElementwiseMixing(TokenAttention):
         return self._encoded(encoded, self.vector.mix(encoded.states, encoded.mask, by_token))
 
     def forward(self, encoded: Encoded) -> Encoded:
+        if self.redefines(ElementwiseMixing, "weights", "mix"):
+            return self.mix(encoded, self.vector.dropout(self.weights(encoded)))
         return self._encoded(encoded, self.vector(encoded.states, encoded.mask))
 
     def _retrieve(self, states: Tensor, vector: Tensor) -> Tensor:

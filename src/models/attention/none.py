@@ -24,4 +24,4 @@ class NoAttention(Attention):
         return encoded._replace(states=weights[:, 0] @ encoded.states)
 
     def forward(self, encoded: Encoded) -> Encoded:
-        return encoded
+        return super().forward(encoded) if self.redefines(NoAttention, "weights", "mix") else encoded

@@ -13,9 +13,9 @@ from src.models.position import Rotary
 class SelfAttention(TokenAttention):
     """Replaces each real state by softmax(q kᵀ) v over the real keys, separately for each head: N×L×D → N×L×D'.
 
-    The summary is the mean of the output states. A subclass implements `project`. It may override `visible`, `score`
-    and `merge`. `forward` calls a fused kernel, which does not store the weights, unless `score` is overridden;
-    `weights` computes them.
+    The summary is the mean of the output states. A subclass implements `project`. It may override `visible`, `score`,
+    `merge`, `weights` and `mix`. `forward` calls a fused kernel, which does not store the weights, unless `score`,
+    `weights` or `mix` is overridden.
 
     Args:
         output_dim: D', number of features of an output state; None means D.
@@ -51,9 +51,9 @@ class SelfAttention(TokenAttention):
 
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         """Return the averages of the values, by a fused kernel if the scores are dot products: N×H×L×d → N×H×L×d."""
-        if type(self).score is SelfAttention.score:
-            return fused_attention(queries, keys, values, self.visible(mask), self.drop_rate)
-        return self.dropout(self._weights(queries, keys, mask)) @ values
+        if self.redefines(SelfAttention, "score"):
+            return self.dropout(self._weights(queries, keys, mask)) @ values
+        return fused_attention(queries, keys, values, self.visible(mask), self.drop_rate)
 
     @property
     def drop_rate(self) -> float:
@@ -69,6 +69,8 @@ class SelfAttention(TokenAttention):
         self.rotary = rotary
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
+        if self.redefines(SelfAttention, "weights", "mix"):
+            return self.forward(Encoded(states, mask, masked_mean(states, mask))).states
         return self.merge(self.attend(*self._project(states, mask), mask))
 
     def weights(self, encoded: Encoded) -> Tensor:
@@ -81,6 +83,8 @@ class SelfAttention(TokenAttention):
         return self._encoded(self.merge(weights @ values), encoded.mask)
 
     def forward(self, encoded: Encoded) -> Encoded:
+        if self.redefines(SelfAttention, "weights", "mix"):
+            return self.mix(encoded, self.dropout(self.weights(encoded)))
         return self._encoded(self.transform(encoded.states, encoded.mask), encoded.mask)
 
     def _weights(self, queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:

@@ -55,7 +55,7 @@ class Block(nn.Module):
         attention: Any
         for attention in self.attentions:
             if weights is not None and attention.per_token:
-                weights.append(attention.weights(Encoded(states, mask, states[:, 0])))
+                weights.append(attention.weights(Encoded(states, mask, masked_mean(states, mask))))
             states = attention.transform(states, mask)
         return self.around.combine(states, self.feed_forward(self.around.before(states)))
 

@@ -13,11 +13,13 @@ from torch import Tensor, nn
 
 from src.models.attention.elementwise import ElementwiseAttention
 from src.models.attention.keras import KerasConcatAttention, KerasDotAttention
+from src.models.attention.none import NoAttention
 from src.models.attention.qkv import QkvAttention
 from src.models.attention.query import LuongDotAttention
 from src.models.attention.self_attention import MultiHeadAttention, SimpleSelfAttention
 from src.models.attention.windowed import WindowedAttention
-from src.models.component import Encoded, TokenAttention, masked_mean
+from src.models.check import check_component
+from src.models.component import Attention, Encoded, TokenAttention, masked_mean
 from src.models.sublayer import AttentionSublayer
 from tests.keras_reference import keras
 from tests.models.reference import attend, close, ragged
@@ -201,3 +203,51 @@ def test_output_dropout_is_the_last_step(texts: Encoded) -> None:
     remaining = dropped != 0
     assert 0.2 < remaining.double().mean() < 0.8
     assert close(dropped[remaining], 2 * attention.eval()(texts).states[texts.mask][remaining])
+
+
+def cubed(base: type[Attention]) -> Any:
+    class Cubed(base):  # type: ignore[misc, valid-type]
+        def weights(self, encoded: Encoded) -> Tensor:
+            weights = super().weights(encoded) ** 3
+            return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
+
+    return Cubed
+
+
+def doubled(base: type[Attention]) -> Any:
+    class Doubled(base):  # type: ignore[misc, valid-type]
+        def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
+            mixed = super().mix(encoded, weights)
+            return mixed._replace(states=2 * mixed.states)
+
+    return Doubled
+
+
+class Scored(WindowedAttention):
+    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
+        return 3 * super().score(queries, keys)
+
+
+class Unlimited(WindowedAttention):
+    def visible(self, mask: Tensor) -> Tensor:
+        return mask[:, None, None, :]
+
+
+FAST = (SimpleSelfAttention, MultiHeadAttention, WindowedAttention, ElementwiseAttention)
+
+
+@pytest.mark.parametrize(
+    ("base", "cls"),
+    [(NoAttention, doubled(NoAttention)), (WindowedAttention, Scored), (WindowedAttention, Unlimited)]
+    + [(base, change(base)) for base in FAST for change in (cubed, doubled)],
+)
+def test_an_overridden_method_is_used_instead_of_a_fast_path(base: type[Attention], cls: Any, texts: Encoded) -> None:
+    options: dict[str, Any] = {"heads": H} if issubclass(base, MultiHeadAttention) else {}
+    options |= {"window": 2} if base is WindowedAttention else {}
+    torch.manual_seed(0)
+    attention, other = base(D, **options).double(), cls(D, **options)
+    other.load_state_dict(attention.state_dict())
+    check_component(other, D)  # forward is mix(weights), and transform is forward
+    if issubclass(cls, TokenAttention):
+        check_component(AttentionSublayer(D, other), D)
+    assert not torch.allclose(attention(texts).states, other.double()(texts).states)

@@ -1,0 +1,140 @@
+"""`check_component` accepts all components of Heed, and names class, method and rule of a wrong one."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from src.errors import UserError
+from src.models.attention.none import NoAttention
+from src.models.check import check_component, check_model
+from src.models.component import Encoded, zero_padding
+from tests.models.combinations import BASIS, DIM, LOGITS, VOCABULARY, choices, component, compose
+
+SIZES: dict[str, tuple[Any, ...]] = {"embedding": (VOCABULARY,), "head": (DIM, LOGITS)}
+SHIPPED = [(group, choice) for group in BASIS for choice in choices(group) if choice != "pretrained"]
+
+
+def create(group: str, choice: str) -> Any:
+    return component(group, choice, *SIZES.get(group, (DIM,)))
+
+
+def check(checked: Any, group: str, max_length: int = 40) -> None:
+    check_component(checked, len(VOCABULARY) if group == "embedding" else DIM, LOGITS, max_length=max_length)
+
+
+@pytest.mark.parametrize(("group", "choice"), SHIPPED)
+def test_the_components_of_heed_keep_the_rules(group: str, choice: str) -> None:
+    checked = create(group, choice)
+    next(iter(checked.children()), checked).eval()  # as a frozen part may be
+    modes, random = [module.training for module in checked.modules()], torch.get_rng_state()
+    check(checked, group)
+    check(checked, group, max_length=1)
+    assert [module.training for module in checked.modules()] == modes
+    assert torch.equal(torch.get_rng_state(), random)
+
+
+def softmax(encoded: Encoded) -> Tensor:
+    return encoded.states.sum(-1).softmax(-1)[:, None, None]
+
+
+def sigmoid(encoded: Encoded) -> Tensor:
+    return (encoded.states.sum(-1).sigmoid() * encoded.mask)[:, None, None]
+
+
+def infinite(encoded: Encoded) -> Tensor:
+    return encoded.states.sum(-1).masked_fill(~encoded.mask, -torch.inf).softmax(-1)[:, None, None]
+
+
+def random_pooling(encoded: Encoded) -> Tensor:
+    return nn.functional.dropout(encoded.summary, 0.5)
+
+
+def every_second(states: Tensor, mask: Tensor) -> Encoded:
+    return Encoded(states[:, ::2], mask[:, ::2], states[:, 0])
+
+
+def last_column(states: Tensor, mask: Tensor) -> Encoded:
+    return Encoded(states, mask, states.cumsum(1)[:, -1] / mask.shape[1])
+
+
+def moved(encoded: Encoded) -> Encoded:
+    return encoded._replace(states=zero_padding(encoded.states.flip(-1), encoded.mask))
+
+
+WRONG: list[tuple[str, str, dict[str, Any], str]] = [  # group, choice, its mistakes, message
+    ("embedding", "learned", {"forward": lambda t, m: torch.ones(*t.shape, DIM)}, "forward must be 0 on padding"),
+    ("embedding", "learned", {"forward": lambda t, m: t}, "shape (4, 17); the shape must be N×L×D = 4×17×12"),
+    ("embedding", "learned", {"known": lambda t, m: t == 0}, "known must be 0 on padding"),
+    ("embedding", "learned", {"known": lambda t, m: t.float()}, "known returned torch.float32 .* torch.bool"),
+    ("position", "none", {"forward": lambda s, m: s / m.shape[1]}, "forward depends on padding .* use the mask"),
+    ("position", "none", {"forward": lambda s, m: s + 1}, "forward must be 0 on padding"),
+    ("position", "none", {"forward": lambda s, m: s.double()}, "torch.float64 on cpu; it must be torch.float32"),
+    ("position", "none", {"output_dim": None}, "output_dim is None: set it"),
+    ("encoder", "identity", {"forward": every_second}, "(states) returned .* (4, 9, 12); .* N×T×D = 4×17×12"),
+    ("encoder", "identity", {"forward": last_column}, "forward (summary) depends on padding"),
+    ("encoder", "identity", {"forward": lambda s, m: Encoded(s, m.float(), s[:, 0])}, "(mask) .* torch.bool"),
+    (
+        "encoder",
+        "identity",
+        {"layer_weights": lambda s, m: [torch.ones(len(m), 1, *m.shape[1:] * 2)]},
+        "layer_weights .* 0 on padding",
+    ),
+    ("attention", "uniform", {"weights": lambda encoded: None}, "weights returned a NoneType, no tensor"),
+    ("attention", "uniform", {"weights": softmax}, "weights must be 0 on padding"),
+    ("attention", "uniform", {"weights": sigmoid}, "a row with the sum .*, not 1: .* sums_to_one = False"),
+    ("attention", "uniform", {"weights": infinite}, "weights returned NaN .* for a text without tokens"),
+    ("attention", "uniform", {"per_token": True}, "(4, 1, 1, 17); the shape must be N×H×T×L = 4×H×17×17"),
+    ("attention", "none", {"per_token": False}, "weights returned a row for each token: set per_token"),
+    ("attention", "none", {"forward": tuple}, "forward returned a tuple; it must return src.models.component.Encoded"),
+    ("attention", "none", {"forward": moved}, "forward (states) differs from mix(encoded, weights(encoded))"),
+    ("attention", "simple_self", {"transform": lambda s, m: s}, "differs from"),
+    ("pooling", "mean", {"forward": lambda encoded: encoded.states.mean(1)}, "forward depends on padding"),
+    ("pooling", "mean", {"forward": random_pooling}, "forward is random in evaluation"),
+    ("pooling", "mean", {"forward": lambda encoded: encoded.states}, "(4, 17, 12); the shape must be N×D = 4×12"),
+    ("head", "linear", {"forward": lambda features: features}, "(4, 12); the shape must be N×num_logits = 4×3"),
+    ("head", "linear", {"forward": lambda f: f[:, :3] - f[:, :3].mean(0)}, "depends on padding or on other texts"),
+]
+
+
+@pytest.mark.parametrize(("group", "choice", "mistakes", "message"), WRONG)
+def test_a_broken_rule_is_named(group: str, choice: str, mistakes: dict[str, Any], message: str) -> None:
+    wrong = create(group, choice)
+    for name, value in mistakes.items():
+        setattr(wrong, name, value)
+    message = message.replace("(", r"\(").replace(")", r"\)")
+    with pytest.raises(UserError, match=rf"{type(wrong).__module__}\.{type(wrong).__name__}\..*{message}"):
+        check(wrong, group)
+
+
+def test_an_attention_may_declare_that_its_rows_do_not_sum_to_one() -> None:
+    attention = create("attention", "uniform")
+    attention.weights, attention.sums_to_one = sigmoid, False
+    check(attention, "attention")
+
+
+class Reversed(NoAttention):
+    """A class from outside Heed, whose output is not that of its weights."""
+
+    def forward(self, encoded: Encoded) -> Encoded:
+        return moved(encoded)
+
+
+def test_only_components_from_outside_heed_are_checked_in_a_model() -> None:
+    model = compose(encoder="bigru", pooling="mean_max")
+    model.attention = NoAttention(DIM)
+    model.attention.forward = moved  # type: ignore[method-assign]
+    arguments: Any = (len(VOCABULARY), LOGITS, 40, torch.device("cpu"))
+    check_model(model, *arguments)
+    model.attention = Reversed(DIM)
+    with pytest.raises(UserError, match=r"^model\.attention: tests\.models\.test_check\.Reversed\.forward"):
+        check_model(model, *arguments)
+
+
+def test_an_error_of_the_component_keeps_its_traceback_and_names_the_class() -> None:
+    pooling = create("pooling", "mean")
+    pooling.forward = lambda encoded: encoded.states @ torch.ones(5)
+    with pytest.raises(RuntimeError) as caught:
+        check(pooling, "pooling")
+    assert caught.value.__notes__ == ["src.models.pooling.Mean failed in a check with texts of [7, 4, 0, 13] tokens"]
