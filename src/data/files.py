@@ -19,6 +19,16 @@ from src.formatting import format_count, format_list
 # the rest of the name of a part of a split, whose number may be followed by the total and, on the hub, a hash
 PART = re.compile(r"[-_. ]?\d+([-_]of[-_](?P<total>\d+))?([-_][0-9a-f]{16})?(?P<extension>(\.[a-z]+)+)", re.IGNORECASE)
 
+# First bytes of files that are not text in UTF-8 although their names say so: what they are, and the remedy
+SIGNATURES = {
+    rb"\xff\xfe|\xfe\xff|.?\0": "is text in UTF-16 or UTF-32; save it as UTF-8, for instance with "
+    "`iconv -f UTF-16 -t UTF-8`",
+    rb"\x1f\x8b": "is compressed with gzip; add .gz to its name",
+    rb"BZh[1-9]1A|\xfd7zXZ|\x28\xb5\x2f\xfd": "is compressed, but not with gzip; unpack it",
+    rb"PK\x03\x04|\xd0\xcf\x11\xe0": "is a zip archive or an Excel file; unpack it, or save the table as CSV in UTF-8",
+    rb"PAR1\x15": "is a Parquet file; give it the extension .parquet",
+}
+
 
 def absolute_path(path: str | Path, option: str) -> Path:
     """Return the absolute path for a user's path, which may start with `~`; `option` names it in messages."""
@@ -77,6 +87,11 @@ def open_file(path: Path, source: str | None = None, unpack: bool = False) -> It
 def open_text(path: Path, source: str | None = None) -> Iterator[io.TextIOWrapper]:
     """Open a UTF-8 file, with or without a byte order mark; a .gz file is unpacked, and line breaks are kept."""
     with open_file(path, source, unpack=True) as file:
+        head = file.read(6)
+        for signature, remedy in SIGNATURES.items():
+            if re.match(signature, head, re.DOTALL):
+                raise UserError(f"{source or path}: {remedy}")
+        file.seek(0)
         try:
             yield io.TextIOWrapper(file, "utf-8-sig", newline="")
         except UnicodeDecodeError:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from src.config.mistakes import did_you_mean
 from src.data.files import file_format, open_text
@@ -53,14 +54,7 @@ class Rows:
     def cells(self, column: str) -> list[Any]:
         """Return the cells of a column; each is None if the rows lack the column."""
         cells = self.columns.get(column, [None] * len(self.places))
-        if isinstance(cells, list):
-            return cells
-        if pa.types.is_temporal(cells.type):  # Python's types cannot represent all times
-            cells = cells.cast(pa.string())
-        if cells.type in (pa.float16(), pa.float32()):  # as a float64, 0.1 would be 0.0999755859375
-            number = cells.type.to_pandas_dtype()
-            return [None if cell is None else float(str(number(cell))) for cell in cells.to_pylist()]
-        return list(cells.to_pylist())
+        return cells if isinstance(cells, list) else _arrow_cells(cells)
 
     def texts(self, column: str) -> list[str]:
         """Return the cells of a column as strings; a missing value, NaN or infinity becomes an empty string."""
@@ -296,6 +290,25 @@ def arrow_rows(source: str, batches: Iterable[Any], columns: Sequence[str], sche
         count += batch.num_rows
 
 
+def _arrow_cells(cells: Any) -> list[Any]:
+    """Return the cells of an Arrow array as plain values, also within lists, structs and maps."""
+    kind = cells.type
+    if pa.types.is_struct(kind):
+        fields = {field.name: _arrow_cells(pc.struct_field(cells, i)) for i, field in enumerate(kind)}
+        return [{name: fields[name][i] for name in fields} if cell.is_valid else None for i, cell in enumerate(cells)]
+    if pa.types.is_nested(kind) and not pa.types.is_union(kind):
+        lists = [_arrow_cells(cell.values) if cell.is_valid else None for cell in cells]
+        if pa.types.is_map(kind):  # of keys and values
+            return [pairs and [list(pair.values()) for pair in pairs] for pairs in lists]
+        return lists
+    if pa.types.is_temporal(kind):  # Python's types cannot represent all times
+        cells = cells.cast(pa.string())
+    if kind in (pa.float16(), pa.float32()):  # as a float64, 0.1 would be 0.0999755859375
+        number = kind.to_pandas_dtype()
+        return [None if cell is None else float(str(number(cell))) for cell in cells.to_pylist()]
+    return list(cells.to_pylist())
+
+
 def write_table(path: Path, names: Sequence[str], chunks: Iterable[Rows]) -> None:
     """Write the columns `names` to a CSV or JSONL file, atomically; if rows lack a column, its values are None."""
     is_csv = path.suffix.lower() == ".csv"
@@ -309,10 +322,8 @@ def write_table(path: Path, names: Sequence[str], chunks: Iterable[Rows]) -> Non
             for record in zip(*map(rows.cells, names), strict=True):
                 if is_csv:
                     file.write(csv_line(map(_plain, record)))
-                else:  # JSON has neither NaN nor infinity
-                    finite = (None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in record)
-                    line = json.dumps(dict(zip(names, finite, strict=True)), ensure_ascii=False, default=_plain)
-                    file.write(line + "\n")
+                else:
+                    file.write(_json(dict(zip(names, record, strict=True))) + "\n")
 
 
 def _plain(cell: Any) -> Any:
@@ -320,5 +331,19 @@ def _plain(cell: Any) -> Any:
     if isinstance(cell, bytes):
         return cell.decode(errors="backslashreplace")
     if isinstance(cell, dict | list | bool):
-        return json.dumps(cell, ensure_ascii=False, default=_plain)
+        return _json(cell)
     return cell if cell is None or isinstance(cell, int | float) else str(cell)
+
+
+def _json(value: Any) -> str:
+    """Format a value as JSON, which has neither NaN nor infinity: they become null."""
+    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=_plain)
+
+
+def _finite(value: Any) -> Any:
+    """Return a value in which None replaces each number that is not finite."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,9 +1,11 @@
 """Tables: readers of valid and damaged files; writers lose no value and leave no incomplete file."""
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import math
 import resource
 from datetime import date
 from decimal import Decimal
@@ -45,6 +47,7 @@ def test_only_a_line_feed_ends_a_row_of_jsonl(tmp_path: Path) -> None:
     assert read_texts(path) == [("a\u2028b\x85c", "x"), ("d", "y")]
 
 
+NAN = float("nan")
 NESTED = "[" * 100_000 + "]" * 100_000
 
 
@@ -60,6 +63,12 @@ NESTED = "[" * 100_000 + "]" * 100_000
         ("a.csv", 'text,label\n"a\rb",c\r\nd\re,f\n', r"line 4 is malformed .a carriage return .* remove it"),
         ("a.csv", ",".join(f"{i}{'x' * 100}" for i in range(1000)) + "\n", "x…' and 995 more"),
         ("a.csv", b"text,label\ngood,pos\ncaf\xe9,neg\n", r"line 3 is not UTF-8; .*WINDOWS-1252"),
+        ("a.csv", "text,label\na,b\n".encode("utf-16"), "is text in UTF-16 or UTF-32; save it as UTF-8"),
+        ("a.csv", "text,label\na,b\n".encode("utf-16-be"), "is text in UTF-16"),
+        ("a.jsonl", gzip.compress(b"{}"), r"is compressed with gzip; add \.gz to its name"),
+        ("a.csv.gz", gzip.compress(bz2.compress(b"text,label")), "is compressed, but not with gzip; unpack it"),
+        ("a.tsv", b"PK\x03\x04\x14\0", "is a zip archive or an Excel file; unpack it, or save the table as CSV"),
+        ("a.json", b"PAR1\x15\0", r"is a Parquet file; give it the extension \.parquet"),
         ("a.tsv", 'text\tlabel\n"a\tb\nc"\td\n', r"line 2 .*a double quote encloses a tab and a line.*data\.quotes"),
         ("a.jsonl", '{"text": "a", "label": 1}\n{"text": \n', "line 2: is not a JSON object .Expecting"),
         ("a.jsonl", '{"text": "a", "label": 1}\n["b", 0]\n', r"line 2: is not a JSON object \(it is \['b', 0\]"),
@@ -221,11 +230,11 @@ def write_chunks(path: Path, *chunks: dict[str, Any]) -> None:
 
 
 def test_values_of_several_types_are_written(tmp_path: Path) -> None:
-    columns = {"odd": [1, "a", {"b": [2**70]}, float("nan")]}
+    columns = {"odd": [1, "a", {"b": [2**70, NAN]}, NAN]}
     for ending in ("csv", "jsonl"):
         write_chunks(tmp_path / f"a.{ending}", columns, {"other": [0.5]})
     values = [json.loads(line)["odd"] for line in (tmp_path / "a.jsonl").read_text().splitlines()]
-    assert values == [1, "a", {"b": [2**70]}, None, None]
+    assert values == [1, "a", {"b": [2**70, None]}, None, None]
     assert (tmp_path / "a.csv").read_text().splitlines()[1:3] == ["1,", "a,"]
 
 
@@ -235,6 +244,30 @@ def test_arrow_columns_are_written(tmp_path: Path) -> None:
     columns = {str(kind): pa.array(cells, kind) for kind, cells in zip(types, values, strict=True)}
     write_chunks(tmp_path / "a.csv", columns)
     assert (tmp_path / "a.csv").read_text().splitlines()[1:] == [f"{2**63},1.50,a,0.1", "0,,b,"]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"),
+    [
+        ([[0.1, NAN], None, [], [None]], pa.list_(pa.float32()), [[0.1, None], None, [], [None]]),
+        ([[[0.1]], [None]], pa.large_list(pa.list_(pa.float16())), [[[0.1]], [None]]),
+        ([[0.1, -math.inf], None], pa.list_(pa.float64(), 2), [[0.1, None], None]),
+        ([{"x": NAN, "y": 1}, None], pa.struct({"x": pa.float64(), "y": pa.int8()}), [{"x": None, "y": 1}, None]),
+        ([[("k", 0.1), ("l", NAN)], None], pa.map_(pa.string(), pa.float32()), [[["k", 0.1], ["l", None]], None]),
+        ([[{"x": date(2024, 1, 2)}]], pa.list_(pa.struct({"x": pa.date32()})), [[{"x": "2024-01-02"}]]),
+        ([[2**62], None], pa.list_(pa.timestamp("ns")), [["2116-02-20 23:53:38.427387904"], None]),
+        ([[Decimal("1.50"), None]], pa.list_(pa.decimal128(9, 2)), [["1.50", None]]),
+        ([[b"a\xff"]], pa.list_(pa.binary()), [["a\\xff"]]),
+    ],
+)  # fmt: skip
+def test_nested_arrow_columns_are_written_as_json(tmp_path: Path, values: Any, kind: Any, expected: Any) -> None:
+    for cells in (pa.array(values, kind), pa.array([None, *values], kind)[1:], pa.chunked_array([values], kind)):
+        write_chunks(tmp_path / "a.jsonl", {"x": cells})
+        lines = (tmp_path / "a.jsonl").read_text().splitlines()
+        assert [json.loads(line, parse_constant=pytest.fail)["x"] for line in lines] == expected
+        write_chunks(tmp_path / "a.csv", {"x": cells})
+        with (tmp_path / "a.csv").open(newline="") as file:
+            assert [json.loads(cell or "null") for (cell,) in list(csv.reader(file))[1:]] == expected
 
 
 @pytest.mark.parametrize("text", ["a\rb", "a\r\nb", "a\nb", 'say "a"', "a,b", "", " a ", "ä;b\t"])

@@ -201,5 +201,5 @@ def test_an_unusable_pretrained_model_is_reported(pretrained: Path, change: dict
 
 def test_a_pretrained_file_of_another_encoding_is_reported(pretrained: Path) -> None:
     pretrained.write_bytes(pretrained.read_text().encode("utf-16"))
-    with pytest.raises(UserError, match=r"tokenizer\.json: line 1 is not UTF-8"):
+    with pytest.raises(UserError, match=r"tokenizer\.json: is text in UTF-16"):
         Pretrained(str(pretrained)).train([])
