@@ -150,9 +150,5 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
 
 
 def _has_known_token(member: Member, batch: Batch) -> np.ndarray:
-    """Return whether each text has a token that is in the vocabulary and that the model uses, N bool."""
-    model = member.model
-    known = batch.mask if model.used_branch else model.embedding.known(batch.tokens, batch.mask)  # N×L
     unknown_id = member.card.codec.tokenizer.unknown_id
-    used = known if unknown_id is None else known & (batch.tokens != unknown_id)
-    return used.any(1).cpu().numpy()
+    return member.model.has_known_token(batch.tokens, batch.mask, unknown_id).cpu().numpy()

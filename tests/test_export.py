@@ -1,6 +1,7 @@
 """`src.export` writes a folder that classifies texts as the checkpoint does, without Heed and torch."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from src.config.compose import without_hydra
 from src.errors import UserError
 from tests.helpers import repository
 
-TEXTS = ["A great film, a film to remember", "dull <br /> and b\u00e4d", "?", "one two three " * 300]
+TEXTS = ["A great film, a film to remember", "dull <br /> and b\u00e4d", "?", "one two three " * 300, "xqzzy <br />"]
 WITHOUT_TORCH = """
 import sys, json
 for name in ("torch", "src", "hydra", "pytorch_lightning"):
@@ -22,6 +23,7 @@ for name in ("torch", "src", "hydra", "pytorch_lightning"):
 sys.path.insert(0, ".")
 from predict import Classifier
 print(json.dumps(Classifier()(json.loads(sys.argv[1]))))
+assert Classifier()([]) == []
 """
 
 
@@ -51,14 +53,31 @@ def test_the_script_predicts_like_the_checkpoint(exported: tuple[Path, Path]) ->
         assert list(result["probabilities"]) == list(example.probabilities)
         assert result["probabilities"] == pytest.approx(example.probabilities, abs=1e-5)
         assert [word for word, _ in result["weights"]] == example.words
+        assert result["only_unknown"] == example.is_unknown
         np.testing.assert_allclose([weight for _, weight in result["weights"]], example.weights, atol=1e-5)
     assert len(examples[3].words) == 500  # truncated
 
 
-def test_the_script_classifies_the_lines_of_a_pipe(exported: tuple[Path, Path]) -> None:
-    line = [sys.executable, "predict.py"]
-    process = subprocess.run(line, cwd=exported[1], input="good\n\nbad\n", capture_output=True, text=True, check=True)
-    assert [json.loads(row)["text"] for row in process.stdout.splitlines()] == ["good", "bad"]
+def run_script(folder: Path, *texts: str, given: bytes = b"", encoding: str = "utf-8") -> tuple[list[Any], str]:
+    """Run predict.py in a console of an encoding, and return what it prints, decoded, and its error message."""
+    line = [sys.executable, "predict.py", *texts]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    process = subprocess.run(line, cwd=folder, input=given, capture_output=True, check=False, env=environment)
+    return [json.loads(row) for row in process.stdout.decode(encoding).splitlines()], process.stderr.decode()
+
+
+def test_the_script_reads_utf_8_and_prints_json_in_any_console(exported: tuple[Path, Path]) -> None:
+    text = "ein sch\u00f6ner \u2605 Film"
+    for encoding in ("utf-8", "cp1252", "ascii"):
+        given = b"\xef\xbb\xbf" + f"{text}\r\n\nbad".encode()
+        results, _ = run_script(exported[1], given=given, encoding=encoding)
+        assert [result["text"] for result in results] == [text, "", "bad"]
+        assert [word for word, _ in results[0]["weights"]] == text.split()
+        assert results[1] == {"text": ""} | dict.fromkeys(("label", "probabilities", "weights", "only_unknown"))
+        assert run_script(exported[1], text, encoding=encoding)[0] == results[:1]
+    results, error = run_script(exported[1], given="good\nsch\u00f6n".encode("latin-1"))
+    assert [result["text"] for result in results] == ["good"]
+    assert error == "Error: text 2 is not UTF-8\n"
 
 
 def test_the_model_card_contains_the_scores_of_the_run(

@@ -66,6 +66,11 @@ class Classifier(nn.Module):
         order = torch.argsort((~known).to(torch.uint8), dim=1, stable=True)
         return tokens.gather(1, order), known.gather(1, order), order
 
+    def has_known_token(self, tokens: Tensor, mask: Tensor, unknown_id: int | None) -> Tensor:
+        """Return whether each text has a token that is in the vocabulary and that the model uses, N bool."""
+        known = mask if self.used_branch else self.embedding.known(tokens, mask)  # N×L
+        return (known if unknown_id is None else known & (tokens != unknown_id)).any(1)
+
     def encode(self, embeddings: Tensor, mask: Tensor) -> Encoded:
         """Apply the positional encoding and the encoder to the embeddings N×L×D."""
         return self.encoder(self.position(embeddings, mask), mask)

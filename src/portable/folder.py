@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from src.checkpoint import Card
@@ -48,12 +49,15 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
     from safetensors.torch import save
 
     codec = card.codec
+    ids = torch.arange(portable.vocab_size).unsqueeze(1)  # a text for each token
+    known = portable.model.has_known_token(ids, torch.ones_like(ids, dtype=torch.bool), codec.tokenizer.unknown_id)
     config = {
         "format": FORMAT,
         "class_names": codec.class_names,
         "max_length": codec.max_length,
         "keep": codec.keep,
         "id_shift": codec.tokenizer.shift,
+        "unknown_ids": (~known).nonzero().flatten().tolist(),
         "training": {name: card.config[name] for name in ("model", "loss")},
     }
     write_text(folder / "config.json", json.dumps(config, indent=2, ensure_ascii=False))

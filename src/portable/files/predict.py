@@ -1,8 +1,10 @@
 """Classify texts without the training framework: python predict.py "A film to remember".
 
-Without arguments, the script reads standard input, one text per line. It needs numpy, onnxruntime and tokenizers.
+Without arguments, the script reads standard input, one text per line in UTF-8. It needs numpy, onnxruntime and
+tokenizers.
 """
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -20,39 +22,50 @@ class Classifier:
     def __init__(self, folder: str | Path = Path(__file__).parent, model: str = "model.onnx") -> None:
         folder = Path(folder)
         self.config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        self.unknown = set(self.config["unknown_ids"])  # ids of tokens that the model does not use
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
         self.session = onnxruntime.InferenceSession(str(folder / model), providers=["CPUExecutionProvider"])
 
     def __call__(self, texts: list[str]) -> list[dict]:
-        """Return for each text the label, the probability of each class, and the attention weight of each token."""
+        """Return for each text the label, the probability of each class, and the attention weight of each token.
+
+        `only_unknown` says that no token is known, so the label is a guess. A blank text has no label: all are None.
+        """
         limit, names = self.config["max_length"], self.config["class_names"]
         cut = slice(-limit, None) if self.config["keep"] == "last" else slice(limit)
+        keys = ("label", "probabilities", "weights", "only_unknown")
+        results: list[dict] = [{"text": text, **dict.fromkeys(keys)} for text in texts]
+        classified = [result for result in results if result["text"].strip()]
+        if not classified:
+            return results
+        texts = [result["text"] for result in classified]
         read = [text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]} {text[-LONGEST:]}" for text in texts]
         encodings = self.tokenizer.encode_batch(read, add_special_tokens=False)
         rows = [[max(i + self.config["id_shift"], 1) for i in encoding.ids[cut]] for encoding in encodings]
-        tokens = np.zeros((len(rows), max(map(len, rows), default=0) or 1), dtype=np.int64)  # 0 is padding
+        tokens = np.zeros((len(rows), max(map(len, rows)) or 1), dtype=np.int64)  # 0 is padding
         for row, ids in zip(tokens, rows, strict=True):
             row[: len(ids)] = ids
         mask = np.arange(tokens.shape[1]) < np.array([[len(ids)] for ids in rows])
         probabilities, weights = self.session.run(None, {"tokens": tokens, "mask": mask})
-        results = []
-        for text, part, encoding, chances, row in zip(texts, read, encodings, probabilities, weights, strict=True):
+        columns = (classified, read, encodings, rows, probabilities, weights)
+        for result, part, encoding, ids, chances, row in zip(*columns, strict=True):
             words = [part[start:stop].strip() for start, stop in encoding.offsets[cut]]
-            results.append(
-                {
-                    "text": text,
-                    "label": names[int(chances.argmax())],
-                    "probabilities": dict(zip(names, chances.tolist(), strict=True)),
-                    "weights": list(zip(words, row.tolist(), strict=False)),
-                }
-            )
+            result["label"] = names[int(chances.argmax())]
+            result["probabilities"] = dict(zip(names, chances.tolist(), strict=True))
+            result["weights"] = list(zip(words, row.tolist(), strict=False))
+            result["only_unknown"] = self.unknown.issuperset(ids)
         return results
 
 
 if __name__ == "__main__":
     classify = Classifier()
-    for line in sys.argv[1:] or (line.strip() for line in sys.stdin):
-        if line:
-            print(json.dumps(classify([line])[0], ensure_ascii=False))
+    is_ascii = not sys.stdout.encoding.lower().startswith("utf")
+    lines = sys.argv[1:] or io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", errors="surrogateescape")
+    for number, line in enumerate(lines, start=1):
+        try:
+            line.encode()
+        except UnicodeEncodeError:
+            sys.exit(f"Error: text {number} is not UTF-8")
+        print(json.dumps(classify([line.rstrip("\r\n")])[0], ensure_ascii=is_ascii))
