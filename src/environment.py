@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 from hydra.core.hydra_config import HydraConfig
 
+from src.config.overrides import as_typed
 from src.run_result import PeakMemory
 
 PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "hydra-core", "tokenizers", "datasets", "wandb", "numpy")
@@ -22,8 +23,8 @@ def command_line() -> str:
 
 
 def overrides() -> tuple[str, ...]:
-    """Return the overrides of this run or job, except those of Hydra's own options; an empty tuple outside Hydra."""
-    return tuple(HydraConfig.get().overrides.task) if HydraConfig.initialized() else ()
+    """Return the overrides of this run or job as typed, except those of Hydra's own options; () outside Hydra."""
+    return tuple(as_typed(HydraConfig.get().overrides.task)) if HydraConfig.initialized() else ()
 
 
 def choices() -> dict[str, str]:

@@ -151,13 +151,13 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
     return mistakes + wrong_values(files, cfg, folder)
 
 
-def wrong_values(files: ConfigFiles, cfg: DictConfig, folder: str) -> list[Mistake]:
-    """Find the mistakes that the schema finds in the configuration of a run in `folder`."""
+def wrong_values(files: ConfigFiles, cfg: DictConfig, folder: str, number: int = 0) -> list[Mistake]:
+    """Find the mistakes that the schema finds in the configuration of a run, or of job `number`, in `folder`."""
     from src.config.schema import config_mistakes
 
     with read_write(cfg.hydra), open_dict(cfg.hydra):  # as Hydra does at the start of a run, for ${hydra:…}
         cfg.hydra.runtime.output_dir = os.path.abspath(folder)
-        cfg.hydra.job.num, cfg.hydra.job.id = 0, "0"
+        cfg.hydra.job.num, cfg.hydra.job.id = number, str(number)
     HydraConfig.instance().set_config(cfg)
     try:
         if files.command in ("train", "eval"):  # prediction and export need no metrics

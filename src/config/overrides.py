@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from hydra.core.override_parser import types
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
+from omegaconf import OmegaConf
 
 MAX_JOBS = 10_000  # of a sweep
 
@@ -69,6 +70,12 @@ def combinations(overrides: Iterable[Override]) -> Iterator[list[str]]:
     """Yield the overrides of each job of a sweep: every combination of the values."""
     columns = [[override.with_value(text) for text in override.texts] for override in overrides]
     yield from map(list, product(*columns))
+
+
+def as_typed(recorded: Any) -> list[str]:
+    """Return the overrides that Hydra recorded; a reference in one, such as ${seed}, is not resolved."""
+    lines: Any = OmegaConf.to_container(recorded, resolve=False)
+    return list(lines)
 
 
 def key_of(line: str) -> str:

@@ -248,7 +248,8 @@ def _resolve(node: Any, path: str, absent: list[Mistake]) -> Any:
             else:
                 values[key] = _resolve(node[key], here, absent)
         except OmegaConfBaseException as error:
-            absent.append(Mistake(f"{here}={text}", f"cannot be resolved: {str(error).splitlines()[0]}"))
+            remedy = f"; write {str(text).replace('${hydra.', '${hydra:')}" if "${hydra." in str(text) else ""
+            absent.append(Mistake(f"{here}={text}", f"cannot be resolved: {str(error).splitlines()[0]}{remedy}"))
     return values if isinstance(written, dict) else list(values.values())
 
 

@@ -1,5 +1,6 @@
 """Run each job of a sweep in a child of a server that has imported everything, so that no failure ends the sweep."""
 
+import io
 import logging
 import multiprocessing
 import os
@@ -12,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
@@ -211,6 +212,8 @@ def _set_up_process(output_folder: Path | None, environment: Mapping[str, str]) 
         file = os.open(output_folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666)
         os.dup2(file, sys.stdout.fileno())
         os.dup2(file, sys.stderr.fileno())
+        for stream in (sys.stdout, sys.stderr):
+            cast(io.TextIOWrapper, stream).reconfigure(encoding="utf-8")
 
 
 def _run(cfg: DictConfig, hydra: dict[str, Any], folder: Path) -> None:
@@ -220,8 +223,8 @@ def _run(cfg: DictConfig, hydra: dict[str, Any], folder: Path) -> None:
     hydra["hydra"]["run"]["dir"] = str(folder)  # the other processes of a distributed job write there, too
     setup_globals()
     node = OmegaConf.create({"hydra": HydraConf})
-    with open_dict(node.hydra):
-        node.merge_with(hydra)
+    with open_dict(node), open_dict(node.hydra):
+        node.merge_with(hydra, cfg)  # references in the node `hydra` may refer to options of the command
     HydraConfig.instance().set_config(node)
     configure_log(node.hydra.job_logging, node.hydra.verbose)
     sys.argv = ["train", *hydra["hydra"]["overrides"]["task"], "hydra.mode=RUN"]  # without a sweep

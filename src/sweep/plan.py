@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from src.config.compose import ConfigFiles
 from src.config.entry import wrong_values
 from src.config.mistakes import Mistake
-from src.config.overrides import Override, key_of, parse_override
+from src.config.overrides import Override, as_typed, key_of, parse_override
 from src.errors import UserError
 from src.formatting import format_count
 from src.sweep.job import die_with_parent, job_context
@@ -91,9 +91,9 @@ def mistakes_in(files: ConfigFiles, sweep: DictConfig, job: Job) -> list[Mistake
     """Return the mistakes in the configuration of a job; files are merged once for each choice of them."""
     setup_globals()
     cfg, mistakes = files.check([*_hydra_overrides(sweep), *job.overrides])
-    return mistakes or wrong_values(files, cfg, f"{sweep.hydra.sweep.dir}/{job.folder}")
+    return mistakes or wrong_values(files, cfg, f"{sweep.hydra.sweep.dir}/{job.folder}", job.number)
 
 
 def _hydra_overrides(sweep: DictConfig) -> list[str]:
     """Return the overrides of the node `hydra` of a sweep, except the search path, which `ConfigFiles` adds itself."""
-    return [line for line in sweep.hydra.overrides.hydra if key_of(line) != "hydra.searchpath"]
+    return [line for line in as_typed(sweep.hydra.overrides.hydra) if key_of(line) != "hydra.searchpath"]

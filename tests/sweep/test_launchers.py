@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from hydra.utils import instantiate
+from omegaconf import OmegaConf
 
 from src.extras import plugin_install_hint
 from tests.helpers import repository
@@ -14,21 +15,26 @@ from tests.sweep.sweeps import SMALL, read_results, run_sweep
     ("launcher", "seeds", "options"), [("joblib", [1, 2], ["hydra.launcher.n_jobs=2"]), ("submitit_local", [1], [])]
 )
 def test_jobs_run_in_the_processes_of_a_launcher(
-    launcher: str, seeds: list[int], options: list[str], tmp_path: Path
+    launcher: str, seeds: list[int], options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two parallel jobs tokenize the texts once."""
+    """Two parallel jobs tokenize the texts once, resolve their references, and write UTF-8 in every terminal."""
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     pytest.importorskip(f"hydra_plugins.hydra_{launcher.removesuffix('_local')}_launcher")
     sweep = tmp_path / "sweep"
-    overrides = ("trainer.max_epochs=1", *SMALL, f"hydra/launcher={launcher}", *options)
+    overrides = ("trainer.max_epochs=1", *SMALL, f"hydra/launcher={launcher}", *options, "data.seed=${seed}")
     line = ("-m", f"seed={','.join(map(str, seeds))}", *overrides, f"hydra.sweep.dir={sweep}")
     code, output = run_sweep(tmp_path, *line)
     assert code == 0, output
     assert f"{len(seeds)} completed." in output
-    assert [record["seed"] for record in read_results(sweep).values()] == seeds
+    results = read_results(sweep).values()
+    assert [record["seed"] for record in results] == seeds
+    assert all(record["overrides"][-1] == "data.seed=${seed}" for record in results)
+    configs = map(OmegaConf.load, sorted(sweep.glob("*/config.yaml")))
+    assert [OmegaConf.select(config, "data.seed") for config in configs] == seeds
     tokenized = [path for path in sweep.glob("*/train.log") if "Tokenized" in path.read_text()]
     assert len(tokenized) == 1
-    outputs = [path.read_text() for path in sweep.glob("[01]_*/output.txt")]
-    assert len(outputs) == len(seeds) and all("test/acc" in text for text in outputs)
+    outputs = [path.read_text(encoding="utf-8") for path in sweep.glob("[01]_*/output.txt")]
+    assert len(outputs) == len(seeds) and all("test/acc" in text and "–" in text for text in outputs)
 
 
 def test_jobs_share_a_gpu_of_a_ray_cluster_with_two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
