@@ -1,5 +1,6 @@
 """The process of a command: signals, exit codes and messages, and the import of Lightning."""
 
+import io
 import logging
 import os
 import re
@@ -61,6 +62,8 @@ def raise_interrupt(signum: int, frame: FrameType | None) -> None:
 def exit_with_message(path: str) -> Iterator[None]:
     """End the program with one message after a `UserError`, an error of the system or a signal in the block.
 
+    Characters that the encoding of standard output lacks are replaced.
+
     Args:
         path: the path that the message names if the error has no path.
 
@@ -68,6 +71,8 @@ def exit_with_message(path: str) -> Iterator[None]:
         SystemExit: after such an error or signal; the exit code is 128 plus the signal's number after a signal, and
             otherwise 1.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     try:
         try:
             yield

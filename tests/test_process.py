@@ -1,6 +1,7 @@
 """The process of a command: signals, streams that are closed or full, and the exit code and message of each error."""
 
 import errno
+import io
 import os
 import signal
 import subprocess
@@ -66,6 +67,14 @@ def test_threads_that_wait_sleep_soon_unless_the_user_decides(
     finally:
         signal.signal(signal.SIGINT, handler)
     assert own.get("GOMP_SPINCOUNT") == spins
+
+
+def test_characters_that_the_terminal_lacks_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "cp1252"))
+    with exit_with_message("x"):
+        print("“★★” café")
+    assert written.getvalue().decode("cp1252") == "“??” café\n"
 
 
 def test_a_hangup_does_not_end_a_command_under_nohup(tmp_path: Path) -> None:
