@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,8 +23,10 @@ GROUPS = {  # config groups and their keys, in the order in which a variant's na
         *("loss", "optimizer", "scheduler", "trainer", "callbacks"),
     )
 }
-# if a variant's name has more items, and every run has a preset, the presets replace the items that they determine
+# if a name has more items or characters, and the presets differ, they replace the items that they determine
 MAX_NAME_ITEMS = 4
+MAX_NAME = 40  # maximum number of characters of a name
+MIN_OPTION = 4  # minimum number of characters of an option in a name
 REPEATED = "a later run has the same configuration{} and seed, and is used instead"
 
 
@@ -110,13 +113,9 @@ def group_runs(runs: Sequence[FinishedRun], ignored: Sequence[str] = ()) -> list
         Settings(run.choices, dict(zip(varying, key, strict=True))) for run, key in zip(first_runs, groups, strict=True)
     ]
     differences = _differences(settings)
-    names = [_name(differs, run) for differs, run in zip(differences, first_runs, strict=True)]
-    variants = []
-    for place, repetitions in enumerate(groups.values()):
-        number = f" ({names[: place + 1].count(names[place])})" if names.count(names[place]) > 1 else ""
-        in_order = tuple(run for _, run in sorted(repetitions.items()))
-        variants.append(Variant(names[place] + number, differences[place], in_order))
-    return variants
+    names = _make_unique([_name(differs, run) for differs, run in zip(differences, first_runs, strict=True)])
+    runs_in_order = (tuple(run for _, run in sorted(repetitions.items())) for repetitions in groups.values())
+    return [Variant(*facts) for facts in zip(names, differences, runs_in_order, strict=True)]
 
 
 def _options(config: dict[str, Any], ignored: Sequence[str]) -> dict[str, str]:
@@ -136,24 +135,35 @@ def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
     varying = [name for name in GROUPS if len({variant.choices.get(name) for variant in variants}) > 1]
     groups = {name: GROUPS[name] for name in varying if any(is_within(key, [GROUPS[name]]) for key in keys)}
     differences = _describe(variants, groups)
-    # experiment=… or model=linear
-    presets = [[choices[group] for group in ("experiment", "model") if group in choices] for choices, _ in variants]
-    if max(map(len, differences)) > MAX_NAME_ITEMS and all(presets):
-        named = zip(variants, presets, strict=True)
-        with_presets = [Settings({"experiment": " ".join(preset)}, variant.options) for variant, preset in named]
-        return _describe(with_presets, {"experiment": ""})
+    presets = [_preset(choices) for choices, _ in variants]
+    names = [_join([_item(key, value) for key, value in items.items()]) for items in differences]
+    is_long = max(map(len, differences)) > MAX_NAME_ITEMS or max(map(len, names)) > MAX_NAME
+    if not is_long or len(set(presets)) == 1:
+        return differences
+    differences = [{} for _ in variants]
+    for preset in dict.fromkeys(presets):  # what a preset determines differs between presets, but not within one
+        places = [place for place, name in enumerate(presets) if name == preset]
+        alike = [variants[place] for place in places]
+        own = {name: key for name, key in groups.items() if len({choices.get(name) for choices, _ in alike}) > 1}
+        for place, items in zip(places, _describe(alike, own), strict=True):
+            differences[place] = {"experiment": preset, **items} if preset else items
     return differences
+
+
+def _preset(choices: Mapping[str, str]) -> str:
+    """Return the choices of experiment=… and model=linear; "" if there is none."""
+    return " ".join(choices[group] for group in ("experiment", "model") if group in choices)
 
 
 def _describe(variants: Sequence[Settings], groups: Mapping[str, str]) -> list[dict[str, str]]:
     """Return, for each variant, the choices in these groups and the options that the choices do not determine.
 
     Args:
-        groups: group → dotted path below which the group sets options; "" for all options.
+        groups: group → dotted path below which the group sets options.
     """
     undetermined = []
     for key in variants[0].options:
-        owners = [name for name, prefix in groups.items() if not prefix or is_within(key, [prefix])]
+        owners = [name for name, prefix in groups.items() if is_within(key, [prefix])]
         values = {(tuple(choices.get(name) for name in owners), options[key]) for choices, options in variants}
         if len(values) > len({selection for selection, _ in values}):
             undetermined.append(key)
@@ -172,15 +182,49 @@ def _describe(variants: Sequence[Settings], groups: Mapping[str, str]) -> list[d
 def _name(differs: Mapping[str, str], run: FinishedRun) -> str:
     """Return a name such as "bilstm · no position · hidden_dim=64".
 
-    If nothing differs, the name is the name of the model, of the task, or of the run's folder.
+    If nothing differs, the name is the name of the model, of the task, or of the run's folder. In a long name, numbers
+    are rounded, paths are shortened to their ends, and then the names of options are cut.
     """
-    items = []
-    for key, value in differs.items():
-        if key not in GROUPS and key != "experiment":
-            items.append(f"{key}={value}")
-        else:
-            items.append(f"no {key}" if value == "none" and key != "attention" else value)
-    return " · ".join(items) or run.result.architecture or run.result.task or run.folder.name
+    items = [_item(key, value) for key, value in differs.items()]
+    if len(_join(items)) > MAX_NAME:
+        items = [(option, _shorten(value)) for option, value in items]
+    while len(_join(items)) > MAX_NAME and (longest := max(len(option) for option, _ in items)) > MIN_OPTION:
+        items = [(option if len(option) < longest else f"{option[: longest - 2]}…", value) for option, value in items]
+    return _join(items) or run.result.architecture or run.result.task or run.folder.name
+
+
+def _item(key: str, value: str) -> tuple[str, str]:
+    """Return the option and its value, or "" and a choice."""
+    if key not in GROUPS and key != "experiment":
+        return key, value
+    if value == "none" and key != "attention":
+        return "", f"no {key}"
+    return "", f"{value} branch" if key == "branch" else value
+
+
+def _join(items: Sequence[tuple[str, str]]) -> str:
+    return " · ".join(f"{option}={value}" if option else value for option, value in items)
+
+
+def _shorten(value: str) -> str:
+    try:
+        return value if value.isdecimal() else f"{float(value):.4g}"
+    except ValueError:
+        return value.rstrip("/").rpartition("/")[2]
+
+
+def _make_unique(names: Sequence[str]) -> list[str]:
+    """Return the names, cut to MAX_NAME characters; a name that an earlier variant has gets a number."""
+    unique: list[str] = []
+    for name in names:
+        numbered = (_cut(name, f" ({number})" if number > 1 else "") for number in count(1))
+        unique.append(next(each for each in numbered if each not in unique))
+    return unique
+
+
+def _cut(name: str, end: str) -> str:
+    length = MAX_NAME - len(end)
+    return (name if len(name) <= length else f"{name[: length - 1].rstrip(' ·')}…") + end
 
 
 def pool_folds(parts: Sequence[Predictions]) -> tuple[Predictions, np.ndarray | None]:

@@ -58,6 +58,7 @@ LARGE, SMALL = {"model.encoder.hidden_dim": 64}, {"model.encoder.hidden_dim": 8,
 DIM, WIDE_DIM = {"model.attention.dim": 8}, {"model.attention.dim": 16}  # only Bahdanau has this option
 BAHDANAU = {"attention": "bahdanau", "options": DIM}
 DROPOUTS = [{"model.encoder.dropout": a, "model.embedding.dropout": b} for a, b in ((0.1, 0.2), (0.2, 0.1))]
+PATHS = [("mini", 0.00123456789), ("bert", 0.5)]
 BRANCH = {"model.branch": {"_target_": "src.branch", "max_order": 2, "weight": 0.5}}
 NAMES: dict[str, tuple[list[dict[str, Any]], list[str]]] = {  # the runs, and the names of their variants
     "varying options": (
@@ -71,17 +72,47 @@ NAMES: dict[str, tuple[list[dict[str, Any]], list[str]]] = {  # the runs, and th
     ),
     "options with the same last word": (
         [{"options": options} for options in DROPOUTS],
-        ["embedding.dropout=0.2 · encoder.dropout=0.1", "embedding.dropout=0.1 · encoder.dropout=0.2"],
+        ["embedding.dro…=0.2 · encoder.dropo…=0.1", "embedding.dro…=0.1 · encoder.dropo…=0.2"],
     ),
     "no position": (
         [{"position": "none"}, {"position": "rotary", "options": {"model.position._target_": "src.rotary"}}],
         ["no position", "rotary"],
     ),
-    "no branch": ([{"branch": "none"}, {"branch": "ngrams", "options": BRANCH}], ["no branch", "ngrams"]),
+    "no branch": ([{"branch": "none"}, {"branch": "ngrams", "options": BRANCH}], ["no branch", "ngrams branch"]),
     "a chosen model": ([{"model": "linear"}], ["linear"]),
     "many differences": (
         [preset(1, experiment="first"), preset(2, experiment="second"), preset(3, model="linear")],
         ["first", "second", "linear"],
+    ),
+    "presets and a run without one": (
+        [preset(1, experiment="first"), preset(2, experiment="second"), preset(3)],
+        ["first", "second", "encoder_3 · none"],
+    ),
+    "what varies within a preset": (
+        [
+            preset(1, experiment="first"),
+            preset(1, experiment="first", attention="keras"),
+            preset(2, experiment="second"),
+        ],
+        ["first · none", "first · keras", "second"],
+    ),
+    "many differences within one preset": (
+        [preset(1, experiment="first"), preset(2, experiment="first")],
+        [f"encoder_{n} · {' · '.join(['opt…=' + str(n)] * 3)}…" for n in (1, 2)],
+    ),
+    "long names of presets": (
+        [
+            {"options": {"loss.name": "a" * 41}, "experiment": "first"},
+            {"options": {"loss.name": "b"}, "experiment": "b"},
+        ],
+        ["first", "b"],
+    ),
+    "long numbers and paths": (
+        [
+            {"options": {"model.name_or_path": f"/a/long/folder/of/models/{name}/", "optimizer.lr": lr}}
+            for name, lr in PATHS
+        ],
+        ["name_or_path=mini · lr=0.001235", "name_or_path=bert · lr=0.5"],
     ),
 }
 
@@ -101,12 +132,15 @@ def test_the_last_started_run_of_a_repeated_seed_is_used(tmp_path: Path) -> None
     assert [run.folder.name for run in variant.runs] == ["0", "2"]
 
 
-def test_names_are_unique(tmp_path: Path) -> None:
-    long = "x" * 99
-    variants = write_variants(
-        tmp_path, {"options": {"model.head.note": long + "a"}}, {"options": {"model.head.note": long + "b"}}
-    )
-    assert len({variant.name for variant in variants}) == 2
+def test_names_are_short_and_unique(tmp_path: Path) -> None:
+    notes = ["x" * 99 + "a", "x" * 99 + "b", "x" * 35 + "c", "x" * 35 + "d"]
+    variants = write_variants(tmp_path, *({"options": {"model.head.note": note}} for note in notes))
+    assert [variant.name for variant in variants] == [
+        f"note={'x' * 34}…",
+        f"note={'x' * 30}… (2)",
+        f"note={'x' * 30}… (3)",
+        f"note={'x' * 30}… (4)",
+    ]
 
 
 def test_ignored_options_make_no_other_variant(tmp_path: Path) -> None:
