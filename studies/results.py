@@ -50,7 +50,8 @@ class StudyResults:
     @cached_property
     def comparison(self) -> Comparison:
         """The comparison of the twenty variants, with the claims."""
-        return compare([self.folder / sweep for sweep in TWENTY], command="make study-verify")
+        folders = [self.folder / sweep for sweep in TWENTY]
+        return compare(folders, study=Path("twenty_variants"), command="make study-verify")
 
     @cached_property
     def _twenty(self) -> dict[tuple[str, str], Variant]:

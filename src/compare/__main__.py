@@ -51,8 +51,7 @@ def arguments() -> argparse.ArgumentParser:
         "--study",
         type=Path,
         metavar="FILE",
-        help="file with the claims to test; default: the claims in studies/twenty_variants.yaml about the compared "
-        "variants",
+        help="file with claims to test; twenty_variants names the claims of the twenty-model report",
     )
     text = "an option that makes no other variant, such as callbacks.mine; may be repeated"
     parser.add_argument("--ignore", action="append", default=[], metavar="KEY", help=text)

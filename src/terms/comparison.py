@@ -17,7 +17,7 @@ from src.terms.claims import Claim, judge_claims
 from src.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm, mean_of_terms
 from src.terms.measurements import Measurement, measure
 from src.terms.scores import SCORES
-from src.terms.study import DEFAULT_STUDY, load_study, match_pairs
+from src.terms.study import load_study
 
 METRICS = ("acc", "f1_macro", "auroc", "ece")  # the scores in every table of scores
 Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory"]
@@ -87,7 +87,7 @@ def compare(
             validation accuracy, or, if all variants have attention, the variant that started first.
         metric: the score to compare: a key of SCORES, or a metric that the config group `metrics` of the runs adds, of
             which only the value of each run is known.
-        study: file with the claims to judge. None selects the claims in DEFAULT_STUDY that concern compared variants.
+        study: file with the claims to judge, or the name of a file in `studies/`; without it, there are no claims.
         command: the command line that the page shows.
         ignored: keys of options that make no other variant.
     """
@@ -101,11 +101,7 @@ def compare(
     if any(node != nodes[0] for node in nodes):
         raise UserError(f"--metric {metric}: the runs define it differently; compare runs that use the same definition")
     base = _baseline(variants, baseline)
-    definitions = [
-        claim
-        for claim in load_study(study or DEFAULT_STUDY, variants).claims
-        if study or match_pairs(variants, claim.variants, claim.against)
-    ]
+    definitions = load_study(study, variants).claims if study else ()
     of_claims = (claim.metric for claim in definitions)
     measurements = measure(variants, [metric, *METRICS, *of_claims, *FAITHFULNESS, SECONDS])
     is_single_run = sum(len(variant.seeds) for variant in variants) == 1

@@ -17,7 +17,6 @@ from src.records.variants import GROUPS, Variant
 from src.terms.scores import SCORES
 
 ROOT = Path(__file__).resolve().parents[2]
-DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"
 
 
 @dataclass(frozen=True)
@@ -103,9 +102,12 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
     """Read a study file; the error message lists all mistakes.
 
     Args:
+        path: the file, or the name of a file in `studies/` without its suffix.
         variants: the compared variants. A study may name the options in which they differ, their choices, and the
             choices in `conf/`.
     """
+    bundled = ROOT / "studies" / f"{path}.yaml"
+    path = bundled if bundled.exists() and not path.exists() else path
     known: dict[str, Collection[str]] = {name: () for variant in variants for name in variant.differs}
     for group, key in GROUPS.items():
         files = (ROOT / "conf" / key.replace(".", "/")).glob("*.yaml")

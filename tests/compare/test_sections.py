@@ -30,7 +30,7 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     (sweep / "failed").mkdir()
     record = {"status": "failed", "error": "MemoryError: 3|4 GiB\nin some line"}
     (sweep / "failed" / "result.json").write_text(json.dumps(record))
-    return compare([sweep])
+    return compare([sweep], study=Path("twenty_variants"))
 
 
 def titles(comparison: Comparison) -> list[str]:

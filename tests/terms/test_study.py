@@ -12,7 +12,8 @@ from src.errors import UserError
 from src.records.runs import find_runs
 from src.records.variants import Variant, group_runs
 from src.terms.comparison import compare
-from src.terms.study import DEFAULT_STUDY, load_study
+from src.terms.study import load_study
+from tests.helpers import ROOT
 from tests.run_folders import make_probabilities, write_run, write_sweep
 
 LABELS = np.arange(101) % 2
@@ -43,13 +44,9 @@ def variants(sweep: Path) -> list[Variant]:
     return group_runs(find_runs([sweep]).runs)
 
 
-def test_the_default_study_is_valid(variants: list[Variant]) -> None:
-    assert len(load_study(DEFAULT_STUDY, variants).claims) == 14
-
-
-def test_without_a_study_claims_about_missing_variants_are_omitted(sweep: Path) -> None:
-    assert [claim.definition.claim for claim in compare([sweep]).claims] == ["Attention beats no attention"]
-    by_claim = {claim.definition.claim: claim for claim in compare([sweep], study=DEFAULT_STUDY).claims}
+def test_only_a_study_has_claims(sweep: Path) -> None:
+    assert compare([sweep]).claims == ()
+    by_claim = {claim.definition.claim: claim for claim in compare([sweep], study=Path("twenty_variants")).claims}
     assert len(by_claim) == 14
     expected = "no variant with encoder=bilstm has a counterpart with encoder=rnn"
     assert by_claim["BiLSTM beats RNN"].reason == expected
@@ -81,7 +78,7 @@ def test_the_example_of_the_documentation_is_valid(tmp_path: Path) -> None:
     for dim in (64, 256):
         options = {"model.encoder.hidden_dim": dim}
         write_run(tmp_path / str(dim), options=options)
-    documentation = (DEFAULT_STUDY.parents[1] / "docs" / "comparing.md").read_text()
+    documentation = (ROOT / "docs" / "comparing.md").read_text()
     path = tmp_path / "study.yaml"
     path.write_text(documentation.split("```yaml\n")[1].split("```")[0])
     (claim,) = load_study(path, group_runs(find_runs([tmp_path]).runs)).claims
