@@ -66,13 +66,16 @@ class Run:
         self.resumes = bool(cfg.get("train")) and cfg.ckpt_path is not None
         self.is_started = False  # whether the files of the run may be written
         self.start_time = time.perf_counter()
+        choices = environment.choices()
+        if "branch" in choices and not self.config["model"].get("branch"):
+            choices["branch"] = "none"  # model.branch=null
         self.result = RunResult(
             task=cfg.task_name,
             status="failed",
             command=environment.command_line(),
             overrides=environment.overrides(),
             seed=cfg.seed,
-            choices=environment.choices(),
+            choices=choices,
             started=format_now(),
         )
 

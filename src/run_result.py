@@ -184,11 +184,18 @@ class RunResult:
         write_json(folder / RESULT_FILE, self)
 
     @property
+    def branch(self) -> str:
+        """The choice of the branch, such as "ngrams"; "" if the model has none."""
+        choice = self.choices.get("branch", "none")
+        return "" if choice == "none" else choice
+
+    @property
     def architecture(self) -> str:
-        """The choices of encoder and attention, such as "bilstm · bahdanau"; empty if neither is recorded."""
+        """The choices of encoder, attention and branch, such as "bilstm · bahdanau"; empty if none is recorded."""
         if "model" in self.choices:  # model=linear
             return self.choices["model"]
-        return " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
+        parts = " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
+        return f"{parts} + {self.branch} branch" if parts and self.branch else parts
 
     @property
     def split(self) -> str:

@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from torch import nn
 
 from src import load
+from src.checkpoint import read_checkpoint
 from src.config.compose import without_hydra
 from src.errors import UserError
+from src.portable.folder import write_model_card
 from tests.helpers import repository
 
 TEXTS = ["A great film, a film to remember", "dull <br /> and b\u00e4d", "?", "one two three " * 300, "xqzzy <br />"]
@@ -90,6 +93,16 @@ def test_the_model_card_contains_the_scores_of_the_run(
     sizes = ", ".join(f"{finished[1]['data'][split]:,} {split}" for split in ("train", "val", "test"))
     assert f" ({sizes}) |" in card
     assert "validation texts" in card  # in the section about int8
+
+
+def test_the_model_card_says_that_a_branch_is_part_of_the_model(checkpoint: Path, tmp_path: Path) -> None:
+    card, _ = read_checkpoint(checkpoint)
+    choices = {"encoder": "identity", "attention": "bahdanau", "branch": "ngrams"}
+    card = card.model_copy(update={"config": {**card.config, "choices": choices}})
+    write_model_card(tmp_path, card, str(tmp_path / "best.ckpt"), nn.Linear(3, 5), 0.0, "")  # type: ignore[arg-type]
+    text = (tmp_path / "README.md").read_text()
+    assert "A text classifier (identity · bahdanau + ngrams branch) with the classes" in text
+    assert "| components | encoder identity, attention bahdanau, branch ngrams |" in text
 
 
 def test_the_model_card_of_a_checkpoint_without_its_run_has_no_scores(checkpoint: Path, tmp_path: Path) -> None:

@@ -125,3 +125,20 @@ def test_a_damaged_record_is_reported_its_job_is_pending_and_other_runs_are_comp
     discovered = find_runs([sweep])
     assert [found.folder for found in discovered.runs] == [sweep / "1"]
     assert [found.folder for found in discovered.excluded] == [run]
+
+
+NEURAL = {"encoder": "identity", "attention": "bahdanau"}
+
+
+@pytest.mark.parametrize(
+    ("choices", "architecture"),
+    [
+        ({}, ""),
+        (NEURAL, "identity · bahdanau"),
+        (NEURAL | {"branch": "none"}, "identity · bahdanau"),
+        (NEURAL | {"branch": "ngrams"}, "identity · bahdanau + ngrams branch"),
+        (NEURAL | {"branch": "ngrams", "model": "linear"}, "linear"),
+    ],
+)
+def test_the_architecture_includes_the_branch(choices: dict[str, str], architecture: str) -> None:
+    assert RunResult(choices=choices).architecture == architecture

@@ -87,7 +87,8 @@ def write_model_card(
     )
     text = environment.get_template("README.md.j2").render(
         codec=card.codec,
-        components=[f"{part} {choices[part]}" for part in MODEL_COMPONENTS if part in choices],
+        architecture=RunResult(choices=choices).architecture,
+        components=[f"{part} {choices[part]}" for part in (*MODEL_COMPONENTS, "branch") if part in choices],
         parameters=sum(parameter.numel() for parameter in portable.parameters()),
         data=Path(str(source)).name,
         sizes=[f"{size:,} {split}" for split, size in result.data.sizes.items()],
