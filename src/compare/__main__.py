@@ -22,13 +22,14 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         from src.compare.files import comparison_files
         from src.compare.sections import sections
+        from src.compare.verdict import comparison_verdict
         from src.report.terminal import render_terminal
         from src.terms.comparison import compare
 
         command = shlex.join(["python", "-m", "src.compare", *(sys.argv[1:] if argv is None else argv)])
         comparison = compare(args.folders, args.baseline, args.metric, args.study, command, args.ignore)
         parts = sections(comparison)
-        write_report(out, comparison_files(comparison, parts), render_terminal(parts))
+        write_report(out, comparison_files(comparison, parts), render_terminal(parts, comparison_verdict(comparison)))
 
 
 def arguments() -> argparse.ArgumentParser:

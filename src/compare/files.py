@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from src.compare.sections import factors, sections
+from src.compare.verdict import comparison_verdict
 from src.files import csv_line
 from src.formatting import format_count
 from src.report.html import render_html
@@ -23,7 +24,7 @@ def comparison_files(comparison: Comparison, parts: list[Section] | None = None)
     """
     parts = sections(comparison) if parts is None else parts
     return {
-        "comparison.md": render_markdown("Comparison", parts),
+        "comparison.md": render_markdown("Comparison", comparison_verdict(comparison), parts),
         "comparison.csv": render_csv(comparison),
         "comparison.tex": render_latex(parts),
         "comparison.html": render_page(comparison, parts),
@@ -33,13 +34,13 @@ def comparison_files(comparison: Comparison, parts: list[Section] | None = None)
 def render_page(comparison: Comparison, parts: list[Section] | None = None) -> str:
     """Return the page of a comparison as HTML."""
     variants = comparison.variants
+    branches = {variant.runs[0].result.branch for variant in variants}
     title = f"{len(variants)} variants of {' × '.join(factors(comparison))}"
-    runs = format_count(sum(len(variant.runs) for variant in variants), "run")
-    score = f"{label(comparison.metric)} on {format_count(comparison.texts, 'test text')}"
-    lede = f"{runs}, ranked by {score}. Differences are relative to the baseline, {comparison.baseline.variant.name}."
+    title += f" + {branches.pop()} branch" if len(branches) == 1 and "" not in branches else ""
     if len(variants) == 1:
-        title, lede = variants[0].name, f"{runs}, {score}."
-    return render_html(title, lede, _facts(comparison), sections(comparison) if parts is None else parts)
+        title = variants[0].name
+    parts = sections(comparison) if parts is None else parts
+    return render_html(title, comparison_verdict(comparison), _facts(comparison), parts)
 
 
 def render_csv(comparison: Comparison) -> str:
@@ -72,7 +73,9 @@ def _facts(comparison: Comparison) -> dict[str, str]:
     """Return facts about the runs, such as data, seeds, machines and dates, by heading."""
     runs = [run for variant in comparison.variants for run in variant.runs]
     results = [run.result for run in runs]
+    ranked = f", ranked by {label(comparison.metric)}" if len(comparison.rows) > 1 else ""
     return {
+        "Runs": f"{len(runs)}{ranked} on {format_count(comparison.texts, 'test text')}",
         "Data": _listed(result.choices.get("data", "unknown") for result in results),
         "Texts": ", ".join(f"{size:,} {split}" for split, size in results[0].data.sizes.items()),
         "Classes": ", ".join(comparison.class_names),

@@ -13,7 +13,7 @@ from src.report.figures.comparison import Bar, Mark, draw_costs, draw_intervals,
 from src.report.figures.style import COLOURS, GREY
 from src.report.numbers import UNKNOWN, format_known, format_p_value, format_with_bounds, format_with_margin
 from src.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
-from src.report.words import STRIP_NOTE, branch_title, clean_text, coloured_words
+from src.report.words import STRIP_NOTE, WITHOUT_BRANCH, branch_title, clean_text, coloured_words
 from src.terms.claims import Claim
 from src.terms.comparison import METRICS, Comparison, Row
 from src.terms.intervals import MIN_SEEDS, Interval
@@ -37,7 +37,7 @@ FOLDS = (
 LINEAR = (
     "The linear baseline of a run is logistic regression on the TF-IDF features of words and bigrams, fitted to the "
     "same training split. Difference: of the variant from it ± the half-width of the 95 % interval over seeds and "
-    "texts; p is unadjusted."
+    "texts. The second p is adjusted (Holm) for all differences of the table, and decides the verdict."
 )
 COST = (
     "Seconds: training time of an epoch without validation; median over epochs, then mean over seeds. Memory: the "
@@ -77,7 +77,7 @@ def sections(comparison: Comparison) -> list[Section]:
         _grid(comparison),
         _cost(comparison),
         _faithfulness(comparison),
-        Section("Curves", list(_curves(comparison)), CURVES),
+        Section("Curves", list(_curves(comparison)), _curves_note(comparison)),
         _shared_texts(comparison),
         _recalls(comparison),
         _excluded(comparison),
@@ -111,14 +111,24 @@ def _scores(comparison: Comparison) -> Section:
         name = f"{row.variant.name} (baseline)" if is_baseline else row.variant.name
         scores = [format_with_margin(row.metrics.get(name)) for name in names]
         rows.append([name, str(len(row.variant.seeds)), *scores, format_known(row.ensemble)])
-        bars.append(Bar(name, row.metrics[metric], GREY if is_baseline else COLOURS[0]))
+        bars.append(Bar(name, row.metrics[metric], GREY if is_baseline else COLOURS[0], row.linear))
     content: list[Content] = [Table(["variant", "seeds", *map(label, names), "ensemble"], rows)]
     if len(bars) > 1:
         figure = draw_intervals(bars, f"{_heading(metric)}, mean over seeds with its interval", label(metric))
         content.insert(0, Chart("ranking", figure, f"{_heading(metric)} of each variant with its interval"))
     note = SCORES.format(texts=comparison.texts, metric=label(metric))
     note += f" {FOLDS.format(folds=comparison.folds)}" if comparison.folds > 1 else ""
-    return Section("Scores", content, note)
+    return Section("Scores", content, note + _branch_note(comparison))
+
+
+def _branch_note(comparison: Comparison) -> str:
+    """Return a sentence that names the variants with a branch; "" if none has one."""
+    by_variant = {variant.name: variant.runs[0].result.branch for variant in comparison.variants}
+    if len(set(by_variant.values())) == 1:
+        branch = next(iter(by_variant.values()))
+        return f" All models have the branch {branch}." if branch else ""
+    named = [f"{name} ({branch})" for name, branch in by_variant.items() if branch]
+    return f" Models with a branch: {', '.join(named)}."
 
 
 def _differences(comparison: Comparison) -> Section:
@@ -147,12 +157,14 @@ def _linear(comparison: Comparison) -> Section:
             format_with_margin(row.linear),
             format_with_margin(row.gain, 4, "+"),
             format_p_value(row.gain.p_value),
+            format_p_value(row.gain_p_adjusted),
+            str(row.gain_verdict),
         ]
         for row in comparison.rows
         if row.gain is not None
     ]
     name = label(comparison.metric)
-    table = Table(["variant", name, "linear baseline", "difference", "p"], rows)
+    table = Table(["variant", name, "linear baseline", "difference", "p", "p, Holm", "verdict"], rows)
     return Section(f"Differences in {name} from the linear baseline", [table] if rows else [], LINEAR)
 
 
@@ -259,6 +271,11 @@ def _curves(comparison: Comparison) -> Iterator[Chart]:
     for score, name in (("acc", "accuracy"), ("loss", "loss")):
         if figure := draw_variant_curves(variants, score, name):
             yield Chart(f"curves_{score}", figure, f"{name.capitalize()} by epoch for each variant")
+
+
+def _curves_note(comparison: Comparison) -> str:
+    has_branch = any(variant.runs[0].result.branch for variant in comparison.variants)
+    return f"{CURVES} {WITHOUT_BRANCH}" if has_branch else CURVES
 
 
 def _shared_texts(comparison: Comparison) -> Section:

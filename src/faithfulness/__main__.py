@@ -27,12 +27,15 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         from src.faithfulness.measurement import measure
         from src.faithfulness.sections import faithfulness_files, sections
+        from src.faithfulness.verdict import faithfulness_verdict
         from src.report.terminal import render_terminal
 
         command = shlex.join(["python", "-m", "src.faithfulness", *(sys.argv[1:] if argv is None else argv)])
         report = measure(args, command)
         parts = sections(report)
-        write_report(out, faithfulness_files(report, parts), render_terminal(parts))
+        write_report(
+            out, faithfulness_files(report, parts), render_terminal(parts, faithfulness_verdict(report.summaries))
+        )
 
 
 def arguments() -> argparse.ArgumentParser:

@@ -7,6 +7,7 @@ from src.faithfulness.claims import judge_rankings
 from src.faithfulness.measurement import Report
 from src.faithfulness.rankings import TOLERANCE, is_inexact
 from src.faithfulness.summary import Estimate, VariantSummary
+from src.faithfulness.verdict import faithfulness_verdict, main_column
 from src.files import csv_line
 from src.formatting import format_count
 from src.records.faithfulness import AGREEMENT, ATTENTION, COLUMNS, RANDOM, Column
@@ -28,21 +29,20 @@ AGREEMENT_NOTE = (
     "A replication of Jain and Wallace (2019), not a verdict: Kendall's τ between attention and the absolute values of "
     "gradient × input and of leave-one-out."
 )
-# the chart shows the first of these measures that was computed
-CHARTED = ("normalized_comprehensiveness", "comprehensiveness_removal")
 
 
 def faithfulness_files(report: Report, parts: Sequence[Section]) -> dict[str, str]:
     """Return the content of each file by its name."""
     counts = (len(report.summaries), sum(summary.seeds for summary in report.summaries), report.texts)
-    lede = ", ".join(map(format_count, counts, ("variant", "run", "test text"))) + "."
-    if any(summary.seeds < MIN_SEEDS for summary in report.summaries):
-        lede += f" Exploratory: fewer than {MIN_SEEDS} seeds."
-    facts = {"Command": report.command}
+    facts = {
+        "Measured": ", ".join(map(format_count, counts, ("variant", "run", "test text"))),
+        "Command": report.command,
+    }
+    verdict = faithfulness_verdict(report.summaries)
     return {
-        "faithfulness.md": render_markdown("Faithfulness", parts),
+        "faithfulness.md": render_markdown("Faithfulness", verdict, parts),
         "faithfulness.csv": render_csv(report),
-        "faithfulness.html": render_html("Faithfulness of attention", lede, facts, parts),
+        "faithfulness.html": render_html("Faithfulness of attention", verdict, facts, parts),
     }
 
 
@@ -61,7 +61,7 @@ def sections(report: Report) -> list[Section]:
 
 def _variants(report: Report) -> Section:
     """Return a chart of attention in each variant, the highest value first."""
-    column = next((column for column in measured_columns(report.summaries) if column.name in CHARTED), None)
+    column = main_column(report.summaries)
     if column is None or len(report.summaries) < 2:
         return Section("Variants", [])
     measured = [(s.variant.name, s.measures.get((ATTENTION, column.name))) for s in report.summaries]

@@ -1,6 +1,6 @@
 """A section that describes a run's data: classes, lengths, truncation, unknown tokens and duplicates in each split."""
 
-from src.report.numbers import UNKNOWN, format_known
+from src.report.numbers import UNKNOWN, format_known, format_percent
 from src.report.section import Lines, Section, Table
 from src.report.words import clean_text
 from src.run_result import Data
@@ -20,7 +20,7 @@ def data_section(data: Data) -> Section | None:
     for title, names in (*((clean_text(name), [name]) for name in total if name in listed), _others(total, listed)):
         counts = [sum(split.class_counts.get(name, 0) for name in names) for split in splits]
         cells = [
-            f"{count:,} ({_percent(count / split.texts)})" if split.texts else f"{count:,}"
+            f"{count:,} ({format_percent(count / split.texts)})" if split.texts else f"{count:,}"
             for count, split in zip(counts, splits, strict=True)
         ]
         rows += [[title, *cells]] if names else []
@@ -30,11 +30,11 @@ def data_section(data: Data) -> Section | None:
         rows.append([f"tokens per text, {quantile}", *(_count(split.lengths.get(quantile)) for split in splits)])
     rows += [
         [f"texts longer than {_count(data.max_length)} tokens", *(_count(split.cut_texts) for split in splits)],
-        ["tokens cut by data.max_length", *(_percent(split.cut_share) for split in splits)],
-        ["unknown tokens", *(_percent(split.unknown_share) for split in splits)],
+        ["tokens cut by data.max_length", *(format_percent(split.cut_share) for split in splits)],
+        ["unknown tokens", *(format_percent(split.unknown_share) for split in splits)],
     ]
     if data.vectors is not None:
-        rows.append(["tokens with a GloVe vector", *(_percent(split.vector_share) for split in splits)])
+        rows.append(["tokens with a GloVe vector", *(format_percent(split.vector_share) for split in splits)])
     rows += [
         ["duplicates of an earlier text in the split", *(_count(split.duplicates) for split in splits)],
         ["duplicates of a training text", *(_count(split.in_train) for split in splits)],
@@ -58,8 +58,8 @@ def _notes(data: Data) -> list[str]:
     if cut_share >= NOTED_SHARE:
         cut, texts = sum(split.cut_texts or 0 for split in splits), sum(split.texts or 0 for split in splits)
         notes.append(
-            f"{cut:,} of {texts:,} texts are longer than {_count(data.max_length)} tokens; {_percent(cut_share)} of "
-            "the tokens are not read (data.max_length, data.keep)"
+            f"{cut:,} of {texts:,} texts are longer than {_count(data.max_length)} tokens; {format_percent(cut_share)} "
+            "of the tokens are not read (data.max_length, data.keep)"
         )
     for name, split in data.splits.items():
         if split.in_train:
@@ -72,8 +72,3 @@ def _notes(data: Data) -> list[str]:
 
 def _count(value: int | None) -> str:
     return format_known(value, "{:,}")
-
-
-def _percent(share: float | None) -> str:
-    """Format a share in per cent with one decimal; a positive share below 0.05 % becomes "<0.1 %"."""
-    return "<0.1 %" if share is not None and 0 < share < 0.0005 else format_known(share, "{:.1%}").replace("%", " %")

@@ -20,11 +20,11 @@ FOLDER = Path(__file__).parent / "templates"
 RESOLUTION = 10_000  # weights of maps are stored as integer multiples of 1/10,000, the precision of attention.json
 
 
-def render_html(title: str, lede: str, facts: Mapping[str, str], sections: Sequence[Section]) -> str:
+def render_html(title: str, verdict: str, facts: Mapping[str, str], sections: Sequence[Section]) -> str:
     """Render a page with its style and script; every string is escaped.
 
     Args:
-        lede: a sentence below the title.
+        verdict: the most important result in one or two sentences, shown below the title; "" without one.
         facts: short texts by heading; empty texts are omitted.
     """
     environment = Environment(
@@ -39,7 +39,7 @@ def render_html(title: str, lede: str, facts: Mapping[str, str], sections: Seque
     style, script = ((FOLDER / name).read_text("utf-8") for name in ("page.css", "page.js"))
     html = environment.get_template("page.html.j2").render(
         title=title,
-        lede=lede,
+        verdict=verdict,
         facts={name: fact for name, fact in facts.items() if fact},
         sections=sections,
         style=style,

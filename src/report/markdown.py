@@ -12,9 +12,9 @@ LATEX = str.maketrans(
 )
 
 
-def render_markdown(title: str, sections: Sequence[Section]) -> str:
-    """Render the tables and lines with their notes as Markdown; charts, texts and maps are omitted."""
-    blocks = [f"# {title.translate(MARKDOWN)}"]
+def render_markdown(title: str, verdict: str, sections: Sequence[Section]) -> str:
+    """Render the verdict, the tables and lines with their notes as Markdown; charts, texts and maps are omitted."""
+    blocks = [f"# {title.translate(MARKDOWN)}", *([verdict.translate(MARKDOWN)] if verdict else [])]
     for section in sections:
         if shown := list(_blocks(section.content)):
             blocks += [f"## {section.title.translate(MARKDOWN)}", *shown]

@@ -11,6 +11,13 @@ def format_known(value: float | None, form: str = "{:.3f}") -> str:
     return UNKNOWN if value is None else form.format(value)
 
 
+def format_percent(share: float | None) -> str:
+    """Format a share with one decimal: "82.9 %"; "<0.1 %" and ">99.9 %" for a share that rounds to none or all."""
+    if share is not None and 0 < share < 0.0005:
+        return "<0.1 %"
+    return ">99.9 %" if share is not None and 0.9995 <= share < 1 else format_known(share, "{:.1%}").replace("%", " %")
+
+
 def format_compact(value: float) -> str:
     """Format a number with up to three significant digits: 0.021, 4.5, 320, 12.3k, 1.9M; return UNKNOWN for NaN."""
     for size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):

@@ -28,10 +28,11 @@ from src.report.figures.run import (
 from src.report.figures.style import save_figure
 from src.report.html import render_html
 from src.report.numbers import format_compact
-from src.report.scores import baseline_line, baseline_section, classes_section, classes_table, scores_section
+from src.report.scores import baseline_section, classes_section, classes_table, scores_section
 from src.report.section import Chart, Content, Group, Section
 from src.report.terminal import OutputConsole, files_table, render_terminal
-from src.report.words import example_content, example_notes, example_strips
+from src.report.verdict import run_verdict
+from src.report.words import WITHOUT_BRANCH, example_content, example_notes, example_strips
 from src.run_result import RunResult
 
 
@@ -55,7 +56,7 @@ def write_report(run: Path) -> list[Path]:
     if sections:
         result = RunResult.load(run)
         page = run / "page.html"
-        write_text(page, render_html(_title(result), result.command or run.name, _facts(result), sections))
+        write_text(page, render_html(_title(result), run_verdict(result), _facts(result), sections))
         paths.append(page)
     return paths
 
@@ -67,7 +68,7 @@ def run_sections(run: Path) -> list[Section]:
     sections = [
         scores_section(dict(sorted(result.metrics.items(), key=lambda item: not item[0].startswith("test/")))),
         baseline_section(result, read_features(run) or {}),
-        Section("Training", list(_training(run, result)), "The test uses the best checkpoint."),
+        Section("Training", list(_training(run, result)), _training_note(result)),
         Section("Classes", list(_classes(predictions)) if predictions else []),
         Section("Errors", list(_errors(errors)), f"These texts are also in errors.csv. {example_notes(errors)}"),
         Section("Attention", list(_attention(run, examples)), example_notes(examples)),
@@ -78,9 +79,15 @@ def run_sections(run: Path) -> list[Section]:
 
 def _training(run: Path, result: RunResult) -> Iterator[Content]:
     if history := read_history(run):
-        yield Chart("curves", draw_curves(history, result.best.epoch), "Loss and accuracy by epoch")
+        curves = draw_curves(history, result.best.epoch, bool(result.branch))
+        yield Chart("curves", curves, "Loss and accuracy by epoch")
     if gradients := read_gradients(run):
         yield Chart("gradients", draw_gradients(gradients), "Gradient norm of each component by step")
+
+
+def _training_note(result: RunResult) -> str:
+    note = "The test uses the best checkpoint."
+    return f"{note} {WITHOUT_BRANCH}" if result.branch else note
 
 
 def _classes(predictions: Predictions) -> Iterator[Content]:
@@ -121,18 +128,17 @@ def _facts(result: RunResult) -> dict[str, str]:
         "Machine": "" if result.device is None else f"{result.device}, {result.precision or ''}",
         "Started": (result.started or "")[:16].replace("T", " "),
         "Commit": (result.git_commit or "")[:10],
+        "Command": result.command or "",
     }
 
 
 def print_summary(result: RunResult, folder: Path) -> None:
-    """Print the metrics, the class scores of the test split or else of the validation split, and the written files."""
+    """Print the verdict, the metrics, the class scores of the test or else the validation split, and the files."""
     console, best = OutputConsole(), result.best.describe()
     sections = [scores_section(result.metrics, f"Scores, best {best}" if best else "Scores")]
     if result.split in result.classes:
         sections.append(classes_section(result.classes[result.split], result.split))
-    console.print(render_terminal(sections))
-    if baseline := baseline_line(result):
-        console.print(baseline + "\n")
+    console.print(render_terminal(sections, run_verdict(result)))
     written = [path for path in folder.rglob("*") if path.is_file()]
     hidden = {folder / "wandb", folder / ".hydra"}
     console.print(files_table(folder, [path for path in written if hidden.isdisjoint(path.parents)]))

@@ -39,17 +39,6 @@ def scores_section(metrics: Mapping[str, Score], title: str = "Scores") -> Secti
     return Section(title, [Table(heads, rows)] if rows else [], f"Texts: {counts}. {NOTE}")
 
 
-def baseline_line(result: RunResult) -> str:
-    """Return a sentence that compares the accuracy of the model with that of the linear baseline; "" without one."""
-    score, difference = result.baseline.metrics.get("test/acc"), result.baseline.differences.get("test/acc")
-    if score is None or score.value is None or difference is None or difference.value is None:
-        return ""
-    low, high = difference.low or 0.0, difference.high or 0.0
-    verdict = "better" if low > 0 else "worse" if high < 0 else "not significantly different"
-    gain = format_with_bounds((difference.value, difference.low, difference.high), 1, 100, " points")
-    return f"Linear baseline: accuracy {score.value:.3f}; the model is {verdict}: {gain}"
-
-
 def baseline_section(result: RunResult, features: Mapping[str, Sequence[str]]) -> Section:
     """Return the scores of the linear baseline beside those of the model, and its top features by class."""
     rows = []

@@ -31,9 +31,9 @@ class OutputConsole(Console):
         drop_broken_output()
 
 
-def render_terminal(sections: Sequence[Section]) -> RenderableType:
-    """Render the tables and lines with their notes; charts, texts, maps and groups are omitted."""
-    parts: list[RenderableType] = []
+def render_terminal(sections: Sequence[Section], verdict: str = "") -> RenderableType:
+    """Render the verdict, the tables and lines with their notes; charts, texts, maps and groups are omitted."""
+    parts: list[RenderableType] = [Text(f"{verdict}\n", style="bold")] if verdict else []
     for section in sections:
         shown = [item for item in section.content if isinstance(item, Table | Lines)]
         if not shown:

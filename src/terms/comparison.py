@@ -34,7 +34,9 @@ class Row:
     p_adjusted: float | None  # p-value after Holm's adjustment; None if the difference was not tested
     verdict: Verdict
     linear: Interval | None  # the compared metric of the linear baseline; None if a run has none
-    gain: Interval | None  # from the linear baseline
+    gain: Interval | None  # difference from the linear baseline
+    gain_p_adjusted: float | None
+    gain_verdict: Verdict | None  # None without a linear baseline
 
     @property
     def peak_memory_mb(self) -> float | None:
@@ -147,12 +149,15 @@ def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, l
     judged = judge_differences([(item.samples[metric], base) for item in others], lower_is_better)
     by_name: dict[str, tuple[Interval | None, float | None, Verdict]] = {baseline.name: (None, None, "baseline")}
     by_name |= {item.variant.name: result for item, result in zip(others, judged, strict=True)}
+    linear = {item.variant.name: (item.samples[metric], item.linear) for item in measurements if item.linear}
+    gains = dict(zip(linear, judge_differences(list(linear.values()), lower_is_better), strict=True))
     rows = []
     for item in measurements:
+        name = item.variant.name
         means = {name: mean_of_terms(sample.by_seed) for name, sample in item.samples.items()}
-        linear = None if item.linear is None else mean_of_terms(item.linear.by_seed)
-        gain = None if item.linear is None else estimate([(1, item.samples[metric]), (-1, item.linear)])
-        rows.append(Row(item.variant, means, item.ensemble, *by_name[item.variant.name], linear, gain))
+        of_linear = None if item.linear is None else mean_of_terms(item.linear.by_seed)
+        gain = gains.get(name, (None, None, None))
+        rows.append(Row(item.variant, means, item.ensemble, *by_name[name], of_linear, *gain))
     return sorted(rows, key=lambda row: row.metrics[metric].value, reverse=not lower_is_better)
 
 

@@ -13,6 +13,7 @@ from src.faithfulness.claims import judge_rankings
 from src.faithfulness.measurement import Report, measurable_variants
 from src.faithfulness.sections import render_csv, sections
 from src.faithfulness.summary import Estimate, VariantSummary
+from src.faithfulness.verdict import faithfulness_verdict
 from src.records.faithfulness import AGREEMENT, ATTENTION, RANKINGS, UNIFORM
 from src.records.variants import Variant
 from src.report.markdown import render_markdown
@@ -89,7 +90,8 @@ class DataSetResults:
 
     def files(self, name: str) -> dict[str, str]:
         """Return the content of the page and of the CSV table by file name."""
-        page = render_markdown(f"Faithfulness: {name}", self.sections())
+        verdict = faithfulness_verdict(self.report.summaries)
+        page = render_markdown(f"Faithfulness: {name}", verdict, self.sections())
         return {f"{name}.md": page, f"{name}.csv": render_csv(self.report)}
 
     def figures(self) -> list[Figure]:

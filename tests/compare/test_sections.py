@@ -66,7 +66,13 @@ def test_every_section_is_present(comparison: Comparison) -> None:
 
 def test_the_page_describes_the_runs_and_their_numbers(comparison: Comparison) -> None:
     page = Reader(render_page(comparison)).text
-    for fact in ("4 variants of encoder × attention", "20 runs", "211 test texts", "1 to 5", "imdb", "2026-01-01"):
+    for fact in (
+        "4 variants of encoder × attention",
+        "20, ranked by accuracy on 211 test texts",
+        "1 to 5",
+        "imdb",
+        "2026-01-01",
+    ):
         assert fact in page
     for row in comparison.rows:
         assert f"{row.metrics['acc'].value:.3f} ± " in page

@@ -52,7 +52,7 @@ def test_a_sweep_is_measured_once(
     for title in ("Variants", "Claims", "Agreement of attention"):
         assert f"<h2>{title}</h2>" in page
     assert "…" not in output.out  # no truncated number
-    assert "Exploratory: fewer than 5 seeds." in page
+    assert "Exploratory, with fewer than 5 seeds. " in page
     assert Reader(page).elements.count("svg") == 1
 
     def fail(*_: Any) -> Record:

@@ -91,8 +91,8 @@ def test_a_page_is_the_same_each_time_and_without_lone_surrogates() -> None:
 
 
 def test_markdown_is_escaped_and_complete() -> None:
-    text = render_markdown("T", sections(SPECIAL))
-    assert text.startswith("# T\n\n## a_b\\|50% & &lt;i>\\\\x{$#^~\n\n")
+    text = render_markdown("T", "V|", sections(SPECIAL))
+    assert text.startswith("# T\n\nV\\|\n\n## a_b\\|50% & &lt;i>\\\\x{$#^~\n\n")
     table = next(block for block in text.split("\n\n") if block.startswith("|"))
     assert {line.replace(r"\|", "").count("|") for line in table.split("\n")} == {4}
     assert table.split("\n")[1] == "| --- | ---: | --- |"
@@ -109,7 +109,8 @@ def test_latex_is_escaped_and_complete() -> None:
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_terminal_shows_tables_and_lines_without_markup(width: int) -> None:
     pipe = io.StringIO()
-    Console(file=pipe, width=width).print(render_terminal(sections("[red]a[/red]")))
+    Console(file=pipe, width=width).print(render_terminal(sections("[red]a[/red]"), "[b]V[/b]"))
     text = pipe.getvalue()
+    assert text.startswith("[b]V[/b]\n\n")
     assert "[red]a[/red]" in text and "second line" in text and "inner" not in text
     assert "Maps" not in text and "\x1b" not in text and max(map(len, text.splitlines())) <= width

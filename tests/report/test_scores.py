@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 
 from src.records.examples import Example
 from src.report.predictions import prediction_section
-from src.report.scores import baseline_line, baseline_section, classes_section, scores_section
+from src.report.scores import baseline_section, classes_section, scores_section
 from src.report.section import Section
 from src.report.terminal import files_table, render_terminal
 from src.run_result import Baseline, ClassScore, RunResult, Score
@@ -45,19 +45,10 @@ def test_the_baseline_is_beside_the_model() -> None:
     differences = {"test/acc": Score(0.008, -0.003, 0.019, 1013), "test/nll": Score(-0.2, -0.3, -0.1, 1013)}
     own = {"test/acc": Score(0.833, 0.81, 0.86, 1013), "test/nll": Score(0.3, 0.2, 0.4, 1013)}
     result = RunResult(metrics=own, baseline=Baseline(scores, differences))
-    assert baseline_line(result) == (
-        "Linear baseline: accuracy 0.825; the model is not significantly different: +0.8 points (-0.3 to +1.9)"
-    )
     text = print_table(baseline_section(result, {"bad": ["awful", "not good"]}), 120)
     assert row(text, "accuracy") == "accuracy 0.833 0.825 +0.0080 (-0.0030 to +0.0190)"
     assert row(text, "negative") == "negative log-likelihood 0.300 0.500 -0.2000 (-0.3000 to -0.1000)"
     assert row(text, "bad") == "bad awful, not good"
-
-
-@pytest.mark.parametrize(("bounds", "verdict"), [((0.001, 0.03), "better"), ((-0.03, -0.001), "worse")])
-def test_a_significant_difference_from_the_baseline_is_stated(bounds: tuple[float, float], verdict: str) -> None:
-    scores, differences = {"test/acc": Score(0.5, 0.4, 0.6, 11)}, {"test/acc": Score(0.0, *bounds, 11)}
-    assert f"the model is {verdict}:" in baseline_line(RunResult(baseline=Baseline(scores, differences)))
 
 
 def test_undefined_values_are_dashes() -> None:

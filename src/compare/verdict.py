@@ -1,0 +1,81 @@
+"""The verdict of a comparison, with which its page and its other files begin."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from src.report.verdict import as_gain, comparative, describe_gain, describe_score, format_sizes
+from src.terms.comparison import Comparison, Verdict
+from src.terms.intervals import MIN_SEEDS, Interval
+
+LINEAR = "the linear baseline"
+
+
+class Judged(NamedTuple):
+    """A variant with its difference from a reference."""
+
+    name: str
+    gain: Interval  # positive if the variant is better
+    verdict: Verdict
+
+
+def comparison_verdict(comparison: Comparison) -> str:
+    """Return a sentence about the differences from the baseline, and one about those from the linear baseline.
+
+    For a single variant, the sentence states its score and its difference from the linear baseline. If no difference is
+    tested, the sentences are about means, and the reason is stated first.
+    """
+    rows, metric, lower = comparison.rows, comparison.metric, comparison.lower_is_better
+    of_baseline = [
+        Judged(row.variant.name, as_gain(row.difference, lower), row.verdict) for row in rows if row.difference
+    ]
+    of_linear = [
+        Judged(row.variant.name, as_gain(row.gain, lower), row.gain_verdict)
+        for row in rows
+        if row.gain and row.gain_verdict
+    ]
+    judged, sentences = of_baseline + of_linear, []
+    is_tested = any(each.verdict != "exploratory" and each.gain.p_value is not None for each in judged)
+    if judged and all(each.verdict == "exploratory" for each in judged):
+        sentences.append(f"Exploratory, with fewer than {MIN_SEEDS} seeds")
+    if len(rows) == 1:
+        seeds = len(rows[0].variant.seeds)
+        score = describe_score(metric, rows[0].metrics[metric].value, comparison.texts)
+        score += f" (mean of {seeds} seeds)" if seeds > 1 else ""
+        clauses = [score, *(describe_gain(each.gain, LINEAR, each.verdict, metric) for each in of_linear)]
+        sentence = "; ".join(clauses)
+        sentences.append(sentence[0].upper() + sentence[1:])
+    else:
+        baseline = f"the baseline {comparison.baseline.variant.name}"
+        sentences.append(_summarize(of_baseline, baseline, "other variant", metric, is_tested))
+        sentences += [_summarize(of_linear, LINEAR, "variant", metric, is_tested)] if of_linear else []
+    return ". ".join(sentences) + "."
+
+
+def _summarize(judged: Sequence[Judged], reference: str, noun: str, metric: str, is_tested: bool) -> str:
+    """Return a sentence about the differences of variants, the best first, from a reference.
+
+    Args:
+        noun: a word for one of the variants.
+        is_tested: whether the sentence is about significant differences; otherwise, it is about means.
+    """
+    if len(judged) == 1:
+        return f"{judged[0].name} is {describe_gain(judged[0].gain, reference, judged[0].verdict, metric)}"
+    better = [each for each in judged if (each.verdict == "better" if is_tested else each.gain.value > 0)]
+    worse = [each for each in judged if (each.verdict == "worse" if is_tested else each.gain.value < 0)]
+    adverb, everything = "significantly " if is_tested else "", "both" if len(judged) == 2 else f"all {len(judged)}"
+    better_than = f"{adverb}{comparative('better', metric)} than {reference}"
+    if len(better) == 1:
+        return f"{better[0].name} is {describe_gain(better[0].gain, reference, better[0].verdict, metric)}"
+    if better:
+        count = everything.capitalize() if len(better) == len(judged) else f"{len(better)} of {len(judged)}"
+        sizes = format_sizes([each.gain.value for each in better], metric)
+        return f"{count} {noun}s are {better_than}, by {sizes} (best: {better[0].name})"
+    if len(worse) == len(judged):
+        sizes = format_sizes([each.gain.value for each in worse], metric)
+        return (
+            f"No {noun} is {comparative('better', metric)} than {reference}; {everything} are {adverb}worse, by {sizes}"
+        )
+    if worse:
+        verb = "is" if len(worse) == 1 else "are"
+        return f"No {noun} is {better_than}; {len(worse)} of {len(judged)} {verb} {adverb}worse"
+    return f"No {noun} differs {adverb}from {reference}" + comparative("", metric)

@@ -1,0 +1,70 @@
+"""The verdict of a measurement, with which its page and its other files begin."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from src.faithfulness.claims import trained_attention
+from src.faithfulness.summary import VariantSummary
+from src.records.faithfulness import ATTENTION, COLUMNS, RANDOM, Column
+from src.terms.intervals import LEVEL, MIN_SEEDS, holm
+
+# the verdict and the chart are about the first of these measures that was computed
+MAIN_MEASURES = ("normalized_comprehensiveness", "comprehensiveness_removal")
+
+
+def main_column(summaries: Sequence[VariantSummary]) -> Column | None:
+    """Return the column of the main measure; None if it was not computed."""
+    measured = {name for summary in summaries for _, name in summary.measures}
+    return next((column for column in COLUMNS if column.name in MAIN_MEASURES and column.name in measured), None)
+
+
+def faithfulness_verdict(summaries: Sequence[VariantSummary]) -> str:
+    """Return a sentence that compares trained attention with the random ranking, and one about the best ranking.
+
+    The text is "" without trained attention, or if the main measure was not computed. Differences are significant if p
+    is below 5 % after Holm's adjustment for all variants; with fewer than 5 seeds, the sentence is about the means.
+    """
+    column = main_column(summaries)
+    if column is None:
+        return ""
+    measured = []  # variant, mean of attention, mean of the random ranking, difference
+    for summary in trained_attention(summaries):
+        own, random = (summary.measures.get((ranking, column.name)) for ranking in (ATTENTION, RANDOM))
+        if own is not None and random is not None and own.against_random is not None:
+            measured.append((summary, own.interval.value, random.interval.value, own.against_random))
+    if not measured:
+        return ""
+    attentive, values, of_random, differences = zip(*measured, strict=True)
+    is_exploratory = any(summary.seeds < MIN_SEEDS for summary in attentive)
+    p_values = holm([difference.p_value for difference in differences])
+    shown = [
+        difference.value
+        for difference, p in zip(differences, p_values, strict=True)
+        if is_exploratory or (p is not None and p < LEVEL)
+    ]
+    more, less, count = sum(value > 0 for value in shown), sum(value < 0 for value in shown), len(attentive)
+    adverb = "" if is_exploratory else "significantly "
+    numbers = f"{column.heading} {_range(values)}, against {_range(of_random)}"
+    if count == 1:
+        relation = f"{adverb}more" if more else f"{adverb}less" if less else f"not {adverb}more"
+        sentence = (
+            f"The attention of {attentive[0].variant.name} is {relation} faithful than a random ranking: {numbers}"
+        )
+    else:
+        also = f", and {adverb}less faithful in {less}" if less else ""
+        where = f"all {count} variants" if more == count else f"{more or 'none'} of {count} variants{also}"
+        sentence = f"Attention is {adverb}more faithful than a random ranking in {where}: {numbers}"
+    best = Counter(max(summary.rankings, key=lambda name: _value(summary, name, column)) for summary in attentive)
+    ((name, frequency),) = best.most_common(1)
+    where = "" if frequency == count else f" in {frequency} of {count} variants"
+    prefix = f"Exploratory, with fewer than {MIN_SEEDS} seeds. " if is_exploratory else ""
+    return f"{prefix}{sentence}. The most faithful ranking{where} is {name}."
+
+
+def _value(summary: VariantSummary, ranking: str, column: Column) -> float:
+    estimate = summary.measures.get((ranking, column.name))
+    return float("-inf") if estimate is None else estimate.interval.value
+
+
+def _range(values: Sequence[float]) -> str:
+    return " to ".join(dict.fromkeys(f"{end:.3f}" for end in (min(values), max(values))))

@@ -1,0 +1,136 @@
+"""The verdict of a comparison, made from the differences of its variants."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from src.compare.verdict import comparison_verdict
+from src.records.runs import FinishedRun
+from src.records.variants import Variant
+from src.run_result import RunResult
+from src.terms.comparison import Comparison, Row, Verdict
+from src.terms.intervals import Interval
+
+
+class Facts(NamedTuple):
+    """A variant's difference from the baseline and from the linear baseline; without the first, it is the baseline."""
+
+    name: str
+    difference: Interval | None = None
+    verdict: Verdict = "baseline"
+    gain: Interval | None = None
+    gain_verdict: Verdict | None = None
+
+
+def comparison(facts: Sequence[Facts], metric: str = "acc", lower: bool = False, seeds: int = 5) -> Comparison:
+    rows = []
+    for name, difference, verdict, gain, gain_verdict in facts:
+        runs = tuple(FinishedRun(Path(), RunResult(seed=seed), {}) for seed in range(seeds))
+        scores = {metric: Interval(0.829, 0.81, 0.85)}
+        variant = Variant(name, {}, runs)
+        rows.append(Row(variant, scores, None, difference, None, verdict, None, gain, None, gain_verdict))
+    baseline = next(row for row in rows if row.verdict == "baseline")
+    return Comparison(tuple(rows), baseline, metric, lower, (), (), 444, "")
+
+
+BASE = Facts("none")
+UP, DOWN, UNCLEAR = (
+    Interval(0.014, 0.006, 0.022, 0.01),
+    Interval(-0.07, -0.1, -0.04, 0.01),
+    Interval(0.004, -0.01, 0.018, 0.5),
+)
+FAR_DOWN, ZERO, UNTESTED = Interval(-0.09, -0.12, -0.06, 0.01), Interval(0.0, None, None, 1.0), Interval(0.02)
+BETTER, WORSE = Facts("a", UP, "better"), Facts("c", DOWN, "worse")
+VERDICTS: dict[str, tuple[Comparison, str]] = {
+    "better": (
+        comparison([BETTER, BASE]),
+        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2).",
+    ),
+    "worse": (
+        comparison([BASE, WORSE]),
+        "c is significantly worse than the baseline none by 7.0 points (4.0 to 10.0).",
+    ),
+    "not significant": (
+        comparison([Facts("b", UNCLEAR, "not significant"), BASE]),
+        "b is 0.4 points better than the baseline none, which is not significant (-1.0 to 1.8).",
+    ),
+    "equal": (comparison([BASE, Facts("b", ZERO, "not significant")]), "b is as good as the baseline none."),
+    "one of several is better": (
+        comparison([BETTER, BASE, WORSE]),
+        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2).",
+    ),
+    "some are better": (
+        comparison([Facts("b", UNCLEAR, "better"), BETTER, BASE, WORSE]),
+        "2 of 3 other variants are significantly better than the baseline none, by 0.4 to 1.4 points (best: b).",
+    ),
+    "all are better": (
+        comparison([BETTER, BETTER, BASE]),
+        "Both other variants are significantly better than the baseline none, by 1.4 points (best: a).",
+    ),
+    "some are worse": (
+        comparison([BASE, Facts("b", UNCLEAR, "not significant"), WORSE]),
+        "No other variant is significantly better than the baseline none; 1 of 2 is significantly worse.",
+    ),
+    "all are worse": (
+        comparison([BASE, WORSE, WORSE, Facts("d", FAR_DOWN, "worse")]),
+        "No other variant is better than the baseline none; all 3 are significantly worse, by 7.0 to 9.0 points.",
+    ),
+    "none differs": (
+        comparison([BASE, *[Facts("b", UNCLEAR, "not significant")] * 2]),
+        "No other variant differs significantly from the baseline none.",
+    ),
+    "all are worse than the linear baseline": (
+        comparison(
+            [Facts("a", UP, "better", DOWN, "worse"), Facts("none", None, "baseline", FAR_DOWN, "worse")],
+        ),
+        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2). "
+        "No variant is better than the linear baseline; both are significantly worse, by 7.0 to 9.0 points.",
+    ),
+    "exploratory": (
+        comparison(
+            [
+                Facts("a", UP, "exploratory", DOWN, "exploratory"),
+                Facts("none", None, "baseline", FAR_DOWN, "exploratory"),
+                Facts("c", DOWN, "exploratory", FAR_DOWN, "exploratory"),
+            ],
+            seeds=2,
+        ),
+        "Exploratory, with fewer than 5 seeds. a is 1.4 points better than the baseline none (0.6 to 2.2). "
+        "No variant is better than the linear baseline; all 3 are worse, by 7.0 to 9.0 points.",
+    ),
+    "exploratory beside a variant with enough seeds": (
+        comparison([Facts("a", UP, "exploratory"), BASE, WORSE]),
+        "No other variant is significantly better than the baseline none; 1 of 2 is significantly worse.",
+    ),
+    "untested": (
+        comparison([Facts("a", UNTESTED, "not significant"), BASE]),
+        "a is 2.0 points better than the baseline none, which is not tested.",
+    ),
+    "lower is better": (
+        comparison([Facts("c", DOWN, "better"), BASE], "nll", lower=True),
+        "c is significantly better in negative log-likelihood than the baseline none by 0.070 (0.040 to 0.100).",
+    ),
+    "another metric": (
+        comparison([BASE, *[WORSE] * 3], "f1_macro"),
+        "No other variant is better in macro F1 than the baseline none; all 3 are significantly worse, by 0.070.",
+    ),
+    "a single variant": (
+        comparison([Facts("a", None, "baseline", UP, "better")]),
+        "82.9 % of 444 test texts are right (mean of 5 seeds); "
+        "significantly better than the linear baseline by 1.4 points (0.6 to 2.2).",
+    ),
+    "a single run": (comparison([BASE], seeds=1), "82.9 % of 444 test texts are right."),
+    "a single run beside the linear baseline": (
+        comparison([Facts("a", None, "baseline", UP, "exploratory")], seeds=1),
+        "Exploratory, with fewer than 5 seeds. 82.9 % of 444 test texts are right; "
+        "1.4 points better than the linear baseline (0.6 to 2.2).",
+    ),
+    "a metric of one's own": (comparison([BASE], "top3", seeds=1), "Top3 is 0.829 on 444 test texts."),
+}
+
+
+@pytest.mark.parametrize(("of", "verdict"), VERDICTS.values(), ids=VERDICTS)
+def test_the_verdict_of_a_comparison(of: Comparison, verdict: str) -> None:
+    assert comparison_verdict(of) == verdict

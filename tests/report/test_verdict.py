@@ -1,0 +1,82 @@
+"""The verdict of a run, made from its scores."""
+
+from typing import Any
+
+import pytest
+
+from src.report.verdict import run_verdict
+from src.run_result import Baseline, Best, ClassScore, Data, RunResult, Score
+
+ACC = Score(0.829, 0.79, 0.86, 444)
+
+
+def result(score: Score = ACC, difference: Score | None = None, name: str = "test/acc", **fields: Any) -> RunResult:
+    differences = {} if difference is None else {name: difference}
+    return RunResult(metrics={name: score}, baseline=Baseline(differences=differences), **fields)
+
+
+RIGHT = "82.9 % of 444 test texts are right"
+LINEAR = "the linear baseline"
+CLASSES = {"test": {"BILLING": ClassScore(0.8, 0.9, 0.847, 443), "REFUND": ClassScore(0.0, 0.0, 0.0, 1)}}
+ABSENT = {
+    "test": {"a": ClassScore(1.0, 0.5, 0.667, 2), "b": ClassScore(0.5, 1.0, 0.667, 1), "c": ClassScore(support=0)}
+}
+VERDICTS: dict[str, tuple[RunResult, str]] = {
+    "not significant": (
+        result(difference=Score(0.021, -0.004, 0.046, 444), classes=CLASSES),
+        f"{RIGHT}; 2.1 points better than {LINEAR}, which is not significant (-0.4 to 4.6). "
+        "Weakest class: REFUND, F1 0.00, 1 test text.",
+    ),
+    "worse, not significant": (
+        result(difference=Score(-0.021, -0.046, 0.004, 444)),
+        f"{RIGHT}; 2.1 points worse than {LINEAR}, which is not significant (-0.4 to 4.6).",
+    ),
+    "better": (
+        result(difference=Score(0.021, 0.001, 0.041, 444)),
+        f"{RIGHT}; significantly better than {LINEAR} by 2.1 points (0.1 to 4.1).",
+    ),
+    "worse": (
+        result(difference=Score(-0.021, -0.041, -0.001, 444)),
+        f"{RIGHT}; significantly worse than {LINEAR} by 2.1 points (0.1 to 4.1).",
+    ),
+    "tie": (result(difference=Score(0.0, -0.003, 0.003, 444)), f"{RIGHT}; as good as {LINEAR} (-0.3 to 0.3)."),
+    "a difference that rounds to zero": (
+        result(difference=Score(-0.0001, -0.0004, 0.002, 444)),
+        f"{RIGHT}; as good as {LINEAR} (-0.2 to 0.0).",
+    ),
+    "no interval": (
+        result(Score(1.0, 0.2, 1.0, 1), Score(1.0, None, None, 1)),
+        f"The only test text is right; 100.0 points better than {LINEAR}, which is not tested.",
+    ),
+    "equal predictions": (result(difference=Score(0.0, None, None, 444)), f"{RIGHT}; as good as {LINEAR}."),
+    "no baseline": (
+        RunResult(metrics={"test/acc": ACC, "test/majority_acc": Score(0.5, 0.4, 0.6, 444)}),
+        f"{RIGHT}; always predicting the most frequent training class would get 50.0 %.",
+    ),
+    "only accuracy": (result(), f"{RIGHT}."),
+    "all right": (result(Score(1.0, 0.9, 1.0, 1234)), "All 1,234 test texts are right."),
+    "nearly all right": (result(Score(0.9999, 0.9, 1.0, 25000)), ">99.9 % of 25,000 test texts are right."),
+    "none right": (result(Score(0.0, 0.0, 0.3, 7)), "None of 7 test texts is right."),
+    "one wrong text": (result(Score(0.0, 0.0, 0.8, 1)), "The only test text is wrong."),
+    "classes of equal F1, and one without texts": (result(classes=ABSENT), f"{RIGHT}."),
+    "validation texts that selected the checkpoint": (
+        result(name="val/acc", best=Best("best.ckpt", "val/loss", 0.25, 1)),
+        "82.9 % of 444 validation texts, which selected the checkpoint, are right.",
+    ),
+    "validation texts of an evaluation": (result(name="val/acc"), "82.9 % of 444 validation texts are right."),
+    "without accuracy, an undefined score is passed over": (
+        RunResult(metrics={"test/auroc": Score(n=7), "test/nll": Score(0.5, 0.4, 0.6, 7)}),
+        "Negative log-likelihood is 0.500 on 7 test texts.",
+    ),
+    "lower is better": (
+        result(Score(0.5, 0.4, 0.6, 7), Score(-0.2, -0.3, -0.1, 7), "test/nll"),
+        "Negative log-likelihood is 0.500 on 7 test texts; "
+        f"significantly better in negative log-likelihood than {LINEAR} by 0.200 (0.100 to 0.300).",
+    ),
+    "no score": (RunResult(data=Data(test=7)), ""),
+}
+
+
+@pytest.mark.parametrize(("run", "verdict"), VERDICTS.values(), ids=VERDICTS)
+def test_the_verdict_of_a_run(run: RunResult, verdict: str) -> None:
+    assert run_verdict(run) == verdict
