@@ -247,10 +247,13 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
     """
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
 
+    from src.checkpoint_writer import CheckpointWriter
+
     loggers, callbacks = make_all(cfg, "logger"), make_all(cfg, "callbacks")
     kinds = {"checkpointing": Checkpoint, "progress_bar": ProgressBar, "model_summary": ModelSummary}
     enabled = {f"enable_{name}": any(isinstance(each, kind) for each in callbacks) for name, kind in kinds.items()}
     options: dict[str, Any] = {"callbacks": [*watchers, *callbacks], "logger": loggers or False, **enabled}
+    options["plugins"] = CheckpointWriter()
     if cfg.trainer.get("precision") is None:
         options["precision"] = fast_precision(cfg)
     created: pl.Trainer = make(cfg, "trainer", **options)

@@ -39,12 +39,13 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     require_no_link(path.parent)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
     try:
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
         yield part
         os.replace(part, path)
     except OSError as error:  # the error for a full disk has no file name
-        error.filename = error.filename or str(path)
+        if error.filename in (None, str(part)):
+            error.filename = str(path)
         raise
     finally:
         part.unlink(missing_ok=True)

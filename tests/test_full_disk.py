@@ -1,4 +1,4 @@
-"""A full disk ends a run with one message, regardless of the file that cannot be written."""
+"""A full disk ends a run with one message that names the file, and leaves the earlier file as it was."""
 
 import errno
 import sys
@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from src import export
+from src.checkpoint_writer import CheckpointWriter
 from src.train import main
 
 
@@ -38,3 +40,23 @@ def test_a_full_disk_names_the_folder_of_an_export(
     with pytest.raises(SystemExit, match=f"{tmp_path / 'model'}.*: No space left on device"):
         export.main()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_earlier_one(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "checkpoints" / "last.ckpt"
+    writer = CheckpointWriter()
+    writer.save_checkpoint(torch.load(checkpoint, weights_only=True), path)
+    before = path.read_bytes()
+
+    def write_half(path: Path, content: memoryview) -> None:
+        with path.open("wb") as file:
+            file.write(content[: len(content) // 2])
+        raise_disk_full()
+
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+    with pytest.raises(OSError, match="No space left") as error:
+        writer.save_checkpoint({"epoch": 3}, path)
+    assert error.value.filename == str(path)
+    assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
