@@ -12,6 +12,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import MeanMetric, Metric
 from torchmetrics.classification import MulticlassAccuracy
 
+from src.callbacks.stop import end_together
 from src.checkpoint import Card
 from src.data.padded_batches import Batch
 from src.errors import UserError
@@ -20,7 +21,7 @@ from src.formatting import format_names
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.models.metrics import LoggedScore
-from src.training_state import rebuild_paths, require_same_parameters
+from src.training_state import require_same_parameters, restore_callbacks
 
 CHECK_INTERVAL = 25  # batches between two checks of the loss, because each check waits for the device
 RUNNING = ("train_acc", "train_loss")  # metrics whose states are saved if a checkpoint is written within an epoch
@@ -89,12 +90,13 @@ class LitClassifier(pl.LightningModule):
         """Stop the training if a loss of this epoch was NaN or infinite."""
         is_last = self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
         is_last = is_last or self.trainer.global_step == self.trainer.max_steps
-        if (is_last or batch_idx % CHECK_INTERVAL == 0) and not torch.isfinite(self.train_loss.mean_value):
-            raise UserError(
-                f"the loss became {self.train_loss.mean_value.item()} by batch {batch_idx + 1} of epoch "
-                f"{self.current_epoch + 1}, so training stopped; try a smaller optimizer.lr or "
-                "trainer.gradient_clip_val=1.0"
-            )
+        if not is_last and batch_idx % CHECK_INTERVAL:
+            return
+        loss = float(self.trainer.strategy.reduce(self.train_loss.mean_value.clone()))  # of all processes
+        if not math.isfinite(loss):
+            reason = f"the loss became {loss} by batch {batch_idx + 1} of epoch {self.current_epoch + 1}"
+            remedy = "try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"
+            end_together(self.trainer, UserError(f"{reason}, so training stopped; {remedy}"))
 
     def _evaluate(self, batch: Batch, stage: str) -> None:
         logits = self.logits(batch)
@@ -215,21 +217,39 @@ class LitClassifier(pl.LightningModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["heed"] = self.card.model_dump_json()
-        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-        checkpoint["rng"] = {"cpu": torch.get_rng_state(), "cuda": cuda}
+        if "optimizer_states" not in checkpoint:  # only the model is saved
+            return
+        checkpoint["should_stop"] = self.trainer.should_stop
+        state: dict[str, Any] = {"cpu": torch.get_rng_state(), "running": {}}
+        if (device := self.trainer.strategy.root_device).type == "cuda":
+            state["cuda"] = torch.cuda.get_rng_state(device)
         if not self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:  # within an epoch
-            checkpoint["running"] = {name: dict(getattr(self, name).metric_state) for name in RUNNING}
+            state["running"] = {name: _on_cpu(getattr(self, name).metric_state) for name in RUNNING}
+        checkpoint["processes"] = [state]
+        if self.trainer.world_size > 1:
+            checkpoint["processes"] = [None] * self.trainer.world_size
+            torch.distributed.all_gather_object(checkpoint["processes"], state)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Restore the random state and the metrics of the unfinished epoch; Lightning then restores the callbacks."""
-        rebuild_paths(checkpoint["callbacks"], self.trainer.callbacks)  # type: ignore[attr-defined]
+        """Restore the state of this process: the random state and the metrics of the texts that it has trained on.
+
+        Each process draws other random numbers and trains on other texts. If the number of processes has changed, which
+        is allowed between two epochs, no metrics are stored, and further processes repeat the random states.
+        """
+        restore_callbacks(checkpoint, self.trainer)
         self._optimizer_states = checkpoint["optimizer_states"]
-        torch.set_rng_state(checkpoint["rng"]["cpu"].cpu())
-        if torch.cuda.is_available() and checkpoint["rng"]["cuda"]:
-            torch.cuda.set_rng_state_all([state.cpu() for state in checkpoint["rng"]["cuda"]])
-        for name, states in checkpoint.get("running", {}).items():
+        states = checkpoint["processes"]
+        state = states[self.trainer.global_rank % len(states)]
+        torch.set_rng_state(state["cpu"].cpu())
+        if (device := self.trainer.strategy.root_device).type == "cuda" and "cuda" in state:
+            torch.cuda.set_rng_state(state["cuda"].cpu(), device)
+        for name, values in state["running"].items():
             for key, value in getattr(self, name).metric_state.items():
-                value.copy_(states[key])
+                value.copy_(values[key])
+
+
+def _on_cpu(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.cpu() for name, value in state.items()}
 
 
 def _total_steps(trainer: pl.Trainer) -> int:

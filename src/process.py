@@ -4,8 +4,12 @@ import io
 import logging
 import os
 import re
+import select
 import signal
 import sys
+import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -20,8 +24,10 @@ CAUSES = {
     r"out of memory|allocate memory|MemoryError": "the memory of this machine or GPU is not sufficient: choose a "
     "smaller batch_size, max_length or model",
     r"(?is)(gloo|nccl).*(peer|remote|timed? ?out)": "another process of this run has ended or does not answer, perhaps "
-    "because it was killed: resume with ckpt_path=<run>/checkpoints/last.ckpt",
+    "because it was killed: run the command again; a run that has saved a checkpoint resumes with ckpt_path=…",
 }
+GRACE = 10.0  # seconds between a repeated signal and the end of the process
+POLL = 0.2  # seconds between checks whether the parent of a process lives
 
 
 def set_up_process() -> None:
@@ -51,6 +57,57 @@ def handle_signals(handler: Callable[[int, FrameType | None], Any]) -> Iterator[
     finally:
         for signum, earlier in previous.items():
             signal.signal(signum, earlier)
+
+
+@contextmanager
+def end_after_repeated_signals() -> Iterator[None]:
+    """In the block, end the process soon after a signal was repeated, and at once if it arrives a third time.
+
+    Python runs no signal handler while torch waits for another process, so a thread counts the signals.
+    """
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    previous = signal.set_wakeup_fd(writing)
+
+    def watch() -> None:
+        counts = Counter[int]()
+        repeated = 0
+        while select.select([reading], [], [], GRACE if repeated else None)[0]:
+            if not (numbers := os.read(reading, 1)):
+                return os.close(reading)  # the end of the block
+            counts.update(signum for signum in numbers if signum in STOP_SIGNALS)
+            repeated = next((signum for signum in counts if counts[signum] > 1), 0)
+            if counts[repeated] > 2:
+                break
+        os._exit(128 + repeated)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(previous)
+        os.close(writing)
+
+
+def end_with_parent(is_alive: Callable[[], bool] = lambda: True) -> None:
+    """Kill this process soon after the process that started it ends, or `is_alive` returns False."""
+    ppid = os.getppid()
+
+    def watch() -> None:
+        try:
+            while os.getppid() == ppid and is_alive():
+                time.sleep(POLL)
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def is_main_process() -> bool:
+    """Return whether this process writes files; exactly one process of a distributed run writes files."""
+    from pytorch_lightning.utilities import rank_zero_only
+
+    return getattr(rank_zero_only, "rank", 0) == 0
 
 
 def raise_interrupt(signum: int, frame: FrameType | None) -> None:

@@ -18,7 +18,6 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint
-from pytorch_lightning.utilities import rank_zero_only
 
 from src import build, environment
 from src.callbacks.predictions import Predictions
@@ -34,7 +33,14 @@ from src.files import lock_folder, write_text
 from src.formatting import format_duration, format_now
 from src.lit import LitClassifier
 from src.loggers.tracker import Tracker
-from src.process import announce, handle_signals, write_log
+from src.process import (
+    announce,
+    end_after_repeated_signals,
+    end_with_parent,
+    handle_signals,
+    is_main_process,
+    write_log,
+)
 from src.report.data_section import data_section
 from src.report.run import print_summary, write_report
 from src.report.terminal import OutputConsole, render_terminal
@@ -86,7 +92,7 @@ class Run:
     def write_config(self) -> None:
         """Write the resolved configuration; from now on, the run has a record."""
         self.is_started = True
-        if _is_main_process():
+        if is_main_process():
             write_text(self.folder / "config.yaml", OmegaConf.to_yaml(self.config))
 
     def card(self, data: Source) -> Card:
@@ -104,7 +110,7 @@ class Run:
         """
         if state is not None:
             require_same_training(self.cfg, module.card, state)
-        if _is_main_process():
+        if is_main_process():
             self.trackers = [logger for logger in trainer.loggers if isinstance(logger, Tracker)]
             trim_logs(self.folder, 0 if state is None else state.step)
             if state is not None:
@@ -173,13 +179,13 @@ class Run:
             peak_memory_mb=self.speed.peak_memory or environment.peak_memory(),
             finished=format_now(),
         )
-        if self.is_started and _is_main_process():
+        if self.is_started and is_main_process():
             self.result.save(self.folder)
 
     def end(self) -> None:
         """Write the record, and close the trackers."""
         self.write_record()
-        if _is_main_process():
+        if is_main_process():
             reason = f": {self.result.error}" if self.result.error else ""
             seconds = format_duration(time.perf_counter() - self.start_time)
             write_log(f"{self.result.status.capitalize()} after {seconds}{reason}")
@@ -199,6 +205,8 @@ def open_run(cfg: DictConfig) -> Iterator[Run]:
 
     A folder holds one run. A run that resumes changes nothing in it before `start` is called.
     """
+    if not is_main_process():
+        end_with_parent()
     run = Run(cfg)
     with _locked_folder(run):
         if not run.resumes:
@@ -211,7 +219,7 @@ def open_run(cfg: DictConfig) -> Iterator[Run]:
             torch.set_num_threads(cfg.threads)
         run.record(seed=pl.seed_everything(cfg.seed, workers=True, verbose=False))
         try:
-            with handle_signals(run.stop.handle):
+            with end_after_repeated_signals(), handle_signals(run.stop.handle):
                 yield run
             run.record(status="completed")
         except Pruned as error:
@@ -224,7 +232,7 @@ def open_run(cfg: DictConfig) -> Iterator[Run]:
             raise
         finally:
             run.end()
-            if run.result.status == "interrupted" and _is_main_process() and run.stop.checkpoint.exists():
+            if run.result.status == "interrupted" and is_main_process() and run.stop.checkpoint.exists():
                 argument = shlex.quote(f"ckpt_path={quote(str(run.stop.checkpoint))}")
                 announce(f"Interrupted. Resume with: python -m src.train {argument}")
 
@@ -237,7 +245,7 @@ def _locked_folder(run: Run) -> Iterator[None]:
     if run.resumes and run_folder_of(checkpoint).resolve() != folder.resolve():
         raise UserError(f"ckpt_path={checkpoint}: a training resumes in the folder of its own run, not in {folder}")
     is_job = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
-    if is_job or not _is_main_process():
+    if is_job or not is_main_process():
         yield
         return
     with lock_folder(folder, LOCK_TIMEOUT) as is_locked:
@@ -248,8 +256,3 @@ def _locked_folder(run: Run) -> Iterator[None]:
         if not run.resumes:
             require_new(folder)
         yield
-
-
-def _is_main_process() -> bool:
-    """Return whether this process writes files; exactly one process of a distributed run writes files."""
-    return getattr(rank_zero_only, "rank", 0) == 0

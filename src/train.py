@@ -42,7 +42,6 @@ def main(cfg: DictConfig) -> float | None:
         run.start(trainer, module, data, state)
         if cfg.train:
             _fit(trainer, module, data, state)
-            run.stop.check()
             run.load_best(trainer, module)
         if cfg.test:
             trainer.validate(module, data, verbose=False)

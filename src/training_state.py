@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import torch
 from omegaconf import DictConfig
-from pytorch_lightning import Callback
-from pytorch_lightning.callbacks import ModelCheckpoint
+from pytorch_lightning import Callback, Trainer
+from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 
 from src.checkpoint import Card, is_dense, read_checkpoint
 from src.config.keys import MAY_CHANGE_ON_RESUME, changed_options
@@ -17,7 +17,7 @@ from src.config.places import PLACES
 from src.config.schema import class_at
 from src.errors import UserError
 
-PARTS = ("epoch", "global_step", "loops", "callbacks", "optimizer_states", "lr_schedulers", "rng")
+PARTS = ("epoch", "global_step", "loops", "callbacks", "optimizer_states", "lr_schedulers", "processes", "should_stop")
 
 
 class TrainingState(NamedTuple):
@@ -85,6 +85,24 @@ def require_same_parameters(optimizer: torch.optim.Optimizer, state: Mapping[str
                         f"optimizer: the state {name} of a parameter of the shape {tuple(parameter.shape)} does not "
                         "fit it: resume from another checkpoint"
                     )
+
+
+def restore_callbacks(checkpoint: Mapping[str, Any], trainer: Trainer) -> None:
+    """Change the states of callbacks before Lightning loads them, and stop the training if it had stopped early.
+
+    A training that had stopped early goes on if the patience is longer now, or the callback that stopped it is absent.
+    """
+    states = checkpoint["callbacks"]
+    callbacks = {callback.state_key: callback for callback in trainer.callbacks}  # type: ignore[attr-defined]
+    rebuild_paths(states, list(callbacks.values()))
+    trainer.should_stop = checkpoint["should_stop"]
+    for key, state in states.items():
+        callback, is_longer = callbacks.get(key), False
+        if isinstance(callback, EarlyStopping):
+            is_longer = callback.patience > max(state["patience"], state["wait_count"])
+            state["patience"] = callback.patience  # Lightning would restore the earlier value
+        if (callback is None or is_longer) and isinstance(state, dict) and state.get("stopping_reason_message"):
+            trainer.should_stop, state["stopping_reason_message"] = False, None
 
 
 def rebuild_paths(states: Mapping[str, dict[str, Any]], callbacks: Sequence[Callback]) -> None:

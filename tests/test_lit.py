@@ -1,6 +1,7 @@
 """Losses and metrics of training and evaluation, with one process and with two."""
 
 import json
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,8 +15,20 @@ from torchmetrics import MeanMetric
 from src import build
 from src.errors import UserError
 from src.lit import LitClassifier, _total_steps
+from src.records.files import read_history
 from src.run import Run
-from tests.helpers import last_weights, one_batch, read_csv, run, saved_predictions, small_config, train
+from tests.forks import complete
+from tests.helpers import (
+    assert_equal_weights,
+    command,
+    last_weights,
+    one_batch,
+    read_csv,
+    run,
+    saved_predictions,
+    small_config,
+    train,
+)
 
 
 def last_values(folder: Path) -> dict[str, float]:
@@ -142,13 +155,55 @@ def test_two_processes_divide_the_texts_and_train_like_one_with_twice_the_batch_
         np.testing.assert_allclose(value, distributed[name], rtol=1e-4, atol=1e-5, err_msg=name)
 
 
+STOPPER = """
+import os, signal
+from pytorch_lightning import Callback
+
+class Stopper(Callback):
+    def on_train_batch_start(self, trainer, *args):
+        if trainer.global_rank == 1 and trainer.global_step == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+def test_two_processes_stop_after_a_signal_to_one_of_them_and_resume_exactly(tmp_path: Path) -> None:
+    (tmp_path / "stopper.py").write_text(STOPPER)
+    options = ["model.encoder.hidden_dim=6", "model.embedding.dropout=0.3", "trainer.max_epochs=2", "logger=csv"]
+    options += ["callbacks=checkpoints", "trainer=ddp_sim", "data.batch_size=5", "test=false"]
+    stops = ["extras.trusted_modules=[stopper]", "+callbacks.stopper={_target_: stopper.Stopper}"]
+    run(tmp_path, "train", *options, "hydra.run.dir=whole")  # three steps per epoch
+    stopped = complete(*command(tmp_path, "train", *options, *stops, "hydra.run.dir=half"))
+    assert stopped.returncode == 128 + signal.SIGTERM, stopped.stderr
+    last = tmp_path / "half" / "checkpoints" / "last.ckpt"
+    content = torch.load(last, weights_only=True)
+    assert content["global_step"] == 5
+    first, second = content["processes"]
+    assert first["running"]["train_loss"]["mean_value"] != second["running"]["train_loss"]["mean_value"]
+    run(tmp_path, "train", f"ckpt_path={last}")
+    assert_equal_weights(tmp_path / "whole", tmp_path / "half")
+    assert read_history(tmp_path / "whole") == read_history(tmp_path / "half")
+
+
+@pytest.mark.parametrize(("rank", "restored"), [(0, 0), (1, 1), (2, 0)])
+def test_each_process_restores_its_own_random_state(rank: int, restored: int) -> None:
+    """A third process, which has no state, repeats the random numbers of the first."""
+    seeds = (11, 13)
+    states = [{"cpu": torch.manual_seed(seed).get_state(), "running": {}} for seed in seeds]
+    checkpoint = {"callbacks": {}, "optimizer_states": [], "processes": states, "should_stop": False}
+    strategy = SimpleNamespace(root_device=torch.device("cpu"))
+    module: Any = SimpleNamespace(trainer=SimpleNamespace(callbacks=[], global_rank=rank, strategy=strategy))
+    LitClassifier.on_load_checkpoint(module, checkpoint)
+    assert torch.initial_seed() == seeds[restored]
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 @pytest.mark.parametrize(("batch", "batches", "reported"), [(0, 60, 1), (3, 60, 26), (25, 60, 26), (30, 41, 41)])
 def test_a_loss_that_is_not_finite_stops_the_training(value: float, batch: int, batches: int, reported: int) -> None:
     """The batch that the message names is the last of those between two checks, or of the epoch."""
     progress = SimpleNamespace(is_last_batch=False)
     loop = SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress, done=False))
-    trainer = SimpleNamespace(fit_loop=loop, global_step=0, max_steps=-1)
+    strategy = SimpleNamespace(reduce=lambda value: value)
+    trainer = SimpleNamespace(fit_loop=loop, global_step=0, max_steps=-1, strategy=strategy, is_global_zero=True)
     metric = MeanMetric(nan_strategy="disable")
     module: Any = SimpleNamespace(train_loss=metric, trainer=trainer, current_epoch=2)
 

@@ -62,7 +62,7 @@ def test_training_resumes_with_each_optimizer(name: str, tmp_path: Path) -> None
     train(tmp_path / "run", *OPTIONS, f"optimizer={name}", f"ckpt_path='{path}'", "trainer.max_epochs=3")
 
 
-@pytest.mark.parametrize("part", ["epoch", "rng", "callbacks", "optimizer_states"])
+@pytest.mark.parametrize("part", ["epoch", "processes", "callbacks", "optimizer_states"])
 def test_a_checkpoint_without_the_state_of_its_training_is_refused(
     part: str, resume: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,6 +86,20 @@ def test_training_resumes_for_the_same_number_of_epochs_or_more(resume: Callable
     more = resume("trainer.max_epochs=3")["seconds"]
     assert len(same["per_epoch"]) == 2 and more["per_epoch"][:2] == same["per_epoch"]  # the times in the checkpoint
     assert len(more["per_epoch"]) == 3 and more["fit"] == pytest.approx(sum(more["per_epoch"]))
+
+
+@pytest.mark.parametrize(
+    ("options", "epochs"), [([], 2), (["callbacks.early_stopping.patience=3"], 4), (["~callbacks.early_stopping"], 5)]
+)
+def test_a_training_that_stopped_early_does_not_go_on(options: list[str], epochs: int, tmp_path: Path) -> None:
+    """It goes on only if its patience is longer now, or nothing stops it."""
+    callbacks = ("callbacks=[checkpoints,early_stopping,progress]", "trainer.max_epochs=5")
+    stop = ("+callbacks.early_stopping.min_delta=10", "callbacks.early_stopping.patience=1")
+    path = train(tmp_path / "run", *callbacks, *stop, "test=false") and tmp_path / "run" / "checkpoints" / "last.ckpt"
+    kept = [] if "~callbacks.early_stopping" in options else stop[: 2 - len(options)]
+    result = train(tmp_path / "run", *callbacks, *kept, *options, f"ckpt_path='{path}'")
+    assert len(result["seconds"]["per_epoch"]) == epochs
+    assert "test/acc" in result["metrics"]
 
 
 def test_a_moved_run_resumes_with_its_best_checkpoint(resume: Callable[..., Any], tmp_path: Path) -> None:

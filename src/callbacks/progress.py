@@ -25,8 +25,7 @@ class Progress(RichProgressBar):
         super().on_train_epoch_end(trainer, pl_module)
         self._show(trainer, _describe_epoch(trainer, pl_module.is_validated))
 
-    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        super().on_train_end(trainer, pl_module)
+    def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         stopping = trainer.early_stopping_callback
         if stopping is not None and (reason := stopping.stopping_reason_message):
             self._show(trainer, f"Stopped early: {reason.removesuffix(' Signaling Trainer to stop.')}")

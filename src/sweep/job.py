@@ -6,8 +6,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,7 +22,7 @@ from src.config.overrides import quote
 from src.files import lock_folder
 from src.formatting import format_duration
 from src.kernels.malloc import reuse_freed_memory
-from src.process import STOP_SIGNALS, exit_with_message
+from src.process import STOP_SIGNALS, end_with_parent, exit_with_message
 from src.records.files import read_or_warn
 from src.report.numbers import UNKNOWN, format_known
 from src.run_result import DONE, RESULT_FILE, RunResult
@@ -160,17 +158,10 @@ def die_with_parent() -> None:
 
     A sweep then leaves no process behind, even after SIGKILL, and no job is still running when the sweep is resumed.
     """
-    parent, ppid = multiprocessing.parent_process(), os.getppid()
+    parent = multiprocessing.parent_process()
     assert parent is not None
-
-    def watch() -> None:
-        try:
-            while os.getppid() == ppid and (ppid == parent.pid or parent.is_alive()):
-                time.sleep(POLL)
-        finally:  # joblib's processes cannot ask whether a parent that ended before their start is alive
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    threading.Thread(target=watch, daemon=True).start()
+    # joblib's processes cannot ask whether a parent that ended before their start is alive: the error ends them, too
+    end_with_parent(lambda: os.getppid() == parent.pid or parent.is_alive())
 
 
 def set_up_worker() -> None:
