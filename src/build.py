@@ -246,6 +246,7 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
         watchers: callbacks that precede the configured callbacks.
     """
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
+    from pytorch_lightning.plugins import TorchCheckpointIO
 
     from src.checkpoint_writer import CheckpointWriter
 
@@ -253,10 +254,11 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
     kinds = {"checkpointing": Checkpoint, "progress_bar": ProgressBar, "model_summary": ModelSummary}
     enabled = {f"enable_{name}": any(isinstance(each, kind) for each in callbacks) for name, kind in kinds.items()}
     options: dict[str, Any] = {"callbacks": [*watchers, *callbacks], "logger": loggers or False, **enabled}
-    options["plugins"] = CheckpointWriter()
     if cfg.trainer.get("precision") is None:
         options["precision"] = fast_precision(cfg)
     created: pl.Trainer = make(cfg, "trainer", **options)
+    if type(created.strategy.checkpoint_io) is TorchCheckpointIO:  # no other one is configured
+        created.strategy.checkpoint_io = CheckpointWriter()
     return created
 
 

@@ -53,9 +53,7 @@ class Place(NamedTuple):
 
 # Schedulers that advance after every optimizer step, and the options that depend on the number of steps
 STEPS = {"OneCycleLR": ("max_lr", "total_steps"), "LinearLR": ("total_iters",)}
-TRAINER_KEYWORDS = (
-    *("callbacks", "logger", "plugins", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"),
-)
+TRAINER_KEYWORDS = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
 PLACES = {
     "data": Place("src.data.source.Source"),
     "model.embedding": Place("src.models.component.Embedding", positional=1),
