@@ -15,9 +15,11 @@ from torch.optim import Optimizer
 
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import plain_value
+from src.config.mistakes import no_such
 from src.config.places import PLACES, TRUSTED_IN_CHECKPOINTS, find_class
 from src.config.schema import class_at, of_class, trusted_modules, validate_config
 from src.data.codec import Codec
+from src.data.labels import canonical
 from src.errors import UserError, name_file
 from src.explain import Member
 from src.extras import MissingExtra
@@ -125,8 +127,20 @@ def _component(cfg: DictConfig, kind: str, *args: Any) -> Any:
 
 def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
     """Create an untrained model for the vocabulary and classes of a card, and its loss."""
-    loss: Loss = make(cfg, "loss", card.class_counts)
+    loss: Loss = make(cfg, "loss", card.class_counts, **_named_weights(cfg, card.codec.class_names))
     return classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits), loss
+
+
+def _named_weights(cfg: DictConfig, class_names: Sequence[str]) -> dict[str, list[float]]:
+    """Return the option `class_weights` as a list if it has the labels of classes as keys; other classes weigh 1."""
+    weights = plain_value(cfg, "loss.class_weights")
+    if not isinstance(weights, dict):
+        return {}
+    by_label = {canonical(str(label)): weight for label, weight in weights.items()}
+    for label in by_label:
+        if label not in class_names:
+            raise UserError(f"loss.class_weights.{label}: {no_such('class', label, class_names)}")
+    return {"class_weights": [by_label.get(name, 1.0) for name in class_names]}
 
 
 def module(cfg: DictConfig, card: Card) -> "LitClassifier":

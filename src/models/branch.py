@@ -1,6 +1,6 @@
 """A linear branch beside the neural model: logistic regression on the n-grams of a text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from torch.nn import functional
 from src.data.padded_batches import BatchBuilder, by_length
 from src.models.component import Component, Size
 from src.models.embedding.ngrams import BASE, MAX_ORDER, first_occurrences, mix_bits, ngram_codes
+from src.models.loss import Loss
 
 BATCH = 256  # texts whose n-grams are computed together
 CHUNK = 2**20  # n-grams whose rows are found together
@@ -19,6 +20,7 @@ CANDIDATES = (3.0, 10.0, 30.0, 100.0)  # for c
 ABSENT = 2**31 - 1  # in place of the code of an n-gram
 STEPS = 12  # codes that are compared; so many would begin with the same bits in one of ten million tables
 GAP, ZONE = 0x9E3779B1, 0x85EBCA6B  # added to codes, so that pairs with a gap and n-grams of a zone have other codes
+NODES = 64  # of the Gauss-Legendre quadrature of gradients
 SMOOTHING = 1.0  # is added to the number of texts of a class that contain an n-gram
 
 
@@ -46,6 +48,21 @@ def join_codes(kinds: Sequence[Ngrams]) -> Tensor:
     codes = mix_bits(torch.cat([kind.codes for kind in kinds], 1)) >> 32
     shown = torch.cat([kind.shown for kind in kinds], 1)
     return codes.int().masked_fill(~shown, ABSENT)  # of a million n-grams, one in 4,000 shares its code with another
+
+
+def mean_gradients(scores: Tensor, bias: Tensor, classes: Tensor) -> Tensor:
+    """Return the mean gradient of the log odds of a class against all others, on the way to the scores of the classes.
+
+    The probabilities are proportional to σ(z), with z from `bias` (C) to `bias + scores` (N×C) in a straight line. The
+    sum of scores × gradients, both N×C, is therefore the change of the log odds.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    steps = scores.new_tensor((nodes + 1) / 2)
+    z = bias + steps[:, None, None] * scores  # S×N×C
+    is_class = functional.one_hot(classes, scores.shape[1]).bool()  # N×C
+    others = functional.logsigmoid(z).masked_fill(is_class, -torch.inf).softmax(-1)
+    gradients = torch.sigmoid(-z) * torch.where(is_class, 1.0, -others)
+    return (scores.new_tensor(weights / 2)[:, None, None] * gradients).sum(0)
 
 
 class NgramBranch(Component):
@@ -162,34 +179,47 @@ class NgramBranch(Component):
         codes = join_codes(self.ngrams(tokens, mask)).sort(1).values
         rows, found = self.find(codes)
         is_first = functional.pad(codes[:, 1:] != codes[:, :-1], (1, 0), value=True)
-        values = (found & is_first).to(self.table.dtype)
-        sums = functional.embedding_bag(rows.long(), self.table, mode="sum", per_sample_weights=values)
-        columns = len(self.bias)  # of the sums N×(columns + norms)
-        scores = sums[:, :columns] / sums[:, columns:].clamp(min=1e-12).sqrt() + self.bias
+        sums, norms = self._sum(rows, found & is_first)
+        scores = sums / norms + self.bias
         if self.num_logits == 2:
             scores = torch.cat([-scores / 2, scores / 2], 1)
         elif self.num_logits > 2:
             scores = functional.logsigmoid(scores)  # of one class against the rest
         return scores
 
+    def _sum(self, rows: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the sums N×columns over the n-grams that are present, and the norms by which they are divided.
+
+        Args:
+            rows, present: N×F, the row of each n-gram, and whether it counts.
+        """
+        values = present.to(self.table.dtype)
+        sums = functional.embedding_bag(rows.long(), self.table, mode="sum", per_sample_weights=values)
+        columns = len(self.bias)
+        return sums[:, :columns], sums[:, columns:].clamp(min=1e-12).sqrt()
+
     def contributions(self, tokens: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
         """Return the share of each token in the log odds of a class of each text: N×L ids, N×L bool, N → N×L.
 
-        The log odds, of the class against all others, are the sum of the shares and the bias of the class. That of an
-        n-gram is divided equally among its tokens, where it first occurs; the first token also has the part of the
-        beginning of the text.
+        The log odds, of the class against all others together, are the sum of the shares and the log odds of a text
+        without n-grams. The share of an n-gram is divided equally among its tokens, where it first occurs; the first
+        token also has the part of the beginning of the text.
+
+        With more than two classes, the log odds are no sum over n-grams. The share of an n-gram is then the integral of
+        its part in their change while the scores of all classes grow in proportion from those of a text without n-grams
+        (integrated gradients, Sundararajan et al. 2017).
         """
         kinds = self.ngrams(tokens, mask)
         codes = join_codes(kinds)
         rows, found = self.find(codes)
         present = found & first_occurrences(codes.long())
-        columns, classes = len(self.bias), classes.unsqueeze(1)
-        column = classes if columns > 1 else 0
-        values = self.table[rows, column] * present  # N×F
-        squares = self.table[rows, column + columns if self.table.shape[1] == 2 * columns else columns] * present
-        shares = values / squares.sum(1, keepdim=True).clamp(min=1e-12).sqrt()
-        if columns == 1:
-            shares *= 2 * classes - 1
+        sums, norms = self._sum(rows, present)
+        if len(self.bias) == 1:
+            factors = (2 * classes.unsqueeze(1) - 1) / norms  # N×1
+        else:
+            factors = mean_gradients((sums / norms).float(), self.bias.float(), classes).to(norms.dtype) / norms  # N×C
+        each = [self.table[row, : len(self.bias)] @ factor for row, factor in zip(rows, factors, strict=True)]
+        shares = torch.stack(each) * present  # N×F
         total = torch.zeros_like(tokens, dtype=shares.dtype)
         for kind, share in zip(kinds, shares.split([kind.codes.shape[1] for kind in kinds], 1), strict=True):
             for distance in kind.distances:
@@ -197,17 +227,24 @@ class NgramBranch(Component):
         return total
 
     @torch.no_grad()
-    def fit(self, texts: BatchBuilder, held_out: BatchBuilder, loss: Callable[[Tensor, Tensor], Tensor]) -> None:
-        """Fit the weights to the training texts; the result does not depend on any random state."""
+    def fit(self, texts: BatchBuilder, held_out: BatchBuilder, loss: Loss) -> None:
+        """Fit the weights to the training texts, which have the class weights of the loss divided by their mean.
+
+        The result does not depend on any random state.
+        """
         labels = texts.labels.cpu().numpy()
+        of_text = np.ones(len(labels))
+        if loss.class_weights is not None:
+            of_text = loss.class_weights.cpu().double().numpy()[labels]
+            of_text /= of_text.mean() or 1.0
         features = self._find_ngrams(self._distinct(texts))
 
         def held_out_loss(c: float) -> float:
-            self._fit(features, labels, c)
+            self._fit(features, labels, of_text, c)
             batches = map(held_out, by_length(held_out.lengths, BATCH, rank=0, world_size=1))
             return sum(len(batch.labels) * loss(self(*batch[:2]), batch.labels).item() for batch in batches)
 
-        self._fit(features, labels, min(CANDIDATES, key=held_out_loss) if self.c is None else self.c)
+        self._fit(features, labels, of_text, min(CANDIDATES, key=held_out_loss) if self.c is None else self.c)
 
     def _find_ngrams(self, texts: Features) -> Features:
         """Keep the n-grams of at least `min_count` texts, and return their rows in place of the codes."""
@@ -219,7 +256,7 @@ class NgramBranch(Component):
         rows, found = (torch.cat(values).cpu().numpy() for values in zip(*parts, strict=True))
         return Features(rows[found], np.append(0, np.cumsum(found))[texts.offsets])
 
-    def _fit(self, features: Features, labels: np.ndarray, c: float) -> None:
+    def _fit(self, features: Features, labels: np.ndarray, of_text: np.ndarray, c: float) -> None:
         from scipy.sparse import csr_matrix
         from sklearn.linear_model import LogisticRegression  # the import takes half a second
 
@@ -235,12 +272,13 @@ class NgramBranch(Component):
                 values /= np.repeat(np.maximum(norms, 1e-6), sizes)
                 matrix = csr_matrix((values, features.ngrams, features.offsets), shape=(len(sizes), max(used, 1)))
                 table[:used, columns + column] = scales**2
-            if positive.all() or not positive.any():  # nothing to fit: the log odds of the smoothed frequency
-                share = (positive.sum() + SMOOTHING) / (len(positive) + 2 * SMOOTHING)
+            counted = positive[of_text > 0]
+            if counted.all() or not counted.any():  # nothing to fit: the log odds of the smoothed frequency
+                share = (of_text[positive].sum() + SMOOTHING) / (of_text.sum() + 2 * SMOOTHING)
                 self.bias[column] = float(np.log(share / (1 - share)))
                 continue
             model = LogisticRegression(C=c, solver="liblinear", dual=True, random_state=0, max_iter=1000).fit(
-                matrix, positive
+                matrix, positive, of_text
             )
             table[:used, column] = scales * model.coef_[0, :used]
             self.bias[column] = float(model.intercept_[0])

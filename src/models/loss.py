@@ -1,7 +1,7 @@
 """Loss functions, each of which defines the number of logits and converts logits to probabilities."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import torch
@@ -14,12 +14,12 @@ from src.models.component import Rate
 Weight = Annotated[float, Field(ge=0, le=1e15)]  # sums and ratios of such weights are finite in float32
 
 
-def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None) -> Tensor | None:
+def _class_weights(counts: Sequence[int], weights: Sequence[float] | Mapping[str, float] | str | None) -> Tensor | None:
     if weights is None:
         return None
     if weights == "balanced":  # each class gets the same total weight: a text of class c has weight n / (C n_c)
         return sum(counts) / (len(counts) * torch.tensor(counts, dtype=torch.float32).clamp(min=1))
-    if isinstance(weights, str) or len(weights) != len(counts):
+    if isinstance(weights, str | Mapping) or len(weights) != len(counts):
         raise ValueError(f"class_weights={weights} must be balanced or one number for each of {len(counts)} classes")
     tensor = torch.tensor(weights, dtype=torch.float32)
     if not tensor.any():
@@ -38,7 +38,8 @@ class Loss(nn.Module, ABC):
         class_counts: number of training texts in each of the C classes.
         label_smoothing: fraction of the target probability that is divided equally among all classes
             (Szegedy et al. 2016, sect. 7).
-        class_weights: not all 0; `balanced` weighs each class inversely proportionally to its frequency.
+        class_weights: not all 0; `balanced` weighs each class inversely proportionally to its frequency. In a
+            configuration, the weights may have the labels of classes as keys; `src.build` passes a list.
     """
 
     class_weights: Tensor | None
@@ -48,7 +49,7 @@ class Loss(nn.Module, ABC):
         class_counts: Sequence[int],
         *,
         label_smoothing: Rate = 0.0,
-        class_weights: Sequence[Weight] | Literal["balanced"] | None = None,
+        class_weights: Sequence[Weight] | Mapping[str, Weight] | Literal["balanced"] | None = None,
     ) -> None:
         super().__init__()
         self.num_logits = len(class_counts)

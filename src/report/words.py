@@ -13,8 +13,8 @@ STRIP_NOTE = (
     "colour marks the largest weight of the text, or three times the uniform weight if this is larger."
 )
 BRANCH_NOTE = (
-    "The linear branch adds up weights of n-grams, which raise (blue) or lower (red) its log odds of the predicted "
-    "class; each weight is divided equally among the words of the n-gram."
+    "Each n-gram raises (blue) or lowers (red) the linear branch's log odds of the predicted class against all other "
+    "classes; its share is divided equally among the words of the n-gram."
 )
 WITHOUT_BRANCH = (
     "A branch takes part in predictions only: training losses and accuracies are those of the model without it."

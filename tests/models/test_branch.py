@@ -1,6 +1,6 @@
 """The linear branch against scikit-learn on dictionaries of n-grams, and its place in a model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ from torch.nn import functional
 
 from src.build import datamodule, restore
 from src.data.padded_batches import BatchBuilder, Truncation
-from src.models.branch import NgramBranch
-from tests.helpers import run_config, small_config, train
+from src.errors import UserError
+from src.models.branch import NgramBranch, mean_gradients
+from src.models.loss import BinaryCrossEntropy, CrossEntropy
+from tests.helpers import run_config, saved_predictions, small_config, train
 
 NO_TRUST = OmegaConf.create({"trusted_modules": []})
 WORDS = 13
@@ -53,10 +55,15 @@ def pairs_with_gaps(tokens: list[str]) -> list[str]:
 
 
 def fitted(
-    data: BatchBuilder, num_logits: int = 2, held_out: BatchBuilder | None = None, **options: Any
+    data: BatchBuilder,
+    num_logits: int = 2,
+    held_out: BatchBuilder | None = None,
+    class_weights: Sequence[float] | None = None,
+    **options: Any,
 ) -> NgramBranch:
     branch = NgramBranch(VOCABULARY, num_logits, **options).eval()
-    branch.fit(data, data if held_out is None else held_out, functional.cross_entropy)
+    loss = CrossEntropy([1] * (int(data.labels.max()) + 1), class_weights=class_weights)
+    branch.fit(data, data if held_out is None else held_out, loss if num_logits > 1 else BinaryCrossEntropy([1, 1]))
     return branch
 
 
@@ -127,6 +134,38 @@ def test_probabilities_of_several_classes_are_those_of_one_against_the_rest(scal
     assert (found.argmax(1) == other.labels.numpy()).mean() > 0.6
 
 
+@pytest.mark.parametrize("weights", [[1.0, 7.0, 2.0], [0.0, 1.0, 1.0]])
+@pytest.mark.parametrize("factor", [1.0, 100.0])
+def test_class_weights_weigh_the_texts(weights: list[float], factor: float) -> None:
+    """As in the loss of a neural model, a common factor of all weights has no effect."""
+    data, other = batches(67, classes=3), batches(29, classes=3, seed=1)
+    branch = fitted(data, 3, class_weights=[factor * weight for weight in weights])
+    vectorizer = TfidfVectorizer(analyzer=bigrams, binary=True)
+    labels = data.labels.numpy()
+    of_text = np.array(weights)[labels] / np.array(weights)[labels].mean()
+    matrix, others = vectorizer.fit_transform(tokens_of(data)), vectorizer.transform(tokens_of(other))
+    found = logits(branch, other)
+    for column in (1, 2) if weights[0] == 0 else range(3):
+        model = regression().fit(matrix, labels == column, sample_weight=of_text)
+        np.testing.assert_allclose(np.exp(found[:, column]), model.predict_proba(others)[:, 1], atol=2e-3)
+    if weights[0] == 0:
+        share = 1 / (of_text.sum() + 2)  # of a class whose texts do not count
+        assert branch.bias[0].item() == pytest.approx(np.log(share / (1 - share)))
+
+
+def test_class_weights_reach_a_linear_model_by_name(tmp_path: Path) -> None:
+    probabilities = []
+    for number, weights in enumerate(["null", "[1,1,50]", "{positive: 50}"]):
+        folder = tmp_path / str(number)
+        options = ["model=linear", "logger=none", "callbacks=checkpoints", f"loss.class_weights={weights}"]
+        run_config(small_config(folder, options))
+        probabilities.append(saved_predictions(folder).probabilities)
+    assert (probabilities[1][:, 2] > probabilities[0][:, 2]).all()
+    assert np.array_equal(probabilities[1], probabilities[2])
+    with pytest.raises(UserError, match=r"loss\.class_weights\.positiv: no such class \(did you mean positive\?\)"):
+        run_config(small_config(tmp_path / "misspelt", ["model=linear", "loss.class_weights={positiv: 50}"]))
+
+
 @pytest.mark.parametrize("scale", ["idf", "nb"])
 def test_a_class_without_training_texts_is_improbable(scale: str) -> None:
     """The first of three classes has no text: its log odds are those of the smoothed frequency, 1 to 62."""
@@ -177,15 +216,29 @@ def test_the_shares_of_the_tokens_sum_to_the_log_odds(classes: int, num_logits: 
     branch = fitted(batches(61, classes), num_logits, scale=scale, max_order=3, max_gap=2, head=2, tail=[3, 5])
     batch = batches(23, classes, seed=1)(np.arange(23))
     chosen = (batch.labels + 1) % classes
-    scores = branch(batch.tokens, batch.mask)
-    if num_logits == 1:
-        scores = torch.cat([-scores / 2, scores / 2], 1)
-    probabilities = scores.exp() if num_logits == 3 else scores.softmax(1)  # of each class against the others
-    odds = torch.logit(probabilities.gather(1, chosen.unsqueeze(1)).squeeze(1), eps=1e-7)
-    bias = branch.bias[chosen] if num_logits == 3 else branch.bias * (2 * chosen - 1)
+    loss = BinaryCrossEntropy([1, 1]) if num_logits == 1 else CrossEntropy([1] * classes)
+
+    def log_odds(tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        probabilities = loss.probabilities(branch(tokens, mask))
+        return torch.logit(probabilities.gather(1, chosen.unsqueeze(1)).squeeze(1), eps=1e-7)
+
     shares = branch.contributions(batch.tokens, batch.mask, chosen)
-    torch.testing.assert_close(shares.sum(1) + bias, odds, atol=2e-5, rtol=1e-4)
+    unseen = torch.ones_like(batch.tokens)  # no training text contains token 1
+    change = log_odds(batch.tokens, batch.mask) - log_odds(unseen, batch.mask)
+    torch.testing.assert_close(shares.sum(1), change, atol=2e-5, rtol=1e-4)
     assert not shares[~batch.mask].any()
+
+
+def test_the_mean_gradient_equals_that_of_small_steps() -> None:
+    scores, bias = torch.tensor([[2.0, -3.0, 1.0], [-4.0, 5.0, 0.5]]), torch.tensor([-1.0, -2.0, 0.3])
+    gradients = []
+    for step in (np.arange(500) + 0.5) / 500:
+        z = (bias + step * scores).double().requires_grad_()
+        p = functional.logsigmoid(z).softmax(1)[:, 1]
+        torch.logit(p).sum().backward()
+        gradients.append(z.grad)
+    found = mean_gradients(scores, bias, torch.tensor([1, 1]))
+    torch.testing.assert_close(found.double(), torch.stack(gradients).mean(0), atol=1e-4, rtol=0)
 
 
 def test_an_ngram_is_shared_equally_by_its_tokens_where_it_first_occurs() -> None:
