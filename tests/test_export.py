@@ -18,7 +18,13 @@ from src.errors import UserError
 from src.portable.folder import write_model_card
 from tests.helpers import repository
 
-TEXTS = ["A great film, a film to remember", "dull <br /> and b\u00e4d", "?", "one two three " * 300, "xqzzy <br />"]
+TEXTS = [
+    "A great film, a film to remember",
+    "dull <br /> and b\u00e4d, ba\u0308 d\u0323",
+    "?",
+    "one two three " * 300,
+    "xqzzy <br />",
+]
 WITHOUT_TORCH = """
 import sys, json
 for name in ("torch", "src", "hydra", "pytorch_lightning"):

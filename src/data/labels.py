@@ -14,8 +14,8 @@ NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,2})?", re.IG
 
 
 def canonical(label: str) -> str:
-    """Return the one form of a label that is written differently in different formats: 1.0 is 1, and True is true."""
-    label = label.strip()
+    """Return the one form of a label that is written differently: 1.0 is 1, True is true, and letters are composed."""
+    label = unicodedata.normalize("NFC", label.strip())
     if label.lower() in ("true", "false"):
         return label.lower()
     return re.sub(r"^([-+]?[0-9]+)\.0+$", r"\1", label)

@@ -4,6 +4,7 @@ All of them encode texts with the library `tokenizers`, on all cores.
 """
 
 import json
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -103,12 +104,12 @@ class Tokenizer(TokenizerBuilder):
         """Return ids and offsets as `encode` does, and the original spelling of each token in the text."""
         encodings = list(self._encodings(texts, self._backend.encode_batch))
         pairs = zip(map(cut_text, texts), encodings, strict=True)
-        return *self._flat(encodings), [text[a:b].strip() for text, encoding in pairs for a, b in encoding.offsets]
+        return *self._flat(encodings), [text[a:b].strip() for text, own in pairs for a, b in _spans(text, own.offsets)]
 
     def spans(self, text: str) -> np.ndarray:
         """Return the index of each token's first character and the index after its last character, L×2 int64."""
         encoding = self._backend.encode(text, add_special_tokens=False)
-        return np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+        return np.array(_spans(text, encoding.offsets), dtype=np.int64).reshape(-1, 2)
 
     def _encodings(self, texts: Sequence[str], encode_batch: Any) -> Iterator[tokenizers.Encoding]:
         for block in text_blocks(texts):
@@ -139,6 +140,12 @@ class Tokenizer(TokenizerBuilder):
         suffix = special[::-1].index(0) if 0 in special else 0
         return encoding.ids[:prefix], encoding.ids[len(special) - suffix :]
 
+    def with_nfc(self) -> "Tokenizer":
+        """Read decomposed letters, such as e and a combining accent, as composed letters from now on."""
+        own = self._backend.normalizer
+        self._backend.normalizer = normalizers.Sequence([normalizers.NFC(), *([own] if own else [])])
+        return self
+
     def to_json(self) -> str:
         return self._backend.to_str()
 
@@ -157,6 +164,23 @@ class Tokenizer(TokenizerBuilder):
         return tokenizer
 
 
+def _spans(text: str, offsets: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    """Return the spans of tokens, of which those of `tokenizers` end before the marks that NFC joins to a letter."""
+    if unicodedata.is_normalized("NFC", text):
+        return offsets
+    starts, longer = {start for start, _ in offsets}, []
+    for start, end in offsets:
+        while start < end < len(text) and end not in starts and _is_joined(text[end]):
+            end += 1
+        longer.append((start, end))
+    return longer
+
+
+def _is_joined(char: str) -> bool:
+    """Return whether a character continues the one before it: a mark, or a vowel or final consonant of Hangul."""
+    return unicodedata.category(char)[0] == "M" or "\u1160" <= char <= "\u11ff"
+
+
 def text_blocks(texts: Sequence[str], description: str = "", progress: bool = False) -> Iterator[list[str]]:
     """Yield lists of up to `BLOCK` texts; if `progress` is set and stderr is a terminal, show a progress bar."""
     console = Console(stderr=True)
@@ -172,6 +196,8 @@ def cut_text(text: str) -> str:
 @dataclass(frozen=True, kw_only=True)
 class _Learned(TokenizerBuilder):
     """Base of the tokenizers that split texts by a pattern and learn a vocabulary of the most frequent pieces.
+
+    Texts are normalized to NFC, so that a decomposed letter is the same as a composed one.
 
     Args:
         vocab_size: maximum number of tokens, including those for padding and unknown words. A subword vocabulary always
@@ -206,8 +232,8 @@ class _Learned(TokenizerBuilder):
 
     def backend(self, model: models.Model) -> tokenizers.Tokenizer:
         backend = tokenizers.Tokenizer(model)
-        replacements: list[normalizers.Normalizer] = [normalizers.Replace(LINE_BREAK, " ")]
-        backend.normalizer = normalizers.Sequence(replacements + [normalizers.Lowercase()] * self.lowercase)
+        steps: list[normalizers.Normalizer] = [normalizers.NFC(), normalizers.Replace(LINE_BREAK, " ")]
+        backend.normalizer = normalizers.Sequence(steps + [normalizers.Lowercase()] * self.lowercase)
         backend.pre_tokenizer = self.splitter
         return backend
 
@@ -280,7 +306,7 @@ class WordPiece(_Subwords):
 
 @dataclass(frozen=True)
 class Pretrained(TokenizerBuilder):
-    """The tokenizer of a pretrained model.
+    """The tokenizer of a pretrained model, which reads decomposed letters as composed letters.
 
     Args:
         name_or_path: a `tokenizer.json`, a folder that contains one, or the name of a model on the hub. The
@@ -306,7 +332,7 @@ class Pretrained(TokenizerBuilder):
         with open_text(path, option) as text:
             content = text.read()
         try:
-            return Tokenizer.from_json(content)
+            return Tokenizer.from_json(content).with_nfc()
         except ValueError as error:
             raise UserError(f"{option}: is not a usable tokenizer.json ({error})") from None
 

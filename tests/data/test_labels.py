@@ -10,7 +10,15 @@ from src.data.labels import canonical, describe_look_alikes, parse_labels, sort_
 
 @pytest.mark.parametrize(
     ("written", "label"),
-    [("1", "1"), ("1.0", "1"), ("1.10", "1.10"), ("01", "01"), (" pos ", "pos")]
+    [
+        ("1", "1"),
+        ("1.0", "1"),
+        ("1.10", "1.10"),
+        ("01", "01"),
+        (" pos ", "pos"),
+        ("the\u0301", "th\u00e9"),
+        ("\ufb01n", "\ufb01n"),
+    ]
     + [(text, "true") for text in ("true", "True", "TRUE")]
     + [(text, text) for text in ("NA", "null", "None", "nan", "NO", "v1.0", "a.0")],
 )

@@ -1,6 +1,7 @@
 """Tokenizers: tokens, words and ids."""
 
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,28 @@ def test_padding_is_0_and_in_no_text_and_unknown_is_1(builder: type[TokenizerBui
     assert tokenizer.vocabulary[:2] == ("<pad>", "<unk>")
     assert ids(tokenizer, "☃") == [1]
     assert 0 not in ids(builder().train(["<pad> <pad>", *TEXTS]), "a <pad> cat <pad>")
+
+
+@pytest.mark.parametrize("builder", [*LEARNED, None])
+@pytest.mark.parametrize("text", ["le café, très né", "Tiếng Việt ở", "한국어 문장", "क़लम हिन्दी", "Å ṩ"])
+def test_decomposed_letters_are_read_as_composed_ones(
+    builder: type[TokenizerBuilder] | None, text: str, pretrained: Path
+) -> None:
+    composed, decomposed = (unicodedata.normalize(form, text) for form in ("NFC", "NFD"))
+    assert composed != decomposed or "क" in text  # NFC composes no letters of Devanagari
+    trained = Pretrained(str(pretrained)) if builder is None else builder()
+    for of_training in (composed, decomposed):
+        tokenizer = trained.train([of_training] * 2)
+        assert ids(tokenizer, decomposed) == ids(tokenizer, composed)
+        words = words_of(tokenizer, decomposed)  # as written
+        assert all(word in decomposed for word in words)
+        assert [unicodedata.normalize("NFC", word) for word in words] == words_of(tokenizer, composed)
+        assert [decomposed[start:end] for start, end in tokenizer.spans(decomposed)] == words
+
+
+def test_compatible_letters_stay_different() -> None:
+    assert words_of(Word().train(["ﬁn ½"] * 2), "ﬁn fin") == ["ﬁn", "fin"]
+    assert ids(Word().train(["ﬁn ½"] * 2), "fin") == [1]
 
 
 def test_texts_are_encoded_in_their_order() -> None:

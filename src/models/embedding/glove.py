@@ -1,8 +1,9 @@
 """Pretrained word vectors in the text formats of GloVe (Pennington, Socher & Manning 2014) and word2vec."""
 
 import re
+import unicodedata
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Literal
 
@@ -90,7 +91,7 @@ def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.nd
         rows = [(i, word) for i, word in enumerate(bundled_words()) if word in requested]
         with np.load(BUNDLED_VECTORS, allow_pickle=False) as file:
             return [word for _, word in rows], file["vectors"][[i for i, _ in rows]]
-    full, wanted = existing_path(path, "model.embedding.path"), {word.encode() for word in requested}
+    full, wanted = existing_path(path, "model.embedding.path"), _by_spelling(requested)
     with open_file(full, unpack=True) as raw:
         if full.suffix.lower() != ".zip":
             return _parse(raw, full, wanted)
@@ -105,7 +106,14 @@ def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.nd
             raise UserError(f"{full}: is not a zip file of one text file ({error}); unpack it") from None
 
 
-def _parse(file: IO[bytes], path: Path, requested: set[bytes]) -> tuple[list[str], np.ndarray]:
+def _by_spelling(words: Iterable[str]) -> dict[bytes, bytes]:
+    """Return each word by its own spelling, and by that with decomposed letters, which the file may have."""
+    words = sorted(words)
+    decomposed = {unicodedata.normalize("NFD", word).encode(): word.encode() for word in words}
+    return decomposed | {word.encode(): word.encode() for word in words}
+
+
+def _parse(file: IO[bytes], path: Path, requested: Mapping[bytes, bytes]) -> tuple[list[str], np.ndarray]:
     """Return the requested words that have a vector, and their vectors; to save time, no other vector is parsed."""
     vectors: dict[bytes, np.ndarray] = {}
     dimension = 0
@@ -129,5 +137,6 @@ def _parse(file: IO[bytes], path: Path, requested: set[bytes]) -> tuple[list[str
             raise UserError(f"{path}: line {number}: {error}; check that this is a file of word vectors") from None
     if dimension == 0:
         raise UserError(f"{path}: the file is empty")
-    matrix = np.stack(list(vectors.values())) if vectors else np.empty((0, dimension), dtype=np.float32)
-    return [word.decode() for word in vectors], matrix
+    spellings = [word for word in vectors if requested[word] == word or requested[word] not in vectors]
+    matrix = np.array([vectors[word] for word in spellings], dtype=np.float32).reshape(-1, dimension)
+    return [requested[word].decode() for word in spellings], matrix

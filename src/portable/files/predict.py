@@ -7,6 +7,7 @@ tokenizers.
 import io
 import json
 import sys
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,23 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 LONGEST = 1_000_000  # characters at each end of a text that are read
+
+
+def spans(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the spans of tokens, of which those of `tokenizers` end before the marks that NFC joins to a letter."""
+    if unicodedata.is_normalized("NFC", text):
+        return offsets
+    starts, longer = {start for start, _ in offsets}, []
+    for start, end in offsets:
+        while start < end < len(text) and end not in starts and is_joined(text[end]):
+            end += 1
+        longer.append((start, end))
+    return longer
+
+
+def is_joined(char: str) -> bool:
+    """Return whether a character continues the one before it: a mark, or a vowel or final consonant of Hangul."""
+    return unicodedata.category(char)[0] == "M" or "\u1160" <= char <= "\u11ff"
 
 
 class Classifier:
@@ -51,7 +69,7 @@ class Classifier:
         probabilities, weights = self.session.run(None, {"tokens": tokens, "mask": mask})
         columns = (classified, read, encodings, rows, probabilities, weights)
         for result, part, encoding, ids, chances, row in zip(*columns, strict=True):
-            words = [part[start:stop].strip() for start, stop in encoding.offsets[cut]]
+            words = [part[start:stop].strip() for start, stop in spans(part, encoding.offsets)[cut]]
             result["label"] = names[int(chances.argmax())]
             result["probabilities"] = dict(zip(names, chances.tolist(), strict=True))
             result["weights"] = list(zip(words, row.tolist(), strict=False))

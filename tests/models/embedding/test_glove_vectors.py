@@ -25,6 +25,7 @@ def write_vectors(tmp_path: Path, lines: list[str]) -> str:
         (LINES, ["don't", "film", "absent"], {"film": [1, 2, 3], "don't": [7, 8, 9]}),  # in the order of the file
         (LINES, [". ."], {". .": [4, 5, 6]}),  # a word may contain spaces
         (LINES, ["."], {}),
+        (["e\u0301 4 5 6", "\xe9 1 2 3", "o\u0302 7 8 9"], ["\xf4", "\xe9"], {"\xe9": [1, 2, 3], "\xf4": [7, 8, 9]}),
         (["2 3", *LINES[:2]], ["the", "2"], {"the": [0.5, -1, 0.2]}),  # the header of word2vec is not a word
     ],
 )
