@@ -62,20 +62,26 @@ def _summarize(judged: Sequence[Judged], reference: str, noun: str, metric: str,
         return f"{judged[0].name} is {describe_gain(judged[0].gain, reference, judged[0].verdict, metric)}"
     better = [each for each in judged if (each.verdict == "better" if is_tested else each.gain.value > 0)]
     worse = [each for each in judged if (each.verdict == "worse" if is_tested else each.gain.value < 0)]
-    adverb, everything = "significantly " if is_tested else "", "both" if len(judged) == 2 else f"all {len(judged)}"
-    better_than = f"{adverb}{comparative('better', metric)} than {reference}"
-    if len(better) == 1:
-        return f"{better[0].name} is {describe_gain(better[0].gain, reference, better[0].verdict, metric)}"
+    adverb, total = "significantly " if is_tested else "", len(judged)
     if better:
-        count = everything.capitalize() if len(better) == len(judged) else f"{len(better)} of {len(judged)}"
-        sizes = format_sizes([each.gain.value for each in better], metric)
-        return f"{count} {noun}s are {better_than}, by {sizes} (best: {better[0].name})"
-    if len(worse) == len(judged):
+        best = better[0]
+        clauses = [f"{best.name} is {describe_gain(best.gain, reference, best.verdict, metric)}"]
+        clauses += [f"{_others(len(better) - 1, total - 1)} {adverb}better, too"] if len(better) > 1 else []
+        clauses += [f"{_others(len(worse), total - 1)} {adverb}worse"] if worse else []
+        return "; ".join(clauses)
+    better_than = f"{comparative('better', metric)} than {reference}"
+    if len(worse) == total:
         sizes = format_sizes([each.gain.value for each in worse], metric)
-        return (
-            f"No {noun} is {comparative('better', metric)} than {reference}; {everything} are {adverb}worse, by {sizes}"
-        )
+        everything = "both" if total == 2 else f"all {total}"
+        return f"No {noun} is {better_than}; {everything} are {adverb}worse, by {sizes}"
     if worse:
         verb = "is" if len(worse) == 1 else "are"
-        return f"No {noun} is {better_than}; {len(worse)} of {len(judged)} {verb} {adverb}worse"
-    return f"No {noun} differs {adverb}from {reference}" + comparative("", metric)
+        return f"No {noun} is {adverb}{better_than}; {len(worse)} of {total} {verb} {adverb}worse"
+    return f"No {noun} {comparative(f'differs {adverb}'.rstrip(), metric)} from {reference}"
+
+
+def _others(count: int, total: int) -> str:
+    """Return the subject and verb of a clause about some of the other variants."""
+    if count < total:
+        return f"{count} of the {total} others {'is' if count == 1 else 'are'}"
+    return {1: "the other is", 2: "both others are"}.get(total, f"all {total} others are")

@@ -22,8 +22,7 @@ def run_verdict(result: RunResult) -> str:
     metric, score = next(((metric, s) for metric, s in scores if s and s.value is not None), ("", None))
     if score is None or score.value is None:
         return ""
-    is_selected = split == "val" and result.best.epoch is not None
-    clauses = [describe_score(metric, score.value, score.n or 0, texts, is_selected)]
+    clauses = [describe_score(metric, score.value, score.n or 0, texts)]
     difference, majority = result.baseline.differences.get(f"{split}/{metric}"), result.score(f"{split}/majority_acc")
     if difference is not None and difference.value is not None:
         gain = as_gain(Interval(difference.value, difference.low, difference.high), SCORES[metric].lower_is_better)
@@ -42,21 +41,16 @@ def run_verdict(result: RunResult) -> str:
     return ". ".join(sentences) + "."
 
 
-def describe_score(metric: str, value: float, n: int, noun: str = "test text", is_selected: bool = False) -> str:
-    """Return a clause such as "82.9 % of 444 test texts are right", or "macro F1 is 0.812 on 444 test texts".
-
-    Args:
-        is_selected: whether the checkpoint was selected on these texts, so that new texts may have a lower score.
-    """
-    texts, selection = format_count(n, noun), ", which selected the checkpoint" if is_selected else ""
+def describe_score(metric: str, value: float, n: int, noun: str = "test text") -> str:
+    """Return a clause such as "82.9 % of 444 test texts are right", or "macro F1 is 0.812 on 444 test texts"."""
+    texts = format_count(n, noun)
     if metric != "acc":
-        return f"{label(metric)} is {value:.3f} on {texts}{selection}"
-    selection += "," if is_selected else ""
+        return f"{label(metric)} is {value:.3f} on {texts}"
     if n == 1 and value in (0, 1):
-        return f"the only {noun}{selection} is {'right' if value else 'wrong'}"
+        return f"the only {noun} is {'right' if value else 'wrong'}"
     if value in (0, 1):
-        return f"all {texts}{selection} are right" if value else f"none of {texts}{selection} is right"
-    return f"{format_percent(value)} of {texts}{selection} are right"
+        return f"all {texts} are right" if value else f"none of {texts} is right"
+    return f"{format_percent(value)} of {texts} are right"
 
 
 def as_gain(difference: Interval, lower_is_better: bool) -> Interval:

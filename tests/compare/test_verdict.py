@@ -59,15 +59,18 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
     "equal": (comparison([BASE, Facts("b", ZERO, "not significant")]), "b is as good as the baseline none."),
     "one of several is better": (
         comparison([BETTER, BASE, WORSE]),
-        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2).",
+        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2); "
+        "the other is significantly worse.",
     ),
     "some are better": (
-        comparison([Facts("b", UNCLEAR, "better"), BETTER, BASE, WORSE]),
-        "2 of 3 other variants are significantly better than the baseline none, by 0.4 to 1.4 points (best: b).",
+        comparison([BETTER, BETTER, Facts("b", UNCLEAR, "not significant"), BASE, WORSE, WORSE]),
+        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2); "
+        "1 of the 4 others is significantly better, too; 2 of the 4 others are significantly worse.",
     ),
     "all are better": (
-        comparison([BETTER, BETTER, BASE]),
-        "Both other variants are significantly better than the baseline none, by 1.4 points (best: a).",
+        comparison([BETTER, BETTER, BETTER, BASE]),
+        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2); both others are significantly "
+        "better, too.",
     ),
     "some are worse": (
         comparison([BASE, Facts("b", UNCLEAR, "not significant"), WORSE]),
@@ -97,12 +100,17 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
             ],
             seeds=2,
         ),
-        "Exploratory, with fewer than 5 seeds. a is 1.4 points better than the baseline none (0.6 to 2.2). "
+        "Exploratory, with fewer than 5 seeds. a is 1.4 points better than the baseline none (0.6 to 2.2); "
+        "the other is worse. "
         "No variant is better than the linear baseline; all 3 are worse, by 7.0 to 9.0 points.",
     ),
     "exploratory beside a variant with enough seeds": (
         comparison([Facts("a", UP, "exploratory"), BASE, WORSE]),
         "No other variant is significantly better than the baseline none; 1 of 2 is significantly worse.",
+    ),
+    "equal in another metric": (
+        comparison([BASE, *[Facts("b", ZERO, "exploratory")] * 2], "f1_macro", seeds=2),
+        "Exploratory, with fewer than 5 seeds. No other variant differs in macro F1 from the baseline none.",
     ),
     "untested": (
         comparison([Facts("a", UNTESTED, "not significant"), BASE]),

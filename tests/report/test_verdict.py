@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from src.report.verdict import run_verdict
-from src.run_result import Baseline, Best, ClassScore, Data, RunResult, Score
+from src.run_result import Baseline, ClassScore, Data, RunResult, Score
 
 ACC = Score(0.829, 0.79, 0.86, 444)
 
@@ -59,11 +59,7 @@ VERDICTS: dict[str, tuple[RunResult, str]] = {
     "none right": (result(Score(0.0, 0.0, 0.3, 7)), "None of 7 test texts is right."),
     "one wrong text": (result(Score(0.0, 0.0, 0.8, 1)), "The only test text is wrong."),
     "classes of equal F1, and one without texts": (result(classes=ABSENT), f"{RIGHT}."),
-    "validation texts that selected the checkpoint": (
-        result(name="val/acc", best=Best("best.ckpt", "val/loss", 0.25, 1)),
-        "82.9 % of 444 validation texts, which selected the checkpoint, are right.",
-    ),
-    "validation texts of an evaluation": (result(name="val/acc"), "82.9 % of 444 validation texts are right."),
+    "validation texts": (result(name="val/acc"), "82.9 % of 444 validation texts are right."),
     "without accuracy, an undefined score is passed over": (
         RunResult(metrics={"test/auroc": Score(n=7), "test/nll": Score(0.5, 0.4, 0.6, 7)}),
         "Negative log-likelihood is 0.500 on 7 test texts.",
