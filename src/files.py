@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -68,6 +69,16 @@ def csv_line(values: Iterable[Any]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="\r\n").writerow(values)  # with "\n", old versions do not quote a lone "\r"
     return line.getvalue()[:-2] + "\n"
+
+
+def number_names(names: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """Return the names of further columns of a table, numbered from 2 where a column of the table has the name."""
+    used, new = set(taken), list[str]()
+    for name in names:
+        numbered = chain([name], (f"{name}_{number}" for number in count(2)))
+        new.append(next(each for each in numbered if each not in used))
+        used.add(new[-1])
+    return new
 
 
 def write_json(path: Path, record: Any) -> None:

@@ -50,6 +50,8 @@ class Data:
     vectors: int | None = None
     folds: int | None = None
     fold: int | None = None
+    dropped: int | None = None
+    conflicts: int | None = None
     splits: Mapping[str, SplitSummary] = field(default_factory=dict)
 
     @property

@@ -58,7 +58,7 @@ def test_the_data_are_tokenized_once(
     training_run: TrainingRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluate(tmp_path / "first", best_checkpoint(training_run))
-    monkeypatch.setattr(Source, "read", pytest.fail)
+    monkeypatch.setattr(Source, "_write", pytest.fail)
     evaluate(tmp_path / "second", best_checkpoint(training_run))
     assert list((training_run[0].parent / "tokens").glob("*/train.tokens.npy"))
 

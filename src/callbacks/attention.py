@@ -103,11 +103,19 @@ def _texts(data: Source, rows: list[int]) -> list[str]:
 
 
 def _of_test(data: Source, examples: Sequence[Example], rows: Sequence[int]) -> list[Example]:
-    """Return the examples of these rows of the test split with their rows and true classes."""
+    """Return the examples of these rows of the test split with their rows, true classes and origins."""
     labels = data.tokenized("test").labels[list(rows)].tolist()
+    origins = data.origins("test", rows)
+    cells = [["" if cell is None else str(cell) for cell in row] for row in zip(*origins.values(), strict=True)]
     return [
-        replace(example, split="test", index=row, label=data.class_names[label])
-        for example, row, label in zip(examples, rows, labels, strict=True)
+        replace(
+            example,
+            split="test",
+            index=row,
+            label=data.class_names[label],
+            origin=dict(zip(origins, own, strict=True)),
+        )
+        for example, row, label, own in zip(examples, rows, labels, cells, strict=True)
     ]
 
 

@@ -1,17 +1,23 @@
 """A callback that saves the predictions of an evaluation for tables, figures and comparisons."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
 
+from src.data.source import Source
+from src.data.tables import CHUNK, Rows, write_table
 from src.errors import UserError
-from src.files import write_arrays
+from src.files import number_names, write_arrays
 
 
 class Predictions(pl.Callback):
-    """Writes the predictions of an evaluation outside training to `<folder>/<split>.npz`, in the order of the split."""
+    """Writes the predictions of an evaluation outside training, in the order of the split.
+
+    `<folder>/<split>.npz` has the arrays, and `<folder>/<split>.csv` a table with the origin of each text.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -26,8 +32,29 @@ class Predictions(pl.Callback):
                 "train with a smaller optimizer.lr"
             )
         if trainer.is_global_zero:
-            names = np.array(trainer.datamodule.class_names)  # type: ignore[attr-defined]
-            write_arrays(self.folder / f"{split}.npz", **evaluated, class_names=names)
+            data: Source = trainer.datamodule  # type: ignore[attr-defined]
+            write_arrays(self.folder / f"{split}.npz", **evaluated, class_names=np.array(data.class_names))
+            self._write_table(data, split, **evaluated)
+
+    def _write_table(
+        self, data: Source, split: str, probabilities: np.ndarray, labels: np.ndarray, index: np.ndarray
+    ) -> None:
+        """Write a table for people: the origin of each text, and its true class, predicted class and probabilities."""
+        own = ["label", "predicted", *(f"probability_{name}" for name in data.class_names)]
+        origin = data.origins(split, [])
+        columns = [*origin, *number_names(own, taken=origin)]
+
+        def chunks() -> Iterator[Rows]:
+            for start in range(0, len(index), CHUNK):
+                part = slice(start, start + CHUNK)
+                classes = [
+                    [data.class_names[i] for i in rows] for rows in (labels[part], probabilities[part].argmax(1))
+                ]
+                values = probabilities[part].T.astype(np.float64).round(6).tolist()
+                cells = [*data.origins(split, index[part]).values(), *classes, *values]
+                yield Rows(split, "row", index[part].tolist(), dict(zip(columns, cells, strict=True)))
+
+        write_table(self.folder / f"{split}.csv", columns, chunks())
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._write(trainer, pl_module, "val")

@@ -18,7 +18,7 @@ UNRELATED_TO_RESULT = (
     *("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras", "threads"),
     *("ckpt_path", "sweep", "metrics"),
     *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.quotes", "data.cache_dir"),
-    *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
+    *("data.progress", "data.on_device", "data.keep_columns", "trainer.default_root_dir", "trainer.log_every_n_steps"),
     *("callbacks.attention", "callbacks.gradient_norms", "callbacks.finite_loss", "callbacks.baseline"),
     *("callbacks.progress", "callbacks.frozen_states"),
     *("callbacks.last_checkpoint", "callbacks.pruning"),
@@ -28,7 +28,7 @@ LOCAL = ("paths", "logger", "extras", "threads", "data.cache_dir", "ckpt_path", 
 # Keys that may be overridden when a run resumes.
 MAY_CHANGE_ON_RESUME = (
     *("trainer", "callbacks", "metrics", "tags", "test", "task_name", "ckpt_path", "hydra"),
-    *("data.progress", "data.on_device"),
+    *("data.progress", "data.on_device", "data.keep_columns"),
     *LOCAL,
 )
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -25,7 +26,11 @@ log = logging.getLogger(__name__)
 SPLITS = ("train", "val", "test")
 FACTS = "facts.json"
 TEXT = pa.large_string()
-TYPES = {"text": TEXT, "label": TEXT, "group": TEXT, "rationale": pa.list_(pa.list_(pa.int64()))}  # of the columns
+# types of the columns: the number of a row's file among those of its split, its place there, and the text's hash
+TYPES = {"text": TEXT, "label": TEXT, "group": TEXT, "rationale": pa.list_(pa.list_(pa.int64()))}
+TYPES |= {"file": pa.int32(), "place": pa.int64(), "digest": pa.int64()}
+LISTED_CONFLICTS = 3  # maximum number of texts with several classes that a message shows
+KEPT = "kept:"  # prefix of the names of other columns of the source
 
 
 class Texts(Sequence[str]):
@@ -53,6 +58,8 @@ class Split:
     labels: np.ndarray  # n int64, indices of `Corpus.class_names`
     groups: np.ndarray | None = None  # n int64; rows of the same group stay together when rows are held out
     rationales: pa.ChunkedArray | None = None  # n lists of the [start, end] of the characters marked as evidence
+    digests: np.ndarray | None = None  # n int64, hashes of the texts; duplicates have equal hashes
+    origins: Mapping[str, pa.ChunkedArray] | None = None  # n cells each: file, place, and kept columns as text
 
 
 @dataclass(frozen=True)
@@ -79,8 +86,30 @@ class Corpus:
                 numbers[np.from_dlpack(labels.indices)],  # `to_numpy` would import pandas
                 _number_groups(columns["group"].to_numpy()) if "group" in columns else None,
                 columns.get("rationale"),
+                columns["digest"].to_numpy(),
+                {name: cells for name, cells in columns.items() if name in ("file", "place") or name.startswith(KEPT)},
             )
         return cls(**splits, class_names=class_names)
+
+    def conflicts(self) -> list[list[tuple[str, int]]]:
+        """Return the first row (split, number) with each class, of every text that has several classes."""
+        own = {name: split for name in SPLITS if (split := getattr(self, name)) is not None}
+        digests, labels = (
+            np.concatenate([getattr(each, key) for each in own.values()]) for key in ("digests", "labels")
+        )
+        order = np.lexsort((labels, digests))
+        is_new = (np.diff(np.stack([digests, labels])[:, order]) != 0).any(0)
+        first = order[np.append(True, is_new)]  # the first row of each text with each class
+        _, texts, counts = np.unique(digests[first], return_inverse=True, return_counts=True)
+        first, texts = first[counts[texts] > 1], texts[counts[texts] > 1]
+        groups = np.split(first, np.flatnonzero(np.diff(texts)) + 1) if len(first) else []
+        starts = np.cumsum([0, *(len(split.labels) for split in own.values())])
+
+        def place(row: int) -> tuple[str, int]:
+            number = int(np.searchsorted(starts, row, side="right")) - 1
+            return list(own)[number], row - int(starts[number])
+
+        return [[place(row) for row in rows] for rows in sorted(sorted(group.tolist()) for group in groups)]
 
 
 def _number_groups(names: np.ndarray) -> np.ndarray:
@@ -93,6 +122,7 @@ def _number_groups(names: np.ndarray) -> np.ndarray:
 def write_split(
     folder: Path,
     columns: Mapping[str, str],
+    kept: Sequence[str],
     on_bad_rows: str,
     split: str,
     chunks: Iterable[Rows],
@@ -101,14 +131,17 @@ def write_split(
     """Write the valid rows of a split; return the named classes of the data set, if it has any, and those found.
 
     Args:
-        columns: the name that each of `TYPES` has in the rows.
+        columns: the names that text, label, group and rationale have in the rows.
+        kept: the names of further columns to write.
         on_bad_rows: error or drop: how to treat rows without a text or label.
         names: the class of each allowed label; None allows all labels.
     """
     # places by source and wrong label, which is empty if a cell is missing
     faults = defaultdict[tuple[str, str], list[int]](list)
-    own, found = list[str](), set[str]()
-    schema = pa.schema([(column, TYPES[column]) for column in columns])
+    own, found, files = list[str](), set[str](), dict[str, int]()
+    schema = pa.schema(
+        [(name, TYPES[name]) for name in (*columns, "file", "place", "digest")] + [(KEPT + name, TEXT) for name in kept]
+    )
     with pa.ipc.new_stream(str(folder / f"{split}.arrow"), schema) as stream:
         for rows in chunks:
             own = own or [canonical(name) for name in rows.class_names.get(columns["label"], ())]
@@ -121,7 +154,10 @@ def write_split(
             if names is not None:
                 labels = [names.get(label, "") for label in labels]
             found.update(compress(labels, is_valid))
-            cells: dict[str, list[Any]] = {"text": texts, "label": labels}
+            number = files.setdefault(rows.source, len(files))
+            cells: dict[str, Any] = {"text": texts, "label": labels, "file": [number] * len(texts)}
+            cells |= {"place": list(rows.places), "digest": list(map(_digest, texts))}
+            cells |= {KEPT + name: rows.plain_texts(name) for name in kept}
             if "group" in columns:
                 cells["group"] = rows.texts(columns["group"])
             if "rationale" in columns:
@@ -145,6 +181,11 @@ def write_split(
     if not found:
         raise UserError(f"{rows.source}: no row has both {columns['text']!r} and {columns['label']!r}")
     return own, found
+
+
+def _digest(text: str) -> int:
+    """Return a hash of a text; the probability that two different texts have the same hash is 2**-64."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), sys.byteorder, signed=True)
 
 
 def _labels(rows: Rows, column: str) -> list[str]:
@@ -192,6 +233,9 @@ class TokenizedCorpus:
     splits: dict[str, TokenizedSplit]  # train, val and test
     tokenizer: str  # JSON
     class_names: tuple[str, ...]
+    dropped: int | None  # number of rows of the source's training split that are not used; None if all are
+    conflicts: int  # number of texts of the source that have several classes
+    examples: list[list[tuple[str, int]]]  # the first such texts: their first row (split, number) with each class
 
     @classmethod
     def load(cls, folder: Path) -> "TokenizedCorpus":
@@ -202,7 +246,8 @@ class TokenizedCorpus:
         for split, origin in facts["origins"].items():
             arrays = {name: np.load(folder / f"{split}.{name}.npy", mmap_mode="c") for name in names}
             splits[split] = TokenizedSplit(origin, **arrays)
-        return cls(splits, facts["tokenizer"], tuple(facts["class_names"]))
+        others = (facts[name] for name in ("dropped", "conflicts", "examples"))
+        return cls(splits, facts["tokenizer"], tuple(facts["class_names"]), *others)
 
 
 def tokenize(
@@ -211,32 +256,35 @@ def tokenize(
     builder: TokenizerBuilder,
     folder: Path,
     progress: bool,
+    dropped: int | None,
 ) -> None:
     """Train a tokenizer on the training texts, tokenize all texts with it, and write the result into a folder.
 
     Args:
         rows_by_split: the result of `src.data.splits.divide`.
+        dropped: as in `TokenizedCorpus`.
     """
     texts = {split: getattr(corpus, origin).texts.take(rows) for split, (origin, rows) in rows_by_split.items()}
     tokenizer = builder.train(texts["train"], progress)
     for split, (origin, rows) in rows_by_split.items():
         arrays = _encode(texts[split], tokenizer, folder / f"{split}.tokens.npy", progress)
-        for name, array in {**arrays, "labels": getattr(corpus, origin).labels[rows], "rows": rows}.items():
+        source = getattr(corpus, origin)
+        arrays |= {"labels": source.labels[rows], "digests": source.digests[rows], "rows": rows}
+        for name, array in arrays.items():
             np.save(folder / f"{split}.{name}.npy", array)
     origins = {split: origin for split, (origin, _) in rows_by_split.items()}
-    facts = {"tokenizer": tokenizer.to_json(), "class_names": corpus.class_names, "origins": origins}
+    facts: dict[str, Any] = {"tokenizer": tokenizer.to_json(), "class_names": corpus.class_names, "origins": origins}
+    conflicts = corpus.conflicts()
+    facts |= {"dropped": dropped, "conflicts": len(conflicts), "examples": conflicts[:LISTED_CONFLICTS]}
     (folder / FACTS).write_text(json.dumps(facts))
     count, words = sum(map(len, texts.values())), len(tokenizer.vocabulary)
     log.info("Tokenized %s texts; the vocabulary has %s entries", f"{count:,}", f"{words:,}")
 
 
 def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> dict[str, np.ndarray]:
-    """Write the tokens of texts to a file; return the offsets, digests and counts, as in `TokenizedSplit`.
-
-    The probability that two different texts have the same digest is 2**-64.
-    """
+    """Write the tokens of texts to a file; return the offsets and counts, as in `TokenizedSplit`."""
     counts = np.zeros(len(tokenizer.vocabulary), dtype=np.int64)
-    lengths, digests = [np.zeros(1, dtype=np.int64)], bytearray()
+    lengths = [np.zeros(1, dtype=np.int64)]
     with path.open("xb") as file:
         _write_header(file, 0)
         for block in text_blocks(texts, "Tokenizing", progress):
@@ -244,11 +292,9 @@ def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> d
             file.write(ids.tobytes())
             counts += np.bincount(ids, minlength=len(counts))
             lengths.append(np.diff(stops))
-            for text in block:
-                digests += hashlib.blake2b(text.encode(), digest_size=8).digest()
         offsets = np.concatenate(lengths).cumsum()
         _write_header(file, int(offsets[-1]))
-    return {"offsets": offsets, "digests": np.frombuffer(digests, dtype=np.int64), "counts": counts}
+    return {"offsets": offsets, "counts": counts}
 
 
 def _write_header(file: IO[bytes], length: int) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cached_property, partial
@@ -26,12 +26,22 @@ from src.data.corpus import FACTS, SPLITS, Corpus, Split, TokenizedCorpus, Token
 from src.data.files import absolute_path, content_hash, existing_path, file_format, files_of_split
 from src.data.labels import describe_look_alikes, parse_labels, sort_classes
 from src.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
-from src.data.splits import Splitting, divide
+from src.data.splits import Splitting, distinct_rows, divide
 from src.data.store import code_version, load_or_build
-from src.data.tables import CHUNK, FORMATS, Rows, Table, arrow_rows, check_columns, parse_delimiter
+from src.data.tables import (
+    CHUNK,
+    FORMATS,
+    Rows,
+    Table,
+    arrow_rows,
+    check_columns,
+    parse_delimiter,
+    place_unit,
+)
 from src.data.tokenizer import Tokenizer, TokenizerBuilder
 from src.errors import UserError
-from src.formatting import format_list, format_repr
+from src.files import number_names
+from src.formatting import format_count, format_list, format_repr
 from src.run_result import Data, SplitSummary
 
 if TYPE_CHECKING:
@@ -86,6 +96,8 @@ class Source(pl.LightningDataModule):
         batch_size: Annotated[int, Field(ge=1)] = 32,
         max_length: Annotated[int, Field(ge=1)] = 500,
         keep: Literal["first", "last"] = "first",
+        keep_columns: Sequence[str] | None = None,
+        duplicates: Literal["drop"] | None = None,
         val_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1,
         test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2,
         split_seed: Annotated[int, Field(ge=0)] = 0,
@@ -109,10 +121,12 @@ class Source(pl.LightningDataModule):
         self.dataset_name, self.config = name, config
         columns = {"text": text, "label": label, "group": group, "rationale": rationale}
         self.columns = {column: own for column, own in columns.items() if own is not None}
+        self.kept = list(dict.fromkeys(keep_columns or ()))
         self.names = parse_labels(labels)
         splits = {"train": train_split, "val": val_split, "test": test_split}
         self.splits = {split: own for split, own in splits.items() if own is not None}
         self.on_bad_rows, self.delimiter, self.quotes = on_bad_rows, parse_delimiter(delimiter), quotes
+        self.drops_duplicates = duplicates == "drop"
         self.files = {} if path is None else self._find_files(path, {"val": val_path, "test": test_path})
         self.title = str(self.files["train"][0]) if self.files else name or type(self).__name__
         self.tokenizer = tokenizer
@@ -179,15 +193,16 @@ class Source(pl.LightningDataModule):
         if self.files:
             content = [(split, list(map(file_format, own)), content_hash(own)) for split, own in self.files.items()]
         else:
-            content = []
-            for split in self.splits:
-                digest = hashlib.sha256()
-                for rows in self._rows(split):
-                    cells = [rows.cells(name) for name in self.columns.values()]
-                    digest.update(repr((cells, rows.class_names)).encode())
-                content.append((split, [], digest.hexdigest()))
+            content = [(split, [], self._hash_columns(split, self.columns.values())) for split in self.splits]
         columns = tuple(map(self.columns.get, ("text", "label", "group", "rationale")))
         return f"{content} {(columns, self.names, self.on_bad_rows, self.delimiter, self.quotes)}"
+
+    def _hash_columns(self, split: str, names: Collection[str]) -> str:
+        digest = hashlib.sha256()
+        for rows in self._rows(split):
+            classes = {name: own for name, own in rows.class_names.items() if name in names}
+            digest.update(repr(([rows.cells(name) for name in names], classes)).encode())
+        return digest.hexdigest()
 
     @cached_property
     def source_fingerprint(self) -> str:
@@ -196,7 +211,7 @@ class Source(pl.LightningDataModule):
 
     def _rows(self, split: str) -> Iterator[Rows]:
         """Yield the rows of a split in chunks."""
-        columns = list(self.columns.values())
+        columns = list(dict.fromkeys([*self.columns.values(), *self.kept]))
         for file in self.files.get(split, ()):
             yield from Table(file, columns, False, self.delimiter, self.quotes, self.columns["label"]).read()
         if self.files:
@@ -207,14 +222,19 @@ class Source(pl.LightningDataModule):
                 f"{self.title}: has no split {own!r}{did_you_mean(own, sets)}, only {format_list(sets, plain=True)}. "
                 "Set data.train_split, data.val_split or data.test_split; null holds out part of the training split"
             )
-        source, data = f"{self.title} ({own})", sets[own]
+        (source,), data = self._sources(split), sets[own]
         check_columns(source, columns, data.column_names)
         data = data.select_columns(columns).with_format("arrow")
         yield from arrow_rows(source, data.iter(CHUNK), columns, data.features.arrow_schema)
 
+    def _sources(self, split: str) -> list[str]:
+        """Return the names of the files of a split, or of the data set, as messages name them."""
+        return list(map(str, self.files[split])) if self.files else [f"{self.title} ({self.splits[split]})"]
+
     def read(self) -> Corpus:
         """Return the corpus in the cache; read the source first if it is not in the cache."""
-        key = _hash(f"{self.source_fingerprint} {code_version(type(self))}")
+        in_sets = [] if self.files or not self.kept else [self._hash_columns(split, self.kept) for split in self.splits]
+        key = _hash(f"{self.source_fingerprint} {self.kept} {in_sets} {code_version(type(self))}")
         return load_or_build(self.cache_dir / f"{key}.texts", Corpus.load, self._write)
 
     def _write(self, folder: Path) -> None:
@@ -225,7 +245,7 @@ class Source(pl.LightningDataModule):
                     f"data.{split}_path={self.files[split][0]}: is the same file as data.path, so the model would be "
                     f"trained on these texts; set another file, or null to hold out data.{split}_fraction of data.path"
                 )
-        write = partial(write_split, folder, self.columns, self.on_bad_rows)
+        write = partial(write_split, folder, self.columns, self.kept, self.on_bad_rows)
         own, found = write("train", self._rows("train"), self.names)
         if len(found) < 2:
             raise UserError(
@@ -245,6 +265,8 @@ class Source(pl.LightningDataModule):
             return
         *shared, folds, fold = self.splitting
         content = f"{self.source_fingerprint} {tuple(shared if folds is None else (*shared, folds))}"
+        if self.drops_duplicates:
+            content += " distinct"
         self.data_fingerprint = _hash(content)[:16]  # the same for all folds
         if fold is not None:
             content += f" {fold}"
@@ -254,7 +276,10 @@ class Source(pl.LightningDataModule):
             return self.cache_dir / _hash(f"{content} {tokenizer.fingerprint()} {tokenizers.__version__} {code}")
 
         def build(part: Path) -> None:
-            tokenize(self._corpus, divide(self._corpus, self.splitting), self.tokenizer, part, self.progress)
+            corpus = self._corpus
+            rows = distinct_rows(corpus) if self.drops_duplicates else None
+            dropped = None if rows is None else len(corpus.train.labels) - len(rows)
+            tokenize(corpus, divide(corpus, self.splitting, rows), self.tokenizer, part, self.progress, dropped)
 
         path = folder(self.tokenizer)
         data = load_or_build(path, TokenizedCorpus.load, build)
@@ -262,6 +287,7 @@ class Source(pl.LightningDataModule):
         with suppress(OSError):  # it exists, or the file system has no links
             folder(tokenizer).symlink_to(path.name)  # for the trained model
         self._data, self.class_names = data.splits, data.class_names
+        self.dropped, self.conflicts = data.dropped, data.conflicts
         if (names := self._model_classes) is not None:
             if unknown := [name for name in data.class_names if name not in names]:
                 own = format_list(names, plain=True)
@@ -273,18 +299,25 @@ class Source(pl.LightningDataModule):
         self.vocabulary = tokenizer.vocabulary
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS}
         self.class_counts = self._class_counts("train")
+        _ = self._corpus  # a text that cannot be read is reported now, not after the training
         if self._model_classes is None:
-            self._warn_of_classes()
+            self._warn_of_classes(data)
 
     def _class_counts(self, split: str) -> list[int]:
         return np.bincount(self.tokenized(split).labels, minlength=len(self.class_names)).tolist()
 
-    def _warn_of_classes(self) -> None:
-        """Warn about classes that look alike, and about those that a held-out split lacks."""
+    def _warn_of_classes(self, data: TokenizedCorpus) -> None:
+        """Warn about classes that look alike, about texts with several, and about those that a held-out split lacks."""
         counts = {split: self._class_counts(split) for split in SPLITS}
         by_class = dict(zip(self.class_names, map(sum, zip(*counts.values(), strict=True)), strict=True))
         if warning := describe_look_alikes(by_class, are_set=self.names is not None):
             log.warning(warning)
+        if data.examples:
+            log.warning(
+                "%s with more than one label: %s. A model cannot learn both labels; correct them in the data",
+                format_count(data.conflicts, "text"),
+                "; ".join(map(self._describe_conflict, data.examples)),
+            )
         for split in ("val", "test"):
             classes = zip(self.class_names, counts["train"], counts[split], strict=True)
             absent = [name for name, in_train, held_out in classes if in_train and not held_out]
@@ -295,6 +328,16 @@ class Source(pl.LightningDataModule):
                     format_list(absent),
                     split,
                 )
+
+    def _describe_conflict(self, rows: Sequence[tuple[str, int]]) -> str:
+        """Describe a text by its label in each row: 'good': 'pos' (a.csv: line 2) and 'neg' (a.csv: line 9)."""
+        labels = list[str]()
+        for name, row in rows:
+            split = getattr(self._corpus, name)
+            label = self._corpus.class_names[split.labels[row]]
+            (file,), (place,), *_ = self._origins(name, [row]).values()
+            labels.append(f"{format_repr(label)} ({file}: {self._unit(name)} {place})")
+        return f"{format_repr(split.texts[row])}: {' and '.join(labels)}"
 
     def tokenized(self, split: str) -> TokenizedSplit:
         """Return the tokenized split "train", "val" or "test"; `Batch.index` contains positions in this split."""
@@ -314,6 +357,25 @@ class Source(pl.LightningDataModule):
         """Return the texts at the positions `index` of a split."""
         origin, rows = self._origin(split, index)
         return origin.texts.take(rows)[:]
+
+    def origins(self, split: str, index: Iterable[int]) -> dict[str, list[Any]]:
+        """Return where the texts at the positions `index` come from, as columns of a table.
+
+        They are the file (or the name of a data set), the line, row or record in it, under this name, and the columns
+        `keep_columns` as text, with None for missing values; a kept column of the name `file` stays, beside `file_2`.
+        """
+        data = self.tokenized(split)
+        return self._origins(data.origin, data.rows[list(index)].tolist())
+
+    def _origins(self, split: str, rows: Iterable[int]) -> dict[str, list[Any]]:
+        """Return the origins of rows of a split of the source."""
+        own, files = getattr(self._corpus, split), self._sources(split)
+        numbers, *columns = ([column[row].as_py() for row in rows] for column in own.origins.values())
+        names = [*number_names(["file", self._unit(split)], taken=self.kept), *self.kept]
+        return dict(zip(names, [[files[number] for number in numbers], *columns], strict=True))
+
+    def _unit(self, split: str) -> str:
+        return place_unit(self.files[split][0]) if self.files else "row"
 
     def rationales(self, split: str, index: Iterable[int]) -> list[list[tuple[int, int]]] | None:
         """Return the (start, end) spans of characters that people marked as evidence, or None if there are none."""
@@ -338,6 +400,8 @@ class Source(pl.LightningDataModule):
             vectors=None if has_vector is None else int(has_vector.sum()),
             folds=self.splitting.folds,
             fold=self.splitting.fold,
+            dropped=self.dropped,
+            conflicts=self.conflicts,
             splits={split: self._summarize(split, has_vector) for split in SPLITS},
         )
 

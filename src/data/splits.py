@@ -26,12 +26,34 @@ class Splitting(NamedTuple):
     fold: int | None = None  # index of the fold that is the test split
 
 
-def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndarray]]:
+def distinct_rows(corpus: Corpus) -> np.ndarray:
+    """Return the first row of each text of the source's training split that is in none of its other splits, ascending.
+
+    If held-out rows are among these rows, no text is in two of the splits that are divided.
+    """
+    digests = corpus.train.digests
+    assert digests is not None
+    rows = np.sort(np.unique(digests, return_index=True)[1])
+    for split in (corpus.val, corpus.test):
+        if split is not None and split.digests is not None:
+            rows = rows[~np.isin(digests[rows], split.digests)]
+    if len(np.unique(corpus.train.labels[rows])) < 2:
+        raise UserError(
+            f"data.duplicates=drop: {len(rows):,} different texts of one class are left for training, or none: the "
+            "others repeat a text, or are in the validation or test file; set data.duplicates=null, or other files"
+        )
+    return rows
+
+
+def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None) -> dict[str, tuple[str, np.ndarray]]:
     """Assign rows of the source's splits to train, val and test.
 
     If the source has no test split, one fold or `test_fraction` of its training split is held out. If the source has no
     validation split, `val_fraction` of the remaining training rows is held out. If `limit` is set, each split is then
     reduced to a sample. If a single row (or group) of a class remains, it stays in train.
+
+    Args:
+        rows: the rows of the source's training split to use, ascending; None means all.
 
     Returns:
         For each of train, val and test: the name of the source's split that contains the rows, and the indices of the
@@ -44,7 +66,7 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
             "data.folds=null data.fold=null, or use a source without a test split (data.test_path=null, "
             "data.test_split=null)"
         )
-    train = np.arange(len(corpus.train.labels))
+    train = np.arange(len(corpus.train.labels)) if rows is None else rows
     divided: dict[str, tuple[str, np.ndarray]] = {}
     for split in ("test", "val"):
         if (source := getattr(corpus, split)) is not None:

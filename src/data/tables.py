@@ -75,6 +75,16 @@ class Rows:
                 ) from None
         return texts
 
+    def plain_texts(self, column: str) -> list[str | None]:
+        """Return the cells of a column as a CSV file contains them; a missing value or NaN is None."""
+        cells = (None if cell != cell else _plain(cell) for cell in self.cells(column))
+        return [None if cell is None else str(cell).encode(errors="backslashreplace").decode() for cell in cells]
+
+
+def place_unit(path: Path) -> str:
+    """Return the unit of the places in a file: its lines, the records of its array, or the rows of its table."""
+    return {".json": "record", ".parquet": "row"}.get(file_format(path), "line")
+
 
 def format_places(unit: str, places: Sequence[int]) -> str:
     """Format the places of rows, such as 'lines 3, 9, 12 (3 in all)'; at most `MAX_PLACES` are listed."""
@@ -90,8 +100,8 @@ def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) 
         if name not in columns:
             raise UserError(
                 f"{source}: no column {name!r}{did_you_mean(name, columns)}; its columns are "
-                f"{format_list(columns) or 'none'}. Specify your columns with data.text and data.label, or with "
-                "text_column of src.predict"
+                f"{format_list(columns) or 'none'}. Specify your columns with data.text, data.label and "
+                "data.keep_columns, or with text_column of src.predict"
             )
         if (count := columns.count(name)) > 1:
             raise UserError(f"{source}: {count} columns are called {name!r}; rename all but one of them")
@@ -144,7 +154,7 @@ class Table:
         check_columns(str(self.path), [*self.required, *(columns if self.others else [])], columns)
 
     def _text(self, kind: str) -> Iterator[Rows]:
-        unit = "record" if kind == ".json" else "line"
+        unit = place_unit(self.path)
         with open_text(self.path) as text:
             records = self._objects(text, unit) if "json" in kind else self._delimited(text, kind)
             yield from gather(str(self.path), unit, records, None if self.others else self.required)

@@ -9,11 +9,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
-from src.files import csv_line, validate, write_text
+from src.files import csv_line, number_names, validate, write_text
+from src.formatting import format_value
 from src.records.files import read_existing
 
 EXAMPLES_FILE, ERRORS_FILE = "attention.json", "errors.csv"
-ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text")
+ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text")  # before the last: the text's origin
 KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions"}
 FORMULA = re.compile(r"'*[=+\-@\t\r](?![\d.]*$)")  # the start of a text that spreadsheets run as a formula
 
@@ -52,6 +53,7 @@ class Example:
     is_unknown: bool = False  # whether the model knows none of the words, so that the prediction is a guess
     branch: BranchWords | None = None  # None if there is no linear branch, or its weight is 0
     kind: str = ""  # a key of KINDS for the texts of errors.csv; "" for other texts
+    origin: dict[str, str] = field(default_factory=dict)  # the file, the line (row, record) in it, and kept columns
 
     @property
     def maps(self) -> dict[str, np.ndarray]:
@@ -60,11 +62,15 @@ class Example:
 
     @property
     def title(self) -> str:
-        """Split, row number, true class, predicted class, its probability and, if truncated, the part that was read."""
+        """Split, row number, origin, true class, predicted class, its probability and, if cut, the part read."""
         prediction = f"predicted {self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"
         classes = prediction if self.label is None else f"{self.label}, {prediction}"
         cut = f", {self.cut}" if self.cut else ""
-        return f"{self.split} {self.index}: {classes}{cut}"
+        origin = ", ".join(
+            f"{name} {format_value(Path(cell).name if name == 'file' else cell)}" for name, cell in self.origin.items()
+        )
+        where = f" ({origin})" if origin else ""
+        return f"{self.split} {self.index}{where}: {classes}{cut}"
 
 
 EXAMPLES = TypeAdapter(list[Example])
@@ -87,11 +93,13 @@ def read_texts(run: Path) -> list[Example]:
 
 def write_errors(run: Path, errors: Sequence[tuple[str, Example]]) -> None:
     """Write texts of a kind in KINDS and their examples, without the weights, to `errors.csv`, for spreadsheets."""
-    lines = [csv_line(ERROR_COLUMNS)]
+    origin = list(errors[0][1].origin) if errors else []
+    *first, last = number_names(ERROR_COLUMNS, taken=origin)
+    lines = [csv_line([*first, *map(disarm, origin), last])]
     for text, each in errors:
-        label, predicted, text_cell = map(disarm, (each.label or "", each.predicted, text))
+        label, predicted, *others = map(disarm, (each.label or "", each.predicted, *each.origin.values(), text))
         probability = round(each.probabilities[each.predicted], 6)
-        lines.append(csv_line([each.kind, each.index, label, predicted, probability, text_cell]))
+        lines.append(csv_line([each.kind, each.index, label, predicted, probability, *others]))
     write_text(run / ERRORS_FILE, "".join(lines))
 
 

@@ -1,5 +1,6 @@
 """A section that describes a run's data: classes, lengths, truncation, unknown tokens and duplicates in each split."""
 
+from src.formatting import format_count
 from src.report.numbers import UNKNOWN, format_known, format_percent
 from src.report.section import Lines, Section, Table
 from src.report.words import clean_text
@@ -35,6 +36,9 @@ def data_section(data: Data) -> Section | None:
     ]
     if data.vectors is not None:
         rows.append(["tokens with a GloVe vector", *(format_percent(split.vector_share) for split in splits)])
+    if data.dropped is not None:
+        dropped = (data.dropped if name == "train" else 0 for name in data.splits)
+        rows.append(["rows dropped by data.duplicates", *map(_count, dropped)])
     rows += [
         ["duplicates of an earlier text in the split", *(_count(split.duplicates) for split in splits)],
         ["duplicates of a training text", *(_count(split.in_train) for split in splits)],
@@ -50,8 +54,12 @@ def _others(total: dict[str, int], listed: list[str]) -> tuple[str, list[str]]:
 
 
 def _notes(data: Data) -> list[str]:
-    """Return sentences about cut texts, and about validation and test texts that are also training texts."""
+    """Return sentences about cut texts, texts with several labels, and held-out texts that are also training texts."""
     notes = []
+    if data.conflicts:
+        notes.append(
+            f"{format_count(data.conflicts, 'text')} with more than one label; a model cannot learn all of them"
+        )
     splits = data.splits.values()
     tokens = sum(split.tokens or 0 for split in splits)
     cut_share = sum((split.cut_share or 0.0) * (split.tokens or 0) for split in splits) / max(tokens, 1)
@@ -65,7 +73,7 @@ def _notes(data: Data) -> list[str]:
         if split.in_train:
             notes.append(
                 f"{name}: {split.in_train:,} of {_count(split.texts)} texts are also in the training split, so the "
-                "scores on this split may be too high"
+                "scores on this split may be too high (data.duplicates=drop)"
             )
     return notes
 

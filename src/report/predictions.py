@@ -6,7 +6,6 @@ import sys
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -17,7 +16,7 @@ from src.data.files import absolute_path, existing_path
 from src.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
 from src.errors import UserError
 from src.explain import Ensemble
-from src.files import write_text
+from src.files import number_names, write_text
 from src.formatting import format_count
 from src.process import handle_signals, raise_interrupt
 from src.records.examples import Example
@@ -78,11 +77,9 @@ def write_predictions(out: Path, source: TextSource, ensemble: Ensemble, batch_s
             names |= dict.fromkeys(rows.columns)
             total += len(texts)
             advance(len(texts))
-    own = list[str]()
-    for name in ("predicted", *(f"probability_{name}" for name in ensemble.class_names), "only_unknown"):
-        numbered = (f"{name}_{number}" for number in count(2))
-        own.append(name if name not in names else next(each for each in numbered if each not in names))
-        names[own[-1]] = None
+    own = number_names(
+        ["predicted", *(f"probability_{name}" for name in ensemble.class_names), "only_unknown"], taken=names
+    )
     blank, unknown = array("q"), array("q")  # row or line numbers
     with handle_signals(raise_interrupt), row_progress("Classified", total) as advance:
 
@@ -101,7 +98,7 @@ def write_predictions(out: Path, source: TextSource, ensemble: Ensemble, batch_s
                 unknown.extend(rows.places[i] for i, value in zip(selection, is_unknown, strict=True) if value)
                 advance(len(texts))
 
-        write_table(out, list(names), classified())
+        write_table(out, [*names, *own], classified())
     print(f"Wrote {format_count(total, 'row')} to {out}")
     _warn(rows.source, rows.unit, blank, unknown)
 

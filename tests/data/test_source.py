@@ -1,5 +1,6 @@
 """Sources: files, folders, data sets of the hub (replaced by local ones) and of `datasets`."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -256,6 +257,104 @@ def test_a_row_without_a_group_is_a_group_of_its_own(tmp_path: Path, source_opti
     source = Source(str(write(tmp_path / "a.csv", "\n".join(lines))), group="review", **source_options)
     source.setup()
     assert source.sizes == {"train": 43, "val": 5, "test": 12}
+
+
+def origins_of_all(source: Source) -> list[tuple[Any, ...]]:
+    """The text, file, place and kept cells of each row, in the order of the source."""
+    source.setup()
+    rows = []
+    for split, size in source.sizes.items():
+        columns = source.origins(split, range(size))
+        rows += zip(source.tokenized(split).rows, source.texts(split, range(size)), *columns.values(), strict=True)
+    return [row[1:] for row in sorted(rows)]
+
+
+def test_each_text_keeps_its_line_and_columns(tmp_path: Path, source_options: Options) -> None:
+    lines = ["id,text,label,line", *(f'{i:02},"t{i}\nmore",{"ab"[i % 2]},{"x" if i % 3 else ""}' for i in range(20))]
+    path = write(tmp_path / "a.csv", "\n".join([*lines[:6], ",,a,", *lines[6:]]))
+    source = Source(str(path), keep_columns=["line", "id", "line"], on_bad_rows="drop", **source_options)
+    expected = [(f"t{i}\nmore", str(path), 2 + 2 * i + (i > 4), "x" if i % 3 else "", f"{i:02}") for i in range(20)]
+    assert origins_of_all(source) == expected
+    assert list(source.origins("test", [])) == ["file", "line_2", "line", "id"]
+    other = Source(str(path), on_bad_rows="drop", **source_options)
+    assert [row[1:] for row in origins_of_all(other)] == [row[1:3] for row in expected]
+    assert other.data_fingerprint == source.data_fingerprint
+
+
+def test_kept_cells_of_any_type_become_text(tmp_path: Path, source_options: Options) -> None:
+    values = [None, float("nan"), 0.5, "\ud800", True, {"a": [1, None]}, 10**30, "=1", "", [], *range(20)]
+    rows = [{"text": f"t{i}", "label": i % 2, "meta": value} for i, value in enumerate(values)]
+    write(tmp_path / "a.jsonl", "\n".join(map(json.dumps, [{"text": "t", "label": 0}, *rows])))
+    source = Source(str(tmp_path / "a.jsonl"), keep_columns=["meta"], **source_options)
+    kept = [row[-1] for row in origins_of_all(source)][1:11]
+    assert kept == [None, None, "0.5", "\\ud800", "true", '{"a": [1, null]}', f"{10**30}", "=1", "", "[]"]
+
+
+def test_each_part_of_a_split_and_each_data_set_is_named(tmp_path: Path, source_options: Options) -> None:
+    for part in range(2):
+        texts = [f"p{part} {i}" for i in range(10)]
+        write_parquet(tmp_path / f"train_{part}.parquet", text=texts, label=[0, 1] * 5, score=[np.nan, 1.5] * 5)
+    source = Source(str(tmp_path), test_split=None, keep_columns=["score"], **source_options)
+    assert origins_of_all(source) == [
+        (f"p{part} {i}", str(tmp_path / f"train_{part}.parquet"), i + 1, "1.5" if i % 2 else None)
+        for part in range(2)
+        for i in range(10)
+    ]
+    data = Dataset.from_dict({"text": [f"t{i}" for i in range(20)], "label": [0, 1] * 10, "file": list("abcde") * 4})
+    own = Source.of(data, keep_columns=["file"], **source_options)
+    assert origins_of_all(own)[6] == ("t6", "Source (train)", 7, "b")
+    assert list(own.origins("train", [])) == ["file_2", "row", "file"]
+    changed = Source.of(data.map(lambda row: {"file": row["file"] * 2}), keep_columns=["file"], **source_options)
+    assert origins_of_all(changed)[6][-1] == "bb"
+
+
+def test_a_column_to_keep_must_exist(tmp_path: Path, source_options: Options) -> None:
+    path = write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4)
+    reviews(path, source_options).setup()  # the tokens are in the cache
+    with pytest.raises(UserError, match=r"a\.csv: no column 'start' \(did you mean stars\?\).* data\.keep_columns"):
+        reviews(path, source_options, keep_columns=["start"]).setup()
+
+
+COPIES = ["x,a", "x,a", "y,b", "x,b", "z,a", "y,b", "w,b", *(f"u{i},{'ab'[i % 2]}" for i in range(20))]
+
+
+def test_a_text_with_two_labels_is_reported_with_both_places(
+    tmp_path: Path, source_options: Options, caplog: pytest.LogCaptureFixture
+) -> None:
+    train, test = (tmp_path / f"{name}.csv" for name in ("train", "test"))
+    write(train, "\n".join(["text,label", *COPIES]))
+    write(test, "text,label\nu0,a\nz,b\n")
+    for duplicates in (None, "drop"):
+        source = Source(str(train), test_path=str(test), duplicates=duplicates, **source_options)
+        for _ in range(2):  # the second time from the cache
+            caplog.clear()
+            source.setup()
+            assert "2 texts with more than one label: " in caplog.text
+            assert f"'x': 'a' ({train}: line 2) and 'b' ({train}: line 5)" in caplog.text
+            assert f"'z': 'a' ({train}: line 6) and 'b' ({test}: line 3)" in caplog.text
+            source = Source(str(train), test_path=str(test), duplicates=duplicates, **source_options)
+    source.setup()
+    assert source.summarize().conflicts == 2
+
+
+def test_dropped_duplicates_leave_each_text_in_one_split(tmp_path: Path, source_options: Options) -> None:
+    path = str(write(tmp_path / "train.csv", "\n".join(["text,label", *COPIES])))
+    test = str(write(tmp_path / "test.csv", "text,label\nz,a\nz,a\nu3,b\nnew,a\n"))
+    held_out = Source(path, duplicates="drop", **source_options)
+    given = Source(path, test_path=test, duplicates="drop", **source_options)
+    kept = Source(path, test_path=test, **source_options)
+    for source in (held_out, given, kept):
+        source.setup()
+    texts = {split: given.texts(split, range(size)) for split, size in given.sizes.items()}
+    assert texts["test"] == ["z", "z", "u3", "new"]
+    assert sorted(texts["train"] + texts["val"]) == sorted({"x", "y", "w", *(f"u{i}" for i in range(20))} - {"u3"})
+    every = [text for split, size in held_out.sizes.items() for text in held_out.texts(split, range(size))]
+    assert sorted(every) == sorted({"x", "y", "z", "w", *(f"u{i}" for i in range(20))})
+    assert [source.summarize().dropped for source in (held_out, given, kept)] == [3, 5, None]
+    assert len({source.data_fingerprint for source in (held_out, given, kept)}) == 3
+    only = str(write(tmp_path / "only.csv", "text,label\n" + "\n".join(row for row in COPIES if row.endswith("b"))))
+    with pytest.raises(UserError, match=r"data\.duplicates=drop: 11 different texts of one class are left"):
+        Source(path, test_path=only, duplicates="drop", **source_options).setup()
 
 
 def write_rationales(folder: Path, rationales: list[Any]) -> str:
