@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from src.report.section import Content, Group, Lines, Section, Table
 
-MARKDOWN = str.maketrans({"|": r"\|", "\\": r"\\", "<": "&lt;", "*": r"\*", "`": r"\`", "\n": " "})
+MARKDOWN = str.maketrans({"|": r"\|", "\\": r"\\", "<": "&lt;", ">": "&gt;", "*": r"\*", "`": r"\`", "\n": " "})
 LATEX = str.maketrans(
     {letter: f"\\{letter}" for letter in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\n": " "}

@@ -91,8 +91,8 @@ def test_a_page_is_the_same_each_time_and_without_lone_surrogates() -> None:
 
 
 def test_markdown_is_escaped_and_complete() -> None:
-    text = render_markdown("T", "V|", sections(SPECIAL))
-    assert text.startswith("# T\n\nV\\|\n\n## a_b\\|50% & &lt;i>\\\\x{$#^~\n\n")
+    text = render_markdown("T", ">99.9 %", sections(SPECIAL))
+    assert text.startswith("# T\n\n&gt;99.9 %\n\n## a_b\\|50% & &lt;i&gt;\\\\x{$#^~\n\n")
     table = next(block for block in text.split("\n\n") if block.startswith("|"))
     assert {line.replace(r"\|", "").count("|") for line in table.split("\n")} == {4}
     assert table.split("\n")[1] == "| --- | ---: | --- |"
