@@ -74,7 +74,7 @@ class Run:
         self.start_time = time.perf_counter()
         choices = environment.choices()
         if "branch" in choices and not self.config["model"].get("branch"):
-            choices["branch"] = "none"  # model.branch=null
+            choices["branch"] = "none"  # by ~model.branch
         self.result = RunResult(
             task=cfg.task_name,
             status="failed",
