@@ -60,6 +60,7 @@ class LitClassifier(pl.LightningModule):
         # the texts of the last evaluation, in the order of the split: n×C probabilities, n labels, n index
         self.evaluated: dict[str, np.ndarray] = {}
         self._batches: list[dict[str, Tensor]] = []  # of the present evaluation in this process
+        self._losses: list[Tensor] = []  # of these batches, summed over the texts
         self._optimizer_states: list[dict[str, Any]] = []  # of the checkpoint from which training resumes
         self._logged_epoch: int | None = None  # the last epoch whose training metrics Lightning knows
         self.is_validated = False  # whether a validation ran since the last training epoch ended
@@ -98,14 +99,11 @@ class LitClassifier(pl.LightningModule):
             remedy = "try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"
             end_together(self.trainer, UserError(f"{reason}, so training stopped; {remedy}"))
 
-    def _evaluate(self, batch: Batch, stage: str) -> None:
+    def _evaluate(self, batch: Batch) -> None:
         logits = self.logits(batch)
         probabilities = self.loss.probabilities(logits).float()
         self._batches.append({"probabilities": probabilities, "labels": batch.labels, "index": batch.index})
-        loss = self.loss(logits, batch.labels)
-        size: Any = float(len(batch.labels))  # Lightning cannot average an integer over processes
-        options: Any = {"on_step": False, "on_epoch": True, "prog_bar": True, "sync_dist": True}
-        self.log(f"{stage}/loss", loss, batch_size=size, logger=self._uses_loggers, **options)
+        self._losses.append(self.loss(logits, batch.labels) * len(batch.labels))
 
     def on_validation_start(self) -> None:
         """In training, choose the weight of the branch with the lowest loss, unless the configuration sets it."""
@@ -121,15 +119,15 @@ class LitClassifier(pl.LightningModule):
         branch.weight.copy_(weights[self.trainer.strategy.reduce(losses, reduce_op="sum").argmin()])
 
     def on_validation_epoch_start(self) -> None:
-        self._batches = []  # an evaluation that was interrupted leaves batches
+        self._batches, self._losses = [], []  # an evaluation that was interrupted leaves batches
 
     on_test_epoch_start = on_validation_epoch_start
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        self._evaluate(batch, "val")
+        self._evaluate(batch)
 
     def test_step(self, batch: Batch, batch_idx: int) -> None:
-        self._evaluate(batch, "test")
+        self._evaluate(batch)
 
     def on_validation_epoch_end(self) -> None:
         self._log_metrics("val")
@@ -139,6 +137,10 @@ class LitClassifier(pl.LightningModule):
         self._log_metrics("test")
 
     def _log_metrics(self, stage: str) -> None:
+        texts = sum(len(batch["index"]) for batch in self._batches)
+        total = torch.stack([sum(self._losses, torch.zeros((), device=self.device)), self._losses[0].new_tensor(texts)])
+        loss, count = self.trainer.strategy.reduce(total, reduce_op="sum")
+        self.log(f"{stage}/loss", loss / count, prog_bar=True, logger=self._uses_loggers)
         self.evaluated = self._collect()
         probabilities, labels = (torch.from_numpy(self.evaluated[name]) for name in ("probabilities", "labels"))
         values = {}
@@ -167,17 +169,20 @@ class LitClassifier(pl.LightningModule):
         """Prepare for another training, and refuse one that would monitor a score without a value."""
         self._logged_epoch = None
         labels = np.asarray(self.trainer.datamodule.tokenized("val").labels)  # type: ignore[attr-defined]
-        scores = {name: metric.score for name, metric in self.metrics.items() if isinstance(metric, LoggedScore)}
+        scores = {f"val/{name}": each.score for name, each in self.metrics.items() if isinstance(each, LoggedScore)}
         uniform = np.full((len(labels), len(self.card.class_counts)), 1 / len(self.card.class_counts))
-        undefined = [f"val/{name}" for name, score in scores.items() if score.terms(uniform, labels) is None]
-        self._require_defined(undefined, labels)
+        monitored = self._monitors() & scores.keys()
+        self._require_defined([name for name in monitored if scores[name].terms(uniform, labels) is None], labels)
+
+    def _monitors(self) -> set[str]:
+        callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]
+        return {callback.monitor for callback in callbacks if isinstance(getattr(callback, "monitor", None), str)}
 
     def _require_defined(self, undefined: Iterable[str], labels: np.ndarray) -> None:
         """Refuse callbacks that monitor a metric that has no value on these validation labels."""
-        monitors = {getattr(callback, "monitor", None) for callback in self.trainer.callbacks}  # type: ignore[attr-defined]
         absent = [name for c, name in enumerate(self.card.codec.class_names) if c not in labels]
         reason = f", because no validation text has the class {format_names(absent)}" if absent else ""
-        for name in monitors.intersection(undefined):
+        for name in self._monitors().intersection(undefined):
             raise UserError(
                 f"{name} is monitored, but it is undefined{reason}: monitor another metric, such as val/loss "
                 "(callbacks.best_checkpoint.monitor, callbacks.early_stopping.monitor)"
