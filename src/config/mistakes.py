@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BeforeValidator
 
 from src.formatting import format_count, format_names
 
@@ -31,6 +33,23 @@ def format_mistakes(mistakes: Iterable[Mistake]) -> str:
         column = f"{entry:<{width}}" if len(entry) <= width else f"{entry}\n  {'':<{width}}"
         lines.append(f"  {column}   {message}")
     return "\n".join(lines)
+
+
+def not_a_list(reason: str) -> BeforeValidator:
+    """Return the annotation of an option for which a list may be tried; a list is refused for this reason."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, list):
+            raise ValueError(reason)
+        return value
+
+    return BeforeValidator(check)
+
+
+TextColumn = Annotated[
+    str, not_a_list("pairs of texts are not supported yet: name one column, in which the texts may be joined")
+]
+LabelColumn = Annotated[str, not_a_list("several labels of a text are not supported yet: name one column")]
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:

@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import AfterValidator, ConfigDict, Field, PydanticUserError, TypeAdapter, ValidationError
 
 from src.config.keys import MODEL_COMPONENTS, join_path, paths_in, plain_value
-from src.config.mistakes import Mistake, format_mistakes, nearest, no_such
+from src.config.mistakes import Mistake, TextColumn, format_mistakes, nearest, no_such
 from src.config.places import TRUSTED, accepted_classes, find_class, object_class, place_at
 from src.config.rules import rule_mistakes
 from src.errors import UserError
@@ -90,7 +90,7 @@ COMMANDS = {
     | _options(param_groups=Node | None, sweep=Node),
     "eval": RUN | _options(ckpt_path=str | list[str], split=Literal["val", "test"]),
     "predict": EVERY
-    | _options(ckpt_path=str | list[str], text=str | None, file=str | None, text_column=str | None)
+    | _options(ckpt_path=str | list[str], text=str | None, file=str | None, text_column=TextColumn | None)
     | _options(delimiter=str | None, quotes=bool, out=str | None, top=Positive, json=bool | None)
     | _options(pictures=str | None, batch_size=Positive),
     "export": EVERY | _options(ckpt_path=str, out=str, int8=bool),

@@ -4,11 +4,11 @@ import re
 import shlex
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from src.formatting import LISTED_VALUES, format_count, format_repr
+from src.formatting import LISTED_VALUES, format_count, format_list, format_repr
 
 NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,2})?", re.IGNORECASE)
 
@@ -48,6 +48,42 @@ def describe_look_alikes(counts: Mapping[str, int], are_set: bool = False) -> st
     names, option = "; ".join(lists[:LISTED_VALUES] + rest), shlex.quote(f"data.labels=[{', '.join(classes)}]")
     remedy = "write each class as a list in data.labels" if are_set or len(classes) == 1 else f"set {option}"
     return f"Labels that look alike are different classes: {names}. To merge them, {remedy}" if lists else ""
+
+
+def describe_combinations(classes: Collection[str]) -> str:
+    """Return a warning of classes that look like several labels of a text, such as a|b; empty if there are none.
+
+    Such a class consists of different parts between `|`, `;` or `,`, each of which recurs: it is also a class of its
+    own, or in another such class. A warning needs one whose parts are all classes, or that most classes are such and a
+    quarter of their parts are classes or have several positions: in "Salem, OR" and "Salem, MA", none does. Numbers
+    such as 1,5 have no parts.
+    """
+    for separator in "|;,":
+        split = {name: [part.strip("[](){}'\" ") for part in name.split(separator)] for name in classes}
+        parts = {name: list(filter(None, own)) for name, own in split.items()}
+        single = {own[0] for own in parts.values() if len(own) == 1}
+        several = {
+            name: own
+            for name, own in parts.items()
+            if 1 < len(own) == len(set(own)) and not re.fullmatch("[0-9]+,[0-9]+", name)
+        }
+        positions = defaultdict[str, list[int]](list)
+        for own in several.values():
+            for position, part in enumerate(own):
+                positions[part].append(position)
+        recurring = {part for part, own in positions.items() if part in single or len(own) > 1}
+        found = [name for name, own in several.items() if recurring.issuperset(own)]
+        used = {part for name in found for part in several[name]}
+        moving = [part for part in used if part in single or len(set(positions[part])) > 1]
+        is_most = 2 * len(found) > len(classes) and 4 * len(moving) >= len(used)
+        if is_most or any(single.issuperset(several[name]) for name in found):
+            return (
+                f"{len(found):,} of {len(classes):,} classes look like several labels of a text: {format_list(found)}. "
+                "Several labels of a text are not supported yet, so each combination is a class of its own: keep one "
+                "label of each text, or train one model for each label. If they are single labels, list the classes in "
+                "data.labels"
+            )
+    return ""
 
 
 def parse_labels(labels: Sequence[Any] | Mapping[Any, Any] | None) -> dict[str, str] | None:

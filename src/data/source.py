@@ -20,11 +20,11 @@ import tokenizers
 import torch
 from pydantic import Field
 
-from src.config.mistakes import did_you_mean
+from src.config.mistakes import LabelColumn, TextColumn, did_you_mean, not_a_list
 from src.data.codec import Codec
 from src.data.corpus import FACTS, SPLITS, Corpus, Split, TokenizedCorpus, TokenizedSplit, tokenize, write_split
 from src.data.files import absolute_path, content_hash, existing_path, file_format, files_of_split
-from src.data.labels import describe_look_alikes, parse_labels, sort_classes
+from src.data.labels import describe_combinations, describe_look_alikes, parse_labels, sort_classes
 from src.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
 from src.data.splits import Splitting, distinct_rows, divide
 from src.data.store import code_version, load_or_build
@@ -78,8 +78,8 @@ class Source(pl.LightningDataModule):
         path: str | None = None,
         name: str | None = None,
         config: str | None = None,
-        text: str = "text",
-        label: str = "label",
+        text: TextColumn = "text",
+        label: LabelColumn = "label",
         group: str | None = None,
         rationale: str | None = None,
         labels: Sequence[Any] | Mapping[Any, Any] | None = None,
@@ -95,7 +95,9 @@ class Source(pl.LightningDataModule):
         tokenizer: TokenizerBuilder,
         batch_size: Annotated[int, Field(ge=1)] = 32,
         max_length: Annotated[int, Field(ge=1)] = 500,
-        keep: Literal["first", "last"] = "first",
+        keep: Annotated[
+            Literal["first", "last"], not_a_list("must be first or last; to copy columns, write data.keep_columns=[…]")
+        ] = "first",
         keep_columns: Sequence[str] | None = None,
         duplicates: Literal["drop"] | None = None,
         val_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1,
@@ -276,11 +278,14 @@ class Source(pl.LightningDataModule):
             return self.cache_dir / _hash(f"{content} {tokenizer.fingerprint()} {tokenizers.__version__} {code}")
 
         def build(part: Path) -> None:
-            corpus = self._corpus
             rows = distinct_rows(corpus) if self.drops_duplicates else None
             dropped = None if rows is None else len(corpus.train.labels) - len(rows)
             tokenize(corpus, divide(corpus, self.splitting, rows), self.tokenizer, part, self.progress, dropped)
 
+        corpus = self._corpus  # a text that cannot be read is reported now, not after the training
+        is_chosen = self.names is not None or self._model_classes is not None
+        if not is_chosen and (warning := describe_combinations(corpus.class_names)):
+            log.warning(warning)
         path = folder(self.tokenizer)
         data = load_or_build(path, TokenizedCorpus.load, build)
         tokenizer = Tokenizer.from_json(data.tokenizer)
@@ -299,7 +304,6 @@ class Source(pl.LightningDataModule):
         self.vocabulary = tokenizer.vocabulary
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS}
         self.class_counts = self._class_counts("train")
-        _ = self._corpus  # a text that cannot be read is reported now, not after the training
         if self._model_classes is None:
             self._warn_of_classes(data)
 

@@ -69,9 +69,10 @@ class Rows:
                 str(text).encode()  # fails for an unpaired surrogate
                 texts.append(str(text))
             except ValueError:
+                hint = "; several labels or texts in one row are not supported yet" if isinstance(cell, list) else ""
                 raise UserError(
                     f"{self.source}: {self.unit} {place}: column {column!r} holds {format_repr(cell)}, which is "
-                    "neither text in UTF-8 nor a number"
+                    f"neither text in UTF-8 nor a number{hint}"
                 ) from None
         return texts
 

@@ -1,11 +1,12 @@
 """Labels and classes."""
 
 import shlex
+from itertools import combinations
 
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from src.data.labels import canonical, describe_look_alikes, parse_labels, sort_classes
+from src.data.labels import canonical, describe_combinations, describe_look_alikes, parse_labels, sort_classes
 
 
 @pytest.mark.parametrize(
@@ -111,3 +112,46 @@ def test_the_option_that_merges_look_alikes_can_be_typed() -> None:
     (override,) = OverridesParser.create().parse_overrides([argument])
     merged = {"pos": "pos", "Pos": "pos", "neg": "neg", "1.5": "1.5", "1.50": "1.5", "1": "1", "01": "1"}
     assert parse_labels(override.value()) == merged | {"a \"b', c": "a \"b', c"}
+
+
+PAIRS = list(combinations("abcd", 2))
+TRIPLES = list(combinations("abcdef", 3))
+
+
+@pytest.mark.parametrize(
+    ("classes", "count"),
+    [
+        (["a", "b", "a|b"], 1),
+        (["a", "b", "c", "a; b", "c;a"], 2),
+        (["red", "white", "red, white"], 1),
+        (["a|", "b|", "a|b|"], 1),
+        (["0", "1", "2", "0,1,2"], 1),
+        (["['a']", "['b']", "['a', 'b']"], 1),
+        (['["a"]', '["b"]', '["a","b"]'], 1),
+        (["|".join(pair) for pair in PAIRS], 6),  # the parts a and d have the same position everywhere
+        ([", ".join(each) for each in TRIPLES] + ["x", "y", "z", "v", "w"], 20),
+    ],
+)
+def test_classes_that_combine_others_are_reported(classes: list[str], count: int) -> None:
+    warning = describe_combinations(classes)
+    assert warning.startswith(f"{count} of {len(classes)} classes look like several labels of a text: ")
+    assert "not supported yet" in warning
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ["R&D", "R", "D"],
+        ["C++", "C", "C++/C"],
+        ["sci.space", "sci.med", "rec.autos"],
+        ["New York, NY", "Albany, NY", "Boston, MA"],
+        ["Salem, OR", "Salem, MA", "Portland, OR", "Portland, ME"],
+        ["1", "1,5", "2", "2,5", "5"],
+        ["1,000", "10,000", "1"],
+        ["home|other", "home|tools", "garden|other", "garden|tools"],  # a path, not a set
+        ["a|a", "a", "|", "b"],
+        ["a|b", "a|c", "b|c", "x", "y", "z"],  # not most classes, and no part is a class
+    ],
+)
+def test_other_classes_with_separators_are_not_reported(classes: list[str]) -> None:
+    assert describe_combinations(classes) == ""

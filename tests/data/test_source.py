@@ -315,6 +315,22 @@ def test_a_column_to_keep_must_exist(tmp_path: Path, source_options: Options) ->
         reviews(path, source_options, keep_columns=["start"]).setup()
 
 
+def test_classes_like_several_labels_are_reported_unless_they_are_listed(
+    tmp_path: Path, source_options: Options, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [f"t{i},{label}" for i, label in enumerate(["a", "b", "a|b"] * 7)]
+    path = str(write(tmp_path / "a.csv", "\n".join(["text,label", *rows])))
+    Source(path, labels=["a", "b", "a|b"], **source_options).setup()
+    assert "several labels" not in caplog.text
+    Source(path, **source_options).setup()
+    assert "1 of 3 classes look like several labels of a text: 'a|b'" in caplog.text
+    caplog.clear()
+    write(tmp_path / "a.csv", "\n".join(["text,label", *(f"t{i},a{i}|a{i + 1}" for i in range(9))]))
+    with pytest.raises(UserError, match="9 of 9 classes"):  # the warning precedes the error of single rows
+        Source(path, **source_options).setup()
+    assert "classes look like several labels" in caplog.text
+
+
 COPIES = ["x,a", "x,a", "y,b", "x,b", "z,a", "y,b", "w,b", *(f"u{i},{'ab'[i % 2]}" for i in range(20))]
 
 
