@@ -35,8 +35,13 @@ def comparison_verdict(comparison: Comparison) -> str:
     ]
     judged, sentences = of_baseline + of_linear, []
     is_tested = any(each.verdict != "exploratory" and each.gain.p_value is not None for each in judged)
-    if judged and all(each.verdict == "exploratory" for each in judged):
-        sentences.append(f"Exploratory, with fewer than {MIN_SEEDS} seeds")
+    if judged and not is_tested:
+        is_exploratory = all(each.verdict == "exploratory" for each in judged)
+        reason = f"Exploratory, with fewer than {MIN_SEEDS} seeds" if is_exploratory else "No difference is tested"
+        sentences.append(reason)
+        of_baseline, of_linear = (
+            [each._replace(verdict="exploratory") for each in of_one] for of_one in (of_baseline, of_linear)
+        )
     if len(rows) == 1:
         seeds = len(rows[0].variant.seeds)
         score = describe_score(metric, rows[0].metrics[metric].value, comparison.texts)

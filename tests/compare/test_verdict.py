@@ -114,7 +114,12 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
     ),
     "untested": (
         comparison([Facts("a", UNTESTED, "not significant"), BASE]),
-        "a is 2.0 points better than the baseline none, which is not tested.",
+        "No difference is tested. a is 2.0 points better than the baseline none.",
+    ),
+    "several are untested": (
+        comparison([BASE, *[Facts("a", UNTESTED, "not significant")] * 2], "ece", lower=True),
+        "No difference is tested. No other variant is better in calibration error than the baseline none; "
+        "both are worse, by 0.020.",
     ),
     "lower is better": (
         comparison([Facts("c", DOWN, "better"), BASE], "nll", lower=True),
