@@ -86,7 +86,7 @@ def test_gradient_norms_equal_those_of_their_file(folder: Path) -> None:
 
 def test_the_summary_contains_the_final_numbers(folder: Path, log: dict[str, Any]) -> None:
     summary, result = log["summary"], json.loads((folder / "result.json").read_text())
-    assert len(result["metrics"]) == 22
+    assert len(result["metrics"]) == 20
     for name, metric in result["metrics"].items():
         values = (summary.get(name), summary.get(f"{name}_low"), summary.get(f"{name}_high"))
         assert values == pytest.approx((metric["value"], metric["low"], metric["high"])), name
