@@ -17,8 +17,9 @@ MODEL = tuple(f"model.{name}" for name in MODEL_COMPONENTS)
 UNRELATED_TO_RESULT = (
     *("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras", "threads"),
     *("ckpt_path", "sweep", "metrics"),
-    *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.quotes", "data.cache_dir"),
-    *("data.progress", "data.on_device", "data.keep_columns", "trainer.default_root_dir", "trainer.log_every_n_steps"),
+    *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.quotes", "data.duplicates"),
+    *("data.keep_columns", "data.cache_dir", "data.progress", "data.on_device"),
+    *("trainer.default_root_dir", "trainer.log_every_n_steps"),
     *("callbacks.attention", "callbacks.gradient_norms", "callbacks.finite_loss", "callbacks.baseline"),
     *("callbacks.progress", "callbacks.frozen_states"),
     *("callbacks.last_checkpoint", "callbacks.pruning"),
