@@ -52,6 +52,12 @@ def replace_atomically(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+def remove_parts(folder: Path, pattern: str = "**/") -> None:
+    """Remove the temporary files that a killed process left in the folders below `folder` that match a pattern."""
+    for part in folder.glob(f"{pattern}.*.????????.part"):
+        part.unlink()
+
+
 def require_no_link(folder: Path) -> None:
     """Check that a folder in which files are written is not a link."""
     if folder.is_symlink():

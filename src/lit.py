@@ -79,7 +79,7 @@ class LitClassifier(pl.LightningModule):
         if self._logged_epoch != self.current_epoch:  # once an epoch, because log() takes a millisecond
             self._logged_epoch = self.current_epoch
             for name, metric in (("loss", self.train_loss), ("acc", self.train_acc)):
-                self.log(f"train/{name}", metric, on_step=False, on_epoch=True, prog_bar=True)
+                self.log(f"train/{name}", metric, on_step=False, on_epoch=True, prog_bar=True, logger=False)
         self.train_acc.update(self.loss.probabilities(logits.detach()), batch.labels)
         self.train_loss.update(loss.detach().expand(len(batch.labels)))  # "disable" ignores the argument `weight`
         # Lightning divides the loss by the size of a group of batches, also in the last, smaller group of an epoch
@@ -214,6 +214,13 @@ class LitClassifier(pl.LightningModule):
             if isinstance(config.scheduler, ReduceLROnPlateau) and self.is_validated:
                 config.scheduler.step(self.trainer.callback_metrics["val/loss"])
         self.is_validated = False
+        # Lightning would log them after it has saved the checkpoint from which the next epoch resumes
+        metrics = {
+            key: float(value) for key, value in self.trainer.callback_metrics.items() if key.startswith("train/")
+        }
+        for logger in self.trainer.loggers:
+            logger.log_metrics({"epoch": self.current_epoch, **metrics}, self.trainer.global_step - 1)
+            logger.save()
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any | None) -> None:
         """Step any scheduler except ReduceLROnPlateau, which `on_train_epoch_end` steps."""

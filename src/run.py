@@ -29,7 +29,7 @@ from src.config.keys import make_paths_absolute
 from src.config.overrides import quote
 from src.data.source import Source
 from src.errors import UserError
-from src.files import lock_folder, write_text
+from src.files import lock_folder, remove_parts, write_text
 from src.formatting import format_duration, format_now
 from src.lit import LitClassifier
 from src.loggers.tracker import Tracker
@@ -112,6 +112,7 @@ class Run:
             require_same_training(self.cfg, module.card, state)
         if is_main_process():
             self.trackers = [logger for logger in trainer.loggers if isinstance(logger, Tracker)]
+            remove_parts(self.folder)
             trim_logs(self.folder, 0 if state is None else state.step)
             if state is not None:
                 for tracker in self.trackers:

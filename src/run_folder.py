@@ -20,10 +20,9 @@ def require_new(folder: Path) -> None:
     """Check that a folder contains no run."""
     is_main_process = os.environ.get("LOCAL_RANK", "0") == "0"  # the other processes of a run find its first files
     if is_main_process and any((folder / name).exists() for name in (RESULT_FILE, "config.yaml", "checkpoints")):
-        raise UserError(
-            f"{folder} already contains a run: choose another hydra.run.dir, delete the folder, or resume the run with "
-            f"ckpt_path={folder / 'checkpoints' / 'last.ckpt'}"
-        )
+        last = folder / "checkpoints" / "last.ckpt"
+        resume = f", or resume the run with ckpt_path={last}" if last.exists() else ""
+        raise UserError(f"{folder} already contains a run: choose another hydra.run.dir, or delete the folder{resume}")
 
 
 def require_no_links(folder: Path) -> None:

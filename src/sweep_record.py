@@ -38,6 +38,11 @@ class Sweep(BaseModel):
         """Read the sweep in a folder."""
         try:
             return validate((folder / SWEEP_FILE).read_bytes(), cls)
+        except FileNotFoundError:
+            raise UserError(
+                f"{folder} has no {SWEEP_FILE}, which a sweep writes before its first job: nothing can be resumed. Run "
+                "the command of the sweep again, or name the folder of another sweep"
+            ) from None
         except (OSError, ValueError) as error:
             raise UserError(
                 f"{folder} is not the folder of a sweep: its {SWEEP_FILE} cannot be read: {error}"

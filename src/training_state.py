@@ -33,10 +33,9 @@ def read_training_state(path: str) -> TrainingState:
     """Read and validate the checkpoint from which a training resumes; Lightning then reads all of it."""
     card, content = read_checkpoint(path)
     if missing := [part for part in PARTS if part not in content]:
-        raise UserError(
-            f"{path}: contains the model, but not the state of its training ({missing[0]}): resume from "
-            f"{Path(path).with_name('last.ckpt')}"
-        )
+        last = Path(path).with_name("last.ckpt")
+        remedy = f"resume from {last}" if last.exists() and last.name != Path(path).name else "start a new run"
+        raise UserError(f"{path}: contains the model, but not the state of its training ({missing[0]}): {remedy}")
     return TrainingState(path, card, content["epoch"], content["global_step"])
 
 

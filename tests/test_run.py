@@ -37,7 +37,13 @@ def test_the_configuration_is_written_at_the_start(tmp_path: Path) -> None:
 def test_a_folder_holds_one_run(tmp_path: Path) -> None:
     with new_run(tmp_path):
         pass
-    with pytest.raises(UserError, match=rf"{tmp_path} already contains a run: choose another"), new_run(tmp_path, 2):
+    no_checkpoint = rf"{tmp_path} already contains a run: choose another hydra\.run\.dir, or delete the folder$"
+    with pytest.raises(UserError, match=no_checkpoint), new_run(tmp_path, 2):
+        pass
+    last = tmp_path / "checkpoints" / "last.ckpt"
+    last.parent.mkdir()
+    last.touch()
+    with pytest.raises(UserError, match=rf"or resume the run with ckpt_path={last}"), new_run(tmp_path, 2):
         pass
     assert read_seeds(tmp_path) == (1, 1)
 

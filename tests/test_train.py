@@ -12,6 +12,8 @@ from unittest.mock import Mock
 import pytest
 import torch
 
+from src.callbacks.stop import Interrupted
+from src.checkpoint_writer import CheckpointWriter
 from src.data.padded_batches import Batch
 from src.errors import UserError
 from src.lit import LitClassifier
@@ -174,6 +176,33 @@ def test_a_training_without_a_validation_selects_nothing(tmp_path: Path, caplog:
     result = train(tmp_path / "run", "callbacks=checkpoints", "trainer.check_val_every_n_epoch=3")
     assert result["status"] == "completed" and result["best"]["checkpoint"] is None
     assert "No best.ckpt was selected, because training ended before val/loss was measured" in caplog.text
+
+
+def test_a_killed_run_has_the_row_of_each_epoch_that_it_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row is written before the checkpoint from which the next epoch resumes."""
+    options = ("callbacks=checkpoints", "test=false")
+    train(tmp_path / "whole", *options)
+    save = CheckpointWriter.save_checkpoint
+
+    def killed(self: CheckpointWriter, checkpoint: dict[str, Any], path: str, **more: Any) -> None:
+        save(self, checkpoint, path, **more)
+        if path.endswith("last.ckpt"):
+            raise Interrupted(signal.SIGTERM)
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(CheckpointWriter, "save_checkpoint", killed)
+        train(tmp_path / "run", *options)
+    part = tmp_path / "run" / "pictures" / ".curves.png.0a1b2c3d.part"
+    part.parent.mkdir()
+    part.touch()
+    train(tmp_path / "run", *options, f"ckpt_path='{tmp_path / 'run' / 'checkpoints' / 'last.ckpt'}'")
+    whole, killed_run = (read_csv(tmp_path / name / "csv" / "metrics.csv") for name in ("whole", "run"))
+    for row in (*whole, *killed_run):
+        row.pop("train/texts_per_second")
+    assert killed_run == whole
+    assert not part.exists()
 
 
 def test_a_report_that_cannot_be_drawn_does_not_fail_the_training(

@@ -4,6 +4,7 @@ import hashlib
 import logging
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from pydantic import Field
 from src.data.corpus import SPLITS
 from src.data.source import Source
 from src.data.store import code_version, load_or_build
+from src.errors import UserError
 from src.files import csv_line, read_arrays, write_arrays, write_text
 
 WORD = r"(?u)\b\w+\b"  # scikit-learn's default omits words of one letter
@@ -60,7 +62,13 @@ class LinearBaseline(pl.Callback):
         path = data.cache_dir / f"baseline-{digest}"
         if not path.exists():
             log.info("Fitting the linear baseline to %s texts", f"{texts:,}")
-        probabilities, features = load_or_build(path, _load, lambda part: self._fit(data, part))
+        try:
+            probabilities, features = load_or_build(path, _load, lambda part: self._fit(data, part))
+        except UserError as error:  # the cache cannot be written
+            log.warning("The linear baseline is not kept for other runs: %s", error)
+            with TemporaryDirectory() as folder:
+                self._fit(data, Path(folder))
+                probabilities, features = _load(Path(folder))
         for split, values in probabilities.items():
             labels, names = np.asarray(data.tokenized(split).labels), np.array(data.class_names)
             index = np.arange(len(labels))

@@ -17,6 +17,7 @@ from src.data.corpus import SPLITS
 from src.data.padded_batches import BatchBuilder, by_length
 from src.data.source import Source
 from src.data.store import code_version, load_or_build
+from src.errors import UserError
 from src.kernels.layers import Dropout
 from src.models.classifier import Classifier
 from src.models.component import Encoded
@@ -92,7 +93,12 @@ class FrozenStates(pl.Callback):
             for name, value in part.state_dict().items():
                 digest.update(name.encode() + value.detach().cpu().numpy().tobytes())
         path = data.cache_dir / f"states-{digest.hexdigest()}"
-        model.stored_states = load_or_build(path, StoredStates.load, lambda folder: _encode(model, builders, folder))
+        try:
+            model.stored_states = load_or_build(
+                path, StoredStates.load, lambda folder: _encode(model, builders, folder)
+            )
+        except UserError as error:  # the cache cannot be written
+            log.warning("The frozen states are not stored, and are computed in every epoch: %s", error)
 
 
 def is_frozen(model: Classifier) -> bool:

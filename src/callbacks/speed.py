@@ -49,7 +49,7 @@ class Speed(pl.Callback):
             outputs["loss"].item()  # item() waits for the device
             seconds = time.perf_counter() - self._start
             self.epochs.append((self._texts, seconds))
-            pl_module.log("train/texts_per_second", self._texts / seconds, on_step=False, on_epoch=True)
+            pl_module.log("train/texts_per_second", self._texts / seconds, on_epoch=True, on_step=False, logger=False)
             self._texts = 0
 
     def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:

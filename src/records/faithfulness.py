@@ -107,7 +107,7 @@ class Record:
             options = json.loads(str(arrays.pop("options")))
             return None if options["format"] != FORMAT else cls(validate(options, Options), arrays)
 
-        return read_existing(run / file, read)
+        return read_existing(run / file, read, "delete it, and run the command again")
 
 
 def normalize(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -18,6 +18,8 @@ Value = TypeVar("Value")
 log = logging.getLogger(__name__)
 
 HISTORY_FILE, GRADIENTS_FILE, STATISTICS_FILE = "csv/metrics.csv", "gradients.csv", "attention_stats.npz"
+# what writes a damaged file of a run again
+RESUME = "resume its run (ckpt_path=<run>/checkpoints/last.ckpt) or its sweep (sweep.resume=<sweep>), or delete it"
 HISTORY = ("train/loss", "val/loss", "train/acc", "val/acc")
 History = dict[str, dict[int, float]]  # metric → epoch → value
 
@@ -152,11 +154,11 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def read_existing(path: Path, read: Callable[[Path], Value]) -> Value | None:
+def read_existing(path: Path, read: Callable[[Path], Value], remedy: str = RESUME) -> Value | None:
     """Return `read(path)`, or None if the file is absent; all errors of damaged files become a UserError."""
     if not path.exists():
         return None
     try:
         return read(path)
     except (ValueError, TypeError, LookupError, OSError, csv.Error, yaml.YAMLError) as error:
-        raise UserError(f"{path} cannot be read ({error!r}): delete it, and run the command again") from error
+        raise UserError(f"{path} cannot be read ({error!r}): {remedy}") from error

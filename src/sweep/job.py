@@ -23,7 +23,7 @@ from src.files import lock_folder
 from src.formatting import format_duration
 from src.kernels.malloc import reuse_freed_memory
 from src.process import STOP_SIGNALS, end_with_parent, exit_with_message
-from src.records.files import read_or_warn
+from src.records.files import load_predictions, read_existing, read_or_warn
 from src.report.numbers import UNKNOWN, format_known
 from src.run_result import DONE, RESULT_FILE, RunResult
 from src.sweep_record import Job
@@ -129,8 +129,14 @@ def outcome(result: RunResult) -> tuple[str, str, str, str]:
 
 
 def recorded_result(folder: Path) -> RunResult:
-    """Return the record of a run; if it cannot be read, log a warning and return an empty record."""
-    return read_or_warn(RunResult.load, folder) or RunResult()
+    """Return the record of a run; if it or the predictions cannot be read, log a warning and return an empty record."""
+
+    def read(folder: Path) -> RunResult:
+        for split in ("val", "test"):
+            read_existing(folder / "predictions" / f"{split}.npz", load_predictions)
+        return RunResult.load(folder)
+
+    return read_or_warn(read, folder) or RunResult()
 
 
 def record_ending(folder: Path, code: int, job: Job) -> RunResult:

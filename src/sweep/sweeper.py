@@ -18,7 +18,7 @@ from src.config.compose import ConfigFiles
 from src.config.overrides import combinations, quote
 from src.errors import UserError
 from src.extras import plugin_install_hint
-from src.files import lock_folder, write_text
+from src.files import lock_folder, remove_parts, write_text
 from src.formatting import format_count
 from src.process import announce, handle_signals
 from src.report.section import Section, Table
@@ -100,6 +100,7 @@ class SweepRunner:
         with lock_folder(self.folder) as acquired:
             if not acquired:
                 raise UserError(f"another process is running the sweep in {self.folder}: wait until it ends")
+            remove_parts(self.folder, "")
             self.sweep.write(self.folder)
             write_text(self.folder / "multirun.yaml", OmegaConf.to_yaml(self.config))
             (self.folder / STOP_FILE).unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from src.callbacks.baseline import LinearBaseline
 from src.data.source import Source
 from src.data.tokenizer import Word
+from src.errors import UserError
 from src.records.files import load_predictions
 from tests.helpers import read_csv, train
 
@@ -52,6 +53,18 @@ def test_two_classes_equal_the_pipeline_of_scikit_learn(tmp_path: Path, split: s
     assert probabilities.argmax(1).tolist() == labels.tolist() == data.tokenized(split).labels.tolist()
     assert index.tolist() == list(range(data.sizes[split]))
     assert names == ["bad", "fair"]
+
+
+def test_a_cache_that_cannot_be_written_does_not_prevent_the_baseline(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = source(tmp_path)
+    with patch("src.callbacks.baseline.load_or_build", side_effect=UserError("data.cache_dir=x: read-only")):
+        baseline(tmp_path).write(data)
+    assert "The linear baseline is not kept for other runs: data.cache_dir=x: read-only" in caplog.text
+    uncached = load_predictions(tmp_path / "out" / "test.npz").probabilities
+    baseline(tmp_path).write(data)
+    np.testing.assert_array_equal(uncached, load_predictions(tmp_path / "out" / "test.npz").probabilities)
 
 
 def test_the_first_feature_of_each_class_is_its_word(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from src.errors import UserError
 from src.models.encoder.pretrained import PretrainedEncoder
 from tests.helpers import assert_equal_weights, run_config, saved_predictions
 from tests.models.encoder.test_pretrained import config, save
@@ -51,6 +52,15 @@ def test_a_run_with_a_pretrained_encoder_resumes(tmp_path: Path) -> None:
 def test_states_that_change_are_not_stored(tmp_path: Path, override: str) -> None:
     run(tmp_path, "model.encoder.freeze=true", override)
     assert not list((tmp_path / "cache").glob("states-*"))
+
+
+def test_states_that_cannot_be_stored_are_computed_in_every_epoch(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    computed = run(tmp_path, "model.encoder.freeze=true", "callbacks.frozen_states=null")
+    with patch("src.callbacks.frozen_states.load_or_build", side_effect=UserError("no space")):
+        assert np.array_equal(run(tmp_path, "model.encoder.freeze=true"), computed)
+    assert "The frozen states are not stored, and are computed in every epoch: no space" in caplog.text
 
 
 def test_states_that_are_too_large_are_not_stored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

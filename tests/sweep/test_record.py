@@ -63,7 +63,7 @@ def test_a_sweep_of_another_user_is_announced(
 def test_a_folder_without_a_sweep_is_reported(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
-        UserError, match=r"is not the folder of a sweep: its sweep\.json cannot be read: .*No such file"
+        UserError, match=r"has no sweep\.json, which .*: nothing can be resumed\. Run the command of the sweep again"
     ):
         restore_sweep_arguments([f"sweep.resume={text}"])
 

@@ -4,10 +4,23 @@ import signal
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from src.files import lock_folder
+from src.files import lock_folder, write_arrays
+from src.sweep.job import recorded_result
+from tests.run_folders import predictions, write_run
 from tests.sweep.sweeps import SMALL, read_results, read_statuses, run_sweep, start_sweep
+
+
+@pytest.mark.parametrize("split", ["val", "test"])
+def test_a_job_whose_predictions_are_damaged_is_not_completed(split: str, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", *predictions(31, 2))
+    assert recorded_result(run).status == "completed"
+    path = run / "predictions" / f"{split}.npz"
+    write_arrays(path, probabilities=np.ones(3))
+    path.write_bytes(path.read_bytes()[:-40])
+    assert recorded_result(run).status == "pending"
 
 
 def test_the_other_jobs_of_a_sweep_run_if_a_job_fails(tmp_path: Path) -> None:
