@@ -69,7 +69,7 @@ def test_a_checkpoint_without_the_state_of_its_training_is_refused(
     monkeypatch.setattr(Source, "setup", lambda *_: pytest.fail("the data were read"))
     last = tmp_path / "run" / "checkpoints" / "last.ckpt"
     change_checkpoint(last, lambda content: content.pop(part))
-    with pytest.raises(UserError, match=rf"contains the model, but not the state of its training \({part}\): resume"):
+    with pytest.raises(UserError, match=rf"not the state of its training \({part}\): start a new run"):
         resume()
 
 
