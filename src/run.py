@@ -59,9 +59,10 @@ class Run:
 
     Args:
         cfg: the whole configuration.
+        resumes: whether the run continues the training of `cfg.ckpt_path` in the folder of that run.
     """
 
-    def __init__(self, cfg: DictConfig) -> None:
+    def __init__(self, cfg: DictConfig, resumes: bool = False) -> None:
         self.cfg = cfg
         self.config: dict[str, Any] = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
         self.folder = Path(cfg.paths.output_dir)
@@ -69,7 +70,7 @@ class Run:
         self.speed = Speed()
         self.callbacks: list[pl.Callback] = [self.stop, self.speed, Predictions(self.folder / "predictions")]
         self.trackers: list[Tracker] = []  # loggers that are closed at the end
-        self.resumes = bool(cfg.get("train")) and cfg.ckpt_path is not None
+        self.resumes = resumes
         self.is_started = False  # whether the files of the run may be written
         self.start_time = time.perf_counter()
         choices = environment.choices()
@@ -134,7 +135,7 @@ class Run:
         )
         for tracker in self.trackers:
             tracker.describe(self.result)
-        if self.cfg.get("train") and trainer.is_global_zero and (section := data_section(self.result.data)):
+        if trainer.is_global_zero and (section := data_section(self.result.data)):
             OutputConsole().print(render_terminal([section]))
 
     def load_best(self, trainer: pl.Trainer, module: LitClassifier) -> None:
@@ -198,7 +199,7 @@ class Run:
 
 
 @contextmanager
-def open_run(cfg: DictConfig) -> Iterator[Run]:
+def open_run(cfg: DictConfig, resumes: bool = False) -> Iterator[Run]:
     """Lock the folder of a run, write its config, set the seed and handle Ctrl-C, SIGTERM and SIGHUP during the block.
 
     At the end, the record is written with the status completed, pruned, interrupted or failed. After a signal, the
@@ -208,7 +209,7 @@ def open_run(cfg: DictConfig) -> Iterator[Run]:
     """
     if not is_main_process():
         end_with_parent()
-    run = Run(cfg)
+    run = Run(cfg, resumes)
     with _locked_folder(run):
         if not run.resumes:
             run.write_config()

@@ -23,26 +23,22 @@ def main(cfg: DictConfig) -> float | None:
     This is the monitored metric of the best checkpoint; None if there is no such checkpoint.
     """
     from src import build
-    from src.checkpoint import read_checkpoint
     from src.run import open_run
     from src.training_state import read_training_state
 
-    with open_run(cfg) as run:
+    with open_run(cfg, resumes=cfg.ckpt_path is not None) as run:
         trainer = build.trainer(cfg, run.callbacks)
         state = read_training_state(cfg.ckpt_path) if run.resumes else None
         data = build.datamodule(cfg)
         module = build.module(cfg, run.card(data))
-        if cfg.train and state is None:
+        if state is None:
             module.model.load_pretrained()
             build.check(module, trainer.strategy.root_device)
             if module.model.branch is not None:
                 module.model.branch.fit(data.builder("train"), data.builder("val"), module.loss)
-        elif not cfg.train and cfg.ckpt_path is not None:
-            build.load_weights(module, read_checkpoint(cfg.ckpt_path)[1]["state_dict"], cfg.ckpt_path)
         run.start(trainer, module, data, state)
-        if cfg.train:
-            _fit(trainer, module, data, state)
-            run.load_best(trainer, module)
+        _fit(trainer, module, data, state)
+        run.load_best(trainer, module)
         if cfg.test:
             trainer.validate(module, data, verbose=False)
             trainer.test(module, data, verbose=False)

@@ -19,8 +19,9 @@ def new_run(
     path: Path, seed: int = 1, ckpt_path: str | None = None, threads: int | None = None
 ) -> AbstractContextManager[Run]:
     paths, extras = {"output_dir": str(path)}, {"ignore_warnings": False}
-    values = {"task_name": "train", "train": True, "seed": seed, "paths": paths, "extras": extras}
-    return open_run(OmegaConf.create({**values, "ckpt_path": ckpt_path, "threads": threads}))
+    values = {"task_name": "train", "seed": seed, "paths": paths, "extras": extras}
+    cfg = OmegaConf.create({**values, "ckpt_path": ckpt_path, "threads": threads})
+    return open_run(cfg, resumes=ckpt_path is not None)
 
 
 def read_seeds(path: Path) -> tuple[int, int | None]:

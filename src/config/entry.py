@@ -142,7 +142,7 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
         folder = str(cfg.hydra.run.dir)
     except OmegaConfBaseException as error:
         return [*mistakes, Mistake("hydra.run.dir", f"cannot be resolved: {str(error).splitlines()[0]}")]
-    if files.command in ("train", "eval") and not (mistakes or (cfg.get("train") and cfg.get("ckpt_path"))):
+    if files.command in ("train", "eval") and not (mistakes or (files.command == "train" and cfg.get("ckpt_path"))):
         from src.run_folder import require_new
 
         require_new(Path(folder))

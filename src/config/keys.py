@@ -15,8 +15,8 @@ MODEL = tuple(f"model.{name}" for name in MODEL_COMPONENTS)
 # An option affects a result, the weights that a training run produces, unless its key is listed here. Seeds and the
 # fingerprint of the data are compared separately.
 UNRELATED_TO_RESULT = (
-    *("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras", "threads"),
-    *("ckpt_path", "sweep", "metrics"),
+    *("seed", "data.seed", "task_name", "tags", "test", "paths", "logger", "extras", "threads"),
+    *("ckpt_path", "sweep", "metrics", "train"),  # `train` is an option in released records only
     *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.quotes", "data.duplicates"),
     *("data.keep_columns", "data.cache_dir", "data.progress", "data.on_device"),
     *("trainer.default_root_dir", "trainer.log_every_n_steps"),

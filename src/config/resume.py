@@ -26,10 +26,10 @@ def restore_run_overrides(flags: Namespace) -> None:
     """If a training command resumes a run, replace its overrides by those of the run and the typed ones."""
     lines = {key_of(line): line for line in flags.overrides}
     try:
-        checkpoint, trains = (parse_override(lines.get(key, "key=true"), {}).value() for key in ("ckpt_path", "train"))
+        checkpoint = parse_override(lines.get("ckpt_path", "ckpt_path=null"), {}).value()
     except ValueError:
         return  # reported later
-    if not isinstance(checkpoint, str) or trains is False or flags.multirun or flags.help:
+    if not isinstance(checkpoint, str) or flags.multirun or flags.help:
         return
     folder = run_folder_of(checkpoint)
     if not Path(checkpoint).is_file() or not (folder / ".hydra" / "overrides.yaml").is_file():

@@ -20,8 +20,6 @@ Values = dict[str, Any]
 
 def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
     """Find violated rules in the plain values of a configuration."""
-    if command == "train" and values.get("train") is False and "ckpt_path" in values and values["ckpt_path"] is None:
-        yield Mistake("train=false", "would test a model without trained weights: add ckpt_path=<checkpoint>")
     trainer = values["trainer"] if isinstance(values.get("trainer"), dict) else {}
     devices, cores = trainer.get("devices", "auto"), max(os.cpu_count() or 1, 2)  # trainer=ddp_sim needs 2 everywhere
     if trainer.get("accelerator") == "cpu" and str(devices) not in ("auto", *map(str, range(1, cores + 1))):

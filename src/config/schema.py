@@ -86,7 +86,7 @@ RUN = (
 )
 COMMANDS = {
     "train": RUN
-    | _options(train=bool, test=bool, ckpt_path=str | None, model=Node, loss=Node, optimizer=Node, scheduler=Node)
+    | _options(test=bool, ckpt_path=str | None, model=Node, loss=Node, optimizer=Node, scheduler=Node)
     | _options(param_groups=Node | None, sweep=Node),
     "eval": RUN | _options(ckpt_path=str | list[str], split=Literal["val", "test"]),
     "predict": EVERY

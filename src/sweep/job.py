@@ -226,7 +226,7 @@ def _run(cfg: DictConfig, hydra: dict[str, Any], folder: Path) -> None:
     configure_log(node.hydra.job_logging, node.hydra.verbose)
     sys.argv = ["train", *hydra["hydra"]["overrides"]["task"], "hydra.mode=RUN"]  # without a sweep
     last = folder / "checkpoints" / "last.ckpt"
-    if cfg.get("train") and last.exists():
+    if last.exists():
         cfg.ckpt_path = str(last)
         sys.argv.append(f"ckpt_path={quote(str(last))}")
         log.info("Resuming from %s", last)

@@ -37,7 +37,7 @@ def plain(cfg: DictConfig) -> dict[str, Any]:
         ["experiment=mine/first", "seed=null", "tags=[a,b]"],
         ["logger=[csv,other]", "++logger.other.names=[a]", "logger.csv={folder: x}"],
         ["~logger.csv", "++data={path: x}", "+param_groups.encoder.lr=0.1"],
-        ["hydra.run.dir=elsewhere", "hydra/job_logging=disabled", "train=false"],
+        ["hydra.run.dir=elsewhere", "hydra/job_logging=disabled", "test=false"],
         ["seed=${oc.decode:'3'}", "task_name='a=b'"],
     ],
 )

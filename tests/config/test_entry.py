@@ -66,15 +66,15 @@ def test_a_task_receives_the_composed_configuration(run: Run, started: list[Dict
 
 
 def test_mistakes_are_reported_before_anything_starts(run: Run, started: list[DictConfig], tmp_path: Path) -> None:
-    code, _ = run("sede=7", "train=maybe", "model/encoder=narow")
+    code, _ = run("sede=7", "test=maybe", "model/encoder=narow")
     assert str(code).splitlines() == [
         "Error: 3 mistakes in the configuration; nothing was started.",
         "  model/encoder=narow   no such choice (did you mean narrow?)",
         "  sede=7                no such option (did you mean seed?)",
-        "  train=maybe           must be a valid boolean",
+        "  test=maybe            must be a valid boolean",
     ]
-    code, _ = run("data=csv", "data.path=a, b=c", "train=maybe")  # not: data.path is required
-    assert [line.split()[0] for line in str(code).splitlines()[1:]] == ["data.path=a,", "train=maybe"]
+    code, _ = run("data=csv", "data.path=a, b=c", "test=maybe")  # not: data.path is required
+    assert [line.split()[0] for line in str(code).splitlines()[1:]] == ["data.path=a,", "test=maybe"]
     assert started == []
     assert list(tmp_path.iterdir()) == []
 

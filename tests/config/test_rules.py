@@ -14,11 +14,6 @@ def mistakes(**config: Any) -> dict[str, str]:
     return dict(rule_mistakes({"metrics": default_metrics(), **config}, "train"))
 
 
-def test_a_run_trains_or_tests() -> None:
-    assert mistakes(train=False, ckpt_path=None).keys() == {"train=false"}
-    assert mistakes(train=False, ckpt_path="a.ckpt") == {}
-
-
 def test_processes_on_the_cpu_are_limited_by_its_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = {"_target_": "x", "accelerator": "cpu"}
     monkeypatch.setattr("os.cpu_count", lambda: 3)
