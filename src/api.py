@@ -1,19 +1,30 @@
 """Trained models in Python, for scripts, notebooks and the commands: `from src import load`."""
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf
 
 from src import build
 from src.checkpoint import Card
+from src.config.overrides import escape_references
 from src.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from src.config.schema import validate_config
+from src.data.files import existing_path
 from src.errors import UserError, name_file
 from src.explain import Ensemble
 from src.report.words import branch_title
+from src.run_folder import BEST, checkpoint_in
+
+if TYPE_CHECKING:
+    from src.data.source import Source
+
+PLACES_OF_TEXTS = ("path", "val_path", "test_path", "name", "config")  # options of data
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -92,8 +103,8 @@ def load(path: str | Path | Sequence[str | Path], trusted_modules: Sequence[str]
     """Load a checkpoint, or several as an ensemble, for inference on the CPU.
 
     Args:
-        path: path of a checkpoint, such as `outputs/train/runs/<time>/checkpoints/best.ckpt`, or a list of paths of
-            checkpoints with the same classes, for example from runs with different seeds.
+        path: the folder of a run, such as `outputs/train/runs/<time>`, whose best checkpoint is loaded; or the path of
+            a checkpoint; or a list of both, with the same classes, for example of runs with different seeds.
         trusted_modules: names of your own packages whose classes the checkpoints may name.
 
     Raises:
@@ -103,14 +114,45 @@ def load(path: str | Path | Sequence[str | Path], trusted_modules: Sequence[str]
     return Model(restore_ensemble(path, OmegaConf.create({"trusted_modules": list(trusted_modules)})).members)
 
 
+def evaluation_data(cfg: DictConfig, card: Card) -> "Source":
+    """Create the data on which a command evaluates a model.
+
+    All texts of `cfg.file`, or of the test split of `cfg.data` if it names a data set, are scored. Without both, the
+    data are those of the training, divided in the same way; a warning says if they have changed since then.
+    """
+    selected = with_data(cfg, card)
+    if cfg.get("file") is not None or "_target_" in (cfg.get("data") or {}):
+        return build.datamodule(selected, card, whole=cfg.get("split", "test"))
+    data = build.datamodule(selected, card)
+    if data.data_fingerprint != card.fingerprint:  # perhaps because of options such as data.limit
+        places = {key: value for key, value in (cfg.get("data") or {}).items() if key in PLACES_OF_TEXTS}
+        trained = OmegaConf.create({"ckpt_path": cfg.ckpt_path, "data": places, "extras": cfg.extras})
+        if build.make(with_data(trained, card), "data").data_fingerprint != card.fingerprint:
+            message = "%s has changed since the training: its splits were drawn anew. To score a whole file, add file=…"
+            log.warning(message, data.title)
+    return data
+
+
 def with_data(cfg: DictConfig, card: Card) -> DictConfig:
     """Return a configuration whose node `data` selects the data to evaluate.
 
-    This node is `cfg.data` if `cfg.data` names a data set. Otherwise, it is the checkpoint's node without `cache_dir`,
-    overridden by the options in `cfg.data`.
+    This node reads `cfg.file` if it is set, and is `cfg.data` if that names a data set. Otherwise, it is the
+    checkpoint's node without `cache_dir`, overridden by the options in `cfg.data`.
     """
     data, trusted = cfg.get("data") or {}, TRUSTED
-    if "_target_" not in data:
+    if cfg.get("file") is not None:
+        own = card.config["data"]
+        options = {
+            "path": str(existing_path(cfg.file, "file")),
+            "text": cfg.text_column or own.get("text", "text"),
+            "label": cfg.label_column or own.get("label", "label"),
+            "labels": own.get("labels"),
+            "delimiter": cfg.delimiter,
+            "quotes": cfg.quotes,
+        }
+        source = {"_target_": "src.data.source.Source", "tokenizer": {"_target_": "src.data.tokenizer.Word"}}
+        data = OmegaConf.merge(source, escape_references(options), data)  # the model's tokenizer replaces this one
+    elif "_target_" not in data:
         # `merge` leaves references in the checkpoint escaped; its data must not choose a folder to write to
         data, trusted = OmegaConf.merge(card.cfg.data, {"cache_dir": None}, data), TRUSTED_IN_CHECKPOINTS
     selected = OmegaConf.create({"data": data, "extras": cfg.extras, "seed": cfg.get("seed", 0)})
@@ -120,8 +162,8 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
 
 
 def restore_ensemble(paths: str | Path | Sequence[str | Path], extras: DictConfig) -> Ensemble:
-    """Restore one or more checkpoints; the command's node `extras` names the trusted modules."""
-    names = [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    """Restore one or more checkpoints, or the best ones of runs; the node `extras` names the trusted modules."""
+    names = [str(checkpoint_in(path, BEST)) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not names:
         raise UserError("ckpt_path=[]: names no checkpoint; write ckpt_path=… or ckpt_path=[…,…]")
     if len(set(names)) < len(names):

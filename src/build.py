@@ -18,7 +18,6 @@ from src.config.keys import plain_value
 from src.config.mistakes import no_such
 from src.config.places import PLACES, TRUSTED_IN_CHECKPOINTS, find_class
 from src.config.schema import class_at, of_class, trusted_modules, validate_config
-from src.data.codec import Codec
 from src.data.labels import canonical
 from src.errors import UserError, name_file
 from src.explain import Member
@@ -194,15 +193,18 @@ def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
 # Data, optimizer and Trainer
 
 
-def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "Source":
+def datamodule(cfg: DictConfig, card: Card | None = None, whole: str | None = None) -> "Source":
     """Create the data module, and tokenize and split its texts, so that vocabulary, classes and sizes are known.
 
     Args:
-        codec: codec of a trained model; None uses the tokenizer that `data` configures.
+        card: card of a trained model; None uses the tokenizer that `data` configures.
+        whole: the only split, test or val, of data on which the model is evaluated; None divides the data.
     """
     data: Source = make(cfg, "data")
-    if codec is not None:
-        data.use_codec(codec)
+    if card is not None:
+        data.use_codec(card.codec)
+        if whole is not None:
+            data.score_whole(whole, card.class_counts)
     data.setup("fit")
     return data
 

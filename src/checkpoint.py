@@ -6,17 +6,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from omegaconf import DictConfig, OmegaConf
-from pydantic import BaseModel, ConfigDict, JsonValue, NonNegativeInt, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    JsonValue,
+    NonNegativeInt,
+    ValidationError,
+    model_validator,
+)
 
 from src.config.overrides import escape_references
 from src.data.codec import Codec
+from src.data.trained_texts import TrainedTexts
 from src.errors import UserError
 from src.files import first_mistake
 
 Node = dict[str, JsonValue]
 REMEDY = "use another checkpoint, or train again"
+MAX_HASHES = 100_000  # of the training texts, 8 bytes each
 
 
 class Configuration(BaseModel):
@@ -31,10 +43,13 @@ class Configuration(BaseModel):
 class Card(BaseModel):
     """The metadata of a checkpoint, stored as JSON; with them, the weights can be used without other files.
 
+    The hashes of the training texts are stored as a tensor.
+
     Args:
         config: the resolved configuration.
         class_counts: number of training texts of each class.
         fingerprint: fingerprint of the data.
+        trained_texts: the training texts; None if an earlier version of Heed wrote the checkpoint.
     """
 
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
@@ -43,6 +58,7 @@ class Card(BaseModel):
     codec: Codec
     class_counts: list[NonNegativeInt]
     fingerprint: str = ""
+    trained_texts: InstanceOf[TrainedTexts] | None = Field(default=None, exclude=True)
 
     @model_validator(mode="after")
     def _is_complete(self) -> "Card":
@@ -55,6 +71,14 @@ class Card(BaseModel):
         """Return a copy in which `options`, by component and option name, replace options of the model."""
         model = {name: {**node, **options.get(name, {})} for name, node in self.config["model"].items()}
         return self.model_copy(update={"config": {**self.config, "model": model}})
+
+    def content(self) -> dict[str, Any]:
+        """Return the entries of a checkpoint that `read_checkpoint` reads, except the weights."""
+        content: dict[str, Any] = {"heed": self.model_dump_json()}
+        if (texts := self.trained_texts) is not None:
+            hashes = torch.from_numpy(texts.hashes[:MAX_HASHES].copy())
+            content["trained_texts"] = {"hashes": hashes, "distinct": texts.distinct}
+        return content
 
     @property
     def choices(self) -> dict[str, str]:
@@ -86,7 +110,19 @@ def read_checkpoint(path: str | Path) -> tuple[Card, dict[str, Any]]:
     for name, tensor in content["state_dict"].items():
         if not is_dense(tensor) or not torch.isfinite(tensor).all():
             raise UserError(f"{path}: the weights {name} are not a dense tensor of finite numbers; {REMEDY}")
-    return card, content
+    return card.model_copy(update={"trained_texts": _trained_texts(content, path)}), content
+
+
+def _trained_texts(content: Mapping[str, Any], path: Path) -> TrainedTexts | None:
+    """Return the hashes of the training texts that `Card.content` has written; None if there are none."""
+    if (stored := content.get("trained_texts")) is None:
+        return None
+    values: dict[str, Any] = stored if isinstance(stored, dict) else {}
+    hashes, distinct = values.get("hashes", ()), values.get("distinct")
+    is_valid = is_dense(hashes) and hashes.dtype == torch.int64 and hashes.ndim == 1 and 0 < len(hashes) <= MAX_HASHES
+    if not is_valid or type(distinct) is not int or distinct < len(hashes):
+        raise UserError(f"{path}: the hashes of its training texts are damaged; {REMEDY}")
+    return TrainedTexts(np.unique(hashes.numpy()), distinct)
 
 
 def _read_tensors(path: Path) -> Any:

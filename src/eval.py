@@ -1,4 +1,4 @@
-"""Evaluate a checkpoint, `python -m src.eval ckpt_path=…/checkpoints/best.ckpt`, or several, `ckpt_path=[a,b,c]`."""
+"""Evaluate a model, `python -m src.eval ckpt_path=<run>`, or several, on the test split or on all rows of `file=…`."""
 
 from omegaconf import DictConfig
 
@@ -7,9 +7,9 @@ from src.config.entry import entry
 
 @entry("eval")
 def main(cfg: DictConfig) -> None:
-    """Evaluate one checkpoint, or the mean probabilities of several, on `data=…` or on the first checkpoint's data."""
+    """Evaluate a checkpoint, or the mean probabilities of several, on `file`, `data` or the first checkpoint's data."""
     from src import build
-    from src.api import restore_ensemble, with_data
+    from src.api import evaluation_data, restore_ensemble
     from src.lit import LitClassifier
     from src.lit_ensemble import LitEnsemble
     from src.run import open_run
@@ -18,7 +18,7 @@ def main(cfg: DictConfig) -> None:
         ensemble = restore_ensemble(cfg.ckpt_path, cfg.extras)
         _, card, model, loss = ensemble.members[0]
         trainer = build.trainer(cfg, run.callbacks)
-        data = build.datamodule(with_data(cfg, card), card.codec)
+        data = evaluation_data(cfg, card)
         metrics = build.metrics(cfg, len(card.class_counts))  # not a checkpoint's metrics, which may name any class
         if len(ensemble.members) == 1:
             module = LitClassifier(model, loss, metrics, card)

@@ -9,13 +9,14 @@ from src.config.entry import entry
 def main(cfg: DictConfig) -> None:
     """Write a folder with the model in ONNX format, its tokenizer, a model card and a script that classifies texts."""
     from src import build
-    from src.api import with_data
+    from src.api import evaluation_data
     from src.extras import require_extra
     from src.portable.folder import new_folder, write_model, write_model_card
     from src.portable.onnx_model import PortableModel, compare_accuracy, convert, quantize
+    from src.run_folder import BEST, checkpoint_in
 
     require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by="python -m src.export", extra="export")
-    _, card, model, loss = build.restore(cfg.ckpt_path, cfg.extras)
+    path, card, model, loss = build.restore(str(checkpoint_in(cfg.ckpt_path, BEST)), cfg.extras)
     portable = PortableModel(model, loss, len(card.codec.tokenizer.vocabulary), card.codec.max_length).eval()
     int8 = ""
     with new_folder(cfg.out) as folder:
@@ -23,9 +24,9 @@ def main(cfg: DictConfig) -> None:
         write_model(folder, card, portable)
         if cfg.int8:
             quantize(folder / "model.onnx", folder / "model.int8.onnx")
-            texts = build.datamodule(with_data(cfg, card), card.codec).val_dataloader()
+            texts = evaluation_data(cfg, card).val_dataloader()
             int8 = compare_accuracy(folder / "model.onnx", folder / "model.int8.onnx", texts)
-        write_model_card(folder, card, cfg.ckpt_path, portable, difference, int8)
+        write_model_card(folder, card, path, portable, difference, int8)
         files = ", ".join(sorted(path.name for path in folder.iterdir()))
     print(f"Written to {cfg.out}: {files}")
     print(f"Largest difference between the outputs of the ONNX model and of the trained model: {difference:.1e}")

@@ -228,7 +228,7 @@ class LitClassifier(pl.LightningModule):
             scheduler.step()
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["heed"] = self.card.model_dump_json()
+        checkpoint |= self.card.content()
         if "optimizer_states" not in checkpoint:  # only the model is saved
             return
         checkpoint["should_stop"] = self.trainer.should_stop

@@ -1,6 +1,5 @@
 """Evaluate several trained models together, by the mean of their probabilities."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,8 +15,6 @@ from src.explain import Ensemble
 from src.lit import LitClassifier
 from src.models.component import Embedding
 from src.models.loss import CrossEntropy
-
-log = logging.getLogger(__name__)
 
 
 class JointModel(nn.ModuleDict):
@@ -51,11 +48,6 @@ class LitEnsemble(LitClassifier):
         card = _joint_card([member.card for member in ensemble.members])
         super().__init__(joint, CrossEntropy(card.class_counts), metrics, card)
         self._ensemble = ensemble
-        first, *others = ensemble.members
-        for member in others:
-            if _trained_on(member.card) != _trained_on(first.card):
-                message = "%s was trained on other data than %s: its training texts may include the evaluated texts"
-                log.warning(message, member.name, first.name)
 
     def ensemble(self) -> Ensemble:
         return self._ensemble
@@ -72,10 +64,6 @@ class LitEnsemble(LitClassifier):
             total = total + member.loss.probabilities(logits)[:, columns]
         mean = total / len(ensemble.members)
         return mean.clamp_min(torch.finfo(mean.dtype).tiny).log()
-
-
-def _trained_on(card: Card) -> tuple[str, Any]:
-    return card.fingerprint, card.config["data"].get("fold")
 
 
 def _joint_card(cards: Sequence[Card]) -> Card:

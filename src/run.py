@@ -28,6 +28,7 @@ from src.checkpoint import Card, read_checkpoint
 from src.config.keys import make_paths_absolute
 from src.config.overrides import quote
 from src.data.source import Source
+from src.data.trained_texts import TrainedTexts
 from src.errors import UserError
 from src.files import lock_folder, remove_parts, write_text
 from src.formatting import format_duration, format_now
@@ -99,7 +100,13 @@ class Run:
     def card(self, data: Source) -> Card:
         """Return the card of a model that this run trains on `data`."""
         config = json.loads(json.dumps({**self.config, "choices": dict(self.result.choices)}))  # keys become strings
-        return Card(config=config, codec=data.codec, class_counts=data.class_counts, fingerprint=data.data_fingerprint)
+        return Card(
+            config=config,
+            codec=data.codec,
+            class_counts=data.class_counts,
+            fingerprint=data.data_fingerprint,
+            trained_texts=TrainedTexts.of(data.tokenized("train").digests),
+        )
 
     def start(
         self, trainer: pl.Trainer, module: LitClassifier, data: Source, state: TrainingState | None = None
@@ -123,10 +130,12 @@ class Run:
             logger.log_hyperparams(self.config)
         counts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
         trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
+        file = {"data": Path(self.cfg.file).name} if self.cfg.get("file") else {}
         has_vector = module.model.embedding.tokens_with_vectors()
+        trained_texts = [member.card.trained_texts for member in module.ensemble().members]
         self.record(
-            choices={**module.card.choices, **self.result.choices},
-            data=data.summarize(None if has_vector is None else has_vector.cpu().numpy()),
+            choices={**module.card.choices, **self.result.choices, **file},
+            data=data.summarize(trained_texts, None if has_vector is None else has_vector.cpu().numpy()),
             parameters=Parameters(sum(counts.values()), trainable, counts),
             device=environment.device_name(trainer.strategy.root_device),
             precision=str(trainer.precision),

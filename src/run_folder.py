@@ -6,8 +6,10 @@ from pathlib import Path
 
 from src.errors import UserError
 from src.files import csv_line, write_text
+from src.formatting import format_names
 from src.run_result import RESULT_FILE
 
+BEST, LAST = "best.ckpt", "last.ckpt"
 LOGS = ("csv/metrics.csv", "gradients.csv")  # files to which a resumed run appends
 
 
@@ -16,12 +18,24 @@ def run_folder_of(checkpoint: str) -> Path:
     return Path(os.path.abspath(checkpoint)).parents[1]
 
 
+def checkpoint_in(path: str | Path, *names: str) -> Path:
+    """Return the first of the checkpoints `names` in the folder of a run; the path of a file is returned unchanged."""
+    if not Path(path).is_dir():
+        return Path(path)
+    folder = Path(path, "checkpoints")
+    if existing := [folder / name for name in names if (folder / name).is_file()]:
+        return existing[0]
+    others = sorted(file.name for file in folder.glob("*.ckpt"))
+    remedy = f"name one of its files: {format_names(others)}" if others else "name the folder of a run, or a checkpoint"
+    raise UserError(f"{path}: has no checkpoints/{' or '.join(names)}: {remedy}")
+
+
 def require_new(folder: Path) -> None:
     """Check that a folder contains no run."""
     is_main_process = os.environ.get("LOCAL_RANK", "0") == "0"  # the other processes of a run find its first files
     if is_main_process and any((folder / name).exists() for name in (RESULT_FILE, "config.yaml", "checkpoints")):
-        last = folder / "checkpoints" / "last.ckpt"
-        resume = f", or resume the run with ckpt_path={last}" if last.exists() else ""
+        is_resumable = (folder / "checkpoints" / LAST).exists()
+        resume = f", or resume the run with ckpt_path={folder}" if is_resumable else ""
         raise UserError(f"{folder} already contains a run: choose another hydra.run.dir, or delete the folder{resume}")
 
 

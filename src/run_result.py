@@ -33,6 +33,7 @@ class SplitSummary:
     vector_share: float | None = None
     duplicates: int | None = None
     in_train: int | None = None
+    checked: int | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import torch
 from omegaconf import OmegaConf
 
 from src import build
-from src.api import with_data
+from src.api import evaluation_data
 from src.terms.intervals import mean_of_terms
 
 
@@ -34,7 +34,7 @@ def main(checkpoint: str, lexicon: str, *options: str) -> None:
     cfg = OmegaConf.merge({"data": {}, "extras": {"trusted_modules": []}}, OmegaConf.from_dotlist(list(options)))
     cfg = OmegaConf.merge(cfg, {"ckpt_path": checkpoint})
     _, card, model, _ = build.restore(checkpoint, cfg.extras)
-    data = build.datamodule(with_data(cfg, card), card.codec)  # type: ignore[arg-type]
+    data = evaluation_data(cfg, card)  # type: ignore[arg-type]
     with open(lexicon, encoding="utf-8") as file:
         listed = {line.split("\t")[0].strip().lower() for line in file}
     is_listed = torch.tensor([token.lstrip("Ġ▁") in listed for token in data.vocabulary])

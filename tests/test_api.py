@@ -30,6 +30,19 @@ def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, 
         assert sum(weight for _, weight in prediction.tokens) == pytest.approx(1, abs=1e-5)
 
 
+def test_a_run_stands_for_its_best_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
+    run = checkpoint.parent.parent
+    assert [member.name for member in load(run).members] == [str(run / "checkpoints" / "best.ckpt")]
+    with pytest.raises(UserError, match="names a checkpoint twice"):
+        load([run, run / "checkpoints" / "best.ckpt"])
+    with pytest.raises(UserError, match=rf"{tmp_path}: has no checkpoints/best\.ckpt: name the folder of a run, or a"):
+        load(tmp_path)
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "last.ckpt").touch()
+    with pytest.raises(UserError, match=r"has no checkpoints/best\.ckpt: name one of its files: last\.ckpt"):
+        load(tmp_path)
+
+
 @pytest.mark.parametrize("texts", ["A film to remember", b"film", [b"film"], [None], [("a", "b")]])
 def test_values_that_are_not_texts_are_refused(texts: Any, checkpoint: Path) -> None:
     with pytest.raises(TypeError, match="texts must be a list of texts"):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -17,6 +18,7 @@ from src.checkpoint import Card, read_checkpoint
 from src.config.keys import MODEL_COMPONENTS
 from src.data.codec import Codec
 from src.data.tokenizer import Word
+from src.data.trained_texts import TrainedTexts
 from src.errors import UserError
 from tests.helpers import change_card, evaluate, small_config
 
@@ -172,6 +174,43 @@ def test_a_damaged_card_is_reported(location: str, value: Any, message: str, tmp
 def test_weights_that_are_not_dense_tensors_of_finite_numbers_are_reported(weights: Any, tmp_path: Path) -> None:
     torch.save({**small_checkpoint(), "state_dict": weights}, tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"odd\.ckpt(:| is not) .*(not a dense tensor|lacks the weights)"):
+        read_checkpoint(tmp_path / "odd.ckpt")
+
+
+def test_the_hashes_of_the_training_texts_are_stored_up_to_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("src.checkpoint.MAX_HASHES", 3)
+    card = Card.model_validate_json(small_checkpoint()["heed"], strict=True)
+    path = tmp_path / "a.ckpt"
+    for digests, expected in (([7, -5, 7], ([-5, 7], 2)), ([7, -5, 2**62, 3], ([-5, 3, 7], 4))):
+        own = card.model_copy(update={"trained_texts": TrainedTexts.of(np.array(digests))})
+        torch.save(small_checkpoint(**own.content()), path)
+        texts = read_checkpoint(path)[0].trained_texts
+        assert texts is not None and (texts.hashes.tolist(), texts.distinct) == expected
+    torch.save(small_checkpoint(), path)
+    assert read_checkpoint(path)[0].trained_texts is None
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        *([], torch.zeros(2), {}, {"hashes": torch.tensor([3])}, {"hashes": [3], "distinct": 1}),
+        *(
+            {"hashes": hashes, "distinct": 3}
+            for hashes in (
+                *(torch.tensor([]), torch.tensor(3), torch.tensor([[3]]), torch.zeros(2), torch.arange(4)),
+                *(torch.arange(2, device="meta"), torch.tensor([0, 3]).to_sparse(), torch.tensor(3).expand(10**12)),
+            )
+        ),
+        {"hashes": torch.tensor([3]), "distinct": True},
+        {"hashes": torch.arange(100_001), "distinct": 100_001},
+    ],
+    ids=range(15),
+)
+def test_wrong_hashes_of_training_texts_are_reported(stored: Any, tmp_path: Path) -> None:
+    torch.save(small_checkpoint(trained_texts=stored), tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=r"odd\.ckpt: the hashes of its training texts are damaged"):
         read_checkpoint(tmp_path / "odd.ckpt")
 
 

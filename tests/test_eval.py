@@ -10,7 +10,7 @@ import pytest
 
 from src.data.source import Source
 from src.errors import UserError
-from tests.helpers import evaluate, run, saved_predictions, train
+from tests.helpers import change_checkpoint, evaluate, run, saved_predictions, train
 
 NAMES = ("bad", "fair", "good")
 TrainingRun = tuple[Path, dict[str, Any]]  # its folder and its result
@@ -94,7 +94,9 @@ def test_classes_are_matched_by_name(training_run: TrainingRun, tmp_path: Path, 
 
 def test_a_class_that_the_model_lacks_is_reported(training_run: TrainingRun, tmp_path: Path) -> None:
     other = write(tmp_path / "other.csv", 37, ("bad", "goood"))
-    with pytest.raises(UserError, match=r"the model has no class 'goood', only bad, fair, good"):
+    with pytest.raises(
+        UserError, match=r"other\.csv: lines 3, .*: label 'goood' is not among the classes bad, fair, good"
+    ):
         evaluate(tmp_path / "eval", best_checkpoint(training_run), *other_data(tmp_path, other))
     result = json.loads((tmp_path / "eval" / "result.json").read_text())
     assert result["status"] == "failed"
@@ -105,11 +107,109 @@ def test_single_data_options_can_be_changed(training_run: TrainingRun, tmp_path:
     assert result["data"]["test"] == 5
 
 
-def test_the_command_requires_only_the_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
-    output = run(tmp_path, "eval", f"ckpt_path={checkpoint}", "callbacks=none", "logger=none")
+def test_the_command_requires_only_the_run(checkpoint: Path, tmp_path: Path) -> None:
+    output = run(tmp_path, "eval", f"ckpt_path={checkpoint.parent.parent}", "callbacks=none", "logger=none")
     assert "test/acc" in output
+    assert "The model was trained on 0 of 8 test texts.\n" in output
     (result,) = (tmp_path / "outputs" / "eval" / "runs").glob("*/result.json")
     assert json.loads(result.read_text())["command"].startswith("python -m src.eval ckpt_path=")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("one class.csv", "text,label\nso good,good\nfilm,good\n", []),
+        ("one row of each.csv", "comment;topic\na;good\nb;bad\n", ["text_column=comment", "label_column=topic"]),
+        ("one row.jsonl", '{"text": "so bad", "label": "bad", "id": 3}\n', []),
+        ("delimiter.csv", "text~label\na~bad\n", ["delimiter='~'"]),
+        ("numbers.csv", 'text,label\n"a, b",1.0\nc,2\nd,good\n', ["+data.labels={1: bad, 2: good}"]),
+        ("quotes.tsv", 'text\tlabel\n"a\tbad\n', ["quotes=false"]),
+    ],
+)
+def test_all_rows_of_a_file_are_scored(
+    name: str, content: str, options: list[str], training_run: TrainingRun, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+    rows = len(content.splitlines()) - (not name.endswith("jsonl"))
+    result = evaluate(tmp_path / "eval", training_run[0], f"file='{tmp_path / name}'", *options)
+    predictions = saved_predictions(tmp_path / "eval")
+    assert len(predictions.labels) == result["data"]["test"] == rows
+    hits = predictions.probabilities.argmax(1) == predictions.labels
+    assert result["metrics"]["test/acc"]["value"] == pytest.approx(hits.mean())
+    assert result["choices"]["data"] == name
+    assert result["data"]["splits"].keys() == {"test"}
+    assert result["data"]["majority_class"] == training_run[1]["data"]["majority_class"]
+
+
+def test_wrong_files_are_reported(training_run: TrainingRun, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,label\na,bad\nb,\n")
+    mistakes = (
+        (f"file='{tmp_path}/b.csv'", r"^file=.*b\.csv: there is no 'b\.csv'"),
+        (f"file='{tmp_path}/a.csv'", r"line 3: no 'text' or no 'label'"),
+        (f"file='{tmp_path}/a.csv' text_column=comment", r"no column 'comment'"),
+        (f"file='{tmp_path}/a.csv' +data.labels=[x,y]", r"the model has only other classes, bad, fair, good"),
+    )
+    for number, (option, message) in enumerate(mistakes):
+        with pytest.raises(UserError, match=message):
+            evaluate(tmp_path / str(number), training_run[0], *option.split(" "))
+    evaluate(tmp_path / "eval", training_run[0], f"file='{tmp_path}/a.csv'", "+data.on_bad_rows=drop")
+
+
+def test_data_sets_are_scored_whole(training_run: TrainingRun, tmp_path: Path) -> None:
+    """The test split of another data set is scored or, if it has none, all of its texts; a validation split, too."""
+    other, path = write(tmp_path / "other.csv", 37), f"data.path={tmp_path / 'other.csv'}"
+    assert evaluate(tmp_path / "a", training_run[0], "data=csv", path)["data"]["test"] == 37
+    paths = [path, f"data.val_path={write(tmp_path / 'val.csv', 7)}", f"data.test_path={other}"]
+    assert evaluate(tmp_path / "b", training_run[0], "data=csv", *paths, "split=val")["data"]["val"] == 7
+    for options, message in (
+        (["split=val"], r"split=val: .*other\.csv has no validation split"),
+        (["data.folds=3", "data.fold=0"], r"data\.folds: all texts are scored"),
+    ):
+        with pytest.raises(UserError, match=message):
+            evaluate(tmp_path / options[0], training_run[0], "data=csv", path, *options)
+
+
+def test_texts_that_the_model_was_trained_on_are_counted(
+    training_run: TrainingRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file repeats the 61 different reviews of the training file, and adds others."""
+    other = write(tmp_path / "other.csv", 73)
+    result = evaluate(tmp_path / "eval", training_run[0], f"file='{other}'", draws=True)
+    count, summary = training_run[1]["data"]["train"], result["data"]["splits"]["test"]
+    assert (summary["in_train"], summary["checked"]) == (count, 73)
+    assert f"The model was trained on {count} of 73 test texts, so the scores" in capsys.readouterr().out
+    assert f"The model was trained on {count} of 73 test texts" in (tmp_path / "eval" / "page.html").read_text()
+    old = change_checkpoint(best_checkpoint(training_run), lambda content: content.pop("trained_texts"), tmp_path / "o")
+    result = evaluate(tmp_path / "old", old)
+    assert result["data"]["splits"]["test"]["in_train"] is None
+    assert "It is unknown how many of the test texts the model was trained on" in capsys.readouterr().out
+
+
+def test_changed_training_data_are_reported(
+    training_run: TrainingRun, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    original, moved = training_run[0].parent / "reviews.csv", tmp_path / "moved.csv"
+    moved.write_text(original.read_text())
+    for options in ((), ("+data.limit=9",)):
+        evaluate(tmp_path / f"moved{len(options)}", training_run[0], f"+data.path='{moved}'", *options)
+    assert "has changed" not in caplog.text
+    write(moved, 73)
+    result = evaluate(tmp_path / "changed", training_run[0], f"+data.path='{moved}'", "+data.limit=9")
+    assert "moved.csv has changed since the training: its splits were drawn anew" in caplog.text
+    assert result["data"]["test"] == 9
+
+
+def test_a_fold_of_a_cross_validation_and_its_ensemble_are_told_apart(tmp_path: Path) -> None:
+    """Each test text of a fold is a training or validation text of the other fold's model."""
+    path = write(tmp_path / "a.csv", 61)
+    for fold in (0, 1):
+        options = ("data=csv", f"data.path={path}", "data.folds=2", f"data.fold={fold}", "data.val_fraction=0.1")
+        train(tmp_path / f"fold{fold}", "callbacks=checkpoints", "model/encoder=rnn", *options)
+    alone = evaluate(tmp_path / "alone", tmp_path / "fold0")["data"]
+    both = evaluate(tmp_path / "both", f"[{tmp_path}/fold0,{tmp_path}/fold1]")["data"]
+    assert (alone["test"], alone["splits"]["test"]["in_train"]) == (31, 0)
+    other = json.loads((tmp_path / "fold1" / "result.json").read_text())["data"]
+    assert both["splits"]["test"]["in_train"] == other["train"]
 
 
 @pytest.fixture(scope="module")
@@ -141,14 +241,3 @@ def test_several_checkpoints_give_mean_probabilities(three_runs: list[Path], tmp
     if split == "test":
         for example in json.loads((tmp_path / "eval" / "attention.json").read_text()):
             assert list(example["probabilities"].values()) == pytest.approx(mean[example["index"]], abs=1e-5)
-
-
-def test_a_model_trained_on_another_split_is_reported(
-    three_runs: list[Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    options = ("data=csv", f"data.path={three_runs[0].parent / 'reviews.csv'}", "data.split_seed=7")
-    other = train(tmp_path / "run", "callbacks=checkpoints", "model/encoder=rnn", *options)
-    assert other["status"] == "completed"
-    paths = ",".join(str(run / "checkpoints" / "best.ckpt") for run in (three_runs[0], tmp_path / "run"))
-    evaluate(tmp_path / "eval", f"[{paths}]")
-    assert f"was trained on other data than {three_runs[0]}" in caplog.text

@@ -44,7 +44,7 @@ def test_losses_are_means_over_texts_and_not_over_batches(tmp_path: Path) -> Non
     path = str(tmp_path / "run" / "checkpoints" / "last.ckpt")
     cfg = small_config(tmp_path / "run", options)
     _, card, model, loss = build.restore(path, cfg.extras)
-    data = build.datamodule(cfg, card.codec)
+    data = build.datamodule(cfg, card)
     model.eval()
     for split in ("train", "val"):
         batch = one_batch(data.codec, data.texts(split, range(data.sizes[split])), data.tokenized(split).labels)

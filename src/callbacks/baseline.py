@@ -50,8 +50,11 @@ class LinearBaseline(pl.Callback):
     def write(self, data: Source) -> None:
         """Write the files of the baseline; if there is none, write nothing but a warning.
 
-        There is none for more than `max_texts` training texts, for a single class, and for texts without words.
+        There is none for an evaluation without training texts, for more than `max_texts` training texts, for a single
+        class, and for texts without words.
         """
+        if "train" not in data.sizes:
+            return
         if (texts := data.sizes["train"]) > self.max_texts:
             log.warning(
                 "No linear baseline is fitted to more than callbacks.baseline.max_texts=%d texts", self.max_texts

@@ -1,4 +1,4 @@
-"""Resume a run or a sweep from its folder: `python -m src.train ckpt_path=<run>/checkpoints/last.ckpt`.
+"""Resume a run or a sweep from its folder: `python -m src.train ckpt_path=<run>`.
 
 The folder is trusted: the run repeats the overrides that `.hydra/overrides.yaml` records, and may run any code that its
 configuration names.
@@ -15,7 +15,7 @@ from src.config.mistakes import Mistake, format_mistakes
 from src.config.overrides import key_of, parse_override, path_of, quote
 from src.errors import UserError
 from src.process import announce
-from src.run_folder import require_no_links, run_folder_of
+from src.run_folder import LAST, checkpoint_in, require_no_links, run_folder_of
 from src.sweep_record import Sweep
 
 OF_A_SWEEP = ("hparams_search", "sweep", "hydra")  # recorded overrides that a single run does not repeat
@@ -31,6 +31,9 @@ def restore_run_overrides(flags: Namespace) -> None:
         return  # reported later
     if not isinstance(checkpoint, str) or flags.multirun or flags.help:
         return
+    checkpoint = str(checkpoint_in(checkpoint, LAST))
+    named = f"ckpt_path={quote(checkpoint)}"
+    flags.overrides = [named if line is lines["ckpt_path"] else line for line in flags.overrides]
     folder = run_folder_of(checkpoint)
     if not Path(checkpoint).is_file() or not (folder / ".hydra" / "overrides.yaml").is_file():
         raise UserError(

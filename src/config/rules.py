@@ -20,6 +20,8 @@ Values = dict[str, Any]
 
 def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
     """Find violated rules in the plain values of a configuration."""
+    if command == "eval":
+        yield from _file_mistakes(values)
     trainer = values["trainer"] if isinstance(values.get("trainer"), dict) else {}
     devices, cores = trainer.get("devices", "auto"), max(os.cpu_count() or 1, 2)  # trainer=ddp_sim needs 2 everywhere
     if trainer.get("accelerator") == "cpu" and str(devices) not in ("auto", *map(str, range(1, cores + 1))):
@@ -49,3 +51,15 @@ def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
         if monitor in names and mode in ("min", "max") and mode != best:
             message = f"selects the worst {monitor}: write callbacks.{key}.mode={best}"
             yield Mistake(f"callbacks.{key}.mode={mode}", message)
+
+
+def _file_mistakes(values: Values) -> Iterator[Mistake]:
+    """Find options of an evaluation that contradict `file`, or have no meaning without it."""
+    file, data = values.get("file"), values.get("data") or {}
+    for name in ("text_column", "label_column", "delimiter"):
+        if file is None and values.get(name) is not None:
+            yield Mistake(f"{name}={format_value(values[name])}", "describes a file: add file=…")
+    if file is not None and values.get("split") == "val":
+        yield Mistake("split=val", "a file is not split: remove it, or file=…")
+    if file is not None and ("_target_" in data or "path" in data):
+        yield Mistake(f"file={format_value(file)}", "and data=… are both set: remove one of them")

@@ -88,7 +88,9 @@ COMMANDS = {
     "train": RUN
     | _options(test=bool, ckpt_path=str | None, model=Node, loss=Node, optimizer=Node, scheduler=Node)
     | _options(param_groups=Node | None, sweep=Node),
-    "eval": RUN | _options(ckpt_path=str | list[str], split=Literal["val", "test"]),
+    "eval": RUN
+    | _options(ckpt_path=str | list[str], file=str | None, text_column=str | None, label_column=str | None)
+    | _options(delimiter=str | None, quotes=bool, split=Literal["val", "test"]),
     "predict": EVERY
     | _options(ckpt_path=str | list[str], text=str | None, file=str | None, text_column=TextColumn | None)
     | _options(delimiter=str | None, quotes=bool, out=str | None, top=Positive, json=bool | None)

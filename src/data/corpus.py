@@ -64,9 +64,9 @@ class Split:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The splits of a source. If `val` or `test` is None, the source holds out rows of `train` for it."""
+    """The splits of a source. Unless `train` is None, rows of it are held out for `val` or `test` that is None."""
 
-    train: Split
+    train: Split | None
     val: Split | None
     test: Split | None
     class_names: tuple[str, ...]
@@ -172,7 +172,7 @@ def write_split(
         if label:
             raise UserError(
                 f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"
-                f"{did_you_mean(label, classes)}. Correct the label, or list all classes in data.labels, in quotes"
+                f"{did_you_mean(label, classes)}. Correct the label, or list all labels of each class in data.labels"
             )
         missing = f"no {columns['text']!r} or no {columns['label']!r}"
         if on_bad_rows == "error":
@@ -230,7 +230,7 @@ class TokenizedSplit:
 class TokenizedCorpus:
     """The tokenizer, the class names, and all tokenized splits without their texts."""
 
-    splits: dict[str, TokenizedSplit]  # train, val and test
+    splits: dict[str, TokenizedSplit]  # train, val and test, or the only split of an evaluation
     tokenizer: str  # JSON
     class_names: tuple[str, ...]
     dropped: int | None  # number of rows of the source's training split that are not used; None if all are
@@ -265,7 +265,7 @@ def tokenize(
         dropped: as in `TokenizedCorpus`.
     """
     texts = {split: getattr(corpus, origin).texts.take(rows) for split, (origin, rows) in rows_by_split.items()}
-    tokenizer = builder.train(texts["train"], progress)
+    tokenizer = builder.train(texts.get("train", ()), progress)
     for split, (origin, rows) in rows_by_split.items():
         arrays = _encode(texts[split], tokenizer, folder / f"{split}.tokens.npy", progress)
         source = getattr(corpus, origin)

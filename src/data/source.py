@@ -39,6 +39,7 @@ from src.data.tables import (
     place_unit,
 )
 from src.data.tokenizer import Tokenizer, TokenizerBuilder
+from src.data.trained_texts import TrainedTexts, count_trained
 from src.errors import UserError
 from src.files import number_names
 from src.formatting import format_count, format_list, format_repr
@@ -56,8 +57,8 @@ QUANTILES = {"min": 0.0, "median": 0.5, "95 %": 0.95, "max": 1.0}  # of the leng
 class Source(pl.LightningDataModule):
     """Texts and labels of files, of a data set on the hub, or of the result of `load`, which a subclass may define.
 
-    `setup()` sets `codec`, `class_names` (C), `class_counts` (texts of the training split in each class), `vocabulary`,
-    `sizes` and `data_fingerprint`; afterwards, `tokenized(split)` may be called. The tokenizer is trained on the
+    `setup()` sets `codec`, `class_names` (C), `class_counts` (training texts in each class), `vocabulary` and `sizes`
+    (by split, in the order of `SPLITS`); afterwards, `tokenized(split)` may be called. The tokenizer is trained on the
     training split alone.
 
     Args:
@@ -169,6 +170,28 @@ class Source(pl.LightningDataModule):
         self.tokenizer, self.truncation = codec.tokenizer, codec.truncation
         self._model_classes = codec.class_names
 
+    def score_whole(self, split: str, class_counts: Sequence[int]) -> None:
+        """Keep only the split "test" or "val" of the source, undivided; must be called after `use_codec`.
+
+        The training split of a source without a test split becomes its test split.
+
+        Args:
+            class_counts: the model's training texts in each class.
+        """
+        own, classes = self.files or self.splits, self._model_classes or ()
+        origin = "train" if split == "test" and split not in own else split
+        if origin not in own:
+            raise UserError(f"split={split}: {self.title} has no validation split: remove split={split}")
+        if self.splitting.folds is not None:
+            raise UserError("data.folds: all texts are scored: remove it, or remove data=… to score the model's fold")
+        self.files = {split: self.files[origin]} if self.files else {}
+        self.splits = {split: self.splits[origin]} if not self.files else {}
+        names = self.names or dict(zip(classes, classes, strict=True))
+        self.names = {label: name for label, name in names.items() if name in classes}
+        if not self.names:
+            raise UserError(f"data.labels: the model has only other classes, {format_list(classes, plain=True)}")
+        self.class_counts, self.drops_duplicates = list(class_counts), False
+
     # Reading
 
     def load(self) -> "Mapping[str, datasets.Dataset]":
@@ -211,6 +234,18 @@ class Source(pl.LightningDataModule):
         """The fingerprint when the run began to read the source."""
         return self.fingerprint()
 
+    @cached_property
+    def _content(self) -> str:
+        """What determines the splits, except the fold."""
+        *shared, folds, _ = self.splitting
+        content = f"{self.source_fingerprint} {tuple(shared if folds is None else (*shared, folds))}"
+        return f"{content} distinct" if self.drops_duplicates else content
+
+    @property
+    def data_fingerprint(self) -> str:
+        """The fingerprint of the texts, labels and splits, which is the same for all folds."""
+        return _hash(self._content)[:16]
+
     def _rows(self, split: str) -> Iterator[Rows]:
         """Yield the rows of a split in chunks."""
         columns = list(dict.fromkeys([*self.columns.values(), *self.kept]))
@@ -248,16 +283,18 @@ class Source(pl.LightningDataModule):
                     f"trained on these texts; set another file, or null to hold out data.{split}_fraction of data.path"
                 )
         write = partial(write_split, folder, self.columns, self.kept, self.on_bad_rows)
-        own, found = write("train", self._rows("train"), self.names)
-        if len(found) < 2:
-            raise UserError(
-                f"{self.title}: every row has the label {format_repr(*found)}; training needs two or more classes"
-            )
-        names = self.names or {name: name for name in own or sort_classes(found)}
-        for split in self.files or self.splits:
+        names, splits = self.names, self.files or self.splits
+        if "train" in splits:
+            own, found = write("train", self._rows("train"), names)
+            if len(found) < 2:
+                raise UserError(
+                    f"{self.title}: every row has the label {format_repr(*found)}; training needs two or more classes"
+                )
+            names = names or {name: name for name in own or sort_classes(found)}
+        for split in splits:
             if split != "train":
                 write(split, self._rows(split), names)
-        (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys(names.values()))}))
+        (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys((names or {}).values()))}))
 
     # Splits and tokens
 
@@ -265,13 +302,7 @@ class Source(pl.LightningDataModule):
         """Load the tokenized data of all splits, regardless of the stage; later calls do nothing."""
         if self._data is not None:
             return
-        *shared, folds, fold = self.splitting
-        content = f"{self.source_fingerprint} {tuple(shared if folds is None else (*shared, folds))}"
-        if self.drops_duplicates:
-            content += " distinct"
-        self.data_fingerprint = _hash(content)[:16]  # the same for all folds
-        if fold is not None:
-            content += f" {fold}"
+        content = self._content if (fold := self.splitting.fold) is None else f"{self._content} {fold}"
 
         def folder(tokenizer: TokenizerBuilder) -> Path:
             code = code_version(type(self), type(tokenizer))
@@ -279,7 +310,7 @@ class Source(pl.LightningDataModule):
 
         def build(part: Path) -> None:
             rows = distinct_rows(corpus) if self.drops_duplicates else None
-            dropped = None if rows is None else len(corpus.train.labels) - len(rows)
+            dropped = None if rows is None or corpus.train is None else len(corpus.train.labels) - len(rows)
             tokenize(corpus, divide(corpus, self.splitting, rows), self.tokenizer, part, self.progress, dropped)
 
         corpus = self._corpus  # a text that cannot be read is reported now, not after the training
@@ -302,8 +333,9 @@ class Source(pl.LightningDataModule):
             self.class_names = names
         self.codec = Codec(tokenizer=tokenizer, class_names=self.class_names, **asdict(self.truncation))
         self.vocabulary = tokenizer.vocabulary
-        self.sizes = {split: len(self._data[split].labels) for split in SPLITS}
-        self.class_counts = self._class_counts("train")
+        self.sizes = {split: len(self._data[split].labels) for split in SPLITS if split in self._data}
+        if "train" in self.sizes:
+            self.class_counts = self._class_counts("train")
         if self._model_classes is None:
             self._warn_of_classes(data)
 
@@ -387,10 +419,11 @@ class Source(pl.LightningDataModule):
         spans = origin.rationales
         return None if spans is None else [[(start, end) for start, end in spans[row].as_py()] for row in rows.tolist()]
 
-    def summarize(self, has_vector: np.ndarray | None = None) -> Data:
+    def summarize(self, trained_texts: Sequence[TrainedTexts | None], has_vector: np.ndarray | None = None) -> Data:
         """Describe the data of a run from the cached arrays, without a loop over the texts.
 
         Args:
+            trained_texts: of each model that the run trains or evaluates; None if they are unknown.
             has_vector: whether each token in the vocabulary has a pretrained vector; None if the model uses no
                 pretrained vectors.
         """
@@ -406,16 +439,19 @@ class Source(pl.LightningDataModule):
             fold=self.splitting.fold,
             dropped=self.dropped,
             conflicts=self.conflicts,
-            splits={split: self._summarize(split, has_vector) for split in SPLITS},
+            splits={split: self._summarize(split, trained_texts, has_vector) for split in self.sizes},
         )
 
-    def _summarize(self, split: str, has_vector: np.ndarray | None) -> SplitSummary:
+    def _summarize(
+        self, split: str, trained_texts: Sequence[TrainedTexts | None], has_vector: np.ndarray | None
+    ) -> SplitSummary:
         data, unknown_id = self.tokenized(split), self.codec.tokenizer.unknown_id
         class_counts = self._class_counts(split)
         lengths = np.diff(data.offsets)
         excess = np.maximum(lengths - self.truncation.max_length, 0)
         quantiles = np.quantile(lengths, list(QUANTILES.values()), method="inverted_cdf")
         tokens = max(len(data.tokens), 1)
+        in_train, checked = (None, None) if split == "train" else count_trained(data.digests, trained_texts)
         return SplitSummary(
             texts=len(lengths),
             class_counts=dict(zip(self.class_names, class_counts, strict=True)),
@@ -427,7 +463,8 @@ class Source(pl.LightningDataModule):
             unknown_share=0.0 if unknown_id is None else int(data.counts[unknown_id]) / tokens,
             vector_share=None if has_vector is None else int(data.counts[has_vector].sum()) / tokens,
             duplicates=len(lengths) - len(np.unique(data.digests)),
-            in_train=None if split == "train" else int(np.isin(data.digests, self.tokenized("train").digests).sum()),
+            in_train=in_train,
+            checked=checked,
         )
 
     # Batches

@@ -31,8 +31,8 @@ def distinct_rows(corpus: Corpus) -> np.ndarray:
 
     If held-out rows are among these rows, no text is in two of the splits that are divided.
     """
+    assert corpus.train is not None and corpus.train.digests is not None
     digests = corpus.train.digests
-    assert digests is not None
     rows = np.sort(np.unique(digests, return_index=True)[1])
     for split in (corpus.val, corpus.test):
         if split is not None and split.digests is not None:
@@ -49,15 +49,16 @@ def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None)
     """Assign rows of the source's splits to train, val and test.
 
     If the source has no test split, one fold or `test_fraction` of its training split is held out. If the source has no
-    validation split, `val_fraction` of the remaining training rows is held out. If `limit` is set, each split is then
-    reduced to a sample. If a single row (or group) of a class remains, it stays in train.
+    validation split, `val_fraction` of the remaining training rows is held out. Without a training split, nothing is
+    held out. If `limit` is set, each split is then reduced to a sample. If a single row (or group) of a class remains,
+    it stays in train.
 
     Args:
         rows: the rows of the source's training split to use, ascending; None means all.
 
     Returns:
-        For each of train, val and test: the name of the source's split that contains the rows, and the indices of the
-        rows in that split, int64 in ascending order.
+        For each of train, val and test, if there is one: the name of the source's split that contains the rows, and the
+        indices of the rows in that split, int64 in ascending order.
     """
     seed, limit, folds = splitting.seed, splitting.limit, splitting.folds
     if folds is not None and corpus.test is not None:
@@ -66,15 +67,18 @@ def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None)
             "data.folds=null data.fold=null, or use a source without a test split (data.test_path=null, "
             "data.test_split=null)"
         )
-    train = np.arange(len(corpus.train.labels)) if rows is None else rows
+    if rows is None:
+        rows = np.arange(0 if corpus.train is None else len(corpus.train.labels))
+    train = rows
     divided: dict[str, tuple[str, np.ndarray]] = {}
     for split in ("test", "val"):
         if (source := getattr(corpus, split)) is not None:
             divided[split] = (split, np.arange(len(source.labels)))
-        else:
+        elif corpus.train is not None:
             is_held_out = _held_out(corpus.train, train, corpus.class_names, split, splitting)
             divided[split], train = ("train", train[is_held_out]), train[~is_held_out]
-    divided["train"] = ("train", train)
+    if corpus.train is not None:
+        divided["train"] = ("train", train)
     if limit is not None:
         for split, (origin, rows) in divided.items():
             selection = sample(getattr(corpus, origin).labels[rows], limit, (seed, LIMIT_DRAW))

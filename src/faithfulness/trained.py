@@ -10,12 +10,13 @@ import torch
 from omegaconf import OmegaConf
 
 from src import build
-from src.api import with_data
+from src.api import evaluation_data
 from src.data.padded_batches import BatchBuilder
 from src.data.splits import sample
 from src.errors import UserError
 from src.faithfulness.probe import Probe
 from src.faithfulness.rationales import mark_tokens
+from src.run_folder import BEST, LAST, checkpoint_in
 
 
 class Sample(NamedTuple):
@@ -45,7 +46,7 @@ class TrainedRun:
         self.probe = Probe(model.to(device), loss.to(device), self.codec.truncation)
         overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
         cfg = OmegaConf.create({"ckpt_path": path, "data": overrides, "extras": self.extras, "seed": 0})
-        self._data = build.datamodule(with_data(cfg, self.card), self.codec)
+        self._data = evaluation_data(cfg, self.card)
 
     def sample(self, split: str, count: int, seed: int) -> Sample:
         """Draw a stratified sample of a split, with a text of each class; skip texts without known tokens."""
@@ -80,13 +81,7 @@ class TrainedRun:
 
 def checkpoint_path(run: Path) -> Path:
     """Return the path of the best checkpoint of a run, or of the last one if there is no best checkpoint."""
-    paths = [run / "checkpoints" / f"{name}.ckpt" for name in ("best", "last")]
-    for path in paths:
-        if path.is_file():
-            return path
-    raise UserError(
-        f"{run}: has no checkpoints/best.ckpt or last.ckpt: train again with callbacks that write checkpoints"
-    )
+    return checkpoint_in(run, BEST, LAST)
 
 
 def checkpoint_digest(run: Path) -> str:

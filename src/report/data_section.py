@@ -4,7 +4,7 @@ from src.formatting import format_count
 from src.report.numbers import UNKNOWN, format_known, format_percent
 from src.report.section import Lines, Section, Table
 from src.report.words import clean_text
-from src.run_result import Data
+from src.run_result import SPLIT_NAMES, Data, SplitSummary
 
 MAX_CLASSES = 10  # maximum number of classes to list; if there are more, the most frequent are listed
 NOTED_SHARE = 0.05  # a note is added if at least this share of all tokens is cut
@@ -41,7 +41,7 @@ def data_section(data: Data) -> Section | None:
         rows.append(["rows dropped by data.duplicates", *map(_count, dropped)])
     rows += [
         ["duplicates of an earlier text in the split", *(_count(split.duplicates) for split in splits)],
-        ["duplicates of a training text", *(_count(split.in_train) for split in splits)],
+        ["texts that the model was trained on", *(_count(split.in_train) for split in splits)],
     ]
     table = Table(["data", *map(clean_text, data.splits)], rows)
     note = "The table describes the texts before truncation. Duplicates agree in every character."
@@ -69,13 +69,20 @@ def _notes(data: Data) -> list[str]:
             f"{cut:,} of {texts:,} texts are longer than {_count(data.max_length)} tokens; {format_percent(cut_share)} "
             "of the tokens are not read (data.max_length, data.keep)"
         )
-    for name, split in data.splits.items():
-        if split.in_train:
-            notes.append(
-                f"{name}: {split.in_train:,} of {_count(split.texts)} texts are also in the training split, so the "
-                "scores on this split may be too high (data.duplicates=drop)"
-            )
-    return notes
+    remedy = " (data.duplicates=drop)" if "train" in data.splits else ""
+    return notes + [trained_note(data, split) + remedy for split in data.splits if data.splits[split].in_train]
+
+
+def trained_note(data: Data, split: str) -> str:
+    """Return a sentence about how many texts of a validation or test split the model was trained on."""
+    summary, name = data.splits.get(split, SplitSummary()), SPLIT_NAMES[split]
+    if summary.in_train is None:
+        return f"It is unknown how many of the {name} texts the model was trained on: its checkpoint does not say it"
+    checked = f"{_count(summary.texts)} {name} texts"
+    if summary.checked not in (None, summary.texts):
+        checked = f"the {_count(summary.checked)} of {checked} that can be checked"
+    consequence = ", so the scores of this split may be too high" if summary.in_train else ""
+    return f"The model was trained on {summary.in_train:,} of {checked}{consequence}"
 
 
 def _count(value: int | None) -> str:

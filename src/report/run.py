@@ -16,7 +16,7 @@ from src.records.files import (
     read_predictions,
     read_statistics,
 )
-from src.report.data_section import data_section
+from src.report.data_section import data_section, trained_note
 from src.report.figures.run import (
     draw_confusion,
     draw_curves,
@@ -138,7 +138,9 @@ def print_summary(result: RunResult, folder: Path) -> None:
     sections = [scores_section(result.metrics, f"Scores, best {best}" if best else "Scores")]
     if result.split in result.classes:
         sections.append(classes_section(result.classes[result.split], result.split))
-    console.print(render_terminal(sections, run_verdict(result)))
+    console.print(render_terminal(sections, verdict := run_verdict(result)))
+    if (note := trained_note(result.data, result.split)) not in verdict:
+        console.print(f"{note}.\n", soft_wrap=True)
     written = [path for path in folder.rglob("*") if path.is_file()]
     hidden = {folder / "wandb", folder / ".hydra"}
     console.print(files_table(folder, [path for path in written if hidden.isdisjoint(path.parents)]))

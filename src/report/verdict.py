@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from src.formatting import format_count
+from src.report.data_section import trained_note
 from src.report.numbers import format_percent
 from src.report.words import clean_text
 from src.run_result import SPLIT_NAMES, RunResult
@@ -13,7 +14,7 @@ from src.terms.scores import SCORES
 
 
 def run_verdict(result: RunResult) -> str:
-    """Return one or two sentences: the score, its difference from a simple model, and the weakest class.
+    """Return some sentences: the score, its difference from a simple model, the weakest class, and known texts.
 
     The score is the first in SCORES that the run has, usually accuracy. The text is "" if the run has none.
     """
@@ -38,6 +39,8 @@ def run_verdict(result: RunResult) -> str:
     if len({f1 for f1, _, _ in classes}) > 1:
         f1, support, name = min(classes)
         sentences.append(f"Weakest class: {clean_text(name, 40)}, F1 {f1:.2f}, {format_count(support, texts)}")
+    if split in result.data.splits and result.data.splits[split].in_train:
+        sentences.append(trained_note(result.data, split))
     return ". ".join(sentences) + "."
 
 

@@ -89,8 +89,9 @@ def test_an_interrupted_run_resumes_exactly_with_the_printed_command(tmp_path: P
     assert OmegaConf.load(resumed / "config.yaml").tags == ["a", "b"]
 
 
-def test_a_run_resumes_with_its_recorded_overrides_and_configuration_files(run_folder: Path) -> None:
-    flags = restore(f"ckpt_path={run_folder}/checkpoints/last.ckpt", "trainer.max_epochs=9", "logger=none")
+@pytest.mark.parametrize("path", ["", "/checkpoints/last.ckpt"])
+def test_a_run_resumes_with_its_recorded_overrides_and_configuration_files(path: str, run_folder: Path) -> None:
+    flags = restore(f"ckpt_path={run_folder}{path}", "trainer.max_epochs=9", "logger=none")
     assert flags.overrides == [
         "hydra.searchpath=[file:///mine]",
         *("model/encoder=gru", "optimizer.lr=0.02", "seed=3"),
@@ -123,6 +124,8 @@ def test_other_command_lines_are_not_changed(run_folder: Path) -> None:
 
 def test_a_training_resumes_only_in_the_folder_of_a_run(run_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "last.ckpt").touch()
+    with pytest.raises(UserError, match=r"has no checkpoints/last\.ckpt"):
+        restore(f"ckpt_path={tmp_path}")
     for path in (tmp_path / "last.ckpt", run_folder / "checkpoints" / "gone.ckpt"):
         with pytest.raises(UserError, match=r"is not a checkpoint in the folder of a run .*: a training resumes only"):
             restore(f"ckpt_path={path}")

@@ -14,6 +14,20 @@ def mistakes(**config: Any) -> dict[str, str]:
     return dict(rule_mistakes({"metrics": default_metrics(), **config}, "train"))
 
 
+@pytest.mark.parametrize(
+    ("config", "keys"),
+    [
+        ({"file": "a.csv", "text_column": "comment", "data": {"batch_size": 7}}, []),
+        ({"text_column": "a", "label_column": "b", "delimiter": ";"}, ["text_column", "label_column", "delimiter"]),
+        ({"file": "a.csv", "split": "val"}, ["split"]),
+        ({"file": "a.csv", "data": {"_target_": "x"}}, ["file"]),
+        ({"file": "a.csv", "data": {"path": "b.csv"}}, ["file"]),
+    ],
+)
+def test_an_evaluation_reads_a_file_or_other_data(config: dict[str, Any], keys: list[str]) -> None:
+    assert [entry.partition("=")[0] for entry, _ in rule_mistakes(config, "eval")] == keys
+
+
 def test_processes_on_the_cpu_are_limited_by_its_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = {"_target_": "x", "accelerator": "cpu"}
     monkeypatch.setattr("os.cpu_count", lambda: 3)

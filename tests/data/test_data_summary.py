@@ -9,10 +9,16 @@ from tokenizers import models
 
 from src.data.source import Source
 from src.data.tokenizer import Tokenizer, Word
+from src.data.trained_texts import TrainedTexts
 from src.run_result import SplitSummary
 
 TRAIN = ["good film,a", "good film,a", "a good long film,a", "bad,b"]
 TEST = ["bad,b", "Bad,b", "unseen words here,a"]
+
+
+def trained_on(data: Source) -> list[TrainedTexts | None]:
+    """The training texts of a model that is trained on the training split."""
+    return [TrainedTexts.of(data.tokenized("train").digests)]
 
 
 def test_the_summary_of_splits_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +30,7 @@ def test_the_summary_of_splits_by_hand(tmp_path: Path, monkeypatch: pytest.Monke
     data.setup()
     monkeypatch.setattr(data, "read", lambda: pytest.fail("read the texts again"))
     has_vector = np.array([word in ("good", "film") for word in data.vocabulary])
-    summary = data.summarize(has_vector)
+    summary = data.summarize(trained_on(data), has_vector)
     assert summary.splits["train"] == SplitSummary(
         texts=4,
         class_counts={"a": 3, "b": 1},
@@ -37,13 +43,16 @@ def test_the_summary_of_splits_by_hand(tmp_path: Path, monkeypatch: pytest.Monke
         vector_share=6 / 9,
         duplicates=1,
         in_train=None,
+        checked=None,
     )
     test = summary.splits["test"]
     assert (test.majority_accuracy, test.unknown_share, test.vector_share) == (1 / 3, 3 / 5, 0.0)
-    assert (test.duplicates, test.in_train) == (0, 1)  # "Bad" differs from "bad"
+    assert (test.duplicates, test.in_train, test.checked) == (0, 1, 3)  # "Bad" differs from "bad"
     assert (summary.max_length, summary.majority_class, summary.vectors) == (2, "a", 2)
     assert (summary.train, summary.val, summary.test) == (4, 3, 3)
-    assert data.summarize().vectors is None and data.summarize().splits["train"].vector_share is None
+    unknown = data.summarize([None])
+    assert unknown.vectors is None and unknown.splits["train"].vector_share is None
+    assert unknown.splits["test"].in_train is None
 
 
 def test_different_texts_of_unknown_words_are_not_duplicates(tmp_path: Path) -> None:
@@ -52,7 +61,7 @@ def test_different_texts_of_unknown_words_are_not_duplicates(tmp_path: Path) -> 
     options = {"cache_dir": str(tmp_path / "cache"), "progress": False}
     module = Source(str(tmp_path / "a.csv"), tokenizer=Word(min_frequency=9), **options)
     module.setup()
-    splits = module.summarize().splits
+    splits = module.summarize(trained_on(module)).splits
     assert {split.unknown_share for split in splits.values()} == {1.0}
     assert sum(split.duplicates + (split.in_train or 0) for split in splits.values()) <= 1  # the repeated word x
 

@@ -32,7 +32,9 @@ def test_listed_classes_determine_the_order(tmp_path: Path, source_options: Opti
     corpus = reviews(path, source_options, labels=[3, 2, 1]).read()
     assert corpus.class_names == ("3", "2", "1")
     assert corpus.train.labels.tolist() == [1, 2]
-    with pytest.raises(UserError, match=r"line 2: label '2' is not among the classes 1, 3.*list all classes"):
+    with pytest.raises(
+        UserError, match=r"line 2: label '2' is not among the classes 1, 3.*list all labels of each class"
+    ):
         reviews(path, source_options, labels=[1, 3]).read()
 
 
@@ -350,7 +352,7 @@ def test_a_text_with_two_labels_is_reported_with_both_places(
             assert f"'z': 'a' ({train}: line 6) and 'b' ({test}: line 3)" in caplog.text
             source = Source(str(train), test_path=str(test), duplicates=duplicates, **source_options)
     source.setup()
-    assert source.summarize().conflicts == 2
+    assert source.summarize([None]).conflicts == 2
 
 
 def test_dropped_duplicates_leave_each_text_in_one_split(tmp_path: Path, source_options: Options) -> None:
@@ -366,7 +368,7 @@ def test_dropped_duplicates_leave_each_text_in_one_split(tmp_path: Path, source_
     assert sorted(texts["train"] + texts["val"]) == sorted({"x", "y", "w", *(f"u{i}" for i in range(20))} - {"u3"})
     every = [text for split, size in held_out.sizes.items() for text in held_out.texts(split, range(size))]
     assert sorted(every) == sorted({"x", "y", "z", "w", *(f"u{i}" for i in range(20))})
-    assert [source.summarize().dropped for source in (held_out, given, kept)] == [3, 5, None]
+    assert [source.summarize([None]).dropped for source in (held_out, given, kept)] == [3, 5, None]
     assert len({source.data_fingerprint for source in (held_out, given, kept)}) == 3
     only = str(write(tmp_path / "only.csv", "text,label\n" + "\n".join(row for row in COPIES if row.endswith("b"))))
     with pytest.raises(UserError, match=r"data\.duplicates=drop: 11 different texts of one class are left"):

@@ -1,6 +1,8 @@
 """The table of the data in the terminal."""
 
-from src.report.data_section import data_section
+import pytest
+
+from src.report.data_section import data_section, trained_note
 from src.report.section import Lines
 from src.run_result import Data, SplitSummary
 from tests.report.test_scores import print_table
@@ -35,16 +37,16 @@ def test_every_row_fits_80_columns() -> None:
     assert rows["accuracy of always predicting “neg”"] == "0.800"
     assert rows["tokens per text, max"] == "20,000"
     assert rows["unknown tokens"] == "<0.1 %"
-    assert rows["duplicates of a training text"] == "–"
+    assert rows["texts that the model was trained on"] == "–"
     assert "tokens with a GloVe vector" not in rows
 
 
 def test_truncated_and_repeated_texts_are_stated() -> None:
-    repeated = SplitSummary(texts=9, tokens=9, cut_texts=0, cut_share=0.0, in_train=4)
+    repeated = SplitSummary(texts=9, tokens=9, cut_texts=0, cut_share=0.0, in_train=4, checked=9)
     (truncated,) = content(DATA)[1]
     assert truncated.startswith("60 of 60 texts are longer than 500 tokens; 97.0 % of the tokens are not read")
     (overlap,) = content(Data(max_length=500, splits={"test": repeated}))[1]
-    assert overlap.startswith("test: 4 of 9 texts are also in the training split")
+    assert overlap == "The model was trained on 4 of 9 test texts, so the scores of this split may be too high"
     assert data_section(Data()) is None
 
 
@@ -53,6 +55,21 @@ def test_dropped_rows_and_texts_with_several_labels_are_stated() -> None:
     assert ["rows dropped by data.duplicates", "7", "0"] in rows
     assert notes[0].startswith("2 texts with more than one label")
     assert "rows dropped" not in str(content(DATA)[0])
+
+
+@pytest.mark.parametrize(
+    ("summary", "sentence"),
+    [
+        (SplitSummary(texts=9, in_train=0, checked=9), "The model was trained on 0 of 9 test texts"),
+        (SplitSummary(texts=1234), "It is unknown how many of the test texts the model was trained on: its checkpoint"),
+        (
+            SplitSummary(texts=1234, in_train=5, checked=61),
+            "The model was trained on 5 of the 61 of 1,234 test texts that can be checked, so the scores of this split",
+        ),
+    ],
+)
+def test_the_number_of_texts_that_the_model_was_trained_on_is_stated(summary: SplitSummary, sentence: str) -> None:
+    assert trained_note(Data(splits={"test": summary}), "test").startswith(sentence)
 
 
 def test_the_most_frequent_of_many_classes_are_listed() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from src.report.verdict import run_verdict
-from src.run_result import Baseline, ClassScore, Data, RunResult, Score
+from src.run_result import Baseline, ClassScore, Data, RunResult, Score, SplitSummary
 
 ACC = Score(0.829, 0.79, 0.86, 444)
 
@@ -68,6 +68,10 @@ VERDICTS: dict[str, tuple[RunResult, str]] = {
         result(Score(0.5, 0.4, 0.6, 7), Score(-0.2, -0.3, -0.1, 7), "test/nll"),
         "Negative log-likelihood is 0.500 on 7 test texts; "
         f"significantly better in negative log-likelihood than {LINEAR} by 0.200 (0.100 to 0.300).",
+    ),
+    "texts that were trained on": (
+        result(data=Data(splits={"test": SplitSummary(texts=444, in_train=13, checked=444)})),
+        f"{RIGHT}. The model was trained on 13 of 444 test texts, so the scores of this split may be too high.",
     ),
     "no score": (RunResult(data=Data(test=7)), ""),
 }
