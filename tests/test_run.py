@@ -44,7 +44,7 @@ def test_a_folder_holds_one_run(tmp_path: Path) -> None:
     last = tmp_path / "checkpoints" / "last.ckpt"
     last.parent.mkdir()
     last.touch()
-    with pytest.raises(UserError, match=rf"or resume the run with ckpt_path={last}"), new_run(tmp_path, 2):
+    with pytest.raises(UserError, match=rf"or resume the run with ckpt_path={tmp_path}"), new_run(tmp_path, 2):
         pass
     assert read_seeds(tmp_path) == (1, 1)
 
