@@ -6,6 +6,7 @@ from enum import Enum
 from functools import cache
 from importlib import import_module
 from pkgutil import resolve_name
+from types import MappingProxyType
 from typing import Any, NamedTuple, get_args, get_origin, is_typeddict
 
 from src.config.mistakes import did_you_mean
@@ -34,11 +35,13 @@ class Place(NamedTuple):
         base: dotted path of a class; `_target_` must name this class or a subclass.
         positional: number of leading positional parameters that src/build passes.
         keywords: parameters that src/build passes by name, or, by the name of a class, those for its objects only.
+        refused: by the name of a class, why neither it nor a subclass may be there.
     """
 
     base: str
     positional: int = 0
     keywords: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
+    refused: Mapping[str, str] = MappingProxyType({})
 
     @property
     def base_class(self) -> type:
@@ -53,6 +56,8 @@ class Place(NamedTuple):
 
 # Schedulers that advance after every optimizer step, and the options that depend on the number of steps
 STEPS = {"OneCycleLR": ("max_lr", "total_steps"), "LinearLR": ("total_iters",)}
+AVERAGING = "averages weights, but best.ckpt and the test would use weights that are not averaged: remove it"
+AVERAGED = {"WeightAveraging": AVERAGING, "StochasticWeightAveraging": AVERAGING}
 TRAINER_KEYWORDS = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
 PLACES = {
     "data": Place("src.data.source.Source"),
@@ -69,7 +74,7 @@ PLACES = {
     "scheduler": Place("torch.optim.lr_scheduler.LRScheduler", positional=1, keywords=STEPS),
     "trainer": Place("pytorch_lightning.Trainer", keywords=TRAINER_KEYWORDS),
     "metrics.*": Place("torchmetrics.Metric", keywords=("task", "num_classes")),
-    "callbacks.*": Place("pytorch_lightning.Callback"),
+    "callbacks.*": Place("pytorch_lightning.Callback", refused=AVERAGED),
     "logger.*": Place("pytorch_lightning.loggers.Logger"),
 }
 
@@ -133,6 +138,8 @@ def object_class(target: object, path: str, trusted: Collection[str], bases: Col
     names = format_names(f"{base.__module__}.{base.__qualname__}" for base in bases)
     if not issubclass(cls, tuple(bases)):
         raise ValueError(f"is not a subclass of {names}, which is required here")
+    if place and (reasons := [place.refused[base.__name__] for base in cls.__mro__ if base.__name__ in place.refused]):
+        raise ValueError(reasons[0])
     if inspect.isabstract(cls):
         raise ValueError(f"is abstract: implement {', '.join(sorted(getattr(cls, '__abstractmethods__', ())))}")
     return cls

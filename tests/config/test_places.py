@@ -142,6 +142,13 @@ def test_a_component_of_another_kind_is_refused(target: str, reason: str) -> Non
     )
 
 
+@pytest.mark.parametrize("name", ["StochasticWeightAveraging", "WeightAveraging", "EMAWeightAveraging"])
+def test_a_callback_that_averages_weights_is_refused(name: str) -> None:
+    path, target = "callbacks.averaging", f"pytorch_lightning.callbacks.{name}"
+    mistakes = find_mistakes(callbacks={"averaging": {"_target_": target}})
+    assert mistakes[f"{path}._target_={target}"].startswith("averages weights, but best.ckpt and the test would")
+
+
 # The shell node at each leaf of a whole configuration or of a whole checkpoint is never created.
 
 
