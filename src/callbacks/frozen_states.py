@@ -3,6 +3,7 @@
 import hashlib
 import logging
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,18 +36,28 @@ class StoredStates:
         offsets: n+1 int64; the states of text i are `states[offsets[i]:offsets[i + 1]]`.
         states: flat, float16, all texts one after another, ×D.
         summaries: n×D float32.
+        dtype: of the states and summaries that are returned, which is that of the model's weights.
     """
 
-    def __init__(self, keys: np.ndarray, offsets: np.ndarray, states: np.ndarray, summaries: np.ndarray) -> None:
+    def __init__(
+        self,
+        keys: np.ndarray,
+        offsets: np.ndarray,
+        states: np.ndarray,
+        summaries: np.ndarray,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
         self.rows = {key: row for row, key in enumerate(keys.tolist())}
         self.offsets = offsets
         self.states = states
         self.summaries = summaries
+        self.dtype = dtype
 
     @classmethod
-    def load(cls, folder: Path) -> "StoredStates":
+    def load(cls, folder: Path, dtype: torch.dtype = torch.float32) -> "StoredStates":
         names = ("keys", "offsets", "states", "summaries")
-        return cls(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in names))
+        keys, offsets, states, summaries = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in names)
+        return cls(keys, offsets, states, summaries, dtype)
 
     def __call__(self, tokens: Tensor, mask: Tensor) -> Encoded | None:
         """Return the states of texts, N×L ids, N×L bool → N×L×D; None if a text is not stored."""
@@ -58,8 +69,8 @@ class StoredStates:
         for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
             start = self.offsets[row]
             states[i, :length] = self.states[start : start + length]
-        summaries = torch.from_numpy(self.summaries[rows])
-        return Encoded(torch.from_numpy(states).to(tokens.device).float(), mask, summaries.to(tokens.device))
+        summaries = torch.from_numpy(self.summaries[rows]).to(tokens.device)
+        return Encoded(torch.from_numpy(states).to(tokens.device).to(self.dtype), mask, summaries.to(self.dtype))
 
 
 class FrozenStates(pl.Callback):
@@ -91,12 +102,12 @@ class FrozenStates(pl.Callback):
         digest = hashlib.sha256(repr(key).encode())
         for part in parts:
             for name, value in part.state_dict().items():
-                digest.update(name.encode() + value.detach().cpu().numpy().tobytes())
+                content = value.detach().cpu().reshape(-1).view(torch.uint8)  # numpy has no bfloat16
+                digest.update(name.encode() + content.numpy().tobytes())
         path = data.cache_dir / f"states-{digest.hexdigest()}"
+        load = partial(StoredStates.load, dtype=next(model.parameters()).dtype)
         try:
-            model.stored_states = load_or_build(
-                path, StoredStates.load, lambda folder: _encode(model, builders, folder)
-            )
+            model.stored_states = load_or_build(path, load, lambda folder: _encode(model, builders, folder))
         except UserError as error:  # the cache cannot be written
             log.warning("The frozen states are not stored, and are computed in every epoch: %s", error)
 

@@ -31,6 +31,13 @@ def test_stored_states_lead_to_the_same_predictions(tmp_path: Path) -> None:
     np.testing.assert_allclose(stored, computed, atol=2e-3)
 
 
+@pytest.mark.parametrize("precision", ["bf16-true", "16-true", "64-true"])
+def test_stored_states_have_the_precision_of_the_model(tmp_path: Path, precision: str) -> None:
+    options = ("model.encoder.freeze=true", f"trainer.precision={precision}", "optimizer.eps=1e-4")
+    computed = run(tmp_path, *options, "callbacks.frozen_states=null")
+    np.testing.assert_allclose(run(tmp_path, *options), computed, atol=2e-3)
+
+
 def test_a_second_run_computes_no_states(tmp_path: Path) -> None:
     first = run(tmp_path, "model.encoder.freeze=true")
     with patch.object(PretrainedEncoder, "forward", side_effect=AssertionError):
