@@ -14,7 +14,7 @@ from torchmetrics.classification import MulticlassAccuracy
 
 from src.callbacks.stop import end_together
 from src.checkpoint import Card
-from src.data.padded_batches import Batch
+from src.data.padded_batches import Batch, limited
 from src.errors import UserError
 from src.explain import Ensemble, Member
 from src.formatting import format_names
@@ -271,8 +271,7 @@ def _total_steps(trainer: pl.Trainer) -> int:
     is restored from the checkpoint.
     """
     batches = len(trainer.datamodule.train_dataloader())  # type: ignore[attr-defined]
-    limit = trainer.limit_train_batches
-    batches = min(batches, limit) if isinstance(limit, int) else int(batches * limit)
+    batches = limited(batches, trainer.limit_train_batches)
     if trainer.max_epochs == -1:  # Lightning's value if only max_steps is set
         return trainer.max_steps
     steps = math.ceil(batches / trainer.accumulate_grad_batches) * (trainer.max_epochs or 1)

@@ -160,10 +160,24 @@ class ShuffledBatches:
         self.epoch, self.position = state["epoch"], len(self) if is_finished else state["position"]
 
 
-def by_length(lengths: np.ndarray, batch_size: int, rank: int, world_size: int) -> Plan:
-    """Return the fixed plan for evaluation, longest texts first: if memory is too small, the first batch fails."""
+def by_length(lengths: np.ndarray, batch_size: int, rank: int, world_size: int, limit: float = 1.0) -> Plan:
+    """Return the fixed plan for evaluation, longest texts first: if memory is too small, the first batch fails.
+
+    Args:
+        limit: how many batches are read, as Lightning defines it; if these are not all, texts of all lengths are first.
+    """
     rows = np.argsort(-lengths, kind="stable")
-    return _divide(rows, _bounds(len(rows), batch_size, world_size))[rank::world_size]
+    bounds = _bounds(len(rows), batch_size, world_size)
+    count = bounds[limited((len(bounds) - 1) // world_size, limit) * world_size]  # of the texts that are read
+    if 0 < count < len(rows):
+        sample = np.arange(count) * len(rows) // count
+        rows = np.concatenate([rows[sample], np.delete(rows, sample)])
+    return _divide(rows, bounds)[rank::world_size]
+
+
+def limited(batches: int, limit: float) -> int:
+    """Return how many batches are read if `limit` is their largest number (an int) or their share (a float)."""
+    return min(batches, limit) if isinstance(limit, int) else int(batches * limit)
 
 
 def shuffled(

@@ -478,7 +478,8 @@ class Source(pl.LightningDataModule):
 
     def val_dataloader(self, split: str = "val") -> Batches:
         builder = self.builder(split)
-        return Batches(builder, by_length(builder.lengths, self.batch_size, *self._ranks()))
+        limit = getattr(self.trainer, f"limit_{split}_batches", 1.0)
+        return Batches(builder, by_length(builder.lengths, self.batch_size, *self._ranks(), limit))
 
     def test_dataloader(self) -> Batches:
         return self.val_dataloader("test")

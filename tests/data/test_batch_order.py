@@ -32,13 +32,14 @@ def test_the_order_is_a_function_of_seed_and_epoch(buckets: bool) -> None:
     world_size=st.integers(1, 3),
     buckets=st.booleans(),
     evaluation=st.booleans(),
+    limit=st.integers(0, 9) | st.floats(0, 1),
 )
 def test_every_row_is_in_one_of_the_even_batches_of_all_ranks(
-    n: int, batch_size: int, world_size: int, buckets: bool, evaluation: bool
+    n: int, batch_size: int, world_size: int, buckets: bool, evaluation: bool, limit: float
 ) -> None:
     lengths = LENGTHS[:n]
     plans = [
-        by_length(lengths, batch_size, rank, world_size)
+        by_length(lengths, batch_size, rank, world_size, limit)
         if evaluation
         else shuffled(lengths, batch_size, 0, buckets, rank, world_size, 0)
         for rank in range(world_size)
@@ -82,3 +83,22 @@ def test_without_rows_there_is_no_batch() -> None:
 def test_evaluation_batches_are_in_descending_order_of_length() -> None:
     lengths = np.array([3, 9, 1, 9, 4])
     assert [rows.tolist() for rows in by_length(lengths, 2, 0, 1)] == [[1], [3, 4], [0, 2]]
+
+
+@pytest.mark.parametrize(
+    ("limit", "batches"),
+    [
+        (1.0, [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11]]),
+        (3, [[0, 2], [4, 6], [8, 10], [1, 3], [5, 7], [9, 11]]),
+        (0.5, [[0, 2], [4, 6], [8, 10], [1, 3], [5, 7], [9, 11]]),
+        (1, [[0, 6], [1, 2], [3, 4], [5, 7], [8, 9], [10, 11]]),
+        (99, [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11]]),
+    ],
+)
+def test_the_first_batches_have_texts_of_all_lengths_if_others_are_not_read(
+    limit: float, batches: list[list[int]]
+) -> None:
+    lengths = np.arange(12, 0, -1)  # text i has 12 - i tokens
+    assert [rows.tolist() for rows in by_length(lengths, 2, 0, 1, limit)] == batches
+    by_rank = [by_length(lengths, 1, rank, 2, limit) for rank in (0, 1)]
+    assert [[int(a[0]), int(b[0])] for a, b in zip(*by_rank, strict=True)] == batches

@@ -90,6 +90,15 @@ def test_ranks_divide_a_pass_evenly(set_up: SetUp) -> None:
         assert rows == list(range(module.sizes[split]))
 
 
+@pytest.mark.parametrize("split", ["val", "test"])
+def test_a_limit_reads_an_even_sample_of_a_split(split: str, set_up: SetUp) -> None:
+    module = set_up()
+    whole = [set(rows.tolist()) for rows in getattr(module, f"{split}_dataloader")().plan]
+    attach_trainer(module, **{f"limit_{split}_batches": 1})
+    sample = set(getattr(module, f"{split}_dataloader")().plan[0].tolist())
+    assert len(whole) > 1 and all(sample & rows for rows in whole)
+
+
 def test_overfitting_repeats_the_same_batches(set_up: SetUp) -> None:
     module = set_up()
     assert isinstance(module.train_dataloader(), ShuffledBatches)
