@@ -60,3 +60,11 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_earlier_one(
         writer.save_checkpoint({"epoch": 3}, path)
     assert error.value.filename == str(path)
     assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
+
+
+def test_a_log_file_that_cannot_be_opened_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "run" / "train.log").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["train.py", "hydra.run.dir=run"])
+    with pytest.raises(SystemExit, match=rf"^Error: {tmp_path}/run/train\.log: Is a directory"):
+        main()

@@ -3,6 +3,7 @@
 Torch is not imported before the names on the command line are validated.
 """
 
+import logging
 import os
 import shutil
 import sys
@@ -83,7 +84,8 @@ def run_command(command: str, task: Task) -> None:
         elif flags.cfg:
             print(OmegaConf.to_yaml(without_hydra(cfg)), end="")
         else:
-            _run(files, flags.overrides, wraps(task)(partial(run_task, command, task)), sweeps)
+            folder = str(cfg.hydra.sweep.dir if sweeps else cfg.hydra.run.dir)
+            _run(files, flags.overrides, wraps(task)(partial(run_task, command, task)), sweeps, folder)
 
 
 def parse_flags(arguments: Sequence[str]) -> Namespace:
@@ -176,6 +178,7 @@ def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
         if HydraConfig.get().mode != RunMode.RUN:  # the command line of a single run is already validated
             validate_config(cfg, command)
         reuse_freed_memory()
+        logging.raiseExceptions = False  # a log file that cannot be written would cause a traceback for each line
         try:
             return task(cfg)
         except (UserError, OSError):
@@ -183,8 +186,8 @@ def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
             raise
 
 
-def _run(files: ConfigFiles, overrides: list[str], job: Task, sweeps: bool) -> None:
-    """Let Hydra compose the configuration, create the folder of the run or the sweep, and call the job."""
+def _run(files: ConfigFiles, overrides: list[str], job: Task, sweeps: bool, folder: str) -> None:
+    """Let Hydra compose the configuration, create `folder`, that of the run or the sweep, and call the job."""
     with files.initialized() as state:
         application: Any = state.hydra  # `hydra.main` would compose the configuration once more
         start, mode = (application.multirun, ["hydra.mode=MULTIRUN"]) if sweeps else (application.run, [])
@@ -192,6 +195,12 @@ def _run(files: ConfigFiles, overrides: list[str], job: Task, sweeps: bool) -> N
             start(files.command, job, [*files.searchpath, *overrides, *mode])
         except HydraException as error:  # a mistake in the configuration
             raise UserError(explain(error, files.groups)) from None
+        except (OSError, ValueError) as error:  # Hydra cannot write its files, or logging its own
+            cause = error if isinstance(error, OSError) else error.__cause__
+            if not isinstance(cause, OSError):
+                raise
+            cause.filename = cause.filename or folder
+            raise cause from None
 
 
 def _untrusted(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str]) -> Iterator[Mistake]:
