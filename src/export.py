@@ -24,8 +24,9 @@ def main(cfg: DictConfig) -> None:
         write_model(folder, card, portable)
         if cfg.int8:
             quantize(folder / "model.onnx", folder / "model.int8.onnx")
-            texts = evaluation_data(cfg, card).val_dataloader()
-            int8 = compare_accuracy(folder / "model.onnx", folder / "model.int8.onnx", texts)
+            data = evaluation_data(cfg, card)
+            models = (folder / "model.onnx", folder / "model.int8.onnx")
+            int8 = compare_accuracy(*models, data.val_dataloader(), data.groups("val"))
         write_model_card(folder, card, path, portable, difference, int8)
         files = ", ".join(sorted(path.name for path in folder.iterdir()))
     print(f"Written to {cfg.out}: {files}")

@@ -11,6 +11,7 @@ of the attention weights, the gradient norms, the curves and the measured faithf
 | `log_odds` | n×(C - 1) 16-bit floats, text by text: ln(p_c / p_C) of each class c except the last, clipped to ±40 |
 | `labels`, `index` | n integers each: the class of each text, and the row of the text in the test split |
 | `class_names` | the C classes |
+| `groups` | n integers, the group of each text; missing if the data have no groups |
 | `position_mean`, `entropy`, `length` | the arrays of `attention_stats.npz`; empty if the file is missing |
 | `gradients`, `curves` | `gradients.csv` and `csv/metrics.csv`; empty if the file is missing |
 | `<record>/<array>` | the arrays of each record `faithfulness*.npz`, flattened; `*_removal` as means over the shares |
@@ -42,7 +43,14 @@ from src.config.keys import LOCAL, is_within
 from src.errors import UserError
 from src.files import csv_line, read_arrays, replace_atomically, write_arrays, write_text
 from src.process import exit_with_message
-from src.records.files import GRADIENTS_FILE, HISTORY_FILE, STATISTICS_FILE, read_statistics
+from src.records.files import (
+    GRADIENTS_FILE,
+    HISTORY_FILE,
+    STATISTICS_FILE,
+    Predictions,
+    read_statistics,
+    write_predictions,
+)
 from src.records.runs import FinishedRun, find_runs
 from src.run_result import RESULT_FILE, RunResult
 
@@ -121,6 +129,7 @@ def _columns(run: FinishedRun) -> dict[str, Any]:
         "labels": predictions.labels,
         "index": predictions.index,
         "class_names": np.array(predictions.class_names),
+        **({} if predictions.groups is None else {"groups": predictions.groups}),
         **{name: np.zeros(0) if statistics is None else getattr(statistics, name) for name in STATISTICS},
         **{name: _round_numbers(run.folder / path) for name, path in TABLES.items()},
     }
@@ -184,8 +193,9 @@ def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
     write_text(run / RESULT_FILE, row["result"])
     write_text(run / "config.yaml", yaml.dump(json.loads(row["config"]), Dumper=DUMPER, sort_keys=False))
     probabilities = unpack_probabilities(row["log_odds"].reshape(-1, len(row["class_names"]) - 1))
-    predictions = {column: row[column] for column in ("labels", "index", "class_names")}
-    write_arrays(run / "predictions" / "test.npz", probabilities=probabilities, **predictions)
+    columns = ("labels", "class_names", "index")
+    predictions = Predictions("test", probabilities, *(row[column] for column in columns), row.get("groups"))
+    write_predictions(run / "predictions", predictions)
     if len(row.get("entropy", ())):
         statistics = {column: row[column].astype(np.float32) for column in STATISTICS}
         write_arrays(run / STATISTICS_FILE, effective=np.exp(statistics["entropy"]), **statistics)

@@ -34,6 +34,7 @@ def write_run(
     names: list[str] | None = None,
     epochs: int = 0,
     examples: Sequence[dict[str, Any]] = (),
+    groups: np.ndarray | None = None,
     **choices: str,
 ) -> Path:
     """Write a completed run with probabilities n×C and labels n.
@@ -43,6 +44,7 @@ def write_run(
         result: replaces keys of result.json.
         epochs: of its training; without any, the files of the training and of the attention are missing.
         examples: the content of attention.json.
+        groups: the group of each text.
         choices: such as encoder="rnn".
     """
     choices = CHOICES | choices
@@ -86,6 +88,7 @@ def write_run(
         labels=labels,
         index=np.arange(len(labels)),
         class_names=np.array(names),
+        **({} if groups is None else {"groups": groups}),
     )
     (folder / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     (folder / "result.json").write_text(json.dumps(record | (result or {})), encoding="utf-8")

@@ -16,6 +16,7 @@ from src.data.source import Source
 from src.data.store import code_version, load_or_build
 from src.errors import UserError
 from src.files import csv_line, read_arrays, write_arrays, write_text
+from src.records.files import Predictions, write_predictions
 
 WORD = r"(?u)\b\w+\b"  # scikit-learn's default omits words of one letter
 HEAD = ("class", "feature", "weight")
@@ -73,11 +74,9 @@ class LinearBaseline(pl.Callback):
                 self._fit(data, Path(folder))
                 probabilities, features = _load(Path(folder))
         for split, values in probabilities.items():
-            labels, names = np.asarray(data.tokenized(split).labels), np.array(data.class_names)
-            index = np.arange(len(labels))
-            write_arrays(
-                Path(self.folder) / f"{split}.npz", probabilities=values, labels=labels, index=index, class_names=names
-            )
+            labels, names = np.asarray(data.tokenized(split).labels), list(data.class_names)
+            predictions = Predictions(split, values, labels, names, np.arange(len(labels)), data.groups(split))
+            write_predictions(Path(self.folder), predictions)
         if not probabilities:
             log.warning("No linear baseline is fitted, because the texts have no words or a single class")
             return

@@ -10,7 +10,8 @@ import pytorch_lightning as pl
 from src.data.source import Source
 from src.data.tables import CHUNK, Rows, write_table
 from src.errors import UserError
-from src.files import number_names, write_arrays
+from src.files import number_names
+from src.records import files
 
 
 class Predictions(pl.Callback):
@@ -33,7 +34,14 @@ class Predictions(pl.Callback):
             )
         if trainer.is_global_zero:
             data: Source = trainer.datamodule  # type: ignore[attr-defined]
-            write_arrays(self.folder / f"{split}.npz", **evaluated, class_names=np.array(data.class_names))
+            groups = data.groups(split)
+            predictions = files.Predictions(
+                split,
+                **evaluated,
+                class_names=list(data.class_names),
+                groups=None if groups is None else groups[evaluated["index"]],
+            )
+            files.write_predictions(self.folder, predictions)
             self._write_table(data, split, **evaluated)
 
     def _write_table(

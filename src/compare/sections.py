@@ -17,7 +17,7 @@ from src.report.words import STRIP_NOTE, WITHOUT_BRANCH, branch_title, clean_tex
 from src.terms.claims import Claim
 from src.terms.comparison import METRICS, Comparison, Row
 from src.terms.intervals import MIN_SEEDS, Interval
-from src.terms.measurements import label
+from src.terms.measurements import label, untested
 
 SCORES = (
     "Mean over seeds on these {texts:,} test texts ± the half-width of the 95 % interval for the mean over all "
@@ -27,7 +27,8 @@ SCORES = (
 DIFFERENCES = (
     "Difference from the baseline ± the half-width of its 95 % interval over seeds and texts (Student's t). The "
     "interval and the first p are unadjusted; the second p is adjusted (Holm) for all {num_tests} differences of the "
-    "table, and decides the verdict. Exploratory: fewer than {min_seeds} seeds."
+    "table, and decides the verdict. Exploratory: fewer than {min_seeds} seeds. The difference of several seeds from a "
+    "single one has no p, because the variation of that variant is unknown."
 )
 FOLDS = (
     "Cross-validation: {folds} folds per seed. Each text is predicted by the run whose test split contains it, and a "
@@ -144,7 +145,7 @@ def _differences(comparison: Comparison) -> Section:
     figure = draw_intervals(bars, title, f"difference in {label(comparison.metric)}", zero=True)
     chart = Chart("differences", figure, f"{title}, with intervals")
     tests = sum(row.difference is not None and row.difference.p_value is not None for row in comparison.rows)
-    note = DIFFERENCES.format(num_tests=tests, min_seeds=MIN_SEEDS)
+    note = DIFFERENCES.format(num_tests=tests, min_seeds=MIN_SEEDS) + _untested(comparison)
     return Section(title, [chart, Table(["variant", "difference", "p", "p, Holm", "verdict"], rows)], note)
 
 
@@ -165,7 +166,15 @@ def _linear(comparison: Comparison) -> Section:
     ]
     name = label(comparison.metric)
     table = Table(["variant", name, "linear baseline", "difference", "p", "p, Holm", "verdict"], rows)
-    return Section(f"Differences in {name} from the linear baseline", [table] if rows else [], LINEAR)
+    return Section(
+        f"Differences in {name} from the linear baseline", [table] if rows else [], LINEAR + _untested(comparison)
+    )
+
+
+def _untested(comparison: Comparison) -> str:
+    """Return a sentence that says why the differences have no intervals; "" if they have."""
+    reason = untested(comparison.metric, comparison.rare_classes)
+    return f" {reason[0].upper()}{reason[1:]}." if reason else ""
 
 
 def claims_section(claims: Sequence[Claim]) -> Section:

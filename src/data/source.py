@@ -44,6 +44,7 @@ from src.errors import UserError
 from src.files import number_names
 from src.formatting import format_count, format_list, format_repr
 from src.run_result import Data, SplitSummary
+from src.terms.scores import MIN_TEXTS, describe_rare_classes
 
 if TYPE_CHECKING:
     import datasets
@@ -343,7 +344,7 @@ class Source(pl.LightningDataModule):
         return np.bincount(self.tokenized(split).labels, minlength=len(self.class_names)).tolist()
 
     def _warn_of_classes(self, data: TokenizedCorpus) -> None:
-        """Warn about classes that look alike, about texts with several, and about those that a held-out split lacks."""
+        """Warn about classes that look alike, texts with several, and classes with few validation or test texts."""
         counts = {split: self._class_counts(split) for split in SPLITS}
         by_class = dict(zip(self.class_names, map(sum, zip(*counts.values(), strict=True)), strict=True))
         if warning := describe_look_alikes(by_class, are_set=self.names is not None):
@@ -354,16 +355,22 @@ class Source(pl.LightningDataModule):
                 format_count(data.conflicts, "text"),
                 "; ".join(map(self._describe_conflict, data.examples)),
             )
-        for split in ("val", "test"):
-            classes = zip(self.class_names, counts["train"], counts[split], strict=True)
-            absent = [name for name, in_train, held_out in classes if in_train and not held_out]
-            if absent and self.tokenized(split).origin == "train":
-                log.warning(
-                    "Some classes have too few rows: %s. The %s split has no texts of these classes, and its scores do "
-                    "not include them; add rows, or provide each split as a file (data.val_path, data.test_path)",
-                    format_list(absent),
-                    split,
-                )
+        classes = zip(self.class_names, counts["train"], counts["val"], strict=True)
+        absent = [name for name, in_train, held_out in classes if in_train and not held_out]
+        if absent and self.tokenized("val").origin == "train":
+            log.warning(
+                "Some classes have too few rows: %s. The val split has no texts of these classes, and its scores do "
+                "not include them; add rows, or provide each split as a file (data.val_path, data.test_path)",
+                format_list(absent),
+            )
+        if rare := describe_rare_classes(self.tokenized("test").labels, self.class_names, self.groups("test")):
+            log.warning(
+                "Some classes have fewer than %d test texts: %s. Scores that are means over classes, such as macro F1 "
+                "and AUROC, will have no interval, and do not include classes without a text: add rows of these "
+                "classes, or provide a file with more of them (data.test_path)",
+                MIN_TEXTS,
+                rare,
+            )
 
     def _describe_conflict(self, rows: Sequence[tuple[str, int]]) -> str:
         """Describe a text by its label in each row: 'good': 'pos' (a.csv: line 2) and 'neg' (a.csv: line 9)."""
@@ -412,6 +419,13 @@ class Source(pl.LightningDataModule):
 
     def _unit(self, split: str) -> str:
         return place_unit(self.files[split][0]) if self.files else "row"
+
+    def groups(self, split: str) -> np.ndarray | None:
+        """Return the number of each text's group in a split, n int64, or None if the rows have no groups."""
+        if "group" not in self.columns:
+            return None
+        origin, rows = self._origin(split, range(self.sizes[split]))
+        return None if origin.groups is None else origin.groups[rows]
 
     def rationales(self, split: str, index: Iterable[int]) -> list[list[tuple[int, int]]] | None:
         """Return the (start, end) spans of characters that people marked as evidence, or None if there are none."""

@@ -26,7 +26,9 @@ def judge_rankings(summaries: Sequence[VariantSummary]) -> tuple[Claim, ...]:
         differences = {}
         for summary in attentive:
             values, others = (stack([r.values(NORMALIZED, name) for r in summary.records]) for name in (first, second))
-            sample = None if values is None or others is None else Sample(values - others, summary.variant.seeds)
+            sample = None
+            if values is not None and others is not None:
+                sample = Sample(values - others, summary.variant.seeds, groups=summary.groups)
             differences[f"{first} of {summary.variant.name}"] = sample
         claims += gather(text, "normalized comprehensiveness", differences, second)
     return judge(claims)
@@ -52,7 +54,7 @@ def gather(claim: str, metric: str, differences: Mapping[str, Sample | None], co
     if not defined.any():
         return []
     pairs = tuple(
-        Pair(name, counterpart, ((1, Sample(sample.scores[:, defined], sample.seeds)),))
+        Pair(name, counterpart, ((1, sample.select(defined)),))
         for name, sample in zip(differences, samples, strict=True)
     )
     return [Claim(Statement(claim=claim, source="Heed's own", metric=metric), pairs)]

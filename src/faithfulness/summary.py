@@ -8,6 +8,7 @@ import numpy as np
 
 from src.errors import UserError
 from src.records.faithfulness import AGREEMENT, ATTENTION, COLUMNS, RANDOM, RANKINGS, Record
+from src.records.runs import FinishedRun
 from src.records.variants import Variant
 from src.terms.intervals import Interval, Sample, estimate
 
@@ -37,6 +38,7 @@ class VariantSummary:
     records: tuple[Record, ...]  # one for each seed
     rankings: tuple[str, ...]
     measures: Mapping[tuple[str, str], Estimate]  # by ranking and name in COLUMNS, or ATTENTION and name in AGREEMENT
+    groups: np.ndarray | None = None  # n, the group of each text; None if the texts are independent
 
     @property
     def seeds(self) -> int:
@@ -57,10 +59,20 @@ def summarize(
     common = reduce(np.intersect1d, [record.arrays["rows"] for by_seed in records.values() for record in by_seed])
     if not len(common):
         raise UserError("no test text was measured in all runs: name runs of the same data")
+    groups = _groups(variants[0].runs[0], common)
     return [
-        _summarize(variant, [_select(record, common) for record in records[variant.name]], names)
+        _summarize(variant, [_select(record, common) for record in records[variant.name]], names, groups)
         for variant in variants
     ]
+
+
+def _groups(run: FinishedRun, rows: np.ndarray) -> np.ndarray | None:
+    """Return the groups of the texts in these rows of the test split; all texts without a prediction are one group."""
+    predictions = run.predictions()
+    if predictions.groups is None:
+        return None
+    by_row = dict(zip(predictions.index.tolist(), predictions.groups.tolist(), strict=True))
+    return np.array([by_row.get(row, -1) for row in rows.tolist()])
 
 
 def _select(record: Record, rows: np.ndarray) -> Record:
@@ -68,16 +80,18 @@ def _select(record: Record, rows: np.ndarray) -> Record:
     return Record(record.options, {name: array[index] for name, array in record.arrays.items()})
 
 
-def _summarize(variant: Variant, records: Sequence[Record], names: Sequence[str]) -> VariantSummary:
+def _summarize(
+    variant: Variant, records: Sequence[Record], names: Sequence[str], groups: np.ndarray | None
+) -> VariantSummary:
     rankings = tuple(name for name in RANKINGS if all(name in record.options.rankings for record in records))
     measures: dict[tuple[str, str], Estimate] = {}
     for name in names:
         by_ranking = {ranking: stack([record.values(name, ranking) for record in records]) for ranking in rankings}
-        measures |= {(ranking, name): value for ranking, value in estimate_rankings(by_ranking).items()}
+        measures |= {(ranking, name): value for ranking, value in estimate_rankings(by_ranking, groups).items()}
     for name in AGREEMENT:
         of_attention = {ATTENTION: stack([record.arrays.get(name) for record in records])}
-        measures |= {(ranking, name): value for ranking, value in estimate_rankings(of_attention).items()}
-    return VariantSummary(variant, tuple(records), rankings, measures)
+        measures |= {(ranking, name): value for ranking, value in estimate_rankings(of_attention, groups).items()}
+    return VariantSummary(variant, tuple(records), rankings, measures, groups)
 
 
 def stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
@@ -86,21 +100,24 @@ def stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
     return np.stack(present).astype(np.float64) if len(present) == len(values) else None
 
 
-def estimate_rankings(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate]:
+def estimate_rankings(
+    by_ranking: Mapping[str, np.ndarray | None], groups: np.ndarray | None = None
+) -> dict[str, Estimate]:
     """Estimate each ranking's mean and difference from the random ranking, over texts with values for all rankings.
 
     Args:
         by_ranking: S×n values by ranking; None for rankings that are omitted.
+        groups: n, the group of each text; None if the texts are independent.
     """
     present = {name: values for name, values in by_ranking.items() if values is not None}
     defined = np.all([~np.isnan(values).any(0) for values in present.values()], axis=0) if present else np.zeros(0)
     if not defined.any():
         return {}
-    scores = {name: values[:, defined] for name, values in present.items()}
     estimates = {}
-    for name, values in scores.items():
+    for name, values in present.items():
         against_random = None
-        if name != RANDOM and RANDOM in scores:
-            against_random = estimate([(1, Sample(values - scores[RANDOM]))])
-        estimates[name] = Estimate(estimate([(1, Sample(values))]), int(defined.sum()), against_random)
+        if name != RANDOM and RANDOM in present:
+            against_random = estimate([(1, Sample(values - present[RANDOM], groups=groups).select(defined))])
+        interval = estimate([(1, Sample(values, groups=groups).select(defined))])
+        estimates[name] = Estimate(interval, int(defined.sum()), against_random)
     return estimates

@@ -18,7 +18,7 @@ from src.errors import UserError
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
 from src.report.numbers import format_with_bounds
-from src.terms.intervals import mean_of_terms
+from src.terms.intervals import join_groups, mean_of_terms
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -117,15 +117,23 @@ def quantize(source: Path, target: Path) -> None:
         quantize_dynamic(source, target, weight_type=QuantType.QInt8)
 
 
-def compare_accuracy(original: Path, quantized: Path, batches: Iterable[Batch]) -> str:
-    """Describe the accuracies of two ONNX files on the same labelled texts, and the 95 % interval of the difference."""
+def compare_accuracy(
+    original: Path, quantized: Path, batches: Iterable[Batch], groups: np.ndarray | None = None
+) -> str:
+    """Describe the accuracies of two ONNX files on the same labelled texts, and the 95 % interval of the difference.
+
+    Args:
+        groups: the group of each text by its index; None if the texts are independent.
+    """
     sessions = load_session(original), load_session(quantized)
     hits: list[np.ndarray] = []  # 2×N for each batch, 1.0 where the predicted class is the label
+    index: list[int] = []
     for batch in batches:
+        index += batch.index.tolist()
         inputs, labels = feed(batch.tokens.numpy(), batch.mask.numpy()), batch.labels.numpy()
         hits.append(np.stack([session.run(None, inputs)[0].argmax(1) == labels for session in sessions]) * 1.0)
     before, after = np.concatenate(hits, axis=1)
-    interval = mean_of_terms(after - before)
+    interval = mean_of_terms(join_groups(after - before, None if groups is None else groups[index]))
     return (
         f"accuracy {after.mean():.3f} instead of {before.mean():.3f} on {len(before):,} validation texts: "
         f"{format_with_bounds(interval)}"

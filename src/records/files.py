@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 from src.errors import UserError
-from src.files import read_arrays
+from src.files import read_arrays, write_arrays
 from src.run_result import ClassScore
 
 Value = TypeVar("Value")
@@ -32,6 +32,7 @@ class Predictions(NamedTuple):
     labels: np.ndarray  # n int64
     class_names: list[str]
     index: np.ndarray  # type: ignore[assignment]  # n int64, row number in the split
+    groups: np.ndarray | None = None  # n int64, equal for texts that may depend on each other; None without groups
 
     @property
     def confusion_matrix(self) -> np.ndarray:
@@ -79,7 +80,15 @@ def load_predictions(path: Path) -> Predictions:
     """Read the predictions for the split after which the file is named; a ValueError says how it is damaged."""
     arrays = read_arrays(path)
     names = [str(name) for name in arrays["class_names"]]
-    return Predictions(path.stem, arrays["probabilities"], arrays["labels"], names, arrays["index"])
+    return Predictions(
+        path.stem, arrays["probabilities"], arrays["labels"], names, arrays["index"], arrays.get("groups")
+    )
+
+
+def write_predictions(folder: Path, predictions: Predictions) -> None:
+    """Write the file that `load_predictions` reads, named after the split."""
+    columns = {name: value for name, value in predictions._asdict().items() if name != "split" and value is not None}
+    write_arrays(folder / f"{predictions.split}.npz", **{name: np.asarray(value) for name, value in columns.items()})
 
 
 def read_history(run: Path) -> History | None:

@@ -149,7 +149,9 @@ def _read(folder: Path) -> FinishedRun | ExcludedRun:
             return ExcludedRun(folder, "untested", "the run is an evaluation: name the folder of the training run")
         if not (folder / "predictions" / "test.npz").exists():
             return ExcludedRun(folder, "untested", "no predictions/test.npz: train again with test=true")
-        read_predictions(folder)
+        predictions = read_predictions(folder)
+        if (config.get("data") or {}).get("group") and predictions is not None and predictions.groups is None:
+            return ExcludedRun(folder, "untested", "predictions/test.npz lacks the groups of data.group: train again")
     except UserError as error:
         return ExcludedRun(folder, "unreadable", str(error))
     return FinishedRun(folder, result, config)

@@ -240,8 +240,10 @@ def pool_folds(parts: Sequence[Predictions]) -> tuple[Predictions, np.ndarray | 
         return parts[0], None
     names = ("probabilities", "labels", "index")
     probabilities, labels, index = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    of_parts = [part.groups for part in parts if part.groups is not None]
+    groups = np.concatenate(of_parts) if of_parts else None
     folds = np.repeat(np.arange(len(parts)), [len(part.labels) for part in parts])
-    return Predictions(parts[0].split, probabilities, labels, parts[0].class_names, index), folds
+    return Predictions(parts[0].split, probabilities, labels, parts[0].class_names, index, groups), folds
 
 
 def _with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], list[ExcludedRun]]:

@@ -66,7 +66,10 @@ def run_sections(run: Path) -> list[Section]:
     result, predictions, texts = RunResult.load(run), read_predictions(run), read_texts(run)
     examples, errors = ([text for text in texts if bool(text.kind) == is_error] for is_error in (False, True))
     sections = [
-        scores_section(dict(sorted(result.metrics.items(), key=lambda item: not item[0].startswith("test/")))),
+        scores_section(
+            dict(sorted(result.metrics.items(), key=lambda item: not item[0].startswith("test/"))),
+            predictions=predictions,
+        ),
         baseline_section(result, read_features(run) or {}),
         Section("Training", list(_training(run, result)), _training_note(result)),
         Section("Classes", list(_classes(predictions)) if predictions else []),
@@ -91,7 +94,7 @@ def _training_note(result: RunResult) -> str:
 
 
 def _classes(predictions: Predictions) -> Iterator[Content]:
-    split, probabilities, labels, names, _ = predictions
+    split, probabilities, labels, names, *_ = predictions
     yield classes_table(predictions.class_scores())
     figure = draw_confusion(predictions.confusion_matrix, names, split)
     yield Chart("confusion", figure, "Number of texts by true class and predicted class")
@@ -135,7 +138,7 @@ def _facts(result: RunResult) -> dict[str, str]:
 def print_summary(result: RunResult, folder: Path) -> None:
     """Print the verdict, the metrics, the class scores of the test or else the validation split, and the files."""
     console, best = OutputConsole(), result.best.describe()
-    sections = [scores_section(result.metrics, f"Scores, best {best}" if best else "Scores")]
+    sections = [scores_section(result.metrics, f"Scores, best {best}" if best else "Scores", read_predictions(folder))]
     if result.split in result.classes:
         sections.append(classes_section(result.classes[result.split], result.split))
     console.print(render_terminal(sections, verdict := run_verdict(result)))

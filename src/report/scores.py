@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from src.formatting import format_count
+from src.records.files import Predictions
 from src.report.numbers import UNKNOWN, format_known, format_with_bounds
 from src.report.section import Section, Table
 from src.report.words import clean_text
 from src.run_result import SPLIT_NAMES, ClassScore, RunResult, Score
-from src.terms.scores import SCORES
+from src.terms.scores import SCORES, describe_rare_classes
 
 MAX_CLASSES = 20  # maximum number of rows in the table of classes
 NOTE = (
@@ -17,13 +21,19 @@ NOTE = (
 
 BASELINE_NOTE = (
     "Logistic regression on the TF-IDF features of words and bigrams, fitted to the same training split. Differences: "
-    "the model's score minus the baseline's, with paired 95 % intervals over texts. Features: those with the largest "
-    "weights, largest first."
+    "the model's score minus the baseline's, with paired 95 % intervals over texts; that of the calibration error has "
+    "none. Features: those with the largest weights, largest first."
 )
 
 
-def scores_section(metrics: Mapping[str, Score], title: str = "Scores") -> Section:
-    """Return a table of metrics by name, such as test/acc; only the first split, usually test, has intervals."""
+def scores_section(
+    metrics: Mapping[str, Score], title: str = "Scores", predictions: Predictions | None = None
+) -> Section:
+    """Return a table of metrics by name, such as test/acc; only the first split, usually test, has intervals.
+
+    Args:
+        predictions: those of the first split; the note names the classes with so few texts that scores lack intervals.
+    """
     splits = sorted({name.partition("/")[0] for name in metrics})  # test, val
     sizes = {split: 0 for split in splits}
     rows = []
@@ -36,7 +46,17 @@ def scores_section(metrics: Mapping[str, Score], title: str = "Scores") -> Secti
             rows.append([name, format_known(score.value), interval, *map(format_known, others)])
     heads = ["metric", "value", "95 % interval", *(SPLIT_NAMES[split] for split in splits[1:])]
     counts = ", ".join(f"{SPLIT_NAMES[split]} {n:,}" for split, n in sizes.items())
-    return Section(title, [Table(heads, rows)] if rows else [], f"Texts: {counts}. {NOTE}")
+    note = f"Texts: {counts}. {NOTE}"
+    if predictions is not None:
+        split, _, labels, names, _, groups = predictions
+        if rare := describe_rare_classes(labels, names, groups, split):
+            note += f" Scores that are means over classes have no interval, because classes are rare: {rare}."
+        if groups is not None:
+            note += (
+                f" The texts are in {format_count(len(np.unique(groups)), 'group')} (data.group), over which the "
+                "intervals are computed; the calibration error has none."
+            )
+    return Section(title, [Table(heads, rows)] if rows else [], note)
 
 
 def baseline_section(result: RunResult, features: Mapping[str, Sequence[str]]) -> Section:

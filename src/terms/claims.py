@@ -7,7 +7,8 @@ from typing import Literal
 
 from src.formatting import format_count
 from src.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm
-from src.terms.measurements import Measurement, missing
+from src.terms.measurements import Measurement, missing, untested
+from src.terms.scores import MIN_TEXTS
 from src.terms.study import ClaimDefinition, Statement, describe, match_pairs
 
 ClaimVerdict = Literal["supported", "real but negligible", "contradicted", "not supported", "inconclusive"]
@@ -130,4 +131,6 @@ def _find_pairs(definition: ClaimDefinition, measurements: Sequence[Measurement]
         if {first.name, second.name} <= samples.keys()
     ]
     with_enough_seeds = [pair for pair in pairs if pair.seeds >= MIN_SEEDS]
-    return Claim(definition, tuple(with_enough_seeds or pairs), "" if pairs else missing(definition.metric))
+    cannot_test = any(sample.freedom < 1 for sample in samples.values())
+    reason = untested(definition.metric, f"fewer than {MIN_TEXTS} texts") if cannot_test else ""
+    return Claim(definition, tuple(with_enough_seeds or pairs), reason if pairs else missing(definition.metric))

@@ -12,15 +12,15 @@ from src.config.mistakes import did_you_mean, no_such
 from src.errors import UserError
 from src.records.runs import ExcludedRun
 from src.records.statistics import FAITHFULNESS, SECONDS
-from src.records.variants import Variant, find_variants
+from src.records.variants import Variant, find_variants, pool_folds
 from src.terms.claims import Claim, judge_claims
 from src.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm, mean_of_terms
 from src.terms.measurements import Measurement, measure
-from src.terms.scores import SCORES
+from src.terms.scores import SCORES, describe_rare_classes
 from src.terms.study import load_study
 
 METRICS = ("acc", "f1_macro", "auroc", "ece")  # the scores in every table of scores
-Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory"]
+Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory", "not tested"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ class Comparison:
     excluded: tuple[ExcludedRun, ...]  # runs that are not compared
     texts: int  # number of test texts, in all folds together
     command: str  # the command line that compares these folders
+    rare_classes: str = ""  # those with too few test texts, as `describe_rare_classes` names them
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -110,6 +111,7 @@ def compare(
     is_recorded = any(metric in run.result.lower_is_better for run in runs)
     lower_is_better = SCORES[metric].lower_is_better if metric in SCORES else is_recorded
     rows = _rank(measurements, base, metric, lower_is_better)
+    texts, _ = pool_folds([run.predictions() for run in next(iter(base.runs_by_seed.values()))])
     return Comparison(
         rows=tuple(rows),
         baseline=next(row for row in rows if row.variant is base),
@@ -117,7 +119,8 @@ def compare(
         lower_is_better=lower_is_better,
         claims=() if is_single_run else judge_claims(definitions, measurements),
         excluded=excluded,
-        texts=measurements[0].samples["acc"].scores.shape[1],
+        texts=len(texts.labels),
+        rare_classes=describe_rare_classes(texts.labels, texts.class_names, texts.groups),
         command=command,
     )
 
@@ -136,6 +139,8 @@ def judge_differences(
         verdict: Verdict = "not significant"
         if min(len(sample.scores) for sample in pair) < MIN_SEEDS:
             verdict = "exploratory"
+        elif any(sample.freedom < 1 for sample in pair):
+            verdict = "not tested"
         elif p_adjusted is not None and p_adjusted < LEVEL:
             verdict = "better" if (difference.value > 0) != lower_is_better else "worse"
         results.append((difference, p_adjusted, verdict))

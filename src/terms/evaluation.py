@@ -10,7 +10,17 @@ import numpy as np
 from src.config.keys import default_metrics
 from src.records.files import load_predictions
 from src.run_result import Baseline, ClassScore, Score
-from src.terms.intervals import Sample, area_interval, calibration_interval, estimate, mean_of_terms, wilson_interval
+from src.terms.intervals import (
+    QUANTILE,
+    area_interval,
+    calibration_interval,
+    estimate,
+    join_groups,
+    mean_of_terms,
+    sample_score,
+    student_quantile,
+    wilson_interval,
+)
 from src.terms.scores import SCORES, ScoreType
 
 log = logging.getLogger(__name__)
@@ -36,8 +46,8 @@ def evaluate_splits(
     differences: dict[str, Score] = {}
     for path in sorted((folder / "predictions").glob("*.npz")):
         predictions = load_predictions(path)
-        split, probabilities, labels, names, index = predictions
-        scores = evaluate(probabilities, labels, majority=majority)
+        split, probabilities, labels, names, index, groups = predictions
+        scores = evaluate(probabilities, labels, groups, majority=majority)
         results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
         results |= {name: Score(value, n=len(labels)) for name, value in added.items() if name.startswith(f"{split}/")}
         classes[split] = predictions.class_scores()
@@ -53,63 +63,86 @@ def evaluate_splits(
         if not (path := folder / "baseline" / path.name).exists():
             continue
         baseline = load_predictions(path)
-        of_baseline = evaluate(baseline.probabilities, baseline.labels)
+        of_baseline = evaluate(baseline.probabilities, baseline.labels, baseline.groups)
         linear |= {f"{split}/{name}": score for name, score in of_baseline.items() if name in scores.keys() - removed}
         if np.array_equal(index, baseline.index):  # not if trainer.limit_test_batches left texts out
-            paired = score_differences(probabilities, baseline.probabilities, labels)
+            paired = score_differences(probabilities, baseline.probabilities, labels, groups)
             differences |= {f"{split}/{name}": score for name, score in paired.items() if name not in removed}
     return results, classes, Baseline(linear, differences)
 
 
-def evaluate(probabilities: np.ndarray, labels: np.ndarray, *, majority: int | None = None) -> dict[str, Score]:
+def evaluate(
+    probabilities: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None, *, majority: int | None = None
+) -> dict[str, Score]:
     """Compute SCORES and majority_acc, the accuracy of predicting the class `majority` everywhere.
 
     acc and majority_acc have Wilson intervals, ece that of `calibration_interval`, and auroc that of `area_interval`.
     The other intervals are Student's t intervals of the mean of the terms, and end at the score's lowest and highest
-    possible value. The bounds are None if all terms are equal.
+    possible value. The bounds are None if all terms are equal, for means over classes if a class is too rare, and for
+    ece if the texts have groups.
 
     Args:
         probabilities: n×C in [0, 1], rows summing to 1.
         labels: n integers from 0 to C-1.
+        groups: n, the group of each text; None if the texts are independent.
         majority: index of the most frequent class of the training texts; if it is None, majority_acc is omitted.
     """
     labels = labels.astype(np.int64)
-    scores = {name: _score(name, score, probabilities, labels) for name, score in SCORES.items()}
+    scores = {name: _score(name, score, probabilities, labels, groups) for name, score in SCORES.items()}
     if majority is not None:
-        scores = {"acc": scores["acc"], "majority_acc": _proportion(labels == majority)} | scores
+        scores = {"acc": scores["acc"], "majority_acc": _proportion(labels == majority, groups)} | scores
     return scores
 
 
-def _score(name: str, score: ScoreType, probabilities: np.ndarray, labels: np.ndarray) -> Score:
+def _score(
+    name: str, score: ScoreType, probabilities: np.ndarray, labels: np.ndarray, groups: np.ndarray | None
+) -> Score:
     n = len(labels)
-    if (terms := score.terms(probabilities, labels)) is None:
+    if (sample := sample_score(name, [probabilities], labels, groups)) is None:
         return Score(n=n)
     if name == "acc":
-        return _proportion(terms)
-    value, low, high, _ = mean_of_terms(terms)
-    if low is None or high is None:
+        return _proportion(sample.scores[0], groups)
+    (units,), value = sample.units, float(sample.by_seed[0])
+    _, low, high, _ = mean_of_terms(units)
+    if low is None or high is None or (sample.freedom < 1 and (name != "ece" or groups is not None)):
         return Score(value, n=n)
     if name == "ece":
         low, high = calibration_interval(probabilities.astype(np.float64).clip(0, 1), labels)
     elif name == "auroc":
-        low, high = area_interval(value, float(terms.std()) / math.sqrt(n))
+        error = float(units.std(ddof=0 if groups is None else 1)) / math.sqrt(len(units))
+        low, high = area_interval(value, error, sample.freedom)
     return Score(value, max(score.low, low), min(score.high, high), n)
 
 
-def _proportion(hits: np.ndarray) -> Score:
-    return Score(float(hits.mean()), *wilson_interval(int(hits.sum()), len(hits)), len(hits))
+def _proportion(hits: np.ndarray, groups: np.ndarray | None) -> Score:
+    """Return the share of hits; those in groups count as as many independent ones as would vary as much.
+
+    This is the interval of Korn and Graubard (1998) with Wilson's formula. If all hits are equal, the groups count.
+    """
+    n, p, quantile = float(len(hits)), float(hits.mean()), QUANTILE
+    if groups is not None:
+        units = join_groups(hits.astype(np.float64), groups)
+        if len(units) == 1:
+            return Score(p, n=len(hits))
+        variance, quantile = float(units.var(ddof=1)) / len(units), student_quantile(len(units) - 1)
+        n = min(n, p * (1 - p) / variance) if 0 < p < 1 and variance > 0 else float(len(units))
+    count = float(hits.sum()) if groups is None else p * n
+    return Score(p, *wilson_interval(count, n, quantile), len(hits))
 
 
-def score_differences(probabilities: np.ndarray, others: np.ndarray, labels: np.ndarray) -> dict[str, Score]:
+def score_differences(
+    probabilities: np.ndarray, others: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None
+) -> dict[str, Score]:
     """Return by how much each score of one model exceeds that of another on the same n texts, with paired intervals.
 
     Args:
         probabilities, others: n×C, the predictions of the two models.
+        groups: n, the group of each text; None if the texts are independent.
     """
     differences = {}
-    for name, score in SCORES.items():
-        terms, other_terms = score.terms(probabilities, labels), score.terms(others, labels)
-        if terms is not None and other_terms is not None:
-            value, low, high, _ = estimate([(1, Sample(terms[None])), (-1, Sample(other_terms[None]))])
+    for name in SCORES:
+        sample, other = (sample_score(name, [each], labels, groups) for each in (probabilities, others))
+        if sample is not None and other is not None:
+            value, low, high, _ = estimate([(1, sample), (-1, other)])
             differences[name] = Score(value, low, high, len(labels))
     return differences

@@ -7,6 +7,8 @@ Sources of the formulas, as cited below:
 - Satterthwaite 1946, An approximate distribution of estimates of variance components. Biometrics Bulletin 2(6).
 - Nadeau and Bengio 2003, Inference for the generalization error. Machine Learning 52(3).
 - Owen 2007, The pigeonhole bootstrap. Annals of Applied Statistics 1(2).
+- MacKinnon, Nielsen and Webb 2023, Fast and reliable jackknife and bootstrap methods for cluster-robust inference.
+  Journal of Applied Econometrics 38(5).
 """
 
 import math
@@ -18,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtri, ndtr, stdtr, stdtrit  # scipy.stats takes a second to import
 
-from src.terms.scores import confidence_bins
+from src.terms.scores import MIN_TEXTS, SCORES, confidence_bins, units_by_class
 
 LEVEL = 0.05
 MIN_SEEDS = 5  # minimum number of seeds for a verdict
@@ -47,23 +49,72 @@ class Sample:
         scores: S×n, the terms of n texts under S seeds; S×1 for a statistic of a run without terms.
         seeds: the S seeds; variants with the same seed share its random state. None if the seeds are not shared.
         folds: n, the fold that contains each text in a cross-validation; None without cross-validation.
+        groups: n, the group of each text, if texts of the same group depend on each other; a group is in one fold.
+        freedom: the largest number of degrees of freedom of the variance over texts; 0 if it cannot be estimated.
     """
 
     scores: np.ndarray
     seeds: tuple[int, ...] | None = None
     folds: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    freedom: float = math.inf
 
     @property
     def by_seed(self) -> np.ndarray:
         """The score of each seed, S."""
         return self.scores.mean(1)
 
+    def select(self, texts: np.ndarray) -> "Sample":
+        """Return the sample of some of the texts, given as n booleans."""
+        folds, groups = (None if each is None else each[texts] for each in (self.folds, self.groups))
+        return Sample(self.scores[:, texts], self.seeds, folds, groups, self.freedom)
+
     @property
     def units(self) -> np.ndarray:
-        """The terms of each text, S×n, or in a cross-validation the means of each fold, S×k."""
-        if self.folds is None:
-            return self.scores
+        """The terms of each text, S×n, or of each group, S×G, or in a cross-validation the means of each fold, S×k."""
+        if self.folds is None or self.groups is not None:  # folds of groups differ in their numbers of texts
+            return join_groups(self.scores, self.groups if self.folds is None else self.folds)
         return np.stack([self.scores[:, self.folds == fold].mean(1) for fold in np.unique(self.folds)], axis=1)
+
+
+def sample_score(
+    name: str,
+    probabilities: Sequence[np.ndarray],
+    labels: np.ndarray,
+    groups: np.ndarray | None = None,
+    seeds: tuple[int, ...] | None = None,
+    folds: np.ndarray | None = None,
+) -> Sample | None:
+    """Return the terms of a score for the probabilities of each seed, n×C; None if the score is undefined for a seed.
+
+    The variance over texts has m - 1 degrees of freedom for AUROC, where m is the number of texts (or groups) of the
+    rarest class. It cannot be estimated for the calibration error, whose noise is not normal, nor for a score that is
+    averaged over classes if one of them has fewer than MIN_TEXTS texts (or groups).
+    """
+    terms = [of_seed for each in probabilities if (of_seed := SCORES[name].terms(each, labels)) is not None]
+    if not terms or len(terms) < len(probabilities):
+        return None
+    rarest = units_by_class(labels, probabilities[0].shape[1], groups).min()
+    freedom = float(rarest - 1) if name == "auroc" else math.inf
+    if name == "ece" or (SCORES[name].is_by_class and rarest < MIN_TEXTS):
+        freedom = 0.0
+    return Sample(np.stack(terms), seeds, folds, groups, freedom)
+
+
+def join_groups(terms: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+    """Return terms of G groups with the same mean, …×n → …×G; without groups, the terms.
+
+    Their variance divided by G is that of the jackknife which leaves out a group (MacKinnon et al. 2023, CV3J). For
+    groups of the same size, it is G / (G - 1) times the sum over groups of the squared sums of (term - mean), over n².
+    """
+    if groups is None:
+        return terms
+    order = np.argsort(groups, kind="stable")
+    _, starts, sizes = np.unique(groups[order], return_index=True, return_counts=True)
+    mean = terms.mean(-1, keepdims=True)
+    sums = np.add.reduceat((terms - mean)[..., order], starts, axis=-1)
+    changes = (len(sizes) - 1) * sums / np.maximum(len(groups) - sizes, 1)
+    return np.asarray(mean + changes - changes.mean(-1, keepdims=True))
 
 
 def mean_of_terms(terms: Sequence[float] | np.ndarray) -> Interval:
@@ -78,31 +129,38 @@ def mean_of_terms(terms: Sequence[float] | np.ndarray) -> Interval:
     error = float(values.std(ddof=1)) / np.sqrt(n) if n > 1 else 0.0
     if error < SMALLEST_ERROR:
         return Interval(mean)
-    half = float(stdtrit(n - 1, 1 - LEVEL / 2)) * error
+    half = student_quantile(n - 1) * error
     return Interval(mean, mean - half, mean + half)
 
 
-def wilson_interval(count: int, n: int) -> tuple[float, float]:
+def student_quantile(freedom: float, level: float = LEVEL) -> float:
+    """Return the half-width, in standard errors, of the interval with the coverage 1 - level (Student 1908)."""
+    return float(stdtrit(freedom, 1 - level / 2))
+
+
+def wilson_interval(count: float, n: float, quantile: float = QUANTILE) -> tuple[float, float]:
     """Return the 95 % interval of a proportion (Wilson 1927).
 
     Args:
         count: number of successes, 0 to n.
-        n: number of trials, at least 1.
+        n: number of trials, above 0.
+        quantile: of the standard normal distribution, or of Student's t if n is estimated.
     """
-    p, extra = count / n, QUANTILE**2 / n
-    centre, half = p + extra / 2, QUANTILE * math.sqrt(p * (1 - p) / n + extra / (4 * n))
+    p, extra = count / n, quantile**2 / n
+    centre, half = p + extra / 2, quantile * math.sqrt(p * (1 - p) / n + extra / (4 * n))
     low, high = (centre - half) / (1 + extra), (centre + half) / (1 + extra)
     return (0.0 if count == 0 else low), (1.0 if count == n else high)
 
 
-def area_interval(area: float, error: float) -> tuple[float, float]:
+def area_interval(area: float, error: float, freedom: float) -> tuple[float, float]:
     """Return the 95 % interval of an area under the ROC curve with this standard error (DeLong et al. 1988).
 
-    The interval is symmetric in the logit of the area, so that it ends between 0 and 1 (Pepe 2003, section 5.2).
+    The interval is symmetric in the logit of the area, so that it ends between 0 and 1 (Pepe 2003, section 5.2). Its
+    quantile is that of Student's t, because the error is uncertain if a class is rare.
     """
     if not 0 < area < 1:
         return area, area
-    logit, half = math.log(area / (1 - area)), QUANTILE * error / (area * (1 - area))
+    logit, half = math.log(area / (1 - area)), student_quantile(freedom) * error / (area * (1 - area))
     return 1 / (1 + math.exp(half - logit)), 1 / (1 + math.exp(-half - logit))
 
 
@@ -165,14 +223,17 @@ def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL) -> 
     and the rates of false positives.
 
     - Texts: the weighted sum has a value for each of the n texts, averaged over seeds; their variance divided by n.
+    - Groups, instead of texts if texts of the same group depend on each other: the weighted sum has a value for each of
+      the G groups (`join_groups`); f = G - 1.
     - Folds, instead of texts in a cross-validation: (1/k + 1/(k - 1)) s² with f = k - 1, where s² is the variance of
       the means of the k folds (Nadeau and Bengio 2003; 1/(k - 1) is n_test/n_train).
     - Seeds: the variance between seeds, to which a seed contributes the sum over all variants that have it, less the
       variance of the interaction of seed and text, which the texts also contain (Owen 2007). For f, v is its upper 75 %
       confidence bound, because the estimate is often too small if the test statistic is large.
 
-    A variant with one seed adds no variance between seeds, so the result applies only to its one trained model. If the
-    degrees of freedom are below 1, as they may be with two seeds, there are neither bounds nor a p-value.
+    A variant with one seed adds no variance between seeds, so the result applies only to its one trained model; the
+    difference from a variant with several seeds has no p-value. If the degrees of freedom are below 1, as they may be
+    with two seeds, there are neither bounds nor a p-value.
 
     Args:
         weighted: weights and samples; each sample occurs once.
@@ -182,20 +243,24 @@ def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL) -> 
     of_several = [(weight, sample) for weight, sample in weighted if len(sample.scores) > 1]
     parts = [_seed_variance(group) for group in _group_by_shared_seeds(of_several)]
     profile = np.sum([weight * sample.units.mean(0) for weight, sample in weighted], axis=0)
-    if (n := len(profile)) > 1:
+    n, first, of_units = len(profile), weighted[0][1], min(sample.freedom for _, sample in weighted)
+    if first.folds is not None or first.groups is not None:  # texts are many
+        of_units = min(of_units, n - 1)
+    if n > 1:
         spread = float(profile.var(ddof=1))
-        are_texts = weighted[0][1].folds is None
-        variance = spread / n if are_texts else (1 / n + 1 / (n - 1)) * spread
-        parts.append(_Variance(variance, variance, 0.0 if are_texts else variance**2 / (n - 1)))  # texts are many
+        variance = spread / n if first.folds is None else (1 / n + 1 / (n - 1)) * spread
+        parts.append(_Variance(variance, variance, variance**2 / of_units if of_units else math.inf))
     error = float(np.sqrt(sum(part.estimate for part in parts)))
     if error < SMALLEST_ERROR:  # identical predictions, or run statistics that do not vary by seed
         return Interval(value, p_value=1.0 if n > 1 else None)
     squared = sum(part.squared for part in parts)
     freedom = min(sum(part.bound for part in parts) ** 2 / squared, 1e9) if squared > 0 else 1e9  # stdtrit(inf) is NaN
-    if freedom < 1:
+    if min(freedom, of_units) < 1:
         return Interval(value)
-    half = float(stdtrit(freedom, 1 - level / 2)) * error
-    return Interval(value, value - half, value + half, float(2 * stdtr(freedom, -abs(value) / error)))
+    half = student_quantile(freedom, level) * error
+    are_comparable = len(of_several) in (0, len(weighted))  # not several seeds with one trained model
+    p_value = float(2 * stdtr(freedom, -abs(value) / error)) if are_comparable else None
+    return Interval(value, value - half, value + half, p_value)
 
 
 def _group_by_shared_seeds(weighted: Sequence[tuple[float, Sample]]) -> list[list[tuple[float, Sample]]]:

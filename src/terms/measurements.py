@@ -11,7 +11,7 @@ from src.records.files import read_or_warn, read_predictions
 from src.records.runs import FinishedRun
 from src.records.statistics import RUN_STATISTICS
 from src.records.variants import Variant, pool_folds
-from src.terms.intervals import Sample
+from src.terms.intervals import Sample, sample_score
 from src.terms.scores import SCORES
 
 
@@ -41,33 +41,21 @@ def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measure
                     f"({len(first.labels):,} texts) were tested on different texts: compare runs with the same texts"
                 )
             probabilities.append(of_seed.probabilities)
-        common = (first.labels, variant.seeds, folds)
+        common = (first.labels, first.groups, variant.seeds, folds)
         found = {
-            name: _score(name, probabilities, *common) if name in SCORES else _statistic(name, variant)
+            name: sample_score(name, probabilities, *common) if name in SCORES else _statistic(name, variant)
             for name in dict.fromkeys(metrics)
         }
         samples = {name: sample for name, sample in found.items() if sample is not None}
         if metric not in samples:
             raise UserError(f"--metric {metric} is not defined on these test texts; perhaps a class has no text")
-        of_mean = _score(metric, [np.mean(probabilities, axis=0)], *common)
-        ensemble = None if of_mean is None or len(probabilities) == 1 else float(of_mean.scores.mean())
-        linear = _score(metric, _linear_probabilities(variant, first.index), *common)
+        ensemble = linear = None
+        if metric in SCORES:
+            of_mean = sample_score(metric, [np.mean(probabilities, axis=0)], *common)
+            ensemble = None if of_mean is None or len(probabilities) == 1 else float(of_mean.scores.mean())
+            linear = sample_score(metric, _linear_probabilities(variant, first.index), *common)
         measurements.append(Measurement(variant, samples, ensemble, linear))
     return measurements
-
-
-def _score(
-    name: str,
-    probabilities: Sequence[np.ndarray],
-    labels: np.ndarray,
-    seeds: tuple[int, ...],
-    folds: np.ndarray | None,
-) -> Sample | None:
-    """Return the terms of a score for the probabilities of each seed; None if the score is undefined for a seed."""
-    if name not in SCORES:
-        return None
-    terms = [of_seed for each in probabilities if (of_seed := SCORES[name].terms(each, labels)) is not None]
-    return Sample(np.stack(terms), seeds, folds) if terms and len(terms) == len(probabilities) else None
 
 
 def _statistic(name: str, variant: Variant) -> Sample | None:
@@ -98,6 +86,19 @@ def _linear_probabilities(variant: Variant, index: np.ndarray) -> list[np.ndarra
 def label(metric: str) -> str:
     """Return the name of a score or statistic for use within a sentence."""
     return SCORES[metric].label if metric in SCORES else getattr(RUN_STATISTICS.get(metric), "label", metric)
+
+
+def untested(metric: str, rare_classes: str = "") -> str:
+    """Return why differences in a score cannot be tested on any texts, or on texts with rare classes; "" if they can.
+
+    Args:
+        rare_classes: the result of `describe_rare_classes` for the texts.
+    """
+    if metric == "ece":
+        return f"differences in {label(metric)} have no interval, because their noise is not normal"
+    if rare_classes and metric in SCORES and SCORES[metric].is_by_class:
+        return f"differences in {label(metric)} have no interval, because classes are rare: {rare_classes}"
+    return ""
 
 
 def missing(metric: str) -> str:

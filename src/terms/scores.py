@@ -2,20 +2,23 @@
 
 The variance of the terms, divided by the number of texts, estimates the variance of the score. The terms of acc, nll
 and brier are exact. Those of the other scores are linearized (the infinitesimal jackknife, Efron 1982): they state how
-the score changes with the share of each text. For AUROC, this variance is that of DeLong et al. (1988), except that it
-has the divisors m and k instead of m - 1 and k - 1 for m texts of the class and k other texts.
+the score changes with the share of each text. For AUROC, this variance is that of DeLong et al. (1988).
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from src.formatting import format_count, format_list, format_names
+from src.run_result import SPLIT_NAMES
+
 BINS = 15  # bins of the calibration error
 # lower bound of a probability in nll: smaller values are rounding errors of float32
 SMALLEST = float(np.finfo(np.float32).eps)
+MIN_TEXTS = 5  # minimum number of texts of each class for an interval of a score that is a mean over classes
 Terms = Callable[[np.ndarray, np.ndarray], np.ndarray | None]  # probabilities n×C, labels n → terms n
 
 
@@ -27,6 +30,7 @@ class ScoreType(NamedTuple):
     low: float = 0.0
     high: float = 1.0
     lower_is_better: bool = False
+    is_by_class: bool = False  # whether it is a mean over classes
 
     def terms(self, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
         """Return the n terms for probabilities n×C and labels n; None if the score is not defined on these texts."""
@@ -83,13 +87,15 @@ def auroc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
 
 def _area(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
     correct = np.empty(len(scores))  # the fraction of a text's pairs that are in the correct order
+    scale = np.empty(len(scores))  # 1 / the share of texts on the same side, for the divisor m - 1 of m such texts
     for side in (positive, ~positive):
-        others = np.sort(scores[~side])
+        others, m = np.sort(scores[~side]), int(side.sum())
         below = others.searchsorted(scores[side], "left") + others.searchsorted(scores[side], "right")
         correct[side] = below / (2 * len(others))
+        scale[side] = len(scores) / m * math.sqrt(m / (m - 1 or 1))
     correct[~positive] = 1 - correct[~positive]  # a text of another class should have the lower score
-    area, prevalence = correct[positive].mean(), positive.mean()
-    return area + (correct - area) / np.where(positive, prevalence, 1 - prevalence)
+    area = correct[positive].mean()
+    return np.asarray(area + (correct - area) * scale)
 
 
 def confidence_bins(confidence: np.ndarray) -> np.ndarray:
@@ -119,12 +125,39 @@ def brier(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 SCORES = {
     "acc": ScoreType(accuracy, "accuracy"),
-    "balanced_acc": ScoreType(partial(macro, predicted=0, true=1, with_predicted=False), "balanced accuracy"),
-    "precision_macro": ScoreType(partial(macro, predicted=1, true=0), "macro precision"),
-    "f1_macro": ScoreType(partial(macro, predicted=1, true=1), "macro F1"),
+    "balanced_acc": ScoreType(
+        partial(macro, predicted=0, true=1, with_predicted=False), "balanced accuracy", is_by_class=True
+    ),
+    "precision_macro": ScoreType(partial(macro, predicted=1, true=0), "macro precision", is_by_class=True),
+    "f1_macro": ScoreType(partial(macro, predicted=1, true=1), "macro F1", is_by_class=True),
     "mcc": ScoreType(mcc, "Matthews correlation", low=-1.0),
-    "auroc": ScoreType(auroc, "AUROC"),
+    "auroc": ScoreType(auroc, "AUROC", is_by_class=True),
     "ece": ScoreType(ece, "calibration error", lower_is_better=True),
     "brier": ScoreType(brier, "Brier score", high=2.0, lower_is_better=True),
     "nll": ScoreType(nll, "negative log-likelihood", high=math.inf, lower_is_better=True),
 }
+
+
+def units_by_class(labels: np.ndarray, classes: int, groups: np.ndarray | None = None) -> np.ndarray:
+    """Return the number of texts of each class, or of the groups with such texts, C integers."""
+    if groups is not None:
+        labels, _ = np.unique(np.stack([labels, groups]), axis=1)
+    return np.bincount(labels, minlength=classes)
+
+
+def describe_rare_classes(
+    labels: np.ndarray, class_names: Sequence[str], groups: np.ndarray | None = None, split: str = "test"
+) -> str:
+    """Name the classes with fewer than MIN_TEXTS texts (or groups), such as "REFUND: 1 test text"; "" if all have more.
+
+    Scores that are means over classes then have no interval.
+    """
+    noun = f"{SPLIT_NAMES[split]} text"
+    texts, units = (units_by_class(labels, len(class_names), each) for each in (None, groups))
+    rare = [
+        f"{format_list([name], plain=True)}: {format_count(count, noun)}"
+        + (f" in {format_count(unit, 'group')}" if unit < count else "")
+        for name, count, unit in zip(class_names, texts.tolist(), units.tolist(), strict=True)
+        if unit < MIN_TEXTS
+    ]
+    return format_names(rare)

@@ -162,7 +162,10 @@ def judge_seeds(
     for summary in attentive:
         measured = values[summary.variant.name]
         is_measured = PREDICTIONS in measured and ATTENTION in measured
-        sample = Sample(measured[PREDICTIONS] - measured[ATTENTION], summary.variant.seeds) if is_measured else None
+        sample = None
+        if is_measured:
+            difference = measured[PREDICTIONS] - measured[ATTENTION]
+            sample = Sample(difference, summary.variant.seeds, groups=summary.groups)
         differences[f"predictions of {summary.variant.name}"] = sample
     return judge(gather(CLAIM, "agreement above chance", differences, "attention"))
 
@@ -170,9 +173,11 @@ def judge_seeds(
 def estimate_seeds(summaries: Sequence[VariantSummary]) -> tuple[dict[str, Estimates], tuple[Claim, ...]]:
     """Return the estimates of each variant's agreement between seeds, and the judged claim."""
     values = {summary.variant.name: agreement_between_seeds(summary.records) for summary in summaries}
+    groups = summaries[0].groups
     estimates: dict[str, Estimates] = {
         variant: {
-            (OF_ATTENTION, name): estimate_rankings({OF_ATTENTION: array})[OF_ATTENTION] for name, array in of.items()
+            (OF_ATTENTION, name): estimate_rankings({OF_ATTENTION: array}, groups)[OF_ATTENTION]
+            for name, array in of.items()
         }
         for variant, of in values.items()
     }

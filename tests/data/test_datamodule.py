@@ -130,8 +130,13 @@ def test_a_class_with_a_single_row_is_reported_even_if_the_data_are_cached(
         assert len(warnings) == 2
         assert warnings[0].startswith("Some classes have too few rows: 'fair', 'rare'.")
         assert "The val split has no texts of these classes, and its scores do not include them" in warnings[0]
-        assert "too few rows: 'fair'. The test split has no texts of these classes, and its scores" in warnings[1]
+        assert warnings[1].startswith("Some classes have fewer than 5 test texts: ")
+        assert "fair: 0 test texts" in warnings[1] and "rare: 1 test text." in warnings[1]
     assert module.class_counts[module.class_names.index("fair")] == 1
+    (tmp_path / "test.csv").write_text("text,label\n" + "a,bad\nb,good\n" * 5 + "b,fair\n" * 5 + "d,rare\n" * 4)
+    caplog.clear()
+    set_up(path, test_path=str(tmp_path / "test.csv"))
+    assert "fewer than 5 test texts: rare: 4 test texts. Scores" in caplog.text
     caplog.clear()
     module = Source(str(path), **source_options)
     module.use_codec(set_up(path).codec)

@@ -251,6 +251,10 @@ def test_rows_of_a_group_are_in_one_split(tmp_path: Path, source_options: Option
     }
     assert {split: len(names) for split, names in sentences.items()} == {"train": 35, "val": 5, "test": 10}
     assert len(set.union(*sentences.values())) == 50
+    for split, size in module.sizes.items():
+        groups, own = module.groups(split), [text.split()[0] for text in module.texts(split, range(size))]
+        assert groups is not None and len(set(zip(groups.tolist(), own, strict=True))) == len(set(own))
+        assert len(np.unique(groups)) == len(set(own))
     assert sum(module.sizes.values()) == 349
 
 
@@ -259,6 +263,11 @@ def test_a_row_without_a_group_is_a_group_of_its_own(tmp_path: Path, source_opti
     source = Source(str(write(tmp_path / "a.csv", "\n".join(lines))), group="review", **source_options)
     source.setup()
     assert source.sizes == {"train": 43, "val": 5, "test": 12}
+    groups = source.groups("test")
+    assert groups is not None and len(np.unique(groups)) == 12
+    without = Source(str(tmp_path / "a.csv"), **source_options)
+    without.setup()
+    assert without.groups("test") is None
 
 
 def origins_of_all(source: Source) -> list[tuple[Any, ...]]:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -51,6 +52,24 @@ def test_agreement_between_seeds_has_a_verdict(attention_agreement: float, verdi
     assert claim.verdict == verdict
     numbers = claim_lines(claim)[0]
     assert f"{0.7 - attention_agreement:+.1f}" in numbers and "agreement above chance" in numbers
+
+
+def test_texts_of_a_group_count_once() -> None:
+    """Each group has three texts with equal values, so that its texts tell no more than one of them."""
+    records = [summary(name, [0.6, 0.4, 0.2, 0.2]) for name in ("one", "three")]
+    repeated = []
+    for record in records[1].records:
+        arrays = {name: np.repeat(array, 3, axis=0) for name, array in record.arrays.items()}
+        repeated.append(Record(record.options, arrays))
+    grouped = replace(records[1], records=tuple(repeated), groups=np.repeat(np.arange(53), 3))
+    (one, *_), (three, *_), (ignored, *_) = (
+        judge_rankings([each]) for each in (records[0], grouped, replace(grouped, groups=None))
+    )
+    assert one.difference is not None and three.difference is not None and ignored.difference is not None
+    assert three.difference.value == pytest.approx(one.difference.value)
+    # the 52 degrees of freedom of groups are taken into account, and those of texts are not
+    assert three.difference.high == pytest.approx(one.difference.high, abs=2e-3)
+    assert ignored.difference.high < three.difference.high - 0.001
 
 
 def test_claims_without_values_are_omitted() -> None:

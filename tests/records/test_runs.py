@@ -38,6 +38,7 @@ def test_excluded_runs_are_listed_with_their_reasons(tmp_path: Path) -> None:
     (write_run(tmp_path / "torn") / "predictions" / "test.npz").write_bytes(b"PK")
     (write_run(tmp_path / "bare") / "config.yaml").unlink()
     (write_run(tmp_path / "eval") / "config.yaml").write_text("seed: 0\n")
+    write_run(tmp_path / "ungrouped", options={"data.group": "review"})
     old = write_run(tmp_path / "old") / "result.json"
     old.write_text(json.dumps({"status": "completed"}))
     runs, excluded = find_runs([tmp_path])
@@ -48,6 +49,7 @@ def test_excluded_runs_are_listed_with_their_reasons(tmp_path: Path) -> None:
     assert reasons["killed"][0] == "unfinished"
     assert "test=true" in reasons["untested"][1]
     assert "evaluation" in reasons["eval"][1]
+    assert "lacks the groups of data.group" in reasons["ungrouped"][1]
     assert "lacks seed, choices" in reasons["old"][1]
     for name, file in {"damaged": "result.json", "list": "result.json", "torn": "test.npz", "bare": "config"}.items():
         assert reasons[name][0] == "unreadable"

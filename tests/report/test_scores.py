@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from src.records.examples import Example
+from src.records.files import Predictions
 from src.report.predictions import prediction_section
 from src.report.scores import baseline_section, classes_section, scores_section
 from src.report.section import Section
@@ -38,6 +39,17 @@ def test_metric_table_fits_80_columns_without_colour() -> None:
     assert row(text, "test/acc") == "test/acc 0.875 0.529 to 0.978 0.750"
     assert all(row(text, f"test/{name}") for name in scores)
     assert "Texts: test 8, validation 1,234" in text
+
+
+def test_rare_classes_and_groups_are_named() -> None:
+    names, labels = ["ham", "REFUND"], np.array([0] * 8 + [1])
+    found = Predictions("test", np.eye(2)[labels], labels, names, np.arange(9))
+    text = " ".join(print_table(scores_section({"test/acc": Score(0.5, 0.4, 0.6, 9)}, predictions=found)).split())
+    assert "have no interval, because classes are rare: REFUND: 1 test text." in text and "groups" not in text
+    found = Predictions("val", np.eye(2)[labels], labels, names, np.arange(9), np.arange(9) // 2)
+    text = " ".join(print_table(scores_section({"val/acc": Score(0.5, 0.4, 0.6, 9)}, predictions=found)).split())
+    assert "classes are rare: ham: 8 validation texts in 4 groups, REFUND: 1 validation text." in text
+    assert "The texts are in 5 groups (data.group)" in text
 
 
 def test_the_baseline_is_beside_the_model() -> None:

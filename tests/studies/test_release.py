@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from src.errors import UserError
 from src.records.faithfulness import RANKINGS, Options, Record
-from src.records.files import read_gradients, read_history, read_statistics
+from src.records.files import read_gradients, read_history, read_predictions, read_statistics
 from src.terms.comparison import compare
 from studies.release import pack_probabilities, unpack_probabilities, unpack_release, write_release
 from tests.run_folders import make_probabilities, write_run, write_sweep
@@ -40,6 +40,14 @@ def test_a_comparison_of_unpacked_records_has_the_same_results(sweep, tmp_path):
     ]
     np.testing.assert_allclose(*losses, rtol=2e-4)  # the log-odds of all texts have the same error of rounding
     assert [claim.verdict for claim in original.claims] == [claim.verdict for claim in unpacked.claims]
+
+
+def test_groups_are_preserved(tmp_path):
+    groups = np.array([5, 3] * 6 + [2])
+    write_run(tmp_path / "sweep" / "run", make_probabilities(LABELS, CORRECT), LABELS, groups=groups)
+    write_release(tmp_path / "sweep", tmp_path / "r.parquet")
+    (run,) = unpack_release(tmp_path / "r.parquet", tmp_path / "runs")
+    assert read_predictions(run).groups.tolist() == groups.tolist()
 
 
 def test_statistics_gradients_and_curves_are_preserved(sweep, tmp_path):

@@ -53,6 +53,15 @@ def judge(scores: dict[str, np.ndarray | float], *claims: ClaimDefinition, metri
     return judge_claims(claims, [measured(item, values, metric) for item, values in pairs])
 
 
+def test_a_claim_about_a_calibration_error_cannot_be_tested() -> None:
+    values = {"none": 0.1 + NOISE / 100, "bahdanau": 0.2 - NOISE / 100}
+    samples = {name: Sample(np.outer(each, np.ones(3)), tuple(range(5)), freedom=0) for name, each in values.items()}
+    items = [Measurement(variant("lstm", name), {"ece": sample}) for name, sample in samples.items()]
+    (claim,) = judge_claims([NONE.model_copy(update={"metric": "ece"})], items)
+    assert (claim.verdict, claim.difference) == ("inconclusive", (pytest.approx(0.1), None, None, None))
+    assert claim.reason == "differences in calibration error have no interval, because their noise is not normal"
+
+
 @pytest.mark.parametrize(
     ("mean", "margin", "verdict"),
     [

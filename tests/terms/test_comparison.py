@@ -9,7 +9,7 @@ from src.compare.files import render_page
 from src.compare.sections import sections
 from src.errors import UserError
 from src.terms.comparison import compare, judge_differences
-from src.terms.intervals import Sample
+from src.terms.intervals import Sample, estimate
 from tests.run_folders import make_probabilities, write_run, write_sweep
 
 ACCURACIES = {("lstm", "none"): 0.7, ("lstm", "uniform"): 0.702, ("lstm", "bahdanau"): 0.85, ("lstm", "keras"): 0.6}
@@ -76,13 +76,39 @@ def test_a_baseline_may_be_typed_without_dots(tmp_path: Path) -> None:
         assert compare([tmp_path], baseline=name).baseline.variant.name == "lstm · keras"
 
 
-def test_lower_calibration_error_is_better(tmp_path: Path) -> None:
+def test_groups_of_texts_are_compared_and_rare_classes_are_named(tmp_path: Path) -> None:
+    """Each of 20 groups has 5 texts with the same outcome; class 1 has texts in four groups."""
+    groups, rng = np.repeat(np.arange(20), 5), np.random.default_rng(3)
+    labels = (groups < 4).astype(int)
+    samples = []
+    for attention in ("none", "keras"):
+        correct = (rng.random((5, 20)) < 0.7)[:, groups]
+        samples.append(Sample(correct.astype(float), tuple(range(5)), groups=groups))
+        for seed, hits in enumerate(correct):
+            probabilities = make_probabilities(labels, hits)
+            write_run(
+                tmp_path / f"{attention}{seed}", probabilities, labels, seed=seed, attention=attention, groups=groups
+            )
+    result = compare([tmp_path])
+    assert (result.texts, result.rare_classes) == (100, "class 1: 20 test texts in 4 groups")
+    (row,) = (row for row in result.rows if row.difference)
+    assert row.difference == pytest.approx(estimate([(1, samples[1]), (-1, samples[0])]))
+    by_class = compare([tmp_path], metric="f1_macro")
+    (row,) = (row for row in by_class.rows if row.difference)
+    assert (row.verdict, row.difference.low, row.p_adjusted) == ("not tested", None, None)
+    notes = " ".join(section.note for section in sections(by_class))
+    assert "Differences in macro F1 have no interval, because classes are rare: class 1: 20 test texts" in notes
+
+
+@pytest.mark.parametrize(("metric", "verdict"), [("ece", "not tested"), ("nll", "better")])
+def test_lower_calibration_error_is_better(metric: str, verdict: str, tmp_path: Path) -> None:
     """All predictions have a confidence of 80 %, which is better calibrated at an accuracy of 79 % than at 60 %."""
     write_sweep(tmp_path, {("lstm", "none"): 0.6, ("lstm", "keras"): 0.79})
-    result = compare([tmp_path], metric="ece")
+    result = compare([tmp_path], metric=metric)
     assert [row.variant.name for row in result.rows] == ["keras", "none"]
-    assert result.rows[0].verdict == "better"
+    assert result.rows[0].verdict == verdict
     assert result.rows[0].difference.value < 0
+    assert (result.rows[0].difference.low is None) == (metric == "ece")
 
 
 def test_an_ensemble_is_scored_by_its_mean_probabilities(tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, t
 
 from src.run_result import Score
 from src.terms.evaluation import evaluate, evaluate_splits, score_differences
 from src.terms.intervals import calibration_interval, wilson_interval
+from src.terms.scores import SCORES, describe_rare_classes
 from tests.run_folders import predictions
 
 POSITIVE = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)
@@ -20,9 +21,12 @@ def test_scores_by_hand() -> None:
     """tests/terms/test_scores.py compares the other scores with those of torchmetrics."""
     scores = evaluate(np.stack([1 - POSITIVE, POSITIVE], 1), LABELS, majority=1)
     assert {score.n for score in scores.values()} == {5}
-    for score in scores.values():
-        assert score.value is not None and score.low is not None and score.high is not None
-        assert score.low <= score.value <= score.high
+    for name, score in scores.items():
+        assert score.value is not None
+        if name in SCORES and SCORES[name].is_by_class:  # there are two texts of class 0
+            assert score.low is score.high is None
+        else:
+            assert score.low is not None and score.high is not None and score.low <= score.value <= score.high
     assert scores["majority_acc"].value == 3 / 5
     assert scores["brier"].value == pytest.approx(2 * (0.09**2 + 0.23**2 + 0.59**2 + 0.18**2 + 0.57**2) / 5)
     assert scores["nll"].value == pytest.approx(-math.log(0.91 * 0.77 * 0.41 * 0.82 * 0.43) / 5)
@@ -66,14 +70,14 @@ def test_wilson_interval_equals_scipy(count: int, n: int) -> None:
 
 
 def test_area_interval_by_hand() -> None:
-    """DeLong's variance of the area, with the divisors m and k, on the logit scale."""
+    """DeLong's variance of the area on the logit scale, and Student's t for the 43 texts of the rarer class."""
     probabilities, labels = predictions(101, 2)
     probabilities = probabilities.round(1)  # so that there are ties, which count half
     metric = evaluate(probabilities, labels)["auroc"]
     above = (np.sign(probabilities[labels == 1, 1][:, None] - probabilities[labels == 0, 1]) + 1) / 2
     area = above.mean()
-    variance = above.mean(1).var() / above.shape[0] + above.mean(0).var() / above.shape[1]
-    half = 1.959964 * math.sqrt(variance) / (area * (1 - area))
+    variance = above.mean(1).var(ddof=1) / above.shape[0] + above.mean(0).var(ddof=1) / above.shape[1]
+    half = t.ppf(0.975, min(above.shape) - 1) * math.sqrt(variance) / (area * (1 - area))
     low, high = (1 / (1 + math.exp(-logit)) for logit in (math.log(area / (1 - area)) + half * np.array([-1, 1])))
     assert (metric.value, metric.low, metric.high) == pytest.approx((area, low, high))
 
@@ -87,6 +91,55 @@ def test_calibration_interval_covers_the_error_of_the_model(shift: float) -> Non
         correct = (rng.random(503) < confidences - shift).astype(int)
         intervals.append(calibration_interval(np.stack([1 - confidences, confidences], 1), correct))
     assert np.mean([low <= shift <= high for low, high in intervals]) > 0.95 - 3 * math.sqrt(0.95 * 0.05 / 300)
+
+
+def test_intervals_are_computed_over_groups_of_texts() -> None:
+    """Four groups of 3 texts: two have all right, one has one right, one has none right."""
+    labels, groups = np.array([0, 1] * 6), np.repeat([7, 5, 3, 2], 3)
+    hits = np.array([1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0])
+    probabilities = np.eye(2)[np.where(hits, labels, 1 - labels)] * 0.6 + 0.2
+    scores = evaluate(probabilities, labels, groups)
+    assert {name for name, score in scores.items() if score.low is None} == {
+        *("balanced_acc", "precision_macro", "f1_macro", "auroc"),  # each class is in four groups
+        "ece",  # its interval assumes independent texts
+    }
+    by_group = np.array([1, 1, 1 / 3, 0])
+    for name, terms in {"brier": np.where(hits, 0.08, 1.28), "nll": -np.log(np.where(hits, 0.8, 0.2))}.items():
+        means = terms.reshape(4, 3).mean(1)
+        half = t.ppf(0.975, 3) * means.std(ddof=1) / 2
+        expected = (means.mean(), max(0, means.mean() - half), min(SCORES[name].high, means.mean() + half))
+        assert (scores[name].value, scores[name].low, scores[name].high) == pytest.approx(expected)
+    effective, quantile = (7 / 12) * (5 / 12) / (by_group.var(ddof=1) / 4), t.ppf(0.975, 3)
+    assert (scores["acc"].low, scores["acc"].high) == pytest.approx(
+        wilson_interval(effective * 7 / 12, effective, quantile)
+    )
+    difference = score_differences(probabilities, probabilities[:, ::-1], labels, groups)["acc"]
+    half = quantile * 2 * by_group.std(ddof=1) / 2
+    assert difference == Score(*map(pytest.approx, (1 / 6, 1 / 6 - half, 1 / 6 + half)), 12)
+
+
+def test_the_accuracy_of_equal_hits_counts_groups() -> None:
+    probabilities, labels = np.tile([0.8, 0.2], (12, 1)), np.zeros(12, dtype=int)
+    score = evaluate(probabilities, labels, np.repeat(np.arange(4), 3))["acc"]
+    quantile = t.ppf(0.975, 3)
+    assert (score.value, score.low, score.high) == pytest.approx((1, 4 / (4 + quantile**2), 1))
+    assert evaluate(probabilities, labels, np.zeros(12, dtype=int))["acc"] == Score(1.0, None, None, 12)
+
+
+def test_means_over_classes_with_few_texts_and_differences_in_calibration_have_no_interval() -> None:
+    probabilities, labels = predictions(53, 3)
+    labels = np.where((labels == 2) & (np.cumsum(labels == 2) > 4), 0, labels)
+    assert describe_rare_classes(labels, ["ham", "spam", "REFUND"]) == "REFUND: 4 test texts"
+    scores, others = evaluate(probabilities, labels), probabilities[:, [1, 0, 2]]
+    by_class = {"balanced_acc", "precision_macro", "f1_macro", "auroc"}
+    assert {name for name, score in scores.items() if score.low is None} == by_class
+    differences = score_differences(probabilities, others, labels)
+    assert {name for name, score in differences.items() if score.low is None} == by_class | {"ece"}
+    labels[labels == 2] = np.array([0, 0, 0, 2])
+    groups = np.arange(53) % 4
+    assert describe_rare_classes(labels, ["ham", "spam", "REFUND"]) == "REFUND: 1 test text"
+    assert describe_rare_classes(labels, ["ham", "spam", "REFUND"], groups).startswith("ham: ")
+    assert describe_rare_classes(labels, ["ham", "spam", "REFUND"], groups).endswith("in 4 groups, REFUND: 1 test text")
 
 
 def test_differences_are_paired() -> None:

@@ -72,6 +72,45 @@ def test_folds_by_hand() -> None:
     assert result.high - result.value == pytest.approx(t.ppf(0.975, 2) * np.sqrt(7 / 27 * (1 / 3 + 1 / 2)))
 
 
+def test_groups_by_hand() -> None:
+    """Groups of 1, 2 and 4 texts: the jackknife over the means that each group's absence leaves."""
+    scores, groups = np.array([[1.0, 0, 1, 1, 0, 0, 0]]), np.array([9, 4, 4, 2, 2, 2, 2])
+    result = difference(Sample(scores, groups=groups), Sample(np.zeros((1, 7)), groups=groups))
+    left = np.array([2 / 6, 2 / 5, 2 / 3])  # without group 9, 4 and 2
+    error = np.sqrt(2 / 3 * ((left - left.mean()) ** 2).sum())
+    assert result.value == pytest.approx(3 / 7)
+    assert result.high - result.value == pytest.approx(t.ppf(0.975, 2) * error)
+    assert estimate([(1, Sample(scores, groups=np.zeros(7)))]) == (pytest.approx(3 / 7), None, None, None)
+
+
+def test_groups_of_equal_sizes_have_the_sandwich_variance_and_those_of_one_text_are_texts() -> None:
+    rng = np.random.default_rng(3)
+    scores, groups = rng.normal(size=(5, 7 * 11)), rng.permutation(np.repeat(np.arange(11), 7))
+    residuals = scores.mean(0) - scores.mean()
+    expected = 11 / 10 * sum(residuals[groups == group].sum() ** 2 for group in range(11)) / 77**2
+    units = Sample(scores, groups=groups).units
+    assert units.mean(0).var(ddof=1) / 11 == pytest.approx(expected)
+    assert units.mean(1) == pytest.approx(scores.mean(1))
+    shuffled = rng.permutation(77)
+    assert Sample(scores, groups=shuffled).units[:, shuffled] == pytest.approx(scores)
+
+
+def test_groups_in_a_cross_validation_count_in_proportion_to_their_texts() -> None:
+    """Two folds of two groups each, with 2 and 5 texts; without groups, folds are means."""
+    scores, folds = np.array([[1.0, 1, 0, 0, 1, 0, 0]]), np.array([0, 0, 1, 1, 1, 1, 1])
+    units = Sample(scores, folds=folds, groups=np.array([0, 1, 2, 2, 2, 3, 3])).units
+    change = (1 / 5 - 1) / 2  # half the difference of the means that the absence of a fold leaves
+    assert units == pytest.approx(3 / 7 + np.array([[-change, change]]))
+    assert Sample(scores, folds=folds).units == pytest.approx(np.array([[1, 1 / 5]]))
+
+
+def test_several_seeds_against_one_have_no_p_value() -> None:
+    several, one = Sample(np.random.default_rng(1).normal(size=(5, 53))), Sample(np.zeros((1, 53)))
+    result = difference(several, one)
+    assert result.low is not None and result.p_value is None
+    assert difference(Sample(several.scores[:1]), one).p_value is not None
+
+
 def test_identical_predictions_have_no_interval() -> None:
     """Identical predictions of five texts do not show how predictions for other texts would differ."""
     scores = np.array([[1.0, 0, 1, 1, 0]])

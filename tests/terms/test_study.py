@@ -82,7 +82,7 @@ def test_the_example_of_the_documentation_is_valid(tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(documentation.split("```yaml\n")[1].split("```")[0])
     (claim,) = load_study(path, group_runs(find_runs([tmp_path]).runs)).claims
-    assert (claim.metric, claim.negligible) == ("ece", 0.005)
+    assert (claim.metric, claim.negligible) == ("brier", 0.005)
 
 
 def test_a_choice_outside_conf_is_valid_if_a_run_has_it(tmp_path: Path) -> None:
