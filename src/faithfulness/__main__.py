@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from src.process import exit_with_message
 from src.report.folder import add_folders, report_folder, write_report
 
+TEXTS = 100
 MEASURES = ("removal", "limits", "flip", "agreement", "plausibility")
 DESCRIPTION = """\
 Measures how faithfully attention weights, and six other rankings of tokens, account for the predictions of trained
@@ -40,8 +41,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m src.faithfulness", description=DESCRIPTION)
-    text = "size of the stratified sample of test texts (default: 500)"
-    parser.add_argument("--texts", type=_natural, default=500, metavar="N", help=text)
+    text = f"size of the stratified sample of test texts (default: {TEXTS})"
+    parser.add_argument("--texts", type=_natural, default=TEXTS, metavar="N", help=text)
     parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of all random numbers (default: 0)")
     text = f"measures to compute (default: {', '.join(MEASURES)})"
     parser.add_argument("--measures", nargs="+", choices=MEASURES, default=list(MEASURES), metavar="NAME", help=text)

@@ -13,9 +13,9 @@ import numpy as np
 from src.errors import UserError
 from src.faithfulness.probe import Scores, pad
 from src.faithfulness.summary import VariantSummary, summarize
-from src.faithfulness.texts import map_chunks, measure_texts
+from src.faithfulness.texts import map_chunks, measure_texts, most_passes
 from src.faithfulness.trained import TrainedRun, checkpoint_digest
-from src.formatting import format_duration
+from src.formatting import format_count, format_duration
 from src.kernels.malloc import limit_compiled_kernels
 from src.records.faithfulness import ATTENTION, Options, Record
 from src.records.runs import ExcludedRun
@@ -48,16 +48,22 @@ def measure(args: argparse.Namespace, command: str) -> Report:
         wanted[run] = Options(
             checkpoint=checkpoint_digest(run), texts=args.texts, seed=args.seed, measures=args.measures
         )
-    measured: dict[Path, Record] = {}
+    measured = {run: record for run, record in records.items() if record is not None and record.has(wanted[run])}
+    missing = [run for run in runs if run not in measured]
     for number, run in enumerate(runs, 1):
         previous, options = records[run], wanted[run]
-        if previous is not None and previous.has(options):
-            measured[run] = previous
+        if run in measured:
             continue
         if previous is not None:  # the new record replaces the previous one, so it contains the same measures
             options = options.model_copy(update={"measures": sorted({*args.measures, *previous.options.measures})})
         title, start = f"Run {number} of {len(runs)}", time.monotonic()
-        measured[run] = measure_run(TrainedRun(run, args.trusted_modules, args.data_path), options, title)
+        trained = TrainedRun(run, args.trusted_modules, args.data_path)
+        if run == missing[0]:
+            lengths = list(map(len, trained.sample("test", options.texts, options.seed).texts))
+            passes = len(missing) * most_passes(lengths, options.measures)
+            sizes = f"{format_count(len(missing), 'run')} of {format_count(len(lengths), 'text')}"
+            print(f"Planned: {sizes}, up to about {passes:,} forward passes of a text", file=sys.stderr)
+        measured[run] = measure_run(trained, options, title)
         measured[run].save(run)
         print(f"{title}: measured in {format_duration(time.monotonic() - start)}", file=sys.stderr)
     by_variant = {variant.name: [measured[run.folder] for run in variant.runs] for variant in variants}

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from src.data.padded_batches import shuffled
 from src.errors import UserError
+from src.faithfulness.__main__ import TEXTS
 from src.faithfulness.measurement import measurable_variants
 from src.faithfulness.probe import Probe, Texts
 from src.faithfulness.sections import format_estimate
@@ -51,7 +52,7 @@ def study(
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="a run, a sweep, or a folder with them")
-    parser.add_argument("--texts", type=int, default=500, help="number of test texts (default: 500)")
+    parser.add_argument("--texts", type=int, default=TEXTS, help=f"number of test texts (default: {TEXTS})")
     parser.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default: 0)")
     parser.add_argument("--data-path", help="path of the data, which replaces data.path of the checkpoints")
     args = parser.parse_args(argv)
