@@ -30,6 +30,13 @@ def test_a_missing_package_has_one_remedy() -> None:
         raise MissingExtra("mlflow is missing: pip install heed")
 
 
+def test_an_error_of_the_library_of_a_logger_is_one_message() -> None:
+    error = type("MlflowException", (Exception,), {"__module__": "mlflow.exceptions"})
+    for key, expected in (("logger.mlflow", UserError), ("loss", error)):
+        with pytest.raises(expected, match="the store is refused"), prefix_errors(key):
+            raise error("the store is refused\nand more")
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [

@@ -1,11 +1,26 @@
 """The interface of loggers that also receive what Lightning does not log."""
 
+import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pytorch_lightning.loggers import Logger
 
 from src.run_result import RunResult
+
+
+def with_plain_names(config: Any) -> Any:
+    """Return a configuration in which a mapping is a text if its keys, such as C++, cannot be parts of names.
+
+    Loggers make names of the keys, and MLflow allows few characters in a name, and 250 in all.
+    """
+    if not isinstance(config, dict):
+        return config
+    if all(re.fullmatch(r"[\w.-]{1,50}", str(key), re.ASCII) for key in config):
+        return {key: with_plain_names(value) for key, value in config.items()}
+    return json.dumps(config, ensure_ascii=False)
 
 
 class Tracker(Logger):

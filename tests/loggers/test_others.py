@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from src.loggers.csv import Metrics
+from src.loggers.tracker import with_plain_names
 from tests.helpers import read_csv, train
 
 
@@ -33,6 +34,16 @@ def test_tensorboard_and_mlflow_contain_options_scores_and_gradient_norms(tmp_pa
     assert norms
     history = client.get_metric_history(run.info.run_id, "gradients/head")
     assert norms == pytest.approx([point.value for point in history])
+
+
+def test_a_mapping_whose_keys_cannot_be_names_is_logged_as_one_value() -> None:
+    labels = {"C++": "cpp", "R&D": "größer", "x": None}
+    config = {"data": {"labels": labels, "text": "C++"}, "a.b-1": {3: [labels]}, "model": {"x" * 51: 1}}
+    assert with_plain_names(config) == {
+        "data": {"labels": '{"C++": "cpp", "R&D": "größer", "x": null}', "text": "C++"},
+        "a.b-1": {3: [labels]},
+        "model": f'{{"{"x" * 51}": 1}}',
+    }
 
 
 def test_a_csv_file_is_continued_also_with_new_columns(tmp_path: Path) -> None:
