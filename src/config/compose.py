@@ -5,6 +5,7 @@ in a copy of the result, which takes milliseconds.
 """
 
 import pickle
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -175,6 +176,8 @@ class ConfigFiles:
         for choice in [] if override.parsed.is_delete() else value if isinstance(value, list) else [value]:
             group, _, name = f"{key}/{choice}".rpartition("/")
             if name not in self.groups.get(group, ()):
+                if key == "data" and (re.search(r"^[.~/]|\.\w+$", str(choice)) or Path(str(choice)).exists()):
+                    raise ValueError(f"is a path: write data=csv data.path={choice}")
                 raise ValueError(no_such("choice", choice, self.groups[key]))
         return True
 
@@ -214,6 +217,8 @@ class ConfigFiles:
                 f"; if its class accepts it, write +{override.line}" if parent and not operation.is_delete() else ""
             )
             raise ValueError(f"no such option{did_you_mean(key, [*names, *self.groups])}{remedy}")
+        if str(paths.get(key)).startswith("bundled:") and "bundled:" not in str(value):
+            raise ValueError("sets another file, but not its columns and classes: add data=csv")
         if operation.is_add() and paths.get(key) is not None and not isinstance(value, dict | list):
             raise ValueError(f"already exists: write {override.line[1:]}")
         if not operation.is_delete():

@@ -11,6 +11,27 @@ from src.formatting import format_count, format_names
 MAX_ENTRY_WIDTH = 48  # characters; a longer entry gets a line of its own
 LONGEST_NAME = 100  # characters; longer names get no suggestions
 
+# The words that users of other libraries type by habit, by the option that they mean
+HABITS = {
+    "trainer.max_epochs": ("epochs", "num_epochs", "n_epochs", "nb_epoch", "num_train_epochs", "max_iter"),
+    "trainer.devices": ("gpus", "n_gpu", "num_gpus"),
+    "trainer.precision": ("fp16", "bf16", "amp"),
+    "trainer.gradient_clip_val": ("max_grad_norm", "grad_clip", "clip_grad_norm", "clipnorm"),
+    "optimizer.lr": ("learning_rate", "eta0"),
+    "data.batch_size": ("per_device_train_batch_size", "train_batch_size"),
+    "data.path": ("train_file", "data_path", "data_files"),
+    "data.text": ("text_column", "text_col"),
+    "data.label": ("label_column", "label_col", "target"),
+    "data.val_fraction": ("val_size", "validation_split", "validation_fraction"),
+    "data.test_fraction": ("test_size",),
+    "data.folds": ("n_splits", "cv", "k_folds", "n_folds"),
+    "model.encoder.hidden_dim": ("units", "hidden_size"),
+    "callbacks.early_stopping": ("early_stop",),
+    "data": ("dataset",),
+    "seed": ("random_state", "seed_everything", "random_seed"),
+    "ckpt_path": ("resume_from_checkpoint", "checkpoint", "checkpoint_path", "ckpt"),
+}
+
 
 class Mistake(NamedTuple):
     """An entry of a configuration, such as `optimizer.lr=fast`, and the error in it."""
@@ -55,13 +76,17 @@ LabelColumn = Annotated[str, not_a_list("several labels of a text are not suppor
 def nearest(name: str, names: Iterable[str]) -> list[str]:
     """Return those of `names` that resemble `name`; a dot and a slash are the same.
 
-    If names end in `name`, at most three of them are returned: `hidden_dim` means `model.encoder.hidden_dim`.
-    Otherwise, the name with the most similar spelling is returned if it is similar enough.
+    If names end in `name`, at most three of them are returned: `hidden_dim` means `model.encoder.hidden_dim`. If it is
+    a word of another library, the option that it means is returned: `epochs` means `trainer.max_epochs`. Otherwise, the
+    name with the most similar spelling is returned if it is similar enough.
     """
     dotted = {other.replace("/", "."): other for other in names if len(other) <= LONGEST_NAME >= len(name)}
     name = name.replace("/", ".")
     if matches := [other for other in dotted if f".{other}".endswith(f".{name}")]:
         return [dotted[match] for match in matches[:3]]
+    meant = [option for option, words in HABITS.items() if name.rpartition(".")[2] in words and option in dotted]
+    if meant:
+        return meant
     spellings = {} if "." in name else {other.lower().rpartition(".")[2]: other for other in dotted}
     spellings |= {other.lower(): other for other in dotted if not name.startswith(f"{other}.")}
     similar = get_close_matches(name.lower(), spellings, 1, 0.8 if "." in name else 0.62)

@@ -19,10 +19,10 @@ from pydantic import AfterValidator, ConfigDict, Field, PydanticUserError, TypeA
 
 from src.config.keys import MODEL_COMPONENTS, join_path, paths_in, plain_value
 from src.config.mistakes import Mistake, TextColumn, format_mistakes, nearest, no_such
-from src.config.places import TRUSTED, accepted_classes, find_class, object_class, place_at
+from src.config.places import PLACES, TRUSTED, accepted_classes, find_class, object_class, place_at
 from src.config.rules import rule_mistakes
 from src.errors import UserError
-from src.formatting import format_value
+from src.formatting import format_names, format_value
 
 # Types of options
 
@@ -275,8 +275,9 @@ def _node_mistakes(
         elif fixed:
             yield from _wrong_options(fixed, node, path)
         elif place and node and (command == "train" or path != "data"):  # evaluation overrides the data of a card
-            remedy = f"choose {path.replace('.', '/')}=…, or remove it: {path}=null"
-            yield Mistake(f"{path}._target_", f"is required: {remedy}")
+            removal = f"'~{path}'" if path in PLACES else f"{path}=null"
+            remedy = f"choose {path.replace('.', '/')}=…, or remove its options: {removal}"
+            yield Mistake(f"{path}._target_", f"is required by {format_names(node)}: {remedy}")
     for key, child in node.items() if isinstance(node, dict) else enumerate(node):
         if isinstance(child, dict | list):
             accepted = (
@@ -337,7 +338,8 @@ def _describe(here: str, value: Any, errors: list[Any]) -> str:
     in_value = [error for error in errors if not error["type"].endswith(("_type", "literal_error", "_from_float"))]
     errors = in_value or errors  # the type is right, but not the value
     if errors[0]["type"] == "dict_type":
-        return f"must be a mapping; to choose a file, write {here.replace('.', '/')}={format_value(value)}"
+        choice = "none" if value is None else format_value(value)
+        return f"must be a mapping; to choose a file, write {here.replace('.', '/')}={choice}"
     texts = (MESSAGES.get(error["type"]) or error["msg"].removeprefix("Value error, ") for error in errors)
     message = " or ".join(dict.fromkeys(texts)).replace("Input should", "must").replace("String should", "must")
     return message.replace(" or must be ", " or ")

@@ -85,7 +85,7 @@ MESSAGES = [
     ("model/encoder.hidden_dim=3", None, "cannot be parsed (mismatched input 'encoder.hidden_dim' expecting ID): "),
     ("model.encoder.hiden_dim=3", None, "no such option (did you mean model.encoder.hidden_dim?)"),
     ("hidden=3", None, "no such option (did you mean model.encoder.hidden_dim?)"),
-    ("+learning_rate=0.1", "learning_rate=0.1", "no such option; it must be one of "),
+    ("+learning_rate=0.1", "learning_rate=0.1", "no such option (did you mean optimizer.lr?)"),
     ("model.encoder.bias=false", None, "no such option; if its class accepts it, write +model.encoder.bias=false"),
     ("model.encoder.sell=gru", None, "no such option (did you mean model.encoder.cell?)"),  # of another encoder
     ("logger=[1]", None, "no such choice; it must be one of csv, none, other"),
@@ -107,6 +107,23 @@ def test_each_mistake_is_reported_with_its_remedy(
     mistakes = find_mistakes(line)
     assert list(mistakes) == [entry or line]
     assert mistakes[entry or line].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("epochs=3", "no such option (did you mean trainer.max_epochs?)"),
+        ("optimizer.learning_rate=0.1", "no such option (did you mean optimizer.lr?)"),
+        ("random_state=1", "no such option (did you mean seed?)"),
+        ("dataset=sst2", "no such option (did you mean data?)"),
+        ("data=my.csv", "is a path: write data=csv data.path=my.csv"),
+        ("data=./texts", "is a path: write data=csv data.path=./texts"),
+        ("data.path=my.csv", "sets another file, but not its columns and classes: add data=csv"),
+    ],
+)
+def test_words_of_other_libraries_and_paths_have_a_remedy(line: str, message: str) -> None:
+    (mistake,) = real_repository("train").check([line])[1]
+    assert (mistake.entry, mistake.message.partition(";")[0]) == (line, message)
 
 
 @pytest.mark.parametrize(

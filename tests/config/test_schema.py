@@ -46,9 +46,13 @@ PARTS = "tests.config.parts"
         ("trainer.max_epochs=0", "must be greater than or equal to 1"),
         ("+trainer.max_steps=0", "must be greater than or equal to 1"),
         ("trainer.precision=17", "must be 64, 32 or 16 or 'transformer-engine'"),
-        ("~model.encoder._target_", "is required: choose model/encoder=…"),
-        ("+callbacks.mine={a: 1}", "is required: choose callbacks/mine=…, or remove it: callbacks.mine=null"),
+        ("~model.encoder._target_", "is required by cell, bidirectional, hidden_dim"),
+        (
+            "+callbacks.mine={a: 1}",
+            "is required by a: choose callbacks/mine=…, or remove its options: callbacks.mine=null",
+        ),
         ("+metrics.x=1", "must be a mapping"),
+        ("model.branch=null", "must be a mapping; to choose a file, write model/branch=none"),
         ("data=csv", "is required: write data.path=…"),
     ],
 )
@@ -204,3 +208,10 @@ def test_the_parameters_of_constructors_are_options(
     assert {name: option.hint for name, option in signature.options.items()} == options
     assert [name for name, option in signature.options.items() if option.required] == required
     assert signature.open is is_open
+
+
+def test_options_of_a_preset_without_their_component_can_be_removed(tmp_path: Path) -> None:
+    lines = ["experiment=recommended", "model/branch=none"]
+    (mistake,) = config_mistakes(small_config(tmp_path / "run", lines), "train")
+    assert mistake.message.endswith("or remove its options: '~model.branch'")
+    assert not config_mistakes(small_config(tmp_path / "run", [*lines, "~model.branch"]), "train")
