@@ -89,7 +89,8 @@ def prefix_errors(key: str) -> Iterator[None]:
         from lightning_fabric.utilities.exceptions import MisconfigurationException  # the import takes seconds
 
         is_device = key == "trainer" and "devices" in str(error)  # Lightning's TypeError about devices of the CPU
-        if not isinstance(error, MisconfigurationException) and not is_device:
+        is_refused = key.startswith("logger.") and type(error).__module__ != "builtins"  # by a server or a database
+        if not (isinstance(error, MisconfigurationException) or is_device or is_refused):
             raise
         raise UserError(f"{key}: {error}") from error
 
@@ -126,8 +127,25 @@ def _component(cfg: DictConfig, kind: str, *args: Any) -> Any:
 
 def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
     """Create an untrained model for the vocabulary and classes of a card, and its loss."""
-    loss: Loss = make(cfg, "loss", card.class_counts, **_named_weights(cfg, card.codec.class_names))
-    return classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits), loss
+    created = loss(cfg, card)
+    return classifier(cfg, card.codec.tokenizer.vocabulary, created.num_logits), created
+
+
+def loss(cfg: DictConfig, data: "Card | Source") -> Loss:
+    """Create the loss for the classes of a card or of data."""
+    created: Loss = make(cfg, "loss", data.class_counts, **_named_weights(cfg, data.codec.class_names))
+    return created
+
+
+def rehearse(cfg: DictConfig, data: "Source") -> None:
+    """Find mistakes that concern the classes or the vocabulary of data: create the loss, the metrics and the model.
+
+    The model is created on the meta device, where it needs no memory.
+    """
+    num_logits = loss(cfg, data).num_logits
+    metrics(cfg, len(data.class_counts))
+    with _on_meta_device():
+        classifier(cfg, data.vocabulary, num_logits)
 
 
 def _named_weights(cfg: DictConfig, class_names: Sequence[str]) -> dict[str, list[float]]:
@@ -314,15 +332,25 @@ def _load(cfg: DictConfig, card: Card, weights: dict[str, Tensor], path: str) ->
 def _require_same_sizes(cfg: DictConfig, card: Card, weights: dict[str, Tensor], path: str) -> None:
     """Load the weights into a model on the meta device, before a hostile card can cause a large allocation."""
     try:
+        with _on_meta_device():
+            _load(cfg, card, weights, path)
+    except Exception as error:
+        if not is_size_error(error):
+            raise
+        raise UserError(f"{path}: the sizes in its configuration do not match its weights") from error
+
+
+@contextmanager
+def _on_meta_device() -> Iterator[None]:
+    """Create tensors without memory in the block; an error of a component that needs real values ends it silently."""
+    try:
         with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch warns that nothing is copied to the meta device
-            _load(cfg, card, weights, path)
-    except UserError:
-        raise
+            yield
     except Exception as error:
-        if is_size_error(error):
-            raise UserError(f"{path}: the sizes in its configuration do not match its weights") from error
-        log.debug("The sizes cannot be compared on the meta device: %s", error)  # a component may need real values
+        if isinstance(error, UserError) or is_size_error(error):
+            raise
+        log.debug("A component cannot be created on the meta device: %s", error)
 
 
 def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> None:

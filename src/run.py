@@ -33,7 +33,7 @@ from src.errors import UserError
 from src.files import lock_folder, remove_parts, write_text
 from src.formatting import format_duration, format_now
 from src.lit import LitClassifier
-from src.loggers.tracker import Tracker
+from src.loggers.tracker import Tracker, with_plain_names
 from src.process import (
     announce,
     end_after_repeated_signals,
@@ -127,7 +127,8 @@ class Run:
                     tracker.continue_run()
                 self.write_config()
         for logger in trainer.loggers:
-            logger.log_hyperparams(self.config)
+            with build.prefix_errors(f"logger.{type(logger).__name__}"):
+                logger.log_hyperparams(with_plain_names(self.config))
         counts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
         trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
         file = {"data": Path(self.cfg.file).name} if self.cfg.get("file") else {}
@@ -144,7 +145,8 @@ class Run:
         )
         for tracker in self.trackers:
             tracker.describe(self.result)
-        if trainer.is_global_zero and (section := data_section(self.result.data)):
+        is_shown = trainer.is_global_zero and not _is_job()  # a sweep shows its data itself
+        if is_shown and (section := data_section(self.result.data)):
             OutputConsole().print(render_terminal([section]))
 
     def load_best(self, trainer: pl.Trainer, module: LitClassifier) -> None:
@@ -255,8 +257,7 @@ def _locked_folder(run: Run) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     if run.resumes and run_folder_of(checkpoint).resolve() != folder.resolve():
         raise UserError(f"ckpt_path={checkpoint}: a training resumes in the folder of its own run, not in {folder}")
-    is_job = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
-    if is_job or not is_main_process():
+    if _is_job() or not is_main_process():
         yield
         return
     with lock_folder(folder, LOCK_TIMEOUT) as is_locked:
@@ -267,3 +268,8 @@ def _locked_folder(run: Run) -> Iterator[None]:
         if not run.resumes:
             require_new(folder)
         yield
+
+
+def _is_job() -> bool:
+    """Return whether the run is a job of a sweep."""
+    return HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN

@@ -8,8 +8,8 @@ import os
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from src.config.compose import CONF, ConfigFiles, explain, read_options, without
 from src.config.help import help_page
 from src.config.keys import is_within
 from src.config.mistakes import Mistake, format_mistakes
-from src.config.overrides import key_of, parse_override, quote
+from src.config.overrides import Override, key_of, parse_override, path_of, quote
 from src.errors import UserError
 from src.formatting import format_value
 from src.kernels.malloc import reuse_freed_memory
@@ -153,18 +153,28 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
     return mistakes + wrong_values(files, cfg, folder)
 
 
-def wrong_values(files: ConfigFiles, cfg: DictConfig, folder: str, number: int = 0) -> list[Mistake]:
-    """Find the mistakes that the schema finds in the configuration of a run, or of job `number`, in `folder`."""
+def wrong_values(files: ConfigFiles, cfg: DictConfig, folder: str) -> list[Mistake]:
+    """Find the mistakes that the schema finds in the configuration of a run in `folder`."""
     from src.config.schema import config_mistakes
 
-    with read_write(cfg.hydra), open_dict(cfg.hydra):  # as Hydra does at the start of a run, for ${hydra:…}
+    with as_run(cfg, folder) as task:
+        if files.command in ("train", "eval"):  # prediction and export need no metrics
+            import_lightning()
+        return config_mistakes(task, files.command)
+
+
+@contextmanager
+def as_run(cfg: DictConfig, folder: str, number: int = 0) -> Iterator[DictConfig]:
+    """Yield the configuration without the node `hydra`, as a run, or job `number`, in `folder` receives it.
+
+    References such as ${hydra:job.num} can be resolved in the block.
+    """
+    with read_write(cfg.hydra), open_dict(cfg.hydra):  # as Hydra does at the start of a run
         cfg.hydra.runtime.output_dir = os.path.abspath(folder)
         cfg.hydra.job.num, cfg.hydra.job.id = number, str(number)
     HydraConfig.instance().set_config(cfg)
     try:
-        if files.command in ("train", "eval"):  # prediction and export need no metrics
-            import_lightning()
-        return config_mistakes(without_hydra(cfg), files.command)
+        yield without_hydra(cfg)
     finally:
         HydraConfig.instance().cfg = None
 
@@ -190,6 +200,7 @@ def _run(files: ConfigFiles, overrides: list[str], job: Task, sweeps: bool, fold
     """Let Hydra compose the configuration, create `folder`, that of the run or the sweep, and call the job."""
     with files.initialized() as state:
         application: Any = state.hydra  # `hydra.main` would compose the configuration once more
+        overrides = _defer(overrides, files.groups) if sweeps else overrides
         start, mode = (application.multirun, ["hydra.mode=MULTIRUN"]) if sweeps else (application.run, [])
         try:
             start(files.command, job, [*files.searchpath, *overrides, *mode])
@@ -201,6 +212,20 @@ def _run(files: ConfigFiles, overrides: list[str], job: Task, sweeps: bool, fold
                 raise
             cause.filename = cause.filename or folder
             raise cause from None
+
+
+def _defer(lines: Sequence[str], groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Write the options of swept choices as sweeps of one value, which Hydra sets in the jobs, but not in the sweep.
+
+    The sweep's own configuration has none of the swept choices, and so perhaps not their options.
+    """
+    parsed = [parse_override(line, groups) for line in lines]
+    swept = [path_of(each.line) for each in parsed if each.is_sweep and each.key in groups]
+
+    def is_option(each: Override) -> bool:
+        return is_within(each.key, swept) and not each.is_sweep and not each.parsed.is_delete()
+
+    return [each.with_value(f"choice({each.texts[0]})") if is_option(each) else each.line for each in parsed]
 
 
 def _untrusted(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str]) -> Iterator[Mistake]:

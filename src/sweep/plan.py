@@ -1,26 +1,36 @@
 """Plan the jobs of a sweep, and validate all of them before the first one starts."""
 
+import logging
 import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from typing import TYPE_CHECKING
 
 from hydra.core.utils import setup_globals
 from omegaconf import DictConfig
 
 from src.config.compose import ConfigFiles
-from src.config.entry import wrong_values
+from src.config.entry import as_run
+from src.config.keys import plain_value
 from src.config.mistakes import Mistake
 from src.config.overrides import Override, as_typed, key_of, parse_override
+from src.config.schema import config_mistakes
 from src.errors import UserError
 from src.formatting import format_count
+from src.run_result import Data
 from src.sweep.job import die_with_parent, job_context
 from src.sweep_record import Job
 
+if TYPE_CHECKING:
+    from src.data.source import Source
+
 SHOWN = 6  # maximum number of jobs listed for each mistake
 MAX_NAME_LENGTH = 100
+_sources: dict[str, "Source | UserError"] = {}  # of this process, by the options of `data`
+_rehearsed: set[str] = set()  # combinations of data, model, loss and metrics
 FRACTION = re.compile(r"(?<![\w.])[0-9]+\.[0-9]{5,}(e-?[0-9]+)?(?![\w.])", re.ASCII)  # five or more decimal places
 
 
@@ -61,24 +71,32 @@ def create_job(number: int, overrides: list[str], shared: Collection[str] = ()) 
     return Job(number=number, overrides=overrides, folder="_".join(words)[:MAX_NAME_LENGTH].strip("-_."))
 
 
-def validate_jobs(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) -> None:
-    """Compose and validate the configurations of jobs, in processes with the imports of a job.
+def validate_jobs(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) -> dict[str, Data]:
+    """Compose and validate the configurations of jobs, and read their data, in processes with the imports of a job.
 
     Args:
         sweep: the sweep's own configuration.
+
+    Returns:
+        The distinct data, each by the folder of the first job that uses it.
 
     Raises:
         UserError: if a job cannot run; the message lists all mistakes, each with the jobs that contain it.
     """
     size = -(-len(jobs) // (os.cpu_count() or 1)) or 1
-    with ProcessPoolExecutor(os.cpu_count(), job_context(), initializer=die_with_parent) as pool:
-        found = list(pool.map(partial(mistakes_in, files, sweep), jobs, chunksize=size))
+    with ProcessPoolExecutor(os.cpu_count(), job_context(), initializer=_set_up_worker) as pool:
+        results = list(pool.map(partial(examine, files, sweep), jobs, chunksize=size))
+    found = [mistakes for mistakes, _ in results]
     folders_by_mistake: dict[Mistake, list[str]] = {}
     for job, mistakes in zip(jobs, found, strict=True):
         for mistake in mistakes:
             folders_by_mistake.setdefault(mistake, []).append(job.folder)
     if not folders_by_mistake:
-        return
+        first: dict[str | None, tuple[str, Data]] = {}
+        for job, (_, data) in zip(jobs, results, strict=True):
+            if data is not None:
+                first.setdefault(data.fingerprint, (job.folder, data))
+        return dict(first.values())
     invalid = f"{sum(map(bool, found))} of {format_count(len(jobs), 'job')}"
     lines = [f"{format_count(len(folders_by_mistake), 'mistake')} in {invalid}; nothing was started."]
     for (entry, message), folders in folders_by_mistake.items():
@@ -87,11 +105,46 @@ def validate_jobs(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) ->
     raise UserError("\n".join(lines))
 
 
-def mistakes_in(files: ConfigFiles, sweep: DictConfig, job: Job) -> list[Mistake]:
-    """Return the mistakes in the configuration of a job; files are merged once for each choice of them."""
+def examine(files: ConfigFiles, sweep: DictConfig, job: Job) -> tuple[list[Mistake], Data | None]:
+    """Return the mistakes in the configuration of a job; if there are none, also those for its data, and the data.
+
+    Files are merged, and data are read, once for each choice of them.
+    """
     setup_globals()
     cfg, mistakes = files.check([*_hydra_overrides(sweep), *job.overrides])
-    return mistakes or wrong_values(files, cfg, f"{sweep.hydra.sweep.dir}/{job.folder}", job.number)
+    if mistakes:
+        return mistakes, None
+    with as_run(cfg, f"{sweep.hydra.sweep.dir}/{job.folder}", job.number) as task:
+        if mistakes := config_mistakes(task, files.command):
+            return mistakes, None
+        try:
+            return [], rehearse(task)
+        except UserError as error:
+            entry, _, message = str(error).partition(": ")
+            return [Mistake(entry, message)], None
+
+
+def rehearse(cfg: DictConfig) -> Data:
+    """Read the data of a run, create what depends on their classes and vocabulary, and describe the data."""
+    from src import build
+
+    options = {**plain_value(cfg, "data"), "seed": None, "progress": None}  # which change no texts
+    if (key := repr(options)) not in _sources:
+        try:
+            _sources[key] = build.datamodule(cfg)
+        except UserError as error:
+            _sources[key] = error
+    if isinstance(data := _sources[key], UserError):
+        raise data
+    if (parts := repr((key, *(plain_value(cfg, name) for name in ("model", "loss", "metrics"))))) not in _rehearsed:
+        build.rehearse(cfg, data)
+        _rehearsed.add(parts)
+    return data.summarize()
+
+
+def _set_up_worker() -> None:
+    die_with_parent()
+    logging.disable(logging.WARNING)  # the jobs log the same
 
 
 def _hydra_overrides(sweep: DictConfig) -> list[str]:

@@ -1,6 +1,5 @@
 """A hyperparameter search: Optuna chooses each job's values on the basis of earlier jobs' results."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,10 @@ from src.errors import UserError
 from src.extras import require_extra
 from src.files import validate
 from src.sweep.job import recorded_result
-from src.sweep.plan import create_job, parse_overrides, validate_jobs
-from src.sweep.sweeper import SweepRunner
+from src.sweep.plan import create_job, parse_overrides
+from src.sweep.sweeper import Objective, SweepRunner
 from src.sweep_record import Job
 
-log = logging.getLogger(__name__)
 JOURNAL = "optuna.journal"
 
 
@@ -54,7 +52,7 @@ def run_search(runner: SweepRunner, overrides: Sequence[str], options: Mapping[s
         raise UserError("a search needs callbacks.best_checkpoint: it optimizes the metric that this callback monitors")
     shared, space = parse_space(parse_overrides(runner.files, runner.config, overrides))
     boundaries = boundary_jobs(shared, space)
-    validate_jobs(runner.files, runner.config, boundaries)
+    runner.validate(boundaries)
     if runner.config.sweep.dry_run:
         title = f"{search.trials} jobs to optimize {best.monitor} ({best.mode}), with values between or among these"
         runner.show_plan(boundaries, title)
@@ -62,6 +60,7 @@ def run_search(runner: SweepRunner, overrides: Sequence[str], options: Mapping[s
     journal, jobs, pending = runner.folder / JOURNAL, runner.sweep.jobs, runner.pending()
     sampler = {"mode": best.mode, "n_startup_trials": search.n_startup_trials, "warmup": search.warmup}
     pruning = {"_target_": "src.callbacks.pruning.Pruning", "journal": str(journal), "monitor": best.monitor, **sampler}
+    runner.objective = Objective(best.monitor, best.mode)
     with runner.recorded():
         drop_torn_line(journal)
         seed = None if search.seed is None else search.seed + len(jobs)  # a resumed search must not repeat its samples
@@ -77,9 +76,6 @@ def run_search(runner: SweepRunner, overrides: Sequence[str], options: Mapping[s
             batch, pending = pending[: search.n_jobs], pending[search.n_jobs :]
             runner.launch(batch, None if search.warmup is None else pruning)
             _report_outcomes(study, runner.folder, batch)
-        if any(trial.value is not None and trial.state.name == "COMPLETE" for trial in study.trials):
-            values = " ".join(f"{key}={value}" for key, value in study.best_params.items())
-            log.info("Best: %s=%.4g with %s", best.monitor, study.best_value, values)
 
 
 def _report_outcomes(study: Any, folder: Path, jobs: Sequence[Job]) -> None:

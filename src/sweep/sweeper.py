@@ -7,28 +7,41 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 from hydra.core.plugins import Plugins
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf
 
 from src.config.compose import ConfigFiles
-from src.config.overrides import combinations, quote
+from src.config.keys import is_within
+from src.config.overrides import combinations, path_of, quote
+from src.config.resume import OF_A_SWEEP
 from src.errors import UserError
 from src.extras import plugin_install_hint
 from src.files import lock_folder, remove_parts, write_text
 from src.formatting import format_count
 from src.process import announce, handle_signals
+from src.report.data_section import data_section
+from src.report.numbers import format_known
 from src.report.section import Section, Table
 from src.report.terminal import OutputConsole, render_terminal
-from src.run_result import DONE
+from src.run_result import DONE, RunResult
 from src.sweep.job import STOP_FILE, Task, outcome, recorded_result, set_up_worker
 from src.sweep.plan import grid, parse_overrides, validate_jobs
 from src.sweep_record import SWEEP_FILE, Job, Sweep
 
 log = logging.getLogger(__name__)
+
+
+class Objective(NamedTuple):
+    """The metric that a search optimizes, and whether it looks for its "min" or "max"."""
+
+    monitor: str
+    mode: str
 
 
 class SweepRunner:
@@ -46,6 +59,7 @@ class SweepRunner:
         self.config = config
         self.files = ConfigFiles.of(config)
         self.folder = Path(str(config.hydra.sweep.dir)).absolute()
+        self.objective: Objective | None = None  # of a search
         self.signals: list[int] = []  # those that were received; after the first one, no further job starts
         if config.sweep.resume is not None:
             self.sweep = Sweep.read(self.folder)
@@ -62,8 +76,7 @@ class SweepRunner:
         if not self.sweep.jobs:
             self.sweep.jobs = grid(combinations(parse_overrides(self.files, self.config, overrides)))
         pending = self.pending()
-        validate_jobs(self.files, self.config, pending)
-        log.info("Validated %s", format_count(len(pending), "job"))
+        self.validate(pending)
         if self.config.sweep.dry_run:
             self.show_plan(pending, f"{format_count(len(pending), 'job')} of {len(self.sweep.jobs)}")
             return
@@ -71,6 +84,15 @@ class SweepRunner:
             size = batch_size or len(pending) or 1
             for start in range(0, len(pending), size):
                 self.launch(pending[start : start + size])
+
+    def validate(self, jobs: Sequence[Job]) -> None:
+        """Validate jobs, and print a description of their data."""
+        found = validate_jobs(self.files, self.config, jobs)
+        log.info("Validated %s", format_count(len(jobs), "job"))
+        for folder, data in found.items():
+            if section := data_section(data):
+                title = section.title if len(found) == 1 else f"{section.title} of {folder}"
+                OutputConsole().print(render_terminal([replace(section, title=title)]))
 
     def pending(self) -> list[Job]:
         """Return the jobs that are neither completed nor pruned."""
@@ -142,12 +164,18 @@ class SweepRunner:
 
     def _report(self) -> None:
         """Print the results and how to resume the sweep, and exit if it is not completed."""
-        results = [(job.folder, recorded_result(self.folder / job.folder)) for job in self.sweep.jobs]
-        rows = [[folder, *outcome(result)] for folder, result in results]
-        counts = sorted(Counter(result.status for _, result in results).items())
-        table = Table(["job", "status", "accuracy", "time", "reason"], rows)
+        results = [recorded_result(self.folder / job.folder) for job in self.sweep.jobs]
+        rows = [[job.folder, *outcome(result)] for job, result in zip(self.sweep.jobs, results, strict=True)]
+        head = ["job", "status", "accuracy", "time", "reason"]
+        if self.objective:
+            head.insert(2, self.objective.monitor)
+            for row, result in zip(rows, results, strict=True):
+                row.insert(2, format_known(result.best.value, "{:.4f}"))
+        counts = sorted(Counter(result.status for result in results).items())
+        table = Table(head, rows)
         OutputConsole().print(render_terminal([Section("Sweep", [table])]))
         announce(f"{', '.join(f'{count} {status}' for status, count in counts)}. Output folder: {self.folder}/")
+        self._announce_best(results)
         is_completed = all(status in DONE for status, _ in counts)
         if not is_completed:
             folder = self.folder.relative_to(Path.cwd()) if self.folder.is_relative_to(Path.cwd()) else self.folder
@@ -155,3 +183,20 @@ class SweepRunner:
             announce(f"To run the remaining jobs: python -m src.train {argument}")
         if self.signals or not is_completed:
             raise SystemExit(128 + self.signals[0] if self.signals else 1)
+
+    def _announce_best(self, results: Sequence[RunResult]) -> None:
+        """Print the best trial of a search: its value, its checkpoint, and the command that repeats it."""
+        trials = [
+            (result.best.value, job, result)
+            for job, result in zip(self.sweep.jobs, results, strict=True)
+            if result.status == "completed" and result.best.value is not None
+        ]
+        if self.objective is None or not trials:
+            return
+        choose = min if self.objective.mode == "min" else max
+        value, job, result = choose(trials, key=lambda trial: trial[0])
+        announce(
+            f"Best: {self.objective.monitor}={value:.4g}: {self.folder / job.folder / (result.best.checkpoint or '')}"
+        )
+        overrides = [line for line in job.overrides if not is_within(path_of(line), OF_A_SWEEP)]
+        announce(f"To repeat it: {shlex.join(['python', '-m', 'src.train', *self.files.searchpath, *overrides])}")

@@ -17,7 +17,7 @@ from tests.sweep.sweeps import SMALL, read_results, run_sweep
 def test_jobs_run_in_the_processes_of_a_launcher(
     launcher: str, seeds: list[int], options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two parallel jobs tokenize the texts once, resolve their references, and write UTF-8 in every terminal."""
+    """The plan tokenizes the texts for all jobs. They resolve their references, and write UTF-8 in every terminal."""
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     pytest.importorskip(f"hydra_plugins.hydra_{launcher.removesuffix('_local')}_launcher")
     sweep = tmp_path / "sweep"
@@ -31,9 +31,10 @@ def test_jobs_run_in_the_processes_of_a_launcher(
     assert all(record["overrides"][-1] == "data.seed=${seed}" for record in results)
     configs = map(OmegaConf.load, sorted(sweep.glob("*/config.yaml")))
     assert [OmegaConf.select(config, "data.seed") for config in configs] == seeds
-    tokenized = [path for path in sweep.glob("*/train.log") if "Tokenized" in path.read_text()]
-    assert len(tokenized) == 1
+    assert output.count("accuracy of always predicting") == 1  # the table of the data
+    assert not [path for path in sweep.glob("*/*.log") if "Tokenized" in path.read_text()]
     outputs = [path.read_text(encoding="utf-8") for path in sweep.glob("[01]_*/output.txt")]
+    assert not any("accuracy of always predicting" in text for text in outputs)
     assert len(outputs) == len(seeds) and all("test/acc" in text and "–" in text for text in outputs)
 
 

@@ -17,7 +17,7 @@ from src.config.compose import ConfigFiles
 from src.config.overrides import combinations
 from src.errors import UserError
 from src.sweep import job
-from src.sweep.plan import create_job, grid, mistakes_in, parse_overrides, validate_jobs
+from src.sweep.plan import create_job, examine, grid, parse_overrides, validate_jobs
 from src.sweep_record import Job
 from tests.helpers import repository
 
@@ -89,8 +89,40 @@ def test_files_are_merged_once_for_each_choice_of_them(monkeypatch: pytest.Monke
     sweep = files.compose(["hydra.mode=MULTIRUN", "hydra.sweep.dir=sweep"], sweeps=True)
     for seed, attention in product((1, 2, 3), ("none", "bahdanau")):
         (job,) = grid([[f"seed={seed}", f"model/attention={attention}"]])
-        assert mistakes_in(files, sweep, job) == []
+        assert examine(files, sweep, job)[0] == []
     assert composed.call_count == 3
+
+
+def write_classes(path: Path, count: int) -> Path:
+    path.write_text("text,label\n" + "".join(f"text {i},c{i % count}\n" for i in range(10 * count)))
+    return path
+
+
+def test_mistakes_that_only_the_data_show_are_found_before_the_first_job(tmp_path: Path) -> None:
+    seven, one = (write_classes(tmp_path / f"{count}.csv", count) for count in (7, 1))
+    message = error_message("data=csv", f"data.path={seven},{one},{tmp_path}/none.csv", "loss=cross_entropy,binary")
+    assert "  loss   one logit separates 2 classes, not 7: use loss=cross_entropy\n      1_" in message
+    assert f"  {one}   every row has the label 'c0'" in message
+    assert "none.csv   there is no 'none.csv'" in message
+    assert message.startswith("3 mistakes in 5 of 6 jobs; nothing was started.")
+    vocabulary = error_message("model/attention=multi_head,bahdanau", "model.attention.heads=choice(7)", "seed=1,2")
+    assert "model.attention" in vocabulary
+
+
+def test_data_are_read_once_for_all_jobs_that_share_them(tmp_path: Path) -> None:
+    files = repository("train")
+    lines = ["data=csv", f"data.path={write_classes(tmp_path / 'a.csv', 2)},{write_classes(tmp_path / 'b.csv', 3)}"]
+    sweep = files.compose(["hydra.mode=MULTIRUN", "hydra.sweep.dir=sweep"], sweeps=True)
+    jobs = grid(combinations(parse_overrides(files, sweep, [*lines, "seed=1,2", "optimizer.lr=0.1,0.2"])))
+    data = validate_jobs(files, sweep, jobs)
+    assert [(folder[:1], len(each.class_names)) for folder, each in data.items()] == [("0", 2), ("4", 3)]
+
+
+def test_a_job_may_refer_to_its_number_and_to_swept_options() -> None:
+    jobs = plan("data.folds=3", "data.fold=${hydra:job.num}", "seed=1,2,3", "data.split_seed=${seed}")
+    assert [job.overrides[1] for job in jobs] == ["data.fold=${hydra:job.num}"] * 3
+    message = error_message("data.folds=2", "data.fold=${hydra:job.num}", "seed=1,2,3", "tags=['${hydra.job.num}']")
+    assert "write ${hydra:job.num}" in message
 
 
 @pytest.mark.parametrize(

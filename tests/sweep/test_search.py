@@ -1,6 +1,7 @@
 """A search with Optuna: its space, and a search with pruning that is resumed."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,13 @@ def test_a_search_with_pruning_is_resumed(tmp_path: Path) -> None:
     rates = [line for record in final.values() for line in record["overrides"] if line.startswith("optimizer.lr")]
     assert len(set(rates)) == len(final) == 6
     assert set(read_statuses(sweep)) == {"completed", "pruned"}, output
-    best = min(record["best"]["value"] for record in final.values() if record["status"] == "completed")
-    assert f"val/loss={best:.4g}" in output
+    completed = {name: record for name, record in final.items() if record["status"] == "completed"}
+    name = min(completed, key=lambda name: completed[name]["best"]["value"])
+    best = completed[name]["best"]
+    assert all(f" {record['best']['value']:.4f} " in output for record in completed.values())
+    assert f"Best: val/loss={best['value']:.4g}: {sweep / name / best['checkpoint']}\n" in output
+    trained = [line for line in completed[name]["overrides"] if "hparams_search" not in line]
+    assert f"To repeat it: {shlex.join(['python', '-m', 'src.train', *trained])}\n" in output
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,16 @@ def test_a_signal_stops_the_running_job_and_leaves_the_others_pending(
     assert "1 interrupted, 1 pending." in output and f"stopped by {name}" in output
     code, output = run_sweep(tmp_path, f"sweep.resume={sweep}", "sweep.dry_run=true")
     assert code == 0
+    assert output.count("accuracy of always predicting") == 1
     assert "2 jobs of 2" in output and "Nothing was started" in output
     assert read_statuses(sweep) == ["interrupted", "pending"]
+
+
+def test_an_option_of_swept_choices_may_be_absent_from_the_default_choice(tmp_path: Path) -> None:
+    options = ("model/attention=multi_head,windowed", "model.attention.heads=${model.encoder.hidden_dim}")
+    code, output = run_sweep(tmp_path, "-m", *options, *SMALL, "sweep.dry_run=true")
+    assert code == 0, output
+    assert "0_attention-multi_head " in output and "1_attention-windowed " in output
 
 
 def test_a_job_trains_on_two_devices(tmp_path: Path) -> None:
