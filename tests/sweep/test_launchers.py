@@ -31,10 +31,10 @@ def test_jobs_run_in_the_processes_of_a_launcher(
     assert all(record["overrides"][-1] == "data.seed=${seed}" for record in results)
     configs = map(OmegaConf.load, sorted(sweep.glob("*/config.yaml")))
     assert [OmegaConf.select(config, "data.seed") for config in configs] == seeds
-    assert output.count("accuracy of always predicting") == 1  # the table of the data
+    assert output.count("tokens per text, median") == 1  # the table of the data
     assert not [path for path in sweep.glob("*/*.log") if "Tokenized" in path.read_text()]
     outputs = [path.read_text(encoding="utf-8") for path in sweep.glob("[01]_*/output.txt")]
-    assert not any("accuracy of always predicting" in text for text in outputs)
+    assert not any("tokens per text, median" in text for text in outputs)
     assert len(outputs) == len(seeds) and all("test/acc" in text and "–" in text for text in outputs)
 
 
