@@ -127,6 +127,7 @@ def examine(files: ConfigFiles, sweep: DictConfig, job: Job) -> tuple[list[Mista
 def rehearse(cfg: DictConfig) -> Data:
     """Read the data of a run, create what depends on their classes and vocabulary, and describe the data."""
     from src import build
+    from src.data.trained_texts import TrainedTexts
 
     options = {**plain_value(cfg, "data"), "seed": None, "progress": None}  # which change no texts
     if (key := repr(options)) not in _sources:
@@ -139,7 +140,7 @@ def rehearse(cfg: DictConfig) -> Data:
     if (parts := repr((key, *(plain_value(cfg, name) for name in ("model", "loss", "metrics"))))) not in _rehearsed:
         build.rehearse(cfg, data)
         _rehearsed.add(parts)
-    return data.summarize()
+    return data.summarize([TrainedTexts.of(data.tokenized("train").digests)])
 
 
 def _set_up_worker() -> None:
