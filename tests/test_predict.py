@@ -22,6 +22,7 @@ import os, sys
 reader, terminal = os.openpty()
 for stream in (0, 1):
     os.dup2(terminal, stream)
+sys.stdin, sys.stdout = open(0), open(1, "w")  # those of the start belong to other files
 from src.predict import main
 main()
 print("end of the output", flush=True)
