@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from src.formatting import format_count
 from src.report.verdict import as_gain, comparative, describe_gain, describe_score, format_sizes
 from src.terms.comparison import Comparison, Verdict
 from src.terms.intervals import MIN_SEEDS, Interval
@@ -25,29 +26,25 @@ def comparison_verdict(comparison: Comparison) -> str:
     tested, the sentences are about means, and the reason is stated first.
     """
     rows, metric, lower = comparison.rows, comparison.metric, comparison.lower_is_better
-    of_baseline = [
-        Judged(row.variant.name, as_gain(row.difference, lower), row.verdict) for row in rows if row.difference
-    ]
+    of_baseline = [Judged(r.variant.name, as_gain(r.difference, lower), r.verdict) for r in rows if r.difference]
     of_linear = [
-        Judged(row.variant.name, as_gain(row.gain, lower), row.gain_verdict)
-        for row in rows
-        if row.gain and row.gain_verdict
+        Judged(r.variant.name, as_gain(r.gain, lower), r.gain_verdict) for r in rows if r.gain and r.gain_verdict
     ]
     judged, sentences = of_baseline + of_linear, []
     is_tested = any(each.verdict != "exploratory" and each.gain.p_value is not None for each in judged)
     if judged and not is_tested:
         is_exploratory = all(each.verdict == "exploratory" for each in judged)
-        reason = f"Exploratory, with fewer than {MIN_SEEDS} seeds" if is_exploratory else "No difference is tested"
-        sentences.append(reason)
+        sentences.append(
+            f"Exploratory, with fewer than {MIN_SEEDS} seeds" if is_exploratory else "No difference is tested"
+        )
         of_baseline, of_linear = (
-            [each._replace(verdict="exploratory") for each in of_one] for of_one in (of_baseline, of_linear)
+            [each._replace(verdict="exploratory") for each in of] for of in (of_baseline, of_linear)
         )
     if len(rows) == 1:
         seeds = len(rows[0].variant.seeds)
         score = describe_score(metric, rows[0].metrics[metric].value, comparison.texts)
         score += f" (mean of {seeds} seeds)" if seeds > 1 else ""
-        clauses = [score, *(describe_gain(each.gain, LINEAR, each.verdict, metric) for each in of_linear)]
-        sentence = "; ".join(clauses)
+        sentence = "; ".join([score, *(describe_gain(each.gain, LINEAR, each.verdict, metric) for each in of_linear)])
         sentences.append(sentence[0].upper() + sentence[1:])
     else:
         baseline = f"the baseline {comparison.baseline.variant.name}"
@@ -68,25 +65,17 @@ def _summarize(judged: Sequence[Judged], reference: str, noun: str, metric: str,
     better = [each for each in judged if (each.verdict == "better" if is_tested else each.gain.value > 0)]
     worse = [each for each in judged if (each.verdict == "worse" if is_tested else each.gain.value < 0)]
     adverb, total = "significantly " if is_tested else "", len(judged)
-    if better:
-        best = better[0]
-        clauses = [f"{best.name} is {describe_gain(best.gain, reference, best.verdict, metric)}"]
-        clauses += [f"{_others(len(better) - 1, total - 1)} {adverb}better, too"] if len(better) > 1 else []
-        clauses += [f"{_others(len(worse), total - 1)} {adverb}worse"] if worse else []
-        return "; ".join(clauses)
     better_than = f"{comparative('better', metric)} than {reference}"
     if len(worse) == total:
         sizes = format_sizes([each.gain.value for each in worse], metric)
         everything = "both" if total == 2 else f"all {total}"
         return f"No {noun} is {better_than}; {everything} are {adverb}worse, by {sizes}"
-    if worse:
-        verb = "is" if len(worse) == 1 else "are"
-        return f"No {noun} is {adverb}{better_than}; {len(worse)} of {total} {verb} {adverb}worse"
-    return f"No {noun} {comparative(f'differs {adverb}'.rstrip(), metric)} from {reference}"
-
-
-def _others(count: int, total: int) -> str:
-    """Return the subject and verb of a clause about some of the other variants."""
-    if count < total:
-        return f"{count} of the {total} others {'is' if count == 1 else 'are'}"
-    return {1: "the other is", 2: "both others are"}.get(total, f"all {total} others are")
+    if better:
+        best, others = better[0], format_count(total - 1, "other")
+        sentence = f"{best.name} is {describe_gain(best.gain, reference, best.verdict, metric)}"
+    elif worse:
+        sentence, others = f"No {noun} is {adverb}{better_than}", str(total)
+    else:
+        return f"No {noun} {comparative(f'differs {adverb}'.rstrip(), metric)} from {reference}"
+    counts = ((len(better) - 1, "better"), (len(worse), "worse"))
+    return "; ".join([sentence, *(f"{n} of {others} {adverb}{word}" for n, word in counts if n > 0)])

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from src.faithfulness.claims import trained_attention
 from src.faithfulness.summary import VariantSummary
+from src.formatting import format_count
 from src.records.faithfulness import ATTENTION, COLUMNS, RANDOM, Column
 from src.terms.intervals import LEVEL, MIN_SEEDS, holm
 
@@ -35,30 +36,24 @@ def faithfulness_verdict(summaries: Sequence[VariantSummary]) -> str:
     if not measured:
         return ""
     attentive, values, of_random, differences = zip(*measured, strict=True)
-    is_exploratory = any(summary.seeds < MIN_SEEDS for summary in attentive)
+    is_exploratory, count = any(summary.seeds < MIN_SEEDS for summary in attentive), len(attentive)
     p_values = holm([difference.p_value for difference in differences])
     shown = [
         difference.value
         for difference, p in zip(differences, p_values, strict=True)
         if is_exploratory or (p is not None and p < LEVEL)
     ]
-    more, less, count = sum(value > 0 for value in shown), sum(value < 0 for value in shown), len(attentive)
+    more, less = sum(value > 0 for value in shown), sum(value < 0 for value in shown)
     adverb = "" if is_exploratory else "significantly "
-    numbers = f"{column.heading} {_range(values)}, against {_range(of_random)}"
-    if count == 1:
-        relation = f"{adverb}more" if more else f"{adverb}less" if less else f"not {adverb}more"
-        sentence = (
-            f"The attention of {attentive[0].variant.name} is {relation} faithful than a random ranking: {numbers}"
-        )
-    else:
-        also = f", and {adverb}less faithful in {less}" if less else ""
-        where = f"all {count} variants" if more == count else f"{more or 'none'} of {count} variants{also}"
-        sentence = f"Attention is {adverb}more faithful than a random ranking in {where}: {numbers}"
+    also = f", and {adverb}less faithful in {less}" if less else ""
     best = Counter(max(summary.rankings, key=lambda name: _value(summary, name, column)) for summary in attentive)
     ((name, frequency),) = best.most_common(1)
-    where = "" if frequency == count else f" in {frequency} of {count} variants"
-    prefix = f"Exploratory, with fewer than {MIN_SEEDS} seeds. " if is_exploratory else ""
-    return f"{prefix}{sentence}. The most faithful ranking{where} is {name}."
+    return (
+        f"{f'Exploratory, with fewer than {MIN_SEEDS} seeds. ' if is_exploratory else ''}Attention is {adverb}more "
+        f"faithful than a random ranking in {more} of {format_count(count, 'variant')}{also}: {column.heading} "
+        f"{_range(values)}, against {_range(of_random)}. The most faithful ranking"
+        f"{'' if frequency == count else f' in {frequency} of {count} variants'} is {name}."
+    )
 
 
 def _value(summary: VariantSummary, ranking: str, column: Column) -> float:

@@ -60,21 +60,21 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
     "one of several is better": (
         comparison([BETTER, BASE, WORSE]),
         "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2); "
-        "the other is significantly worse.",
+        "1 of 1 other significantly worse.",
     ),
     "some are better": (
         comparison([BETTER, BETTER, Facts("b", UNCLEAR, "not significant"), BASE, WORSE, WORSE]),
         "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2); "
-        "1 of the 4 others is significantly better, too; 2 of the 4 others are significantly worse.",
+        "1 of 4 others significantly better; 2 of 4 others significantly worse.",
     ),
     "all are better": (
         comparison([BETTER, BETTER, BETTER, BASE]),
-        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2); both others are significantly "
-        "better, too.",
+        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2); 2 of 2 others significantly "
+        "better.",
     ),
     "some are worse": (
         comparison([BASE, Facts("b", UNCLEAR, "not significant"), WORSE]),
-        "No other variant is significantly better than the baseline none; 1 of 2 is significantly worse.",
+        "No other variant is significantly better than the baseline none; 1 of 2 significantly worse.",
     ),
     "all are worse": (
         comparison([BASE, WORSE, WORSE, Facts("d", FAR_DOWN, "worse")]),
@@ -101,12 +101,12 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
             seeds=2,
         ),
         "Exploratory, with fewer than 5 seeds. a is 1.4 points better than the baseline none (0.6 to 2.2); "
-        "the other is worse. "
+        "1 of 1 other worse. "
         "No variant is better than the linear baseline; all 3 are worse, by 7.0 to 9.0 points.",
     ),
     "exploratory beside a variant with enough seeds": (
         comparison([Facts("a", UP, "exploratory"), BASE, WORSE]),
-        "No other variant is significantly better than the baseline none; 1 of 2 is significantly worse.",
+        "No other variant is significantly better than the baseline none; 1 of 2 significantly worse.",
     ),
     "equal in another metric": (
         comparison([BASE, *[Facts("b", ZERO, "exploratory")] * 2], "f1_macro", seeds=2),

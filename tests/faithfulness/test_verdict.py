@@ -33,28 +33,27 @@ def summarize(facts: Facts, name: str = "normalized_comprehensiveness") -> Varia
     return VariantSummary(variant, (None,) * facts.seeds, tuple(means), measures)  # type: ignore[arg-type]
 
 
-OF_ALL, OF_ONE = "Attention is significantly more faithful than a random ranking in", "The attention of lstm is"
+OF_ALL = "Attention is significantly more faithful than a random ranking in"
 HIGH, LOW, SAME = Facts(0.5, 0.9, 0.3, 0.01), Facts(0.2, 0.9, 0.31, 0.01), Facts(0.4, 0.37, 0.35, 0.3)
 BEST = "The most faithful ranking is leave-one-out."
 VERDICTS: dict[str, tuple[list[Facts], str]] = {
     "more": (
         [HIGH],
-        f"{OF_ONE} significantly more faithful than a random ranking: normalized comprehensiveness 0.500, against "
-        f"0.300. {BEST}",
+        f"{OF_ALL} 1 of 1 variant: normalized comprehensiveness 0.500, against 0.300. {BEST}",
     ),
     "less": (
         [LOW],
-        f"{OF_ONE} significantly less faithful than a random ranking: normalized comprehensiveness 0.200, against "
+        f"{OF_ALL} 0 of 1 variant, and significantly less faithful in 1: normalized comprehensiveness 0.200, against "
         f"0.310. {BEST}",
     ),
     "not significant": (
         [SAME],
-        f"{OF_ONE} not significantly more faithful than a random ranking: normalized comprehensiveness 0.400, against "
+        f"{OF_ALL} 0 of 1 variant: normalized comprehensiveness 0.400, against "
         "0.350. The most faithful ranking is attention.",
     ),
     "one seed": (
         [SAME._replace(seeds=1)],
-        f"Exploratory, with fewer than 5 seeds. {OF_ONE} more faithful than a random ranking: "
+        f"Exploratory, with fewer than 5 seeds. {OF_ALL.replace('significantly ', '')} 1 of 1 variant: "
         "normalized comprehensiveness 0.400, against 0.350. The most faithful ranking is attention.",
     ),
     "several variants": (
@@ -64,16 +63,16 @@ VERDICTS: dict[str, tuple[list[Facts], str]] = {
     ),
     "all variants": (
         [HIGH, HIGH],
-        f"{OF_ALL} all 2 variants: normalized comprehensiveness 0.500, against 0.300. {BEST}",
+        f"{OF_ALL} 2 of 2 variants: normalized comprehensiveness 0.500, against 0.300. {BEST}",
     ),
     "none of several": (
         [SAME, SAME],
-        f"{OF_ALL} none of 2 variants: normalized comprehensiveness 0.400, against 0.350. "
+        f"{OF_ALL} 0 of 2 variants: normalized comprehensiveness 0.400, against 0.350. "
         "The most faithful ranking is attention.",
     ),
     "Holm's adjustment": (
         [HIGH._replace(p_value=0.03), SAME],
-        f"{OF_ALL} none of 2 variants: normalized comprehensiveness 0.400 to 0.500, against 0.300 to 0.350. "
+        f"{OF_ALL} 0 of 2 variants: normalized comprehensiveness 0.400 to 0.500, against 0.300 to 0.350. "
         "The most faithful ranking in 1 of 2 variants is leave-one-out.",
     ),
     "without trained attention": ([HIGH._replace(choice="uniform")], ""),
