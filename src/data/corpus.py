@@ -94,22 +94,12 @@ class Corpus:
     def conflicts(self) -> list[list[tuple[str, int]]]:
         """Return the first row (split, number) with each class, of every text that has several classes."""
         own = {name: split for name in SPLITS if (split := getattr(self, name)) is not None}
-        digests, labels = (
-            np.concatenate([getattr(each, key) for each in own.values()]) for key in ("digests", "labels")
-        )
-        order = np.lexsort((labels, digests))
-        is_new = (np.diff(np.stack([digests, labels])[:, order]) != 0).any(0)
-        first = order[np.append(True, is_new)]  # the first row of each text with each class
-        _, texts, counts = np.unique(digests[first], return_inverse=True, return_counts=True)
-        first, texts = first[counts[texts] > 1], texts[counts[texts] > 1]
-        groups = np.split(first, np.flatnonzero(np.diff(texts)) + 1) if len(first) else []
-        starts = np.cumsum([0, *(len(split.labels) for split in own.values())])
-
-        def place(row: int) -> tuple[str, int]:
-            number = int(np.searchsorted(starts, row, side="right")) - 1
-            return list(own)[number], row - int(starts[number])
-
-        return [[place(row) for row in rows] for rows in sorted(sorted(group.tolist()) for group in groups)]
+        digests, counts = np.unique(np.concatenate([split.digests for split in own.values()]), return_counts=True)
+        first = defaultdict[int, dict[int, tuple[str, int]]](dict)  # by text, then by class
+        for name, split in own.items():
+            for row in np.flatnonzero(np.isin(split.digests, digests[counts > 1])).tolist():
+                first[int(split.digests[row])].setdefault(int(split.labels[row]), (name, row))
+        return [list(rows.values()) for rows in first.values() if len(rows) > 1]
 
 
 def _number_groups(names: np.ndarray) -> np.ndarray:
