@@ -58,7 +58,7 @@ def check_component(
         with torch.no_grad(), torch.random.fork_rng([device] if device.type == "cuda" else []):
             component.eval()
             batches = [(inputs, mask), *[(inputs[:3, :short], mask[:3, :short])] * 2]
-            padded, first, again = (dict(_outputs(component, *batch, num_logits, input_dim)) for batch in batches)
+            padded, first, again = (dict(_outputs(component, *batch, num_logits)) for batch in batches)
     except UserError:
         raise
     except Exception as error:
@@ -98,9 +98,7 @@ def require_output_dim(component: Any) -> None:
         _fail(component, f"output_dim is {dim}: set it to the number of output features in the constructor")
 
 
-def _outputs(
-    component: Any, inputs: Tensor, mask: Tensor, num_logits: int, input_dim: int
-) -> Iterator[tuple[str, Tensor]]:
+def _outputs(component: Any, inputs: Tensor, mask: Tensor, num_logits: int) -> Iterator[tuple[str, Tensor]]:
     """Check the outputs for one batch, and yield those that must not depend on padding, with the method's name.
 
     Args:
@@ -142,16 +140,14 @@ def _outputs(
         yield name("summary"), tensor(name("summary"), value.summary, "N×D", texts, dim)
         zero(name("states"), value.states, real.unsqueeze(-1))
 
-    if isinstance(component, Embedding):
-        vectors = tensor("forward", component(inputs, mask), "N×L×D", texts, tokens, component.output_dim)
-        zero("forward", vectors, mask.unsqueeze(-1))
-        known = tensor("known", component.known(inputs, mask), "N×L", texts, tokens, dtype=torch.bool)
-        zero("known", known, mask)
-        yield from (("forward", vectors), ("known", known))
-    elif isinstance(component, Position):
+    if isinstance(component, Embedding | Position):
         states = tensor("forward", component(inputs, mask), "N×L×D", texts, tokens, component.output_dim)
         zero("forward", states, mask.unsqueeze(-1))
         yield "forward", states
+        if isinstance(component, Embedding):
+            known = tensor("known", component.known(inputs, mask), "N×L", texts, tokens, dtype=torch.bool)
+            zero("known", known, mask)
+            yield "known", known
     elif isinstance(component, Encoder):
         yield from encoded("forward", component(inputs, mask), tokens)
         for i, layer in enumerate(component.layer_weights(inputs, mask)):
