@@ -15,7 +15,7 @@ from src.extras import require_extra
 from src.files import validate
 from src.sweep.job import recorded_result
 from src.sweep.plan import create_job, parse_overrides
-from src.sweep.sweeper import Objective, SweepRunner
+from src.sweep.sweeper import SweepRunner
 from src.sweep_record import Job
 
 JOURNAL = "optuna.journal"
@@ -60,7 +60,7 @@ def run_search(runner: SweepRunner, overrides: Sequence[str], options: Mapping[s
     journal, jobs, pending = runner.folder / JOURNAL, runner.sweep.jobs, runner.pending()
     sampler = {"mode": best.mode, "n_startup_trials": search.n_startup_trials, "warmup": search.warmup}
     pruning = {"_target_": "src.callbacks.pruning.Pruning", "journal": str(journal), "monitor": best.monitor, **sampler}
-    runner.objective = Objective(best.monitor, best.mode)
+    runner.objective = best
     with runner.recorded():
         drop_torn_line(journal)
         seed = None if search.seed is None else search.seed + len(jobs)  # a resumed search must not repeat its samples

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
 
 from hydra.core.plugins import Plugins
 from hydra.types import HydraContext
@@ -37,13 +36,6 @@ from src.sweep_record import SWEEP_FILE, Job, Sweep
 log = logging.getLogger(__name__)
 
 
-class Objective(NamedTuple):
-    """The metric that a search optimizes, and whether it looks for its "min" or "max"."""
-
-    monitor: str
-    mode: str
-
-
 class SweepRunner:
     """Runs the steps that a grid and a search have in common.
 
@@ -59,7 +51,7 @@ class SweepRunner:
         self.config = config
         self.files = ConfigFiles.of(config)
         self.folder = Path(str(config.hydra.sweep.dir)).absolute()
-        self.objective: Objective | None = None  # of a search
+        self.objective: DictConfig | None = None  # of a search: the options of callbacks.best_checkpoint
         self.signals: list[int] = []  # those that were received; after the first one, no further job starts
         if config.sweep.resume is not None:
             self.sweep = Sweep.read(self.folder)
