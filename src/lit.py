@@ -168,11 +168,11 @@ class LitClassifier(pl.LightningModule):
     def on_fit_start(self) -> None:
         """Prepare for another training, and refuse one that would monitor a score without a value."""
         self._logged_epoch = None
-        labels = np.asarray(self.trainer.datamodule.tokenized("val").labels)  # type: ignore[attr-defined]
         scores = {f"val/{name}": each.score for name, each in self.metrics.items() if isinstance(each, LoggedScore)}
-        uniform = np.full((len(labels), len(self.card.class_counts)), 1 / len(self.card.class_counts))
-        monitored = self._monitors() & scores.keys()
-        self._require_defined([name for name in monitored if scores[name].terms(uniform, labels) is None], labels)
+        if monitored := self._monitors() & scores.keys():
+            labels = np.asarray(self.trainer.datamodule.tokenized("val").labels)  # type: ignore[attr-defined]
+            uniform = np.full((len(labels), len(self.card.class_counts)), 1 / len(self.card.class_counts))
+            self._require_defined([name for name in monitored if scores[name].terms(uniform, labels) is None], labels)
 
     def _monitors(self) -> set[str]:
         callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]
