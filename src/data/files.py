@@ -108,20 +108,26 @@ def file_format(path: Path) -> str:
     return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
 
 
+def tables_of_split(folder: Path, beginning: str, formats: Collection[str]) -> list[Path]:
+    """Return the tables in a folder, at most one folder deep, whose names begin with the name of a split, sorted."""
+    begins = re.compile(re.escape(beginning), re.IGNORECASE).match
+    paths = sorted(path for path in [*folder.glob("*"), *folder.glob("*/*")] if begins(path.name))
+    return [path for path in paths if file_format(path) in formats and path.is_file()]
+
+
 def files_of_split(folder: Path, beginning: str, formats: Collection[str]) -> list[Path]:
-    """Return the files of a split, sorted: those in a folder, at most one folder deep, whose names begin with its name.
+    """Return the tables of a split, sorted.
 
     They are one file, or numbered parts of one format in one folder, such as train-00000-of-00002.parquet: other files
     that begin alike, such as train.csv beside train.jsonl or test_predictions.csv, may hold the same rows once more.
     """
-    begins = re.compile(re.escape(beginning), re.IGNORECASE).match
-    paths = sorted(path for path in [*folder.glob("*"), *folder.glob("*/*")] if begins(path.name))
-    files = [path for path in paths if file_format(path) in formats and path.is_file()]
+    files = tables_of_split(folder, beginning, formats)
     where = f"data.path={folder}"
     if not files:
         raise UserError(
             f"{where}: has no file {beginning}* ({', '.join(formats)}), at most one folder deep; its files are "
-            f"{format_list(sorted(os.listdir(folder)), plain=True) or 'none'}"
+            f"{format_list(sorted(os.listdir(folder)), plain=True) or 'none'}. A single file is divided: set data.path to "
+            "the training file"
         )
     names = format_list([str(path.relative_to(folder)) for path in files], plain=True)
     parts = [PART.fullmatch(path.name, len(beginning)) for path in files]

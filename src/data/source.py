@@ -23,7 +23,7 @@ from pydantic import Field
 from src.config.mistakes import LabelColumn, TextColumn, did_you_mean, not_a_list
 from src.data.codec import Codec
 from src.data.corpus import FACTS, SPLITS, Corpus, Split, TokenizedCorpus, TokenizedSplit, tokenize, write_split
-from src.data.files import absolute_path, content_hash, existing_path, file_format, files_of_split
+from src.data.files import absolute_path, content_hash, existing_path, file_format, files_of_split, tables_of_split
 from src.data.labels import describe_combinations, describe_look_alikes, parse_labels, sort_classes
 from src.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
 from src.data.splits import Splitting, distinct_rows, divide
@@ -69,7 +69,8 @@ class Source(pl.LightningDataModule):
         rationale: name of a column of spans {start, end} of tokens that people marked as evidence for the label, the
             end exclusive; the tokens of a text are separated by whitespace. None means no spans.
         train_split, val_split, test_split: names of the splits on the hub, or beginnings of the names of their files;
-            None holds out training rows.
+            None holds out training rows, unless `path` is a folder, `name` is None, and the name of a file in it begins
+            with "val" or "dev": this file is the validation split.
         seed: of the order of the training texts; None means torch's seed.
 
     The comments in conf/data/base.yaml, csv.yaml and hub.yaml describe the other options.
@@ -161,9 +162,10 @@ class Source(pl.LightningDataModule):
         folder = existing_path(path, "data.path")
         if not folder.is_dir():
             return {"train": [folder], **files}
-        found = {
-            split: files_of_split(folder, own, FORMATS) for split, own in self.splits.items() if split not in files
-        }
+        names = dict(self.splits)
+        if self.dataset_name is None and "val" not in names:  # a copy of a data set has the splits of the data set
+            names |= {"val": name for name in ("dev", "val") if tables_of_split(folder, name, FORMATS)}
+        found = {split: files_of_split(folder, own, FORMATS) for split, own in names.items() if split not in files}
         return dict(sorted({**files, **found}.items()))
 
     def use_codec(self, codec: Codec) -> None:

@@ -178,6 +178,16 @@ def test_a_missing_file_of_a_split_is_reported(imdb: Path, source_options: Optio
         Source(str(imdb), val_split="validation", **source_options)
 
 
+@pytest.mark.parametrize(("names", "found"), [(["validation.csv"], 0), (["dev.csv"], 0), (["dev.csv", "val.jsonl"], 1)])
+def test_a_folder_of_ones_own_may_have_a_validation_file(
+    names: list[str], found: int, tmp_path: Path, source_options: Options
+) -> None:
+    for name in ("train.csv", "test.csv", *names):
+        write(tmp_path / name, "")
+    assert Source(str(tmp_path), **source_options).files["val"] == [tmp_path / names[found]]
+    assert "val" not in Source(str(tmp_path), name="owner/name", **source_options).files
+
+
 def found_files(folder: Path, names: list[str], source_options: Options) -> list[str]:
     """The training files that a source finds among files of these names."""
     for name in names:
