@@ -15,6 +15,7 @@ LONGEST_NAME = 100  # characters; longer names get no suggestions
 HABITS = {
     "trainer.max_epochs": ("epochs", "num_epochs", "n_epochs", "nb_epoch", "num_train_epochs", "max_iter"),
     "trainer.devices": ("gpus", "n_gpu", "num_gpus"),
+    "trainer.accelerator": ("device",),
     "trainer.precision": ("fp16", "bf16", "amp"),
     "trainer.gradient_clip_val": ("max_grad_norm", "grad_clip", "clip_grad_norm", "clipnorm"),
     "optimizer.lr": ("learning_rate", "eta0"),

@@ -19,14 +19,15 @@ from src.formatting import format_count, format_list
 # the rest of the name of a part of a split, whose number may be followed by the total and, on the hub, a hash
 PART = re.compile(r"[-_. ]?\d+([-_]of[-_](?P<total>\d+))?([-_][0-9a-f]{16})?(?P<extension>(\.[a-z]+)+)", re.IGNORECASE)
 
-# First bytes of files that are not text in UTF-8 although their names say so: what they are, and the remedy
+GZIP, PARQUET = rb"\x1f\x8b", rb"PAR1\x15"
+# First bytes of files that are not what their names say: what they are, and the remedy
 SIGNATURES = {
     rb"\xff\xfe|\xfe\xff|.?\0": "is text in UTF-16 or UTF-32; save it as UTF-8, for instance with "
     "`iconv -f UTF-16 -t UTF-8`",
-    rb"\x1f\x8b": "is compressed with gzip; add .gz to its name",
+    GZIP: "is compressed with gzip; unpack it, or add .gz to its name if it is text",
     rb"BZh[1-9]1A|\xfd7zXZ|\x28\xb5\x2f\xfd": "is compressed, but not with gzip; unpack it",
     rb"PK\x03\x04|\xd0\xcf\x11\xe0": "is a zip archive or an Excel file; unpack it, or save the table as CSV in UTF-8",
-    rb"PAR1\x15": "is a Parquet file; give it the extension .parquet",
+    PARQUET: "is a Parquet file; give it the extension .parquet",
 }
 
 
@@ -64,6 +65,15 @@ def local_path(name: str, option: str) -> Path | None:
     return None
 
 
+def refuse_signatures(file: IO[bytes], source: str, own: bytes | None = None) -> None:
+    """Raise a UserError that says what a file is if it begins with a signature other than `own`."""
+    head = file.read(6)
+    file.seek(0)
+    for signature, remedy in SIGNATURES.items():
+        if signature != own and re.match(signature, head, re.DOTALL):
+            raise UserError(f"{source}: {remedy}")
+
+
 @contextmanager
 def open_file(path: Path, source: str | None = None, unpack: bool = False) -> Iterator[IO[bytes]]:
     """Open a regular file in binary mode, directly or through a link; reading another kind may block or never end.
@@ -77,7 +87,10 @@ def open_file(path: Path, source: str | None = None, unpack: bool = False) -> It
         if not stat.S_ISREG(path.stat().st_mode):
             raise UserError(f"{source}: is a folder, device, pipe or socket; set the path of a file")
         with path.open("rb") as file:
-            yield gzip.GzipFile(fileobj=file) if unpack and path.suffix.lower() == ".gz" else file  # type: ignore[misc]
+            packed = unpack and path.suffix.lower() == ".gz"
+            if packed:
+                refuse_signatures(file, source, GZIP)
+            yield gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[misc]
     except (OSError, EOFError, zlib.error) as error:  # the last two, and a subclass of the first, for a damaged .gz
         reason = getattr(error, "strerror", None) or f"{error}: compress or download it again"
         raise UserError(f"{source}: cannot be read ({reason})") from None
@@ -87,11 +100,7 @@ def open_file(path: Path, source: str | None = None, unpack: bool = False) -> It
 def open_text(path: Path, source: str | None = None) -> Iterator[io.TextIOWrapper]:
     """Open a UTF-8 file, with or without a byte order mark; a .gz file is unpacked, and line breaks are kept."""
     with open_file(path, source, unpack=True) as file:
-        head = file.read(6)
-        for signature, remedy in SIGNATURES.items():
-            if re.match(signature, head, re.DOTALL):
-                raise UserError(f"{source or path}: {remedy}")
-        file.seek(0)
+        refuse_signatures(file, source or str(path))
         try:
             yield io.TextIOWrapper(file, "utf-8-sig", newline="")
         except UnicodeDecodeError:
@@ -126,8 +135,8 @@ def files_of_split(folder: Path, beginning: str, formats: Collection[str]) -> li
     if not files:
         raise UserError(
             f"{where}: has no file {beginning}* ({', '.join(formats)}), at most one folder deep; its files are "
-            f"{format_list(sorted(os.listdir(folder)), plain=True) or 'none'}. A single file is divided: set data.path to "
-            "the training file"
+            f"{format_list(sorted(os.listdir(folder)), plain=True) or 'none'}. To divide a single file, set "
+            "data.path to this file"
         )
     names = format_list([str(path.relative_to(folder)) for path in files], plain=True)
     parts = [PART.fullmatch(path.name, len(beginning)) for path in files]

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from src.config.mistakes import did_you_mean
-from src.data.files import file_format, open_text
+from src.data.files import PARQUET, file_format, open_file, open_text, refuse_signatures
 from src.errors import UserError
 from src.files import csv_line, replace_atomically
 from src.formatting import format_list, format_repr
@@ -101,8 +101,8 @@ def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) 
         if name not in columns:
             raise UserError(
                 f"{source}: no column {name!r}{did_you_mean(name, columns)}; its columns are "
-                f"{format_list(columns) or 'none'}. Specify your columns with data.text, data.label and "
-                "data.keep_columns, or with text_column of src.predict"
+                f"{format_list(columns) or 'none'}. Specify your columns with data.text, data.label, data.group "
+                "and data.keep_columns; those of file=… with text_column and label_column"
             )
         if (count := columns.count(name)) > 1:
             raise UserError(f"{source}: {count} columns are called {name!r}; rename all but one of them")
@@ -247,6 +247,8 @@ class Table:
                 batches = file.iter_batches(CHUNK, columns=columns)
                 yield from arrow_rows(str(self.path), batches, columns, file.schema_arrow)
         except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+            with open_file(self.path) as file:
+                refuse_signatures(file, str(self.path), PARQUET)
             reason = str(error).strip().partition("\n")[0]
             raise UserError(
                 f"{self.path}: is not a Parquet file, or is damaged ({reason}); save or download it again"
