@@ -99,12 +99,6 @@ class LitClassifier(pl.LightningModule):
             remedy = "try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"
             end_together(self.trainer, UserError(f"{reason}, so training stopped; {remedy}"))
 
-    def _evaluate(self, batch: Batch) -> None:
-        logits = self.logits(batch)
-        probabilities = self.loss.probabilities(logits).float()
-        self._batches.append({"probabilities": probabilities, "labels": batch.labels, "index": batch.index})
-        self._losses.append(self.loss(logits, batch.labels) * len(batch.labels))
-
     def on_validation_start(self) -> None:
         """In training, choose the weight of the branch with the lowest loss, unless the configuration sets it."""
         branch = self.model.branch
@@ -124,10 +118,12 @@ class LitClassifier(pl.LightningModule):
     on_test_epoch_start = on_validation_epoch_start
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        self._evaluate(batch)
+        logits = self.logits(batch)
+        probabilities = self.loss.probabilities(logits).float()
+        self._batches.append({"probabilities": probabilities, "labels": batch.labels, "index": batch.index})
+        self._losses.append(self.loss(logits, batch.labels) * len(batch.labels))
 
-    def test_step(self, batch: Batch, batch_idx: int) -> None:
-        self._evaluate(batch)
+    test_step = validation_step
 
     def on_validation_epoch_end(self) -> None:
         self._log_metrics("val")
@@ -190,11 +186,10 @@ class LitClassifier(pl.LightningModule):
 
     def lower_is_better(self) -> tuple[str, ...]:
         """Return the names of the metrics of which lower values are better; a wrapper is what the metric in it is."""
-        innermost = {
-            name: [part for part in metric.modules() if isinstance(part, Metric)][-1]
-            for name, metric in self.metrics.items()
+        parts = {
+            name: [part for part in each.modules() if isinstance(part, Metric)] for name, each in self.metrics.items()
         }
-        return tuple(name for name, metric in innermost.items() if metric.higher_is_better is False)
+        return tuple(name for name, metrics in parts.items() if metrics[-1].higher_is_better is False)
 
     @property
     def _uses_loggers(self) -> bool | None:

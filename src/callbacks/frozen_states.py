@@ -32,32 +32,18 @@ class StoredStates:
     """The states of texts in half precision, mapped into memory, which are found by the ids of a text's tokens.
 
     Args:
-        keys: n digests, as `text_keys` returns them.
-        offsets: n+1 int64; the states of text i are `states[offsets[i]:offsets[i + 1]]`.
-        states: flat, float16, all texts one after another, ×D.
-        summaries: n×D float32.
+        folder: contains keys (n digests, as `text_keys` returns them), offsets (n+1 int64; the states of text i are
+            `states[offsets[i]:offsets[i + 1]]`), states (flat, float16, ×D) and summaries (n×D float32).
         dtype: of the states and summaries that are returned, which is that of the model's weights.
     """
 
-    def __init__(
-        self,
-        keys: np.ndarray,
-        offsets: np.ndarray,
-        states: np.ndarray,
-        summaries: np.ndarray,
-        dtype: torch.dtype = torch.float32,
-    ) -> None:
-        self.rows = {key: row for row, key in enumerate(keys.tolist())}
-        self.offsets = offsets
-        self.states = states
-        self.summaries = summaries
-        self.dtype = dtype
-
-    @classmethod
-    def load(cls, folder: Path, dtype: torch.dtype = torch.float32) -> "StoredStates":
+    def __init__(self, folder: Path, dtype: torch.dtype) -> None:
         names = ("keys", "offsets", "states", "summaries")
-        keys, offsets, states, summaries = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in names)
-        return cls(keys, offsets, states, summaries, dtype)
+        keys, self.offsets, self.states, self.summaries = (
+            np.load(folder / f"{name}.npy", mmap_mode="r") for name in names
+        )
+        self.rows = {key: row for row, key in enumerate(keys.tolist())}
+        self.dtype = dtype
 
     def __call__(self, tokens: Tensor, mask: Tensor) -> Encoded | None:
         """Return the states of texts, N×L ids, N×L bool → N×L×D; None if a text is not stored."""
@@ -105,7 +91,7 @@ class FrozenStates(pl.Callback):
                 content = value.detach().cpu().reshape(-1).view(torch.uint8)  # numpy has no bfloat16
                 digest.update(name.encode() + content.numpy().tobytes())
         path = data.cache_dir / f"states-{digest.hexdigest()}"
-        load = partial(StoredStates.load, dtype=next(model.parameters()).dtype)
+        load = partial(StoredStates, dtype=next(model.parameters()).dtype)
         try:
             model.stored_states = load_or_build(path, load, lambda folder: _encode(model, builders, folder))
         except UserError as error:  # the cache cannot be written
