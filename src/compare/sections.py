@@ -124,12 +124,8 @@ def _scores(comparison: Comparison) -> Section:
 
 def _branch_note(comparison: Comparison) -> str:
     """Return a sentence that names the variants with a branch; "" if none has one."""
-    by_variant = {variant.name: variant.runs[0].result.branch for variant in comparison.variants}
-    if len(set(by_variant.values())) == 1:
-        branch = next(iter(by_variant.values()))
-        return f" All models have the branch {branch}." if branch else ""
-    named = [f"{name} ({branch})" for name, branch in by_variant.items() if branch]
-    return f" Models with a branch: {', '.join(named)}."
+    named = [f"{each.name} ({branch})" for each in comparison.variants if (branch := each.runs[0].result.branch)]
+    return f" Models with a branch: {', '.join(named)}." if named else ""
 
 
 def _differences(comparison: Comparison) -> Section:

@@ -32,7 +32,7 @@ from src.report.scores import baseline_section, classes_section, classes_table, 
 from src.report.section import Chart, Content, Group, Section
 from src.report.terminal import OutputConsole, files_table, render_terminal
 from src.report.verdict import run_verdict
-from src.report.words import WITHOUT_BRANCH, example_content, example_notes, example_strips
+from src.report.words import example_content, example_notes, example_strips
 from src.run_result import RunResult
 
 
@@ -64,14 +64,14 @@ def write_report(run: Path) -> list[Path]:
 def run_sections(run: Path) -> list[Section]:
     """Return the sections of a run that have content."""
     result, predictions, texts = RunResult.load(run), read_predictions(run), read_texts(run)
+    metrics = result.metrics.items()
     examples, errors = ([text for text in texts if bool(text.kind) == is_error] for is_error in (False, True))
     sections = [
         scores_section(
-            dict(sorted(result.metrics.items(), key=lambda item: not item[0].startswith("test/"))),
-            predictions=predictions,
+            dict(sorted(metrics, key=lambda item: not item[0].startswith("test/"))), predictions=predictions
         ),
         baseline_section(result, read_features(run) or {}),
-        Section("Training", list(_training(run, result)), _training_note(result)),
+        Section("Training", list(_training(run, result)), "The test uses the best checkpoint."),
         Section("Classes", list(_classes(predictions)) if predictions else []),
         Section("Errors", list(_errors(errors)), f"These texts are also in errors.csv. {example_notes(errors)}"),
         Section("Attention", list(_attention(run, examples)), example_notes(examples)),
@@ -86,11 +86,6 @@ def _training(run: Path, result: RunResult) -> Iterator[Content]:
         yield Chart("curves", curves, "Loss and accuracy by epoch")
     if gradients := read_gradients(run):
         yield Chart("gradients", draw_gradients(gradients), "Gradient norm of each component by step")
-
-
-def _training_note(result: RunResult) -> str:
-    note = "The test uses the best checkpoint."
-    return f"{note} {WITHOUT_BRANCH}" if result.branch else note
 
 
 def _classes(predictions: Predictions) -> Iterator[Content]:

@@ -49,11 +49,7 @@ def describe_score(metric: str, value: float, n: int, noun: str = "test text") -
     texts = format_count(n, noun)
     if metric != "acc":
         return f"{label(metric)} is {value:.3f} on {texts}"
-    if n == 1 and value in (0, 1):
-        return f"the only {noun} is {'right' if value else 'wrong'}"
-    if value in (0, 1):
-        return f"all {texts} are right" if value else f"none of {texts} is right"
-    return f"{format_percent(value)} of {texts} are right"
+    return f"{format_percent(value)} of {texts} {'is' if n == 1 else 'are'} right"
 
 
 def as_gain(difference: Interval, lower_is_better: bool) -> Interval:

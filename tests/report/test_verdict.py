@@ -46,7 +46,7 @@ VERDICTS: dict[str, tuple[RunResult, str]] = {
     ),
     "no interval": (
         result(Score(1.0, 0.2, 1.0, 1), Score(1.0, None, None, 1)),
-        f"The only test text is right; 100.0 points better than {LINEAR}, which is not tested.",
+        f"100.0 % of 1 test text is right; 100.0 points better than {LINEAR}, which is not tested.",
     ),
     "equal predictions": (result(difference=Score(0.0, None, None, 444)), f"{RIGHT}; as good as {LINEAR}."),
     "no baseline": (
@@ -54,10 +54,10 @@ VERDICTS: dict[str, tuple[RunResult, str]] = {
         f"{RIGHT}; always predicting the most frequent training class would get 50.0 %.",
     ),
     "only accuracy": (result(), f"{RIGHT}."),
-    "all right": (result(Score(1.0, 0.9, 1.0, 1234)), "All 1,234 test texts are right."),
+    "all right": (result(Score(1.0, 0.9, 1.0, 1234)), "100.0 % of 1,234 test texts are right."),
     "nearly all right": (result(Score(0.9999, 0.9, 1.0, 25000)), ">99.9 % of 25,000 test texts are right."),
-    "none right": (result(Score(0.0, 0.0, 0.3, 7)), "None of 7 test texts is right."),
-    "one wrong text": (result(Score(0.0, 0.0, 0.8, 1)), "The only test text is wrong."),
+    "none right": (result(Score(0.0, 0.0, 0.3, 7)), "0.0 % of 7 test texts are right."),
+    "one wrong text": (result(Score(0.0, 0.0, 0.8, 1)), "0.0 % of 1 test text is right."),
     "classes of equal F1, and one without texts": (result(classes=ABSENT), f"{RIGHT}."),
     "validation texts": (result(name="val/acc"), "82.9 % of 444 validation texts are right."),
     "without accuracy, an undefined score is passed over": (
