@@ -231,7 +231,10 @@ class LitClassifier(pl.LightningModule):
         if (device := self.trainer.strategy.root_device).type == "cuda":
             state["cuda"] = torch.cuda.get_rng_state(device)
         if not self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:  # within an epoch
-            state["running"] = {name: _on_cpu(getattr(self, name).metric_state) for name in RUNNING}
+            metrics = {name: getattr(self, name).metric_state for name in RUNNING}
+            state["running"] = {
+                name: {key: value.cpu() for key, value in values.items()} for name, values in metrics.items()
+            }
         checkpoint["processes"] = [state]
         if self.trainer.world_size > 1:
             checkpoint["processes"] = [None] * self.trainer.world_size
@@ -253,10 +256,6 @@ class LitClassifier(pl.LightningModule):
         for name, values in state["running"].items():
             for key, value in getattr(self, name).metric_state.items():
                 value.copy_(values[key])
-
-
-def _on_cpu(state: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value.cpu() for name, value in state.items()}
 
 
 def _total_steps(trainer: pl.Trainer) -> int:

@@ -70,6 +70,8 @@ MIN_FILLED = 0.5  # minimum share of the grid's cells that must contain a varian
 
 def sections(comparison: Comparison) -> list[Section]:
     """Return the sections that have content; the best variant is first."""
+    has_branch = any(variant.runs[0].result.branch for variant in comparison.variants)
+    curves = f"{CURVES} {WITHOUT_BRANCH}" if has_branch else CURVES
     parts = [
         _scores(comparison),
         _differences(comparison),
@@ -78,7 +80,7 @@ def sections(comparison: Comparison) -> list[Section]:
         _grid(comparison),
         _cost(comparison),
         _faithfulness(comparison),
-        Section("Curves", list(_curves(comparison)), _curves_note(comparison)),
+        Section("Curves", list(_curves(comparison)), curves),
         _shared_texts(comparison),
         _recalls(comparison),
         _excluded(comparison),
@@ -119,13 +121,9 @@ def _scores(comparison: Comparison) -> Section:
         content.insert(0, Chart("ranking", figure, f"{_heading(metric)} of each variant with its interval"))
     note = SCORES.format(texts=comparison.texts, metric=label(metric))
     note += f" {FOLDS.format(folds=comparison.folds)}" if comparison.folds > 1 else ""
-    return Section("Scores", content, note + _branch_note(comparison))
-
-
-def _branch_note(comparison: Comparison) -> str:
-    """Return a sentence that names the variants with a branch; "" if none has one."""
     named = [f"{each.name} ({branch})" for each in comparison.variants if (branch := each.runs[0].result.branch)]
-    return f" Models with a branch: {', '.join(named)}." if named else ""
+    note += f" Models with a branch: {', '.join(named)}." if named else ""
+    return Section("Scores", content, note)
 
 
 def _differences(comparison: Comparison) -> Section:
@@ -276,11 +274,6 @@ def _curves(comparison: Comparison) -> Iterator[Chart]:
     for score, name in (("acc", "accuracy"), ("loss", "loss")):
         if figure := draw_variant_curves(variants, score, name):
             yield Chart(f"curves_{score}", figure, f"{name.capitalize()} by epoch for each variant")
-
-
-def _curves_note(comparison: Comparison) -> str:
-    has_branch = any(variant.runs[0].result.branch for variant in comparison.variants)
-    return f"{CURVES} {WITHOUT_BRANCH}" if has_branch else CURVES
 
 
 def _shared_texts(comparison: Comparison) -> Section:

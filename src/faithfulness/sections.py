@@ -10,7 +10,7 @@ from src.faithfulness.summary import Estimate, VariantSummary
 from src.faithfulness.verdict import faithfulness_verdict, main_column
 from src.files import csv_line
 from src.formatting import format_count
-from src.records.faithfulness import AGREEMENT, ATTENTION, COLUMNS, RANDOM, Column
+from src.records.faithfulness import AGREEMENT, ATTENTION, RANDOM
 from src.report.figures.comparison import Bar, draw_intervals
 from src.report.html import render_html
 from src.report.markdown import render_markdown
@@ -75,7 +75,7 @@ def _variants(report: Report) -> Section:
 def _rankings(report: Report, summary: VariantSummary) -> Section:
     """Return the table of the rankings of a variant."""
     title = f"{summary.variant.name}: {format_count(summary.seeds, 'seed')}, {format_count(report.texts, 'text')}"
-    columns = measured_columns([summary])
+    columns = summary.columns
     rows = [
         [ranking, *(format_estimate(summary.measures.get((ranking, column.name))) for column in columns)]
         for ranking in summary.rankings
@@ -93,12 +93,6 @@ def _agreement(report: Report) -> Section:
     ]
     table = Table(["variant", *AGREEMENT.values()], rows)
     return Section("Agreement of attention", [table] if rows else [], AGREEMENT_NOTE)
-
-
-def measured_columns(summaries: Sequence[VariantSummary]) -> list[Column]:
-    """Return the columns for which at least one variant has values."""
-    measured = {name for summary in summaries for _, name in summary.measures}
-    return [column for column in COLUMNS if column.name in measured]
 
 
 def remarks(report: Report, summary: VariantSummary) -> str:

@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 
 from src.errors import UserError
-from src.records.faithfulness import AGREEMENT, ATTENTION, COLUMNS, RANDOM, RANKINGS, Record
+from src.records.faithfulness import AGREEMENT, ATTENTION, COLUMNS, RANDOM, RANKINGS, Column, Record
 from src.records.runs import FinishedRun
 from src.records.variants import Variant
 from src.terms.intervals import Interval, Sample, estimate
@@ -39,6 +39,12 @@ class VariantSummary:
     rankings: tuple[str, ...]
     measures: Mapping[tuple[str, str], Estimate]  # by ranking and name in COLUMNS, or ATTENTION and name in AGREEMENT
     groups: np.ndarray | None = None  # n, the group of each text; None if the texts are independent
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns that have values."""
+        measured = {name for _, name in self.measures}
+        return [column for column in COLUMNS if column.name in measured]
 
     @property
     def seeds(self) -> int:

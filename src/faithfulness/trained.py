@@ -39,7 +39,7 @@ class TrainedRun:
     def __init__(self, run: Path, trusted_modules: Sequence[str] = (), data_path: str | None = None) -> None:
         self.run = run
         self.extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
-        path = str(checkpoint_path(run))
+        path = str(checkpoint_in(run, BEST, LAST))
         _, self.card, model, loss = build.restore(path, self.extras)
         self.codec = self.card.codec
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -79,12 +79,7 @@ class TrainedRun:
         return [np.asarray(data.tokens[start : start + length], dtype=np.int64) for start, length in spans]
 
 
-def checkpoint_path(run: Path) -> Path:
-    """Return the path of the best checkpoint of a run, or of the last one if there is no best checkpoint."""
-    return checkpoint_in(run, BEST, LAST)
-
-
 def checkpoint_digest(run: Path) -> str:
     """Return the hexadecimal SHA-256 of the checkpoint that is measured."""
-    with checkpoint_path(run).open("rb") as file:
+    with checkpoint_in(run, BEST, LAST).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from src.faithfulness.claims import trained_attention
 from src.faithfulness.summary import VariantSummary
 from src.formatting import format_count
-from src.records.faithfulness import ATTENTION, COLUMNS, RANDOM, Column
+from src.records.faithfulness import ATTENTION, RANDOM, Column
 from src.terms.intervals import LEVEL, MIN_SEEDS, holm
 
 # the verdict and the chart are about the first of these measures that was computed
@@ -15,8 +15,8 @@ MAIN_MEASURES = ("normalized_comprehensiveness", "comprehensiveness_removal")
 
 def main_column(summaries: Sequence[VariantSummary]) -> Column | None:
     """Return the column of the main measure; None if it was not computed."""
-    measured = {name for summary in summaries for _, name in summary.measures}
-    return next((column for column in COLUMNS if column.name in MAIN_MEASURES and column.name in measured), None)
+    measured = {column.name: column for summary in summaries for column in summary.columns}
+    return next((measured[name] for name in MAIN_MEASURES if name in measured), None)
 
 
 def faithfulness_verdict(summaries: Sequence[VariantSummary]) -> str:
