@@ -106,17 +106,11 @@ def _of_test(data: Source, examples: Sequence[Example], rows: Sequence[int]) -> 
     """Return the examples of these rows of the test split with their rows, true classes and origins."""
     labels = data.tokenized("test").labels[list(rows)].tolist()
     origins = data.origins("test", rows)
-    cells = [["" if cell is None else str(cell) for cell in row] for row in zip(*origins.values(), strict=True)]
-    return [
-        replace(
-            example,
-            split="test",
-            index=row,
-            label=data.class_names[label],
-            origin=dict(zip(origins, own, strict=True)),
-        )
-        for example, row, label, own in zip(examples, rows, labels, cells, strict=True)
-    ]
+    found = []
+    for i, (example, row, label) in enumerate(zip(examples, rows, labels, strict=True)):
+        origin = {name: "" if cells[i] is None else str(cells[i]) for name, cells in origins.items()}
+        found.append(replace(example, split="test", index=row, label=data.class_names[label], origin=origin))
+    return found
 
 
 def by_position(weights: np.ndarray) -> np.ndarray:

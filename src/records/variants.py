@@ -23,9 +23,8 @@ GROUPS = {  # config groups and their keys, in the order in which a variant's na
         *("loss", "optimizer", "scheduler", "trainer", "callbacks"),
     )
 }
-# if a name has more items or characters, and the presets differ, they replace the items that they determine
-MAX_NAME_ITEMS = 4
-MAX_NAME = 40  # maximum number of characters of a name
+# maximum number of characters of a name; if it has more, and presets differ, they replace the items that they determine
+MAX_NAME = 40
 MIN_OPTION = 4  # minimum number of characters of an option in a name
 REPEATED = "a later run has the same configuration{} and seed, and is used instead"
 
@@ -137,8 +136,7 @@ def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
     differences = _describe(variants, groups)
     presets = [_preset(choices) for choices, _ in variants]
     names = [_join([_item(key, value) for key, value in items.items()]) for items in differences]
-    is_long = max(map(len, differences)) > MAX_NAME_ITEMS or max(map(len, names)) > MAX_NAME
-    if not is_long or len(set(presets)) == 1:
+    if max(map(len, names)) <= MAX_NAME or len(set(presets)) == 1:
         return differences
     differences = [{} for _ in variants]
     for preset in dict.fromkeys(presets):  # what a preset determines differs between presets, but not within one

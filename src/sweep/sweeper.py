@@ -156,16 +156,14 @@ class SweepRunner:
 
     def _report(self) -> None:
         """Print the results and how to resume the sweep, and exit if it is not completed."""
-        results = [recorded_result(self.folder / job.folder) for job in self.sweep.jobs]
-        rows = [[job.folder, *outcome(result)] for job, result in zip(self.sweep.jobs, results, strict=True)]
-        head = ["job", "status", "accuracy", "time", "reason"]
+        results = [(job, recorded_result(self.folder / job.folder)) for job in self.sweep.jobs]
+        head, rows = ["job", "status", "accuracy", "time", "reason"], [[job.folder, *outcome(r)] for job, r in results]
         if self.objective:
             head.insert(2, self.objective.monitor)
-            for row, result in zip(rows, results, strict=True):
+            for row, (_, result) in zip(rows, results, strict=True):
                 row.insert(2, format_known(result.best.value, "{:.4f}"))
-        counts = sorted(Counter(result.status for result in results).items())
-        table = Table(head, rows)
-        OutputConsole().print(render_terminal([Section("Sweep", [table])]))
+        counts = sorted(Counter(result.status for _, result in results).items())
+        OutputConsole().print(render_terminal([Section("Sweep", [Table(head, rows)])]))
         announce(f"{', '.join(f'{count} {status}' for status, count in counts)}. Output folder: {self.folder}/")
         self._announce_best(results)
         is_completed = all(status in DONE for status, _ in counts)
@@ -176,19 +174,14 @@ class SweepRunner:
         if self.signals or not is_completed:
             raise SystemExit(128 + self.signals[0] if self.signals else 1)
 
-    def _announce_best(self, results: Sequence[RunResult]) -> None:
+    def _announce_best(self, results: Sequence[tuple[Job, RunResult]]) -> None:
         """Print the best trial of a search: its value, its checkpoint, and the command that repeats it."""
-        trials = [
-            (result.best.value, job, result)
-            for job, result in zip(self.sweep.jobs, results, strict=True)
-            if result.status == "completed" and result.best.value is not None
-        ]
+        completed = [(job, result.best) for job, result in results if result.status == "completed"]
+        trials = [(best.value, job, best) for job, best in completed if best.value is not None]
         if self.objective is None or not trials:
             return
         choose = min if self.objective.mode == "min" else max
-        value, job, result = choose(trials, key=lambda trial: trial[0])
-        announce(
-            f"Best: {self.objective.monitor}={value:.4g}: {self.folder / job.folder / (result.best.checkpoint or '')}"
-        )
+        value, job, best = choose(trials, key=lambda trial: trial[0])
+        announce(f"Best: {self.objective.monitor}={value:.4g}: {self.folder / job.folder / (best.checkpoint or '')}")
         overrides = [line for line in job.overrides if not is_within(path_of(line), OF_A_SWEEP)]
         announce(f"To repeat it: {shlex.join(['python', '-m', 'src.train', *self.files.searchpath, *overrides])}")
