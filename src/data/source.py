@@ -163,9 +163,9 @@ class Source(pl.LightningDataModule):
         if not folder.is_dir():
             return {"train": [folder], **files}
         names = dict(self.splits)
-        if self.dataset_name is None and "val" not in names:  # a copy of a data set has the splits of the data set
-            if own := [name for name in ("val", "dev") if tables_of_split(folder, name, FORMATS)]:
-                names["val"] = own[0]
+        own = [name for name in ("val", "dev") if tables_of_split(folder, name, FORMATS)]
+        if own and self.dataset_name is None and "val" not in names:  # a copy of a data set has its splits
+            names["val"] = own[0]
         found = {split: files_of_split(folder, own, FORMATS) for split, own in names.items() if split not in files}
         return dict(sorted({**files, **found}.items()))
 
