@@ -24,11 +24,6 @@ class TrainedTexts:
         hashes = np.unique(digests)
         return cls(hashes, len(hashes))
 
-    def could_contain(self, digests: np.ndarray) -> np.ndarray:
-        """Return for each text whether its hash would be among the hashes if it were a training text, n bool."""
-        highest = self.hashes[-1] if self.distinct > len(self.hashes) else np.iinfo(np.int64).max
-        return digests <= highest
-
 
 def count_trained(digests: np.ndarray, models: Sequence[TrainedTexts | None]) -> tuple[int | None, int | None]:
     """Return how many of n texts at least one of the models was trained on, and of how many texts this is known.
@@ -38,6 +33,7 @@ def count_trained(digests: np.ndarray, models: Sequence[TrainedTexts | None]) ->
     known = [texts for texts in models if texts is not None]
     if len(known) < len(models):
         return None, None
-    checked = digests[np.logical_and.reduce([texts.could_contain(digests) for texts in known])]
+    samples = [texts.hashes for texts in known if texts.distinct > len(texts.hashes)]
+    checked = digests[digests <= min((hashes[-1] for hashes in samples), default=np.inf)]
     is_trained = np.logical_or.reduce([np.isin(checked, texts.hashes) for texts in known])
     return int(is_trained.sum()), len(checked)
