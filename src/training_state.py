@@ -102,6 +102,9 @@ def restore_callbacks(checkpoint: Mapping[str, Any], trainer: Trainer) -> None:
             state["patience"] = callback.patience  # Lightning would restore the earlier value
         if (callback is None or is_longer) and isinstance(state, dict) and state.get("stopping_reason_message"):
             trainer.should_stop, state["stopping_reason_message"] = False, None
+    if trainer.should_stop:  # Lightning counts the last epoch only after it has saved the checkpoint
+        epochs = checkpoint["loops"]["fit_loop"]["epoch_progress"]["current"]
+        epochs["completed"] = epochs["processed"]
 
 
 def rebuild_paths(states: Mapping[str, dict[str, Any]], callbacks: Sequence[Callback]) -> None:

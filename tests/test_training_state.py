@@ -13,7 +13,7 @@ from src.checkpoint import read_checkpoint
 from src.data.source import Source
 from src.errors import UserError
 from src.training_state import read_training_state
-from tests.helpers import change_checkpoint, train, trained
+from tests.helpers import change_checkpoint, read_csv, train, trained
 
 OPTIONS = ("callbacks=checkpoints", "test=false")
 
@@ -100,6 +100,7 @@ def test_a_training_that_stopped_early_does_not_go_on(options: list[str], epochs
     result = train(tmp_path / "run", *callbacks, *kept, *options, f"ckpt_path='{path}'")
     assert len(result["seconds"]["per_epoch"]) == epochs
     assert "test/acc" in result["metrics"]
+    assert read_csv(tmp_path / "run" / "csv" / "metrics.csv")[-1]["epoch"] == str(epochs)
 
 
 def test_a_moved_run_resumes_with_its_best_checkpoint(resume: Callable[..., Any], tmp_path: Path) -> None:
