@@ -88,9 +88,10 @@ def prefix_errors(key: str) -> Iterator[None]:
             raise UserError(f"{key}: needs more memory than this machine has: choose smaller sizes") from error
         from lightning_fabric.utilities.exceptions import MisconfigurationException  # the import takes seconds
 
-        is_device = key == "trainer" and "devices" in str(error)  # Lightning's TypeError about devices of the CPU
+        # Lightning's TypeError about devices of the CPU, and its RuntimeError about two equal callbacks
+        is_trainer = key == "trainer" and type(error) in (TypeError, RuntimeError)
         is_refused = key.startswith("logger.") and type(error).__module__ != "builtins"  # by a server or a database
-        if not (isinstance(error, MisconfigurationException) or is_device or is_refused):
+        if not (isinstance(error, MisconfigurationException) or is_trainer or is_refused):
             raise
         raise UserError(f"{key}: {error}") from error
 

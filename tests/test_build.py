@@ -98,6 +98,12 @@ def test_a_validation_interval_longer_than_an_epoch_is_refused(tmp_path: Path) -
         train(tmp_path / "run", "callbacks=none", "+trainer.val_check_interval=1000")
 
 
+def test_two_equal_callbacks_are_refused(tmp_path: Path) -> None:
+    twice = [f"+callbacks.{name}._target_=pytorch_lightning.callbacks.ModelCheckpoint" for name in ("a", "b")]
+    with pytest.raises(UserError, match=r"^trainer: Found more than one stateful callback of type"):
+        build.trainer(small_config(tmp_path, twice))
+
+
 @pytest.mark.parametrize("override", ["param_groups=null", "+param_groups.head=null"])
 def test_null_creates_no_separate_parameter_group(override: str) -> None:
     (group,) = build.optimizer(*build_model("optimizer.lr=0.5", override)).param_groups

@@ -57,7 +57,12 @@ class Place(NamedTuple):
 # Schedulers that advance after every optimizer step, and the options that depend on the number of steps
 STEPS = {"OneCycleLR": ("max_lr", "total_steps"), "LinearLR": ("total_iters",)}
 AVERAGING = "averages weights, but best.ckpt and the test would use weights that are not averaged: remove it"
-AVERAGED = {"WeightAveraging": AVERAGING, "StochasticWeightAveraging": AVERAGING}
+REFUSED_CALLBACKS = {
+    "WeightAveraging": AVERAGING,
+    "StochasticWeightAveraging": AVERAGING,
+    "ModelPruning": "renames the weights, so best.ckpt could not be loaded for the test: remove it",
+    "BackboneFinetuning": "needs a model with an attribute `backbone`, which no model of Heed has: remove it",
+}
 TRAINER_KEYWORDS = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
 PLACES = {
     "data": Place("src.data.source.Source"),
@@ -74,7 +79,7 @@ PLACES = {
     "scheduler": Place("torch.optim.lr_scheduler.LRScheduler", positional=1, keywords=STEPS),
     "trainer": Place("pytorch_lightning.Trainer", keywords=TRAINER_KEYWORDS),
     "metrics.*": Place("torchmetrics.Metric", keywords=("task", "num_classes")),
-    "callbacks.*": Place("pytorch_lightning.Callback", refused=AVERAGED),
+    "callbacks.*": Place("pytorch_lightning.Callback", refused=REFUSED_CALLBACKS),
     "logger.*": Place("pytorch_lightning.loggers.Logger"),
 }
 

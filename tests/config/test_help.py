@@ -18,7 +18,7 @@ def help_of(command: str, *overrides: str) -> str:
 
 def test_each_option_has_the_comment_of_its_file(page: str) -> None:
     assert "\n  test: true # test the best checkpoint\n" in page
-    assert "\n    path: ??? # path of the file, relative to the current folder\n" in page  # data/csv
+    assert "\n    path: ??? # path of the file, relative to the current folder; or a folder" in page  # data/csv
     assert "\n    limit: null # maximum number of texts per split\n" in page  # data/base
     assert "\n  sweep: # options of a sweep (-m)\n    dry_run: false # validate" in page
     assert "\n    lr: 0.5 # learning rate\n" in page

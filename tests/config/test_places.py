@@ -142,11 +142,20 @@ def test_a_component_of_another_kind_is_refused(target: str, reason: str) -> Non
     )
 
 
-@pytest.mark.parametrize("name", ["StochasticWeightAveraging", "WeightAveraging", "EMAWeightAveraging"])
-def test_a_callback_that_averages_weights_is_refused(name: str) -> None:
-    path, target = "callbacks.averaging", f"pytorch_lightning.callbacks.{name}"
-    mistakes = find_mistakes(callbacks={"averaging": {"_target_": target}})
-    assert mistakes[f"{path}._target_={target}"].startswith("averages weights, but best.ckpt and the test would")
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("StochasticWeightAveraging", "averages weights, but best.ckpt and the test would"),
+        ("WeightAveraging", "averages weights"),
+        ("EMAWeightAveraging", "averages weights"),
+        ("ModelPruning", "renames the weights"),
+        ("BackboneFinetuning", "needs a model with an attribute `backbone`"),
+    ],
+)
+def test_a_callback_that_does_not_suit_a_run_is_refused(name: str, reason: str) -> None:
+    path, target = "callbacks.mine", f"pytorch_lightning.callbacks.{name}"
+    mistakes = find_mistakes(callbacks={"mine": {"_target_": target}})
+    assert mistakes[f"{path}._target_={target}"].startswith(reason)
 
 
 # The shell node at each leaf of a whole configuration or of a whole checkpoint is never created.
