@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import AfterValidator, ConfigDict, Field, PydanticUserError, TypeAdapter, ValidationError
 
 from src.config.keys import MODEL_COMPONENTS, join_path, paths_in, plain_value
-from src.config.mistakes import Mistake, TextColumn, format_mistakes, nearest, no_such
+from src.config.mistakes import LabelColumn, Mistake, TextColumn, format_mistakes, nearest, no_such
 from src.config.places import PLACES, TRUSTED, accepted_classes, find_class, object_class, place_at
 from src.config.rules import rule_mistakes
 from src.errors import UserError
@@ -89,8 +89,8 @@ COMMANDS = {
     | _options(test=bool, ckpt_path=str | None, model=Node, loss=Node, optimizer=Node, scheduler=Node)
     | _options(param_groups=Node | None, sweep=Node),
     "eval": RUN
-    | _options(ckpt_path=str | list[str], file=str | None, text_column=str | None, label_column=str | None)
-    | _options(delimiter=str | None, quotes=bool, split=Literal["val", "test"]),
+    | _options(ckpt_path=str | list[str], file=str | None, text_column=TextColumn | None)
+    | _options(label_column=LabelColumn | None, delimiter=str | None, quotes=bool, split=Literal["val", "test"]),
     "predict": EVERY
     | _options(ckpt_path=str | list[str], text=str | None, file=str | None, text_column=TextColumn | None)
     | _options(delimiter=str | None, quotes=bool, out=str | None, top=Positive, json=bool | None)
