@@ -496,7 +496,11 @@ class Source(pl.LightningDataModule):
     def val_dataloader(self, split: str = "val") -> Batches:
         builder = self.builder(split)
         limit = getattr(self.trainer, f"limit_{split}_batches", 1.0)
-        return Batches(builder, by_length(builder.lengths, self.batch_size, *self._ranks(), limit))
+        batches = Batches(builder, by_length(builder.lengths, self.batch_size, *self._ranks(), limit))
+        if isinstance(limit, float) and 0 < limit * len(batches) < 1:
+            of_all = f"less than one batch of {len(batches)}; set a larger fraction, or a smaller data.batch_size"
+            raise UserError(f"trainer.limit_{split}_batches={limit}: is {of_all}")
+        return batches
 
     def test_dataloader(self) -> Batches:
         return self.val_dataloader("test")

@@ -12,6 +12,7 @@ import torch
 from src.data.padded_batches import Batches, ShuffledBatches
 from src.data.source import Source
 from src.data.tokenizer import Bpe, Word
+from src.errors import UserError
 from tests.data.conftest import Options
 
 SPLITS = ("train", "val", "test")
@@ -97,6 +98,11 @@ def test_a_limit_reads_an_even_sample_of_a_split(split: str, set_up: SetUp) -> N
     attach_trainer(module, **{f"limit_{split}_batches": 1})
     sample = set(getattr(module, f"{split}_dataloader")().plan[0].tolist())
     assert len(whole) > 1 and all(sample & rows for rows in whole)
+    attach_trainer(module, **{f"limit_{split}_batches": 0.01})
+    with pytest.raises(
+        UserError, match=rf"trainer\.limit_{split}_batches=0\.01: is less than one batch of {len(whole)};"
+    ):
+        getattr(module, f"{split}_dataloader")()
 
 
 def test_overfitting_repeats_the_same_batches(set_up: SetUp) -> None:
