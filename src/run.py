@@ -45,7 +45,7 @@ from src.process import (
 from src.report.data_section import data_section
 from src.report.run import print_summary, write_report
 from src.report.terminal import OutputConsole, render_terminal
-from src.run_folder import require_new, run_folder_of, trim_logs
+from src.run_folder import LAST, require_new, run_folder_of, trim_logs
 from src.run_result import RESULT_FILE, Best, Parameters, RunResult, Seconds
 from src.terms.evaluation import evaluate_splits
 from src.training_state import TrainingState, require_same_training
@@ -67,7 +67,7 @@ class Run:
         self.cfg = cfg
         self.config: dict[str, Any] = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
         self.folder = Path(cfg.paths.output_dir)
-        self.stop = StopOnSignal(self.folder / "checkpoints" / "last.ckpt")
+        self.stop = StopOnSignal(self.folder / "checkpoints" / LAST)
         self.speed = Speed()
         self.callbacks: list[pl.Callback] = [self.stop, self.speed, Predictions(self.folder / "predictions")]
         self.trackers: list[Tracker] = []  # loggers that are closed at the end

@@ -16,6 +16,7 @@ from src.config.keys import MAY_CHANGE_ON_RESUME, changed_options
 from src.config.places import PLACES
 from src.config.schema import class_at
 from src.errors import UserError
+from src.run_folder import LAST
 
 PARTS = ("epoch", "global_step", "loops", "callbacks", "optimizer_states", "lr_schedulers", "processes", "should_stop")
 
@@ -33,7 +34,7 @@ def read_training_state(path: str) -> TrainingState:
     """Read and validate the checkpoint from which a training resumes; Lightning then reads all of it."""
     card, content = read_checkpoint(path)
     if missing := [part for part in PARTS if part not in content]:
-        last = Path(path).with_name("last.ckpt")
+        last = Path(path).with_name(LAST)
         remedy = f"resume from {last}" if last.exists() and last.name != Path(path).name else "start a new run"
         raise UserError(f"{path}: contains the model, but not the state of its training ({missing[0]}): {remedy}")
     return TrainingState(path, card, content["epoch"], content["global_step"])

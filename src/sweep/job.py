@@ -25,6 +25,7 @@ from src.kernels.malloc import reuse_freed_memory
 from src.process import STOP_SIGNALS, end_with_parent, exit_with_message
 from src.records.files import load_predictions, read_existing, read_or_warn
 from src.report.numbers import UNKNOWN, format_known
+from src.run_folder import LAST
 from src.run_result import DONE, RESULT_FILE, RunResult
 from src.sweep_record import Job
 
@@ -225,7 +226,7 @@ def _run(cfg: DictConfig, hydra: dict[str, Any], folder: Path) -> None:
     HydraConfig.instance().set_config(node)
     configure_log(node.hydra.job_logging, node.hydra.verbose)
     sys.argv = ["train", *hydra["hydra"]["overrides"]["task"], "hydra.mode=RUN"]  # without a sweep
-    last = folder / "checkpoints" / "last.ckpt"
+    last = folder / "checkpoints" / LAST
     if last.exists():
         cfg.ckpt_path = str(last)
         sys.argv.append(f"ckpt_path={quote(str(last))}")
