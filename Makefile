@@ -5,7 +5,7 @@ PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
 RUN := .venv/bin/python
 
 LIBRARY := .venv/lib/$(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
-INSTALLED := $(LIBRARY)/heed-installed
+INSTALLED := $(LIBRARY)/heedful-installed
 
 .DEFAULT_GOAL := help
 .PHONY: help venv train test lint types format hooks docs bench bench-gpu bench-startup bench-accuracy study study-report study-verify constraints clean
@@ -26,7 +26,7 @@ lint: venv  ## check style and formatting
 	$(RUN) -m ruff format --check
 
 types: venv  ## check types
-	$(RUN) -m mypy src
+	$(RUN) -m mypy src/heedful src/hydra_plugins
 
 format: venv  ## fix style and formatting in place
 	$(RUN) -m ruff check --fix
@@ -63,7 +63,7 @@ study-verify: venv  ## compute the reports again from the released records, and 
 
 constraints: venv  ## pin what pyproject.toml asks for; pins that still suit stay
 	$(RUN) -m pip install -qq uv
-	printf 'pip\nsetuptools\n' | $(RUN) -m uv pip compile --quiet --universal --python-version 3.11 --all-extras \
+	printf 'pip\nsetuptools\nhatchling\n' | $(RUN) -m uv pip compile --quiet --universal --python-version 3.11 --all-extras \
 		--no-annotate --custom-compile-command 'make constraints' --output-file constraints.txt pyproject.toml -
 
 clean:  ## remove caches (keeps .venv and outputs)
@@ -72,13 +72,13 @@ clean:  ## remove caches (keeps .venv and outputs)
 
 $(LIBRARY):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
-		"Heed needs Python 3.11 or newer; name one: make venv PYTHON=python3.13")'
+		"Heedful needs Python 3.11 or newer; name one: make venv PYTHON=python3.13")'
 	@echo "Creating .venv with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv --clear .venv || { rm -rf .venv; exit 1; }
 
-# pip and setuptools come first and pinned: setuptools then builds what has no wheel.
+# The tools that build packages come first and pinned: they build Heedful, and what has no wheel.
 $(INSTALLED): pyproject.toml constraints.txt | $(LIBRARY)
 	@echo "Installing the dependencies pinned in constraints.txt into .venv; the first time takes some minutes"
-	@$(RUN) -m pip install -qq --disable-pip-version-check --constraint constraints.txt pip setuptools
-	@$(RUN) -m pip install -qq --constraint constraints.txt --no-build-isolation --only-deps '.[dev]'
+	@$(RUN) -m pip install -qq --disable-pip-version-check --constraint constraints.txt pip setuptools hatchling
+	@$(RUN) -m pip install -qq --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 	@touch $@

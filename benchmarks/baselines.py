@@ -1,8 +1,8 @@
-"""The rivals of the speed benchmark: Heed's models in plain PyTorch, each with a competent loop and with a padded loop.
+"""The rivals of the speed benchmark: Heedful's models in plain PyTorch, each with a competent and with a padded loop.
 
 The competent loop is what an experienced user of PyTorch writes: batches of similar length, padded to the longest text
-of the batch, a mask, fused Adam, and torch's fused attention. Its models compute the same logits as Heed's. The padded
-loop is that of the source documents: batches in random order, padded to a fixed length, without a mask.
+of the batch, a mask, fused Adam, and torch's fused attention. Its models compute the same logits as Heedful's. The
+padded loop is that of the source documents: batches in random order, padded to a fixed length, without a mask.
 """
 
 import math

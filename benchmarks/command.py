@@ -14,7 +14,7 @@ import torch
 from rich import box
 from rich.table import Table
 
-from src.errors import UserError
+from heedful.base.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = Path("outputs/benchmarks")

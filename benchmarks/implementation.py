@@ -9,15 +9,15 @@ from torch import Tensor
 
 from benchmarks.baselines import Loop
 from benchmarks.measure import Reader, evenly
-from src.kernels.malloc import reuse_freed_memory
+from heedful.kernels.malloc import reuse_freed_memory
 
 
 class Job(NamedTuple):
     """What a process trains, on which reviews.
 
     Args:
-        loop: a plain loop; None: Heed.
-        overrides: Heed's configuration.
+        loop: a plain loop; None: Heedful.
+        overrides: Heedful's configuration.
         texts: token ids of each review of the plain loop.
     """
 
@@ -45,9 +45,9 @@ def create_reader(job: Job) -> Reader:
     """Return the function that trains the implementation of a job."""
     if job.loop is None:
         reuse_freed_memory()
-        from benchmarks.heed import HeedRunner  # imported here, because it allocates torch's first tensors
+        from benchmarks.heedful import HeedfulRunner  # imported here, because it allocates torch's first tensors
 
-        return HeedRunner(job.overrides, job.folder, job.device).train
+        return HeedfulRunner(job.overrides, job.folder, job.device).train
     loop, model = job.loop, job.loop.model(job.vocabulary).to(job.device)
     ranked = sorted(range(len(job.texts)), key=lambda row: len(job.texts[row]))
 

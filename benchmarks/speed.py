@@ -1,8 +1,8 @@
-"""Training speed of Heed and of plain PyTorch: `python -m benchmarks.speed [--bf16] [--device=cuda]`.
+"""Training speed of Heedful and of plain PyTorch: `python -m benchmarks.speed [--bf16] [--device=cuda]`.
 
-Each workload is a model that Heed trains with its data module and Trainer, and that two plain PyTorch loops train (see
-benchmarks/baselines.py): a competent loop, and one that pads all texts to a fixed length. The implementations train in
-turn, each in its own process. On a GPU, and with --bf16, all implementations use bf16.
+Each workload is a model that Heedful trains with its data module and Trainer, and that two plain PyTorch loops train
+(see benchmarks/baselines.py): a competent loop, and one that pads all texts to a fixed length. The implementations
+train in turn, each in its own process. On a GPU, and with --bf16, all implementations use bf16.
 """
 
 import argparse
@@ -25,15 +25,15 @@ from benchmarks.baselines import (
     SelfAttentionModel,
 )
 from benchmarks.measure import Reader, Spread, in_turn
-from src.errors import UserError
+from heedful.base.errors import UserError
 
 TRAIN, TEST = 16_000, 100  # numbers of made-up reviews; enough for batches of similar lengths, as on IMDb
 PLAIN_REVIEWS = 16_000  # maximum number of reviews of a plain loop
-HEED, COMPETENT = "Heed", "competent loop"
+HEEDFUL, COMPETENT = "Heedful", "competent loop"
 
 
 class Workload(NamedTuple):
-    """A model that Heed and plain loops train."""
+    """A model that Heedful and plain loops train."""
 
     title: str
     overrides: tuple[str, ...]
@@ -92,15 +92,22 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def jobs(workload: Workload, overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Return the job of each implementation, Heed first."""
-    from benchmarks.heed import HeedRunner  # its imports take seconds
+    """Return the job of each implementation, Heedful first."""
+    from benchmarks.heedful import HeedfulRunner  # its imports take seconds
 
-    heed = HeedRunner(overrides, folder, options.device)  # fills the token cache for all implementations
-    texts, labels = heed.texts(PLAIN_REVIEWS)
+    heedful = HeedfulRunner(overrides, folder, options.device)  # fills the token cache for all implementations
+    texts, labels = heedful.texts(PLAIN_REVIEWS)
     job = implementation.Job(
-        None, overrides, folder, options.device, options.bf16, texts, labels, len(heed.data.codec.tokenizer.vocabulary)
+        None,
+        overrides,
+        folder,
+        options.device,
+        options.bf16,
+        texts,
+        labels,
+        len(heedful.data.codec.tokenizer.vocabulary),
     )
-    return {HEED: job._replace(texts=[]), **{loop.name: job._replace(loop=loop) for loop in workload.loops}}
+    return {HEEDFUL: job._replace(texts=[]), **{loop.name: job._replace(loop=loop) for loop in workload.loops}}
 
 
 def speeds(jobs: dict[str, Any], title: str, options: argparse.Namespace) -> dict[str, list[float]]:
@@ -115,20 +122,22 @@ def speeds(jobs: dict[str, Any], title: str, options: argparse.Namespace) -> dic
 
 
 def measure_workload(name: str, options: argparse.Namespace, data: list[str], folder: Path) -> dict[str, Any]:
-    """Return the record of a workload: for each implementation, its speed and Heed's speed relative to it."""
+    """Return the record of a workload: for each implementation, its speed and Heedful's speed relative to it."""
     workload = WORKLOADS[name]
     overrides = [*workload.overrides, *data, f"trainer.precision={'bf16-mixed' if options.bf16 else '32-true'}"]
     by_name = speeds(jobs(workload, overrides, folder, options), workload.title, options)
     rows: list[dict[str, Any]] = [{"name": key, "reviews_per_second": values} for key, values in by_name.items()]
     for row in rows[1:]:  # a ratio for each round
-        row["ratio"] = [heed / plain for heed, plain in zip(by_name[HEED], row["reviews_per_second"], strict=True)]
+        row["ratio"] = [
+            heedful / plain for heedful, plain in zip(by_name[HEEDFUL], row["reviews_per_second"], strict=True)
+        ]
     return {"work": name, "title": workload.title, "implementations": rows}
 
 
 def table(record: dict[str, Any]) -> Table:
     """Return a table of medians and ranges."""
     title = "Training in bf16" if record["bf16"] else "Training"
-    result = command.table(title, record, ("", "reviews/s", "speed of Heed, ×"))
+    result = command.table(title, record, ("", "reviews/s", "speed of Heedful, ×"))
     for workload in record["works"]:
         result.add_section()
         result.add_row(f"[bold]{workload['title']}")

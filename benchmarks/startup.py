@@ -14,7 +14,7 @@ from rich.console import Console
 
 from benchmarks import command, reviews
 from benchmarks.measure import Spread
-from src.run_result import RunResult
+from heedful.runs.result import RunResult
 
 MODEL = ("experiment=twenty_variants", "model/encoder=bilstm", "model/attention=luong_general")
 ONE_STEP = ("+trainer.limit_train_batches=1", "+trainer.limit_val_batches=1")

@@ -1,4 +1,4 @@
-"""Test accuracy by seconds of training: presets of Heed, and fastText with n-grams.
+"""Test accuracy by seconds of training: presets of Heedful, and fastText with n-grams.
 
 `python -m benchmarks.time_to_accuracy --data-path=…` trains both on the same reviews, with several seeds. fastText
 (Joulin et al. 2016) is omitted unless it is installed (`pip install fasttext-wheel`). Made-up reviews are suitable for
@@ -20,13 +20,13 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import command, reviews
-from benchmarks.heed import configuration
+from benchmarks.heedful import configuration
 from benchmarks.measure import Spread
-from src import build
-from src.config.compose import CONF
-from src.data.source import Source
-from src.errors import UserError
-from src.run_result import RunResult
+from heedful.base.errors import UserError
+from heedful.config.keys import CONF
+from heedful.data.source import Source
+from heedful.runs.result import RunResult
+from heedful.training import build
 
 FASTTEXT = {"wordNgrams": 2, "dim": 10, "lr": 0.25}  # as in the sentiment experiments of its paper, section 3.1
 TUNED = FASTTEXT | {"wordNgrams": 4, "minCount": 2, "bucket": 8_000_000, "epoch": 25}  # selected on training reviews
@@ -56,7 +56,7 @@ def words(text: str) -> list[str]:
 
 
 def fasttext_rows(data: Source, folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yield a row for each training of fastText on Heed's training reviews; no rows if fastText is not installed."""
+    """Yield a row for each training of fastText on Heedful's training reviews; no rows if fastText is not installed."""
     if importlib.util.find_spec("fasttext") is None:
         print("fastText is not installed and is omitted; to include it: pip install fasttext-wheel", file=sys.stderr)
         return
@@ -80,7 +80,7 @@ def fasttext_rows(data: Source, folder: Path, options: argparse.Namespace) -> It
             yield {"name": name, "seed": seed, "seconds": seconds, "accuracy": accuracy}
 
 
-def heed_rows(data: list[str], folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def heedful_rows(data: list[str], folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Yield a row for each training of a preset, with the seconds of its training epochs."""
     for preset in options.presets:
         for seed in options.seeds:
@@ -89,7 +89,7 @@ def heed_rows(data: list[str], folder: Path, options: argparse.Namespace) -> Ite
             command.train(*own, *data, "logger=csv", "callbacks=checkpoints")
             result = RunResult.load(run)
             accuracy, seconds = result.score("test/acc"), result.seconds.fit
-            yield {"name": f"Heed {preset}", "seed": seed, "seconds": seconds, "accuracy": accuracy}
+            yield {"name": f"Heedful {preset}", "seed": seed, "seconds": seconds, "accuracy": accuracy}
 
 
 def table(record: dict[str, Any]) -> Table:
@@ -110,7 +110,7 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
     data += ["data.limit=500"] if options.quick else []
     record: dict[str, Any] = {**command.new_record(options), "rows": []}
     module = build.datamodule(configuration(data, folder, "cpu"))
-    for rows in (heed_rows(data, folder, options), fasttext_rows(module, folder, options)):
+    for rows in (heedful_rows(data, folder, options), fasttext_rows(module, folder, options)):
         for row in rows:
             record["rows"].append(row)
             command.write(options.out, "time_to_accuracy", record)

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 import yaml
 
-from src.config.help import file_comments
-from src.config.places import TRUSTED, find_class
-from src.config.schema import COMMANDS, RECORDS, of_class
-from src.formatting import format_names, format_value
+from heedful.base.formatting import format_names, format_value
+from heedful.commands.help import file_comments
+from heedful.config.places import TRUSTED, find_class
+from heedful.config.schema import COMMANDS, RECORDS, of_class
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
@@ -132,7 +132,7 @@ def _about(path: Path) -> str:
     if comment:
         return " ".join(comment)
     target = (yaml.safe_load("\n".join(lines)) or {}).get("_target_")
-    if not str(target).startswith("src."):
+    if not str(target).startswith("heedful."):
         return f"`{target}`" if target else ""
     return " ".join(inspect.getdoc(find_class(target, TRUSTED)).split("\n\n")[0].split())  # type: ignore[union-attr]
 
@@ -189,7 +189,7 @@ def _documented(package: str, command: str, target: str | None) -> dict[str, tup
     cls = find_class(target, TRUSTED)
     meanings: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        if base.__module__.startswith("src."):
+        if base.__module__.startswith("heedful."):
             meanings |= _arguments(inspect.cleandoc(base.__doc__ or ""))
     return {name: (option.hint, meanings.get(name, "")) for name, option in of_class(cls).options.items()}
 

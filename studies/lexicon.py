@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from omegaconf import OmegaConf
 
-from src import build
-from src.api import evaluation_data
-from src.terms.intervals import mean_of_terms
+from heedful.inference.api import evaluation_data
+from heedful.terms.intervals import mean_of_terms
+from heedful.training import build
 
 
 def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, float | None]:

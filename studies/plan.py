@@ -19,7 +19,7 @@ class PlannedSweep(_Record):
 
     Args:
         overrides: arguments of `src.train -m`, without the seed and the folders.
-        data: source of the texts: imdb, rotten_tomatoes (which the user must download) or bundled (part of Heed).
+        data: source of the texts: imdb, rotten_tomatoes (which the user must download) or bundled (part of Heedful).
         document: the result that the source document states, "none" if it states no number; None if the sweep is not a
             preset of a document.
     """

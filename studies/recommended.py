@@ -22,9 +22,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from src import build
-from src.files import csv_line, write_text
-from src.run_result import RunResult
+from heedful.base.files import csv_line, write_text
+from heedful.runs.result import RunResult
+from heedful.training import build
 
 SEEDS = (0, 1, 2)
 SIZE = 6_000  # texts of each third of IMDb

@@ -39,11 +39,11 @@ import yaml
 from pydantic import TypeAdapter
 from scipy.special import softmax
 
-from src.config.keys import LOCAL, is_within
-from src.errors import UserError
-from src.files import csv_line, read_arrays, replace_atomically, write_arrays, write_text
-from src.process import exit_with_message
-from src.records.files import (
+from heedful.base.errors import UserError
+from heedful.base.files import csv_line, read_arrays, replace_atomically, write_arrays, write_text
+from heedful.base.process import exit_with_message
+from heedful.config.keys import LOCAL, is_within
+from heedful.records.run_files import (
     GRADIENTS_FILE,
     HISTORY_FILE,
     STATISTICS_FILE,
@@ -51,8 +51,8 @@ from src.records.files import (
     read_statistics,
     write_predictions,
 )
-from src.records.runs import FinishedRun, find_runs
-from src.run_result import RESULT_FILE, RunResult
+from heedful.records.runs import FinishedRun, find_runs
+from heedful.runs.result import RESULT_FILE, RunResult
 
 LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # options with paths that a run reads or writes
 LIMIT = 40.0  # bound on the absolute log-odds, in nats

@@ -15,10 +15,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from matplotlib.figure import Figure
 
-from src.compare.files import render_page
-from src.process import exit_with_message
-from src.report.figures.comparison import draw_intervals
-from src.report.figures.style import save_figure
+from heedful.base.process import exit_with_message
+from heedful.compare.output import render_page
+from heedful.report.figures.comparison import draw_intervals
+from heedful.report.figures.style import save_figure
 from studies.faithfulness.results import DataSetResults
 from studies.plan import RESULTS, ROOT, load_plan, release_file
 from studies.release import unpack_release

@@ -7,16 +7,16 @@ from itertools import product
 from pathlib import Path
 from statistics import mean, median
 
-from src.compare.sections import claim_lines
-from src.records.runs import FinishedRun, find_runs
-from src.records.variants import Variant, group_runs
-from src.report.figures.comparison import Bar
-from src.report.figures.style import COLOURS, GREY
-from src.report.numbers import format_p_value, format_with_bounds, format_with_margin
-from src.terms.comparison import Comparison, compare, judge_differences
-from src.terms.intervals import Interval, mean_of_terms
-from src.terms.measurements import measure
-from src.terms.scores import SCORES
+from heedful.compare.sections import claim_lines
+from heedful.records.runs import FinishedRun, find_runs
+from heedful.records.variants import Variant, group_runs
+from heedful.report.figures.comparison import Bar
+from heedful.report.figures.style import COLOURS, GREY
+from heedful.report.numbers import format_p_value, format_with_bounds, format_with_margin
+from heedful.terms.comparison import Comparison, compare, judge_differences
+from heedful.terms.intervals import Interval, mean_of_terms
+from heedful.terms.measurements import measure
+from heedful.terms.scores import SCORES
 from studies.plan import Plan
 
 TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table

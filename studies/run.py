@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from src.config.overrides import quote
-from src.errors import UserError
-from src.process import exit_with_message
-from src.run_result import RunResult
+from heedful.base.errors import UserError
+from heedful.base.process import exit_with_message
+from heedful.config.overrides import quote
+from heedful.runs.result import RunResult
 from studies.plan import ROOT, Plan, PlannedSweep, load_plan, release_file
 from studies.release import write_release
 

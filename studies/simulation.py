@@ -1,4 +1,4 @@
-"""Measure false positives and coverage of `src.terms` on simulated runs: `python -m studies.simulation`.
+"""Measure false positives and coverage of `heedful.terms` on simulated runs: `python -m studies.simulation`.
 
 Every simulated pair of variants has the same expected score, so a significant difference is a false positive.
 
@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from scipy.special import ndtr
 
-from src.terms.evaluation import evaluate
-from src.terms.intervals import LEVEL, Interval, Sample, estimate, sample_score
+from heedful.terms.evaluation import evaluate
+from heedful.terms.intervals import LEVEL, Interval, Sample, estimate, sample_score
 
 TEXTS = 211
 

@@ -21,8 +21,8 @@ from filelock import FileLock
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, the processes that tests start would ignore it
 
-hypothesis.settings.register_profile("heed", deadline=None, derandomize=True)
-hypothesis.settings.load_profile("heed")
+hypothesis.settings.register_profile("heedful", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("heedful")
 
 
 @pytest.fixture(autouse=True)

@@ -21,9 +21,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import src
+import heedful
+from heedful.__main__ import commands
 
-ENTRY_POINTS = ("compare", "dashboard", "eval", "export", "predict", "summary", "train")  # run as __main__
+ENTRY_POINTS = [f"heedful.commands.{name}" for name in commands()]  # run as __main__
 OTHER_MODULES = ("datasets", "onnx", "pytorch_lightning.loggers", "wandb.sdk.launch", "PIL.PngImagePlugin")
 
 
@@ -31,11 +32,11 @@ def preload() -> None:
     """Import, in the server, the modules that commands use."""
     modules = [
         module.name
-        for module in pkgutil.walk_packages(src.__path__, "src.")
-        if not module.name.startswith(("src.portable.files", "src.sweep.preload"))  # the latter blocks signals
+        for module in pkgutil.walk_packages(heedful.__path__, "heedful.")
+        if not module.name.startswith(("heedful.portable.files", "heedful.sweep.preload"))  # the latter blocks signals
     ]
     for name in (*modules, *OTHER_MODULES):
-        if name.removeprefix("src.") not in ENTRY_POINTS:
+        if name not in ENTRY_POINTS:
             with suppress(ImportError):  # the extra of this module may not be installed
                 importlib.import_module(name)
 
@@ -117,9 +118,9 @@ def _execute(line: Sequence[str], folder: Path, environment: dict[str, str], str
     os.chdir(folder)
     sys.path.insert(0, str(folder))
     flag, program, *arguments = line
-    from src import run
-    from src.process import set_up_process
-    from src.sweep import job
+    from heedful.base.process import PROGRAM, set_up_process
+    from heedful.sweep import job
+    from heedful.training import run
 
     if not draws:
         run.write_report = lambda folder: []
@@ -130,6 +131,7 @@ def _execute(line: Sequence[str], folder: Path, environment: dict[str, str], str
     try:
         if flag == "-m":
             set_up_process()
+            os.environ[PROGRAM] = "python -m src."
             runpy.run_module(program, run_name="__main__", alter_sys=True)
         else:
             exec(compile(program, "<string>", "exec"), sys.modules["__main__"].__dict__)

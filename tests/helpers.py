@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from omegaconf import DictConfig
 
-from src.config.compose import ConfigFiles, without_hydra
-from src.config.schema import validate_config
-from src.data.codec import Codec
-from src.data.padded_batches import Batch
-from src.records.files import Predictions, load_predictions
+from heedful.config.compose import ConfigFiles, without_hydra
+from heedful.config.schema import validate_config
+from heedful.data.codec import Codec
+from heedful.data.padded_batches import Batch
+from heedful.records.run_files import Predictions, load_predictions
 from tests.forks import complete
 
 ROOT = Path(__file__).parents[1]
@@ -59,10 +59,10 @@ def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:
 
 def run_config(cfg: DictConfig, draws: bool = False) -> dict[str, Any]:
     """Run `src.train` with a configuration in this process, and return its result.json."""
-    from src.train import main
+    from heedful.commands.train import main
 
     validate_config(cfg, "train")
-    with nullcontext() if draws else patch("src.run.write_report", return_value=[]):
+    with nullcontext() if draws else patch("heedful.training.run.write_report", return_value=[]):
         main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads(Path(cfg.paths.output_dir, "result.json").read_text())
 
@@ -106,26 +106,26 @@ def change_card(path: Path, key: str, value: Any, target: Path | None = None) ->
     """Set a value at a dotted path in the card of a checkpoint, in place or in a copy, and return the file's path."""
 
     def change(content: dict[str, Any]) -> None:
-        card = json.loads(content["heed"])
+        card = json.loads(content["heedful"])
         *parents, last = key.split(".")
         node = card
         for parent in parents:
             node = node[parent]
         node[last] = value
-        content["heed"] = json.dumps(card)
+        content["heedful"] = json.dumps(card)
 
     return change_checkpoint(path, change, target)
 
 
 def evaluate(folder: Path, checkpoint: Path | str, *overrides: str, draws: bool = False) -> dict[str, Any]:
     """Run `src.eval` in this process, and return the content of its result.json; `checkpoint` may be a list in [ ]."""
-    from src.eval import main
+    from heedful.commands.eval import main
 
     path = checkpoint if str(checkpoint).startswith("[") else f"'{checkpoint}'"
     paths = [f"ckpt_path={path}", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
     lines = [*paths, *overrides, f"++data.cache_dir='{folder.parent / 'cache'}'"]
     cfg = without_hydra(repository("eval").compose(lines))
-    with nullcontext() if draws else patch("src.run.write_report", return_value=[]):
+    with nullcontext() if draws else patch("heedful.training.run.write_report", return_value=[]):
         main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
 
@@ -138,7 +138,7 @@ def one_batch(codec: Codec, texts: Sequence[str], labels: Sequence[int] | np.nda
 
 def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[str, Any]]:
     """The arguments with which `subprocess` runs `python -m src.<name>` in `folder`."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder / "cache")}
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}", "XDG_CACHE_HOME": str(folder / "cache")}
     environment |= {"OMP_NUM_THREADS": "1", "COLUMNS": "100"}
     options = {"cwd": folder, "env": environment, "text": True, "encoding": "utf-8"}
     return [sys.executable, "-m", f"src.{name}", *arguments], options

@@ -68,8 +68,8 @@ def write_run(
     config: dict[str, Any] = {
         "seed": seed,
         "task_name": "made_up",
-        "data": {"_target_": f"src.{choices['data']}", "path": "/data/a", "batch_size": 32, "seed": seed},
-        "model": {kind: {"_target_": f"src.{kind}.{choice}"} for kind, choice in choices.items() if kind != "data"},
+        "data": {"_target_": f"heedful.{choices['data']}", "path": "/data/a", "batch_size": 32, "seed": seed},
+        "model": {kind: {"_target_": f"heedful.{kind}.{choice}"} for kind, choice in choices.items() if kind != "data"},
         "optimizer": {"lr": 0.001},
         "paths": {"output_dir": str(folder)},
         "callbacks": {"progress": {"refresh_rate": seed}, "early_stopping": {"patience": 5}},

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 import torch
 
-from src import export
-from src.checkpoint_writer import CheckpointWriter
-from src.train import main
+from heedful.commands import export
+from heedful.commands.train import main
+from heedful.runs.checkpoint_writer import CheckpointWriter
 
 
 def raise_disk_full(*args: Any, **kwargs: Any) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize("writer", ["pytorch_lightning.Trainer.save_checkpoint", "src.run_result.RunResult.save"])
+@pytest.mark.parametrize("writer", ["pytorch_lightning.Trainer.save_checkpoint", "heedful.runs.result.RunResult.save"])
 def test_a_full_disk_is_reported_with_the_folder(writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, raise_disk_full)
     monkeypatch.chdir(tmp_path)

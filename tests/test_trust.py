@@ -12,17 +12,18 @@ import torch
 from omegaconf import OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from src import export, load
-from src.api import with_data
-from src.checkpoint import read_checkpoint
-from src.config.compose import without_hydra
-from src.config.entry import parse_flags
-from src.config.resume import restore_run_overrides
-from src.errors import UserError
-from src.files import lock_folder, replace_atomically, write_arrays, write_json, write_text
-from src.run_folder import require_no_links
-from src.run_result import RunResult
-from src.training_state import rebuild_paths, require_same_parameters
+from heedful import load
+from heedful.base.errors import UserError
+from heedful.base.files import lock_folder, replace_atomically, write_arrays, write_json, write_text
+from heedful.commands import export
+from heedful.commands.entry import parse_flags
+from heedful.commands.resume import restore_run_overrides
+from heedful.config.compose import without_hydra
+from heedful.inference.api import with_data
+from heedful.runs.checkpoint import read_checkpoint
+from heedful.runs.folder import require_no_links
+from heedful.runs.result import RunResult
+from heedful.runs.training_state import rebuild_paths, require_same_parameters
 from tests.helpers import change_card, change_checkpoint, evaluate, repository, small_config, train
 
 MARKER = "marker"  # the file that the attacks try to write
@@ -39,14 +40,19 @@ def command(marker: Path) -> dict[str, Any]:
 
 
 OF_CALLBACKS = {
-    "callbacks.evil": {"_target_": "src.callbacks.stop.StopOnSignal", "checkpoint": MARKER},
+    "callbacks.evil": {"_target_": "heedful.training.callbacks.stop.StopOnSignal", "checkpoint": MARKER},
     "callbacks.pruning": {
-        **{"_target_": "src.callbacks.pruning.Pruning", "journal": MARKER, "trial": 0, "monitor": "val/loss"},
+        **{
+            "_target_": "heedful.training.callbacks.pruning.Pruning",
+            "journal": MARKER,
+            "trial": 0,
+            "monitor": "val/loss",
+        },
         **{"mode": "min", "n_startup_trials": 1, "warmup": 0},
     },
-    "callbacks.gradients": {"_target_": "src.callbacks.gradients.GradientNorms", "path": MARKER},
+    "callbacks.gradients": {"_target_": "heedful.training.callbacks.gradients.GradientNorms", "path": MARKER},
     "callbacks.best_checkpoint.dirpath": MARKER,
-    "logger": {"csv": {"_target_": "src.loggers.csv.Metrics", "save_dir": MARKER}},
+    "logger": {"csv": {"_target_": "heedful.training.loggers.csv.Metrics", "save_dir": MARKER}},
     "trainer": {"_target_": "pytorch_lightning.Trainer", "default_root_dir": MARKER},
     "paths.output_dir": MARKER,
     "data.cache_dir": MARKER,
@@ -69,17 +75,19 @@ def test_an_evaluation_uses_only_the_model_and_the_data_of_a_card(
 
 
 @pytest.mark.parametrize("key", ["model.encoder", "model.attention", "model.head", "model.embedding", "loss"])
-@pytest.mark.parametrize("target", ["subprocess.Popen", "torch.nn.Linear", "src.callbacks.stop.StopOnSignal"])
+@pytest.mark.parametrize(
+    "target", ["subprocess.Popen", "torch.nn.Linear", "heedful.training.callbacks.stop.StopOnSignal"]
+)
 def test_a_card_creates_only_components(key: str, target: str, model: Path, tmp_path: Path) -> None:
     change_card(model, f"config.{key}", {**command(tmp_path / MARKER), "_target_": target})
-    change_card(model, "config.extras.trusted_modules", ["subprocess", "torch", "src"])
+    change_card(model, "config.extras.trusted_modules", ["subprocess", "torch", "heedful"])
     with pytest.raises(UserError, match="_target_"):
         load(model)
     assert not (tmp_path / MARKER).exists()
 
 
 @pytest.mark.parametrize("key", ["data", "data.tokenizer"])
-def test_a_card_creates_only_sources_and_tokenizers_of_heed(key: str, model: Path, tmp_path: Path) -> None:
+def test_a_card_creates_only_sources_and_tokenizers_of_heedful(key: str, model: Path, tmp_path: Path) -> None:
     change_card(model, f"config.{key}", command(tmp_path / MARKER))
     with pytest.raises(UserError, match="_target_"):
         evaluate(tmp_path / "eval", model)

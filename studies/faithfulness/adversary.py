@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from src import build
-from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts
-from src.faithfulness.trained import Sample, TrainedRun
-from src.models.classifier import Classifier
-from src.records.faithfulness import ATTENTION
+from heedful.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts
+from heedful.faithfulness.trained import Sample, TrainedRun
+from heedful.models.classifier import Classifier
+from heedful.records.faithfulness import ATTENTION
+from heedful.training import build
 from studies.faithfulness.script import EPOCHS, TRAIN_TEXTS, Arrays, study, training_batches
 from studies.faithfulness.weights import jensen_shannon
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from src.data.tokenizer import UNKNOWN_ID
-from src.faithfulness.measures import Predicted, erase_shares
-from src.faithfulness.probe import Probe, Scores, pad
-from src.faithfulness.texts import rank_texts
-from src.faithfulness.trained import Sample, TrainedRun
+from heedful.data.tokenizer import UNKNOWN_ID
+from heedful.faithfulness.measures import Predicted, erase_shares
+from heedful.faithfulness.probe import Probe, Scores, pad
+from heedful.faithfulness.texts import rank_texts
+from heedful.faithfulness.trained import Sample, TrainedRun
 from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 
 DRAWS = 3  # number of random masks for each text in soft erasure

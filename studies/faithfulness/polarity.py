@@ -6,11 +6,11 @@ predicted class.
 
 import numpy as np
 
-from src.faithfulness.measures import Ranked
-from src.faithfulness.probe import Scores
-from src.faithfulness.texts import rank_texts
-from src.faithfulness.trained import Sample, TrainedRun
-from src.records.faithfulness import LEAVE_ONE_OUT
+from heedful.faithfulness.measures import Ranked
+from heedful.faithfulness.probe import Scores
+from heedful.faithfulness.texts import rank_texts
+from heedful.faithfulness.trained import Sample, TrainedRun
+from heedful.records.faithfulness import LEAVE_ONE_OUT
 from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 
 SHARE = 0.1  # share of the tokens that are tested

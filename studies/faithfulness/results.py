@@ -8,21 +8,21 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from src.compare.sections import claims_section
-from src.faithfulness.claims import judge_rankings
-from src.faithfulness.measurement import Report, measurable_variants
-from src.faithfulness.sections import render_csv, sections
-from src.faithfulness.summary import Estimate, VariantSummary
-from src.faithfulness.verdict import faithfulness_verdict
-from src.records.faithfulness import AGREEMENT, ATTENTION, RANKINGS, UNIFORM
-from src.records.variants import Variant
-from src.report.markdown import render_markdown
-from src.report.numbers import format_with_bounds, format_with_margin
-from src.report.section import Chart, Section
-from src.terms.claims import Claim
-from src.terms.comparison import Comparison, compare
-from src.terms.intervals import LEVEL, estimate
-from src.terms.measurements import measure
+from heedful.compare.sections import claims_section
+from heedful.faithfulness.claims import judge_rankings
+from heedful.faithfulness.measurement import Report, measurable_variants
+from heedful.faithfulness.sections import render_csv, sections
+from heedful.faithfulness.summary import Estimate, VariantSummary
+from heedful.faithfulness.verdict import faithfulness_verdict
+from heedful.records.faithfulness import AGREEMENT, ATTENTION, RANKINGS, UNIFORM
+from heedful.records.variants import Variant
+from heedful.report.markdown import render_markdown
+from heedful.report.numbers import format_with_bounds, format_with_margin
+from heedful.report.section import Chart, Section
+from heedful.terms.claims import Claim
+from heedful.terms.comparison import Comparison, compare
+from heedful.terms.intervals import LEVEL, estimate
+from heedful.terms.measurements import measure
 from studies.faithfulness import adversary, erasure, guides, polarity, seeds, weights
 from studies.faithfulness.script import Estimates, estimates_of, record_file, section, summarize_records
 from studies.plan import ROOT

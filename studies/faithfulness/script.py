@@ -11,20 +11,20 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from src.data.padded_batches import shuffled
-from src.errors import UserError
-from src.faithfulness.__main__ import TEXTS
-from src.faithfulness.measurement import measurable_variants
-from src.faithfulness.probe import Probe, Texts
-from src.faithfulness.sections import format_estimate
-from src.faithfulness.summary import MEASURES, Estimate, VariantSummary, summarize
-from src.faithfulness.texts import map_chunks
-from src.faithfulness.trained import Sample, TrainedRun, checkpoint_digest
-from src.process import exit_with_message
-from src.records.faithfulness import ATTENTION, RANKINGS, RECORD_FILE, Options, Record
-from src.records.variants import Variant
-from src.report.section import Section, Table
-from src.report.terminal import OutputConsole, render_terminal
+from heedful.base.errors import UserError
+from heedful.base.process import exit_with_message
+from heedful.commands.faithfulness import TEXTS
+from heedful.data.padded_batches import shuffled
+from heedful.faithfulness.measurement import measurable_variants
+from heedful.faithfulness.probe import Probe, Texts
+from heedful.faithfulness.sections import format_estimate
+from heedful.faithfulness.summary import MEASURES, Estimate, VariantSummary, summarize
+from heedful.faithfulness.texts import map_chunks
+from heedful.faithfulness.trained import Sample, TrainedRun, checkpoint_digest
+from heedful.records.faithfulness import ATTENTION, RANKINGS, RECORD_FILE, Options, Record
+from heedful.records.variants import Variant
+from heedful.report.section import Section, Table
+from heedful.report.terminal import OutputConsole, render_terminal
 
 BATCH_SIZE = 32
 TRAIN_TEXTS, EPOCHS = 1000, 5  # size of the sample of training texts and number of passes over it, if a measure trains

@@ -16,16 +16,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from src.compare.sections import claims_section
-from src.faithfulness.claims import gather, trained_attention
-from src.faithfulness.measurement import measurable_variants
-from src.faithfulness.summary import VariantSummary, estimate_rankings
-from src.process import exit_with_message
-from src.records.faithfulness import ATTENTION as OF_ATTENTION
-from src.records.faithfulness import Record
-from src.report.terminal import OutputConsole, render_terminal
-from src.terms.claims import Claim, judge
-from src.terms.intervals import Sample
+from heedful.base.process import exit_with_message
+from heedful.compare.sections import claims_section
+from heedful.faithfulness.claims import gather, trained_attention
+from heedful.faithfulness.measurement import measurable_variants
+from heedful.faithfulness.summary import VariantSummary, estimate_rankings
+from heedful.records.faithfulness import ATTENTION as OF_ATTENTION
+from heedful.records.faithfulness import Record
+from heedful.report.terminal import OutputConsole, render_terminal
+from heedful.terms.claims import Claim, judge
+from heedful.terms.intervals import Sample
 from studies.faithfulness.script import Estimates, section, summarize_records
 from studies.faithfulness.weights import jensen_shannon
 
@@ -49,7 +49,7 @@ def agreement_between_seeds(records: Sequence[Record]) -> dict[str, np.ndarray]:
     """Return values S×n for each measure; the mean of the values is the mean agreement over pairs of seeds and texts.
 
     A mean over pairs of seeds is a U-statistic. The value of a seed is the jackknife's pseudo-value (Arvesen 1969), so
-    that `src.terms.intervals` applies to the values. For two seeds, the values are 1×n. The result is
+    that `heedful.terms.intervals` applies to the values. For two seeds, the values are 1×n. The result is
     empty for one seed, or if the models of two seeds know different numbers of tokens of a text. The agreement above
     chance is absent if the chance distance of a pair of seeds is almost 0.
 

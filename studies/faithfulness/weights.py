@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from src.faithfulness.measures import Predicted
-from src.faithfulness.probe import QUADRATIC_TOKENS, Probe
-from src.faithfulness.texts import measure_texts
-from src.faithfulness.trained import Sample, TrainedRun
-from src.models.component import Encoded, masked_softmax
-from src.records.faithfulness import ATTENTION
+from heedful.faithfulness.measures import Predicted
+from heedful.faithfulness.probe import QUADRATIC_TOKENS, Probe
+from heedful.faithfulness.texts import measure_texts
+from heedful.faithfulness.trained import Sample, TrainedRun
+from heedful.models.component import Encoded, masked_softmax
+from heedful.records.faithfulness import ATTENTION
 from studies.faithfulness.script import Arrays, compute_chunks, study
 
 PERMUTATIONS = 100

@@ -1,4 +1,4 @@
-"""The competent loop trains the same model as Heed; the padded loop trains that of the source documents."""
+"""The competent loop trains the same model as Heedful; the padded loop trains that of the source documents."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from benchmarks.baselines import (
     SelfAttentionModel,
     loss,
 )
-from benchmarks.heed import HeedRunner
+from benchmarks.heedful import HeedfulRunner
 from benchmarks.speed import WORKLOADS
 
 TOKENS = torch.tensor([[2, 3, 4, 0, 0, 0, 0], [5, 6, 7, 8, 9, 0, 0], [9, 3, 0, 0, 0, 0, 0]])
@@ -23,12 +23,12 @@ LABELS = torch.tensor([1, 0, 1])
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-def test_the_competent_loop_computes_the_loss_of_heed(name: str, tmp_path: Path) -> None:
+def test_the_competent_loop_computes_the_loss_of_heedful(name: str, tmp_path: Path) -> None:
     workload = WORKLOADS[name]
     data = reviews.overrides(None, False, tmp_path, 83, 11)
-    heed = HeedRunner([*workload.overrides, *data], tmp_path)
-    model = heed.module.model.double().eval()
-    plain = workload.loops[0].model(len(heed.data.vocabulary)).double().eval()
+    heedful = HeedfulRunner([*workload.overrides, *data], tmp_path)
+    model = heedful.module.model.double().eval()
+    plain = workload.loops[0].model(len(heedful.data.vocabulary)).double().eval()
     with torch.no_grad():
         for ours, theirs in zip(plain.parameters(), model.parameters(), strict=True):
             assert ours.shape == theirs.shape
@@ -38,7 +38,7 @@ def test_the_competent_loop_computes_the_loss_of_heed(name: str, tmp_path: Path)
         torch.testing.assert_close(logits, expected.reshape(logits.shape), atol=1e-12, rtol=0)
         classes = expected if expected.shape[1] == 2 else torch.cat([torch.zeros_like(expected), expected], 1)
         torch.testing.assert_close(loss(logits, LABELS), F.cross_entropy(classes, LABELS), atol=1e-12, rtol=0)
-        assert loss(logits, LABELS).item() == pytest.approx(heed.module.loss(expected, LABELS).item(), rel=1e-6)
+        assert loss(logits, LABELS).item() == pytest.approx(heedful.module.loss(expected, LABELS).item(), rel=1e-6)
 
 
 def test_the_padded_models_equal_the_competent_ones_on_texts_without_padding() -> None:

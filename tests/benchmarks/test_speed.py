@@ -12,7 +12,7 @@ import torch
 
 from benchmarks import command, implementation, speed
 from benchmarks.implementation import Job
-from benchmarks.speed import COMPETENT, HEED, WORKLOADS
+from benchmarks.speed import COMPETENT, HEEDFUL, WORKLOADS
 
 
 class SameProcess(Executor):
@@ -34,11 +34,11 @@ def test_the_speed_of_all_implementations_is_measured(
     monkeypatch.setattr(implementation, "reuse_freed_memory", lambda: None)
     speed.main(tmp_path, ["--works=bilstm", "--seconds=0.001", "--repeats=2", f"--out={tmp_path}"])
     (workload,) = json.loads((tmp_path / "speed.json").read_text())["works"]
-    heed, *others = workload["implementations"]
-    assert heed["name"] == HEED and "ratio" not in heed
+    heedful, *others = workload["implementations"]
+    assert heedful["name"] == HEEDFUL and "ratio" not in heedful
     assert [row["name"] for row in others] == [COMPETENT, "padded to 500"]
     for row in others:
-        pairs = zip(heed["reviews_per_second"], row["reviews_per_second"], strict=True)
+        pairs = zip(heedful["reviews_per_second"], row["reviews_per_second"], strict=True)
         assert row["ratio"] == [speed / other for speed, other in pairs]
         assert len(row["ratio"]) == 2
     output = capsys.readouterr().out

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import command
-from src.errors import UserError
+from heedful.base.errors import UserError
 from tests.helpers import train
 
 

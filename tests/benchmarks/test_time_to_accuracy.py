@@ -1,4 +1,4 @@
-"""`python -m benchmarks.time_to_accuracy`: fastText and Heed."""
+"""`python -m benchmarks.time_to_accuracy`: fastText and Heedful."""
 
 import importlib.util
 from pathlib import Path

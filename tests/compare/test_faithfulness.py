@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.compare.files import comparison_files, render_csv, render_page
-from src.compare.sections import claim_lines
-from src.records.faithfulness import RECORD_FILE, Options, Record
-from src.terms.comparison import compare
+from heedful.compare.output import comparison_files, render_csv, render_page
+from heedful.compare.sections import claim_lines
+from heedful.records.faithfulness import RECORD_FILE, Options, Record
+from heedful.terms.comparison import compare
 from tests.helpers import ROOT
 from tests.run_folders import write_sweep
 

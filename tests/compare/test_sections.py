@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from src.compare.files import comparison_files, render_csv, render_page
-from src.compare.sections import sections
-from src.report.numbers import format_known, format_p_value, format_with_margin
-from src.report.section import Group, Section
-from src.report.terminal import render_terminal
-from src.terms.comparison import Comparison, compare
-from src.terms.intervals import Interval
+from heedful.compare.output import comparison_files, render_csv, render_page
+from heedful.compare.sections import sections
+from heedful.report.numbers import format_known, format_p_value, format_with_margin
+from heedful.report.section import Group, Section
+from heedful.report.terminal import render_terminal
+from heedful.terms.comparison import Comparison, compare
+from heedful.terms.intervals import Interval
 from tests.report.test_rendering import Reader
 from tests.run_folders import WORDS, write_sweep
 
@@ -84,7 +84,7 @@ def test_the_page_describes_the_runs_and_their_numbers(comparison: Comparison) -
 def test_every_variant_has_the_same_texts(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = section(comparison, "Attention on the same texts").content
     assert [len(group.content) for group in groups if isinstance(group, Group)] == [4, 4]
-    monkeypatch.setattr("src.compare.sections.MAX_TEXTS", 1)
+    monkeypatch.setattr("heedful.compare.sections.MAX_TEXTS", 1)
     assert len(section(comparison, "Attention on the same texts").content) == 1
 
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import pytest
 
-from src.compare.verdict import comparison_verdict
-from src.records.runs import FinishedRun
-from src.records.variants import Variant
-from src.run_result import RunResult
-from src.terms.comparison import Comparison, Row, Verdict
-from src.terms.intervals import Interval
+from heedful.compare.verdict import comparison_verdict
+from heedful.records.runs import FinishedRun
+from heedful.records.variants import Variant
+from heedful.runs.result import RunResult
+from heedful.terms.comparison import Comparison, Row, Verdict
+from heedful.terms.intervals import Interval
 
 
 class Facts(NamedTuple):

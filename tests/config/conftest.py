@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from src.config import entry
-from src.config.compose import ConfigFiles
+from heedful.commands import entry
+from heedful.config.compose import ConfigFiles
 
 TEST_CONF = Path(__file__).parent / "conf"
 

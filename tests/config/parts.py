@@ -7,8 +7,8 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.loggers import Logger as LightningLogger
 
-from src.data.source import Source
-from src.models import component
+from heedful.data.source import Source
+from heedful.models import component
 
 
 class Toy(Source):

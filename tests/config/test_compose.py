@@ -9,10 +9,10 @@ import hydra
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.compose import ConfigFiles
-from src.config.mistakes import Mistake
-from src.config.overrides import combinations, parse_override
-from src.errors import UserError
+from heedful.base.errors import UserError
+from heedful.config.compose import ConfigFiles
+from heedful.config.mistakes import Mistake
+from heedful.config.overrides import combinations, parse_override
 from tests.config.conftest import TEST_CONF, FindMistakes, repository
 from tests.helpers import CONF, ROOT
 from tests.helpers import repository as real_repository
@@ -57,7 +57,7 @@ def test_the_files_of_a_configuration_compose_it_again() -> None:
     cfg = ConfigFiles("train", folder=TEST_CONF, search=[SEARCH]).compose(lines)
     again = ConfigFiles.of(pickle.loads(pickle.dumps(cfg))).compose(lines)
     assert again == cfg
-    assert again.model.encoder._target_ == "src.models.encoder.transformer.Transformer"
+    assert again.model.encoder._target_ == "heedful.models.encoder.transformer.Transformer"
 
 
 def test_a_search_may_choose_among_more_combinations_than_a_grid_has_jobs() -> None:
@@ -181,7 +181,7 @@ def test_a_file_that_cannot_be_read_is_described(content: bytes, message: str, t
 
 
 def test_a_file_outside_conf_must_not_set_options_of_hydra(tmp_path: Path) -> None:
-    from src.config.entry import find_mistakes
+    from heedful.commands.entry import find_mistakes
 
     (tmp_path / "experiment").mkdir()
     file = tmp_path / "experiment" / "mine.yaml"

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from src.config.compose import CONF, without_hydra
-from src.config.mistakes import Mistake
-from src.config.schema import COMMANDS, RECORDS, config_mistakes
+from heedful.config.compose import without_hydra
+from heedful.config.keys import CONF
+from heedful.config.mistakes import Mistake
+from heedful.config.schema import COMMANDS, RECORDS, config_mistakes
 from tests.helpers import repository
 
 REQUIRED = {*("ckpt_path", "out"), *("data.path", "data.name", "data.tokenizer.name_or_path")}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from src.config.places import TRUSTED, find_class, place_at
-from src.config.schema import of_class
+from heedful.config.places import TRUSTED, find_class, place_at
+from heedful.config.schema import of_class
 from tests.helpers import CONF
 
 CHOICES = sorted(

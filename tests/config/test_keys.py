@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from src.config import keys
-from src.config.schema import of_class
-from src.models.classifier import Classifier
+from heedful.config import keys
+from heedful.config.schema import of_class
+from heedful.models.classifier import Classifier
 from tests.helpers import CONF
 
 CONFIG = {

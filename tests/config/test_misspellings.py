@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from src.config.compose import without_hydra
-from src.config.keys import paths_in
+from heedful.config.compose import without_hydra
+from heedful.config.keys import paths_in
 from tests.config.conftest import repository
 
 

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from src.config.overrides import quote
+from heedful.config.overrides import quote
 
 
 @given(st.text(st.characters(codec="utf-8")) | st.text(alphabet="\\$\"'{}[]=,: ?\n"))

@@ -15,10 +15,8 @@ from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.profilers import Profiler
 from pytorch_lightning.strategies import Strategy
 
-from src import build
-from src.api import with_data
-from src.checkpoint import read_checkpoint
-from src.config.places import (
+from heedful.base.errors import UserError
+from heedful.config.places import (
     PLACES,
     TRUSTED,
     TRUSTED_IN_CHECKPOINTS,
@@ -27,9 +25,11 @@ from src.config.places import (
     object_class,
     place_at,
 )
-from src.config.schema import config_mistakes, validate_config
-from src.data.tokenizer import TokenizerBuilder
-from src.errors import UserError
+from heedful.config.schema import config_mistakes, validate_config
+from heedful.data.tokenizer import TokenizerBuilder
+from heedful.inference.api import with_data
+from heedful.runs.checkpoint import read_checkpoint
+from heedful.training import build
 from tests.helpers import small_config
 
 SHELL = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler.SubprocessHandler"
@@ -113,7 +113,7 @@ def test_a_nested_object_is_accepted_if_the_option_requires_its_class() -> None:
 @pytest.mark.parametrize(
     ("config", "path"),
     [
-        ({"data": {"_target_": "src.data.source.Source", "limit": {"_target_": SHELL}}}, "data.limit"),
+        ({"data": {"_target_": "heedful.data.source.Source", "limit": {"_target_": SHELL}}}, "data.limit"),
         ({"tags": [{"_target_": SHELL}]}, "tags.0"),
         ({"extras": {"_target_": SHELL}}, "extras"),
         ({"a": {"_target_": SHELL}, "tags": "${a}"}, "tags"),
@@ -131,9 +131,9 @@ def test_an_object_at_another_place_is_refused(config: dict[str, Any], path: str
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
-        ("src.models.component.Attention", "is abstract: implement mix, weights"),
-        ("src.models.attention.query.QueryAttention", "is abstract: implement score"),
-        ("torch.nn.MultiheadAttention", "is not a subclass of src.models.component.Attention"),
+        ("heedful.models.component.Attention", "is abstract: implement mix, weights"),
+        ("heedful.models.attention.query.QueryAttention", "is abstract: implement score"),
+        ("torch.nn.MultiheadAttention", "is not a subclass of heedful.models.component.Attention"),
     ],
 )
 def test_a_component_of_another_kind_is_refused(target: str, reason: str) -> None:
@@ -204,7 +204,7 @@ def test_a_node_at_any_leaf_of_a_card_is_never_created(
     assert len(paths) > 40
     for path in paths:
         hostile = card.model_copy(update={"config": with_node(card.config, path, node)})
-        monkeypatch.setattr("src.build.read_checkpoint", lambda _, card=hostile: (card, content))
+        monkeypatch.setattr("heedful.training.build.read_checkpoint", lambda _, card=hostile: (card, content))
         with pytest.raises(UserError, match="_target_"):
             if path.startswith("data."):
                 with_data(cfg, hostile)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from src.config.keys import default_metrics
-from src.config.rules import ALWAYS_LOGGED, rule_mistakes
+from heedful.config.keys import default_metrics
+from heedful.config.rules import ALWAYS_LOGGED, rule_mistakes
 
 STOP = "pytorch_lightning.callbacks.EarlyStopping"
 

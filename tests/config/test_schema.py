@@ -8,9 +8,9 @@ import pytest
 from omegaconf import OmegaConf
 from pydantic import Field
 
-from src.config.schema import config_mistakes, of_class, option_mistakes, validate_config
-from src.data.source import Source
-from src.errors import UserError
+from heedful.base.errors import UserError
+from heedful.config.schema import config_mistakes, of_class, option_mistakes, validate_config
+from heedful.data.source import Source
 from tests.helpers import small_config
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def test_annotations_accept_plain_values(hint: Any, valid: list[Any], invalid: l
     def initialize(self: Any, x: Any = ...) -> None: ...
 
     initialize.__annotations__["x"] = hint
-    cls = type("Toy", (), {"__init__": initialize, "__module__": "src.toy"})
+    cls = type("Toy", (), {"__init__": initialize, "__module__": "heedful.toy"})
     assert [value for value in valid if list(option_mistakes(cls, {"x": value}, "", set()))] == []
     assert [value for value in invalid if not list(option_mistakes(cls, {"x": value}, "", set()))] == []
 

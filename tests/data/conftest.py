@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from src.data.tokenizer import Word
+from heedful.data.tokenizer import Word
 
 Options: TypeAlias = dict[str, Any]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from src.data.tables import Table
+from heedful.data.tables import Table
 
 
 def write(path: Path, content: str | bytes) -> Path:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from src.data.padded_batches import Plan, by_length, shuffled
+from heedful.data.padded_batches import Plan, by_length, shuffled
 
 LENGTHS = np.random.default_rng(0).integers(0, 500, 1009)
 

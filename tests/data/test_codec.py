@@ -5,8 +5,8 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from src.data.codec import Codec
-from src.data.tokenizer import Word
+from heedful.data.codec import Codec
+from heedful.data.tokenizer import Word
 
 
 @pytest.mark.parametrize(("keep", "expected"), [("first", ["One", "GOOD", "film"]), ("last", ["film", ",", "truly"])])

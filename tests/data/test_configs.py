@@ -11,8 +11,8 @@ from datasets import ClassLabel, Dataset, Features, Value
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from src.data.source import Source
-from src.data.tokenizer import Word
+from heedful.data.source import Source
+from heedful.data.tokenizer import Word
 from tests.helpers import CONF, repository
 
 SOURCES = sorted({path.stem for path in (Path(CONF) / "data").glob("*.yaml")} - {"base"})

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from src.data.padded_batches import Batches, ShuffledBatches
-from src.data.source import Source
-from src.data.tokenizer import Bpe, Word
-from src.errors import UserError
+from heedful.base.errors import UserError
+from heedful.data.padded_batches import Batches, ShuffledBatches
+from heedful.data.source import Source
+from heedful.data.tokenizer import Bpe, Word
 from tests.data.conftest import Options
 
 SPLITS = ("train", "val", "test")
@@ -185,7 +185,7 @@ def test_the_cache_is_in_the_users_cache_folder(
     reviews: Path, source_options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert Source(str(reviews), **{**source_options, "cache_dir": None}).cache_dir == Path("/somewhere/heed")
+    assert Source(str(reviews), **{**source_options, "cache_dir": None}).cache_dir == Path("/somewhere/heedful")
 
 
 @pytest.mark.parametrize("file", ["train.tokens.npy", "facts.json"])

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from src.data.padded_batches import BatchBuilder, ShuffledBatches, Truncation, shuffled
-from src.errors import UserError
+from heedful.base.errors import UserError
+from heedful.data.padded_batches import BatchBuilder, ShuffledBatches, Truncation, shuffled
 
 ROWS, BATCH_SIZE = 29, 4
 

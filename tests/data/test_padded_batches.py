@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from src.data.padded_batches import BatchBuilder, Truncation
+from heedful.data.padded_batches import BatchBuilder, Truncation
 
 TEXTS = [[5, 6, 7], [], [8], [9, 10, 11, 12, 13]]
 

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 
-from src.data.source import Source
-from src.errors import UserError
+from heedful.base.errors import UserError
+from heedful.data.source import Source
+from heedful.runs.data_summary import summarize_data
 from tests.data.conftest import Options
 from tests.data.data_files import write, write_parquet
 
@@ -371,7 +372,7 @@ def test_a_text_with_two_labels_is_reported_with_both_places(
             assert f"'z': 'a' ({train}: line 6) and 'b' ({test}: line 3)" in caplog.text
             source = Source(str(train), test_path=str(test), duplicates=duplicates, **source_options)
     source.setup()
-    assert source.summarize([None]).conflicts == 2
+    assert summarize_data(source, [None]).conflicts == 2
 
 
 def test_dropped_duplicates_leave_each_text_in_one_split(tmp_path: Path, source_options: Options) -> None:
@@ -387,7 +388,7 @@ def test_dropped_duplicates_leave_each_text_in_one_split(tmp_path: Path, source_
     assert sorted(texts["train"] + texts["val"]) == sorted({"x", "y", "w", *(f"u{i}" for i in range(20))} - {"u3"})
     every = [text for split, size in held_out.sizes.items() for text in held_out.texts(split, range(size))]
     assert sorted(every) == sorted({"x", "y", "z", "w", *(f"u{i}" for i in range(20))})
-    assert [source.summarize([None]).dropped for source in (held_out, given, kept)] == [3, 5, None]
+    assert [summarize_data(source, [None]).dropped for source in (held_out, given, kept)] == [3, 5, None]
     assert len({source.data_fingerprint for source in (held_out, given, kept)}) == 3
     only = str(write(tmp_path / "only.csv", "text,label\n" + "\n".join(row for row in COPIES if row.endswith("b"))))
     with pytest.raises(UserError, match=r"data\.duplicates=drop: 11 different texts of one class are left"):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from src.data.corpus import Corpus, Split
-from src.data.splits import Splitting, divide, sample
-from src.errors import UserError
+from heedful.base.errors import UserError
+from heedful.data.corpus import Corpus, Split
+from heedful.data.splits import Splitting, divide, sample
 
 NAMES = ("bad", "fair", "good")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.data import store
-from src.data.corpus import TokenizedSplit
-from src.data.store import code_version, load_or_build
-from src.errors import UserError
+from heedful.base.errors import UserError
+from heedful.data import store
+from heedful.data.corpus import TokenizedSplit
+from heedful.data.store import code_version, load_or_build
 from tests.forks import server
 
 NUMBERS = np.arange(2003, dtype=np.int32)

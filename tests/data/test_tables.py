@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from src.data.tables import Rows, Table, detect_delimiter, format_places, parse_delimiter, write_table
-from src.errors import UserError
-from src.files import csv_line
+from heedful.base.errors import UserError
+from heedful.base.files import csv_line
+from heedful.data.tables import Rows, Table, detect_delimiter, format_places, parse_delimiter, write_table
 from tests.data.data_files import read_columns, read_texts, write, write_parquet
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from src.data.padded_batches import Truncation, shuffled
-from src.data.source import Source
-from src.data.tokenizer import Word
+from heedful.data.padded_batches import Truncation, shuffled
+from heedful.data.source import Source
+from heedful.data.tokenizer import Word
 from tests.data.conftest import Options
 
 ROWS = 2503  # three chunks of a file; two blocks of the tokenizer

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models, pre_tokenizers
 
-from src.data.tokenizer import Bpe, Pretrained, Tokenizer, TokenizerBuilder, Whitespace, Word, WordPiece
-from src.errors import UserError
+from heedful.base.errors import UserError
+from heedful.data.tokenizer import Bpe, Pretrained, Tokenizer, TokenizerBuilder, Whitespace, Word, WordPiece
 
 TEXTS = ["the cat sat", "the cat ran, the end", "a cat!"]
 LEARNED = [Word, Whitespace, Bpe, WordPiece]
@@ -73,7 +73,7 @@ def test_texts_are_encoded_in_their_order() -> None:
 def test_only_the_ends_of_a_very_long_text_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Encoding takes 0.1 GB per million characters, and a model reads only the first or the last tokens."""
     tokenizer = Word().train(TEXTS)
-    monkeypatch.setattr("src.data.tokenizer.LONGEST", 7)
+    monkeypatch.setattr("heedful.data.tokenizer.LONGEST", 7)
     long = "a bc de " + "x " * 50 + "fg hi j"
     assert words_of(tokenizer, long) == ["a", "bc", "de", "fg", "hi", "j"]
     assert tokenizer.encode([long])[1].tolist() == [0, 6]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from src.data.trained_texts import TrainedTexts, count_trained
+from heedful.data.trained_texts import TrainedTexts, count_trained
 
 DIGESTS = np.array([-7, 3, 3, 11, 13, 17])  # of six texts
 

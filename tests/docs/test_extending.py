@@ -10,8 +10,8 @@ import torch
 import yaml
 from omegaconf import OmegaConf
 
-from src import build
-from src.models.check import check_model
+from heedful.models.check import check_model
+from heedful.training import build
 from tests.forks import complete
 from tests.helpers import ROOT, command, run
 from tests.models.combinations import BASIS, VOCABULARY, small_options, texts

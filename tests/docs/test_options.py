@@ -27,7 +27,9 @@ def test_a_row_has_the_type_default_and_comment_of_its_option() -> None:
 
 def test_an_option_without_a_comment_has_the_meaning_in_the_docstring_of_its_class(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text("_target_: src.models.embedding.learned.LearnedEmbedding\nword_dropout: 0.25\n", encoding="utf-8")
+    path.write_text(
+        "_target_: heedful.models.embedding.learned.LearnedEmbedding\nword_dropout: 0.25\n", encoding="utf-8"
+    )
     ((row, defaults),) = rows([path], "model.embedding").items()
     assert row.type == "number" and row.meaning.startswith("probability of replacing a token")
     assert defaults == {"0.25": ["mine"]}

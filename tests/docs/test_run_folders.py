@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from src.run_result import Best, ClassScore, Data, Parameters, PeakMemory, RunResult, Score, Seconds, SplitSummary
-from src.sweep_record import Job, Sweep
+from heedful.runs.result import Best, ClassScore, Data, Parameters, PeakMemory, RunResult, Score, Seconds, SplitSummary
+from heedful.runs.sweep_record import Job, Sweep
 from tests.helpers import ROOT
 
 PAGE = (ROOT / "docs" / "run-folders.md").read_text(encoding="utf-8")

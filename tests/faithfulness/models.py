@@ -4,17 +4,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from src.data.padded_batches import Truncation
-from src.faithfulness.probe import Probe
-from src.models.attention.none import NoAttention
-from src.models.attention.query import QueryAttention
-from src.models.classifier import Classifier
-from src.models.component import Attention, Encoded, Encoder, Head, Pooling, masked_mean, zero_padding
-from src.models.embedding.learned import LearnedEmbedding
-from src.models.encoder.identity import Identity
-from src.models.loss import CrossEntropy
-from src.models.pooling import Sum
-from src.models.position import NoPosition
+from heedful.data.padded_batches import Truncation
+from heedful.faithfulness.probe import Probe
+from heedful.models.attention.none import NoAttention
+from heedful.models.attention.query import QueryAttention
+from heedful.models.classifier import Classifier
+from heedful.models.component import Attention, Encoded, Encoder, Head, Pooling, masked_mean, zero_padding
+from heedful.models.embedding.learned import LearnedEmbedding
+from heedful.models.encoder.identity import Identity
+from heedful.models.loss import CrossEntropy
+from heedful.models.pooling import Sum
+from heedful.models.position import NoPosition
 
 NEUTRAL, GOOD, BAD, LURE = 2, 21, 22, 23  # ids of tokens; 2 to 20 are neutral
 POLARITY, IS_LURE, TOTAL = range(3)  # features

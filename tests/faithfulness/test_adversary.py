@@ -5,12 +5,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from src.models.attention.none import NoAttention
-from src.models.attention.query import QueryAttention
-from src.models.classifier import Classifier
-from src.models.component import Attention, Encoder
-from src.models.encoder.identity import Identity
-from src.models.pooling import Sum
+from heedful.models.attention.none import NoAttention
+from heedful.models.attention.query import QueryAttention
+from heedful.models.classifier import Classifier
+from heedful.models.component import Attention, Encoder
+from heedful.models.encoder.identity import Identity
+from heedful.models.pooling import Sum
 from studies.faithfulness.adversary import LAMBDAS, adversary_results
 from tests.faithfulness.models import POLARITY, TOTAL, PolaritySum, build_probe, marked_texts
 

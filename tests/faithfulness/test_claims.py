@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from src.compare.sections import claim_lines
-from src.faithfulness.claims import judge_rankings
-from src.faithfulness.summary import VariantSummary
-from src.records.faithfulness import Options, Record
+from heedful.compare.sections import claim_lines
+from heedful.faithfulness.claims import judge_rankings
+from heedful.faithfulness.summary import VariantSummary
+from heedful.records.faithfulness import Options, Record
 from studies.faithfulness.seeds import ATTENTION, PREDICTIONS, judge_seeds
 
 RANKINGS = ["attention", "attention × gradient", "random", "uniform"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from src.faithfulness.trained import Sample
+from heedful.faithfulness.trained import Sample
 from studies.faithfulness.guides import guide_results
 from tests.faithfulness.models import BAD, GOOD, LURE, additive, faithful, marked_texts
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from src.data.padded_batches import Truncation
-from src.faithfulness.limits import search_limits
-from src.faithfulness.measures import Predicted, erased_counts, retain
-from src.faithfulness.probe import Probe
-from src.models.loss import CrossEntropy
-from src.records.faithfulness import normalize
+from heedful.data.padded_batches import Truncation
+from heedful.faithfulness.limits import search_limits
+from heedful.faithfulness.measures import Predicted, erased_counts, retain
+from heedful.faithfulness.probe import Probe
+from heedful.models.loss import CrossEntropy
+from heedful.records.faithfulness import normalize
 from tests.faithfulness.models import BAD, CONFIDENCE, GOOD, NEUTRAL, additive
 from tests.models.combinations import compose
 

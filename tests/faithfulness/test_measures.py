@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from src.data.tokenizer import UNKNOWN_ID
-from src.faithfulness.measures import (
+from heedful.data.tokenizer import UNKNOWN_ID
+from heedful.faithfulness.measures import (
     Predicted,
     decision_flips,
     erase_shares,
@@ -15,8 +15,8 @@ from src.faithfulness.measures import (
     rank,
     retain,
 )
-from src.faithfulness.probe import Probe
-from src.faithfulness.rankings import integrated_gradients, is_inexact
+from heedful.faithfulness.probe import Probe
+from heedful.faithfulness.rankings import integrated_gradients, is_inexact
 from studies.faithfulness.erasure import replace, scale_scores, soft_erasure
 from studies.faithfulness.polarity import polarity_violations
 from studies.faithfulness.weights import adversarial_weights, jensen_shannon, replaced_weights

@@ -3,9 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.errors import UserError
-from src.files import write_arrays
-from src.records.faithfulness import FORMAT, RECORD_FILE, Options, Record
+from heedful.base.errors import UserError
+from heedful.base.files import write_arrays
+from heedful.records.faithfulness import FORMAT, RECORD_FILE, Options, Record
 
 OPTIONS = Options(checkpoint="abc", texts=3, seed=0, measures=["removal", "limits"], rankings=["attention", "random"])
 ARRAYS = {

@@ -5,7 +5,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from src.records.faithfulness import Options, Record
+from heedful.records.faithfulness import Options, Record
 from studies.faithfulness.seeds import ATTENTION, PREDICTIONS, agreement_between_seeds, pseudo_values
 
 

@@ -6,10 +6,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from src.faithfulness.__main__ import MEASURES
-from src.faithfulness.probe import Probe
-from src.faithfulness.texts import measure_texts
-from src.records.faithfulness import normalize
+from heedful.commands.faithfulness import MEASURES
+from heedful.faithfulness.probe import Probe
+from heedful.faithfulness.texts import measure_texts
+from heedful.records.faithfulness import normalize
 from tests.faithfulness.models import CONFIDENCE, additive, faithful, marked_texts, misleading
 
 COUNT = 211

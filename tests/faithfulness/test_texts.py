@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from src.faithfulness.__main__ import MEASURES
-from src.faithfulness.texts import measure_texts, most_passes
+from heedful.commands.faithfulness import MEASURES
+from heedful.faithfulness.texts import measure_texts, most_passes
 from tests.faithfulness.models import NEUTRAL, faithful, marked_texts
 
 

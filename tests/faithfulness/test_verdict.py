@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from src.faithfulness.summary import Estimate, VariantSummary
-from src.faithfulness.verdict import faithfulness_verdict
-from src.terms.intervals import Interval
+from heedful.faithfulness.summary import Estimate, VariantSummary
+from heedful.faithfulness.verdict import faithfulness_verdict
+from heedful.terms.intervals import Interval
 
 
 class Facts(NamedTuple):

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from src.kernels import layers
-from src.kernels.layers import fused_attention
+from heedful.kernels import layers
+from heedful.kernels.layers import fused_attention
 
 N, H, T, L, D, V = 3, 5, 7, 11, 2, 13
 CHUNKS = {"one head": 1, "three heads": 3 * T * L, "two texts": 2 * H * T * L, "all": 2**18}

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from src.kernels.layers import Dropout, dropout
+from heedful.kernels.layers import Dropout, dropout
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.1, 0.3, 0.5, 0.9])

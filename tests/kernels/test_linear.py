@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from src.kernels import layers
-from src.kernels.layers import Linear
+from heedful.kernels import layers
+from heedful.kernels.layers import Linear
 
 
 def output_and_gradients(layer: nn.Linear, inputs: torch.Tensor, upstream: torch.Tensor) -> list[torch.Tensor]:

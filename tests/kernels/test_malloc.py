@@ -8,14 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from src.kernels import malloc
+from heedful.kernels import malloc
 from tests.forks import complete
 from tests.helpers import command
 
 PAGES = 2_000_000 * 4 // 4096  # number of pages of the tensor in STEPS
 STEPS = """
 import resource, torch
-from src.kernels.malloc import reuse_freed_memory
+from heedful.kernels.malloc import reuse_freed_memory
 reuse_freed_memory()
 for _ in range(60):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -27,14 +27,14 @@ for _ in range(60):
 OPTIONS = """
 import os, sys
 sys.argv[0] = "-m"  # as while `python -m src.train` imports the package
-import src
+import heedful
 print(os.getpid(), os.environ["GLIBC_TUNABLES"])
 """
 
 
 SHAPES = """
 import os, torch
-from src.kernels.malloc import limit_compiled_kernels
+from heedful.kernels.malloc import limit_compiled_kernels
 limit_compiled_kernels()
 lstm = torch.nn.LSTM(7, 11, bidirectional=True).eval()
 with torch.inference_mode():

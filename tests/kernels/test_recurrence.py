@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from src.kernels import recurrence
-from src.kernels.recurrence import recurrent_states
+from heedful.kernels import recurrence
+from heedful.kernels.recurrence import recurrent_states
 
 
 @pytest.fixture(params=[nn.RNN, nn.GRU])

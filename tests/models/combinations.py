@@ -8,8 +8,8 @@ import torch
 from omegaconf import OmegaConf
 from torch import Tensor
 
-from src import build
-from src.models.classifier import Classifier
+from heedful.models.classifier import Classifier
+from heedful.training import build
 
 MODEL = Path(__file__).parents[2] / "conf" / "model"
 VOCABULARY = ("<pad>", "<unk>", *(f"word{i}" for i in range(21)))

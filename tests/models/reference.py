@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from src.models.component import Encoded
+from heedful.models.component import Encoded
 
 
 def ragged(dim: int, lengths: tuple[int, ...] = (7, 1, 4)) -> Encoded:

@@ -7,8 +7,8 @@ an accelerator (`.item()`, `if tensor:`, `nonzero`) therefore raises an error, a
 import pytest
 import torch
 
-from src.models.classifier import Classifier
-from src.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
+from heedful.models.classifier import Classifier
+from heedful.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
 from tests.models.combinations import ATTENTIONS, ENCODERS, LENGTHS, LOGITS, POOLINGS, choices, compose, texts
 
 STEPS = 3

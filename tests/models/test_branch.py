@@ -13,11 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from torch.nn import functional
 
-from src.build import datamodule, restore
-from src.data.padded_batches import BatchBuilder, Truncation
-from src.errors import UserError
-from src.models.branch import NgramBranch, mean_gradients
-from src.models.loss import BinaryCrossEntropy, CrossEntropy
+from heedful.base.errors import UserError
+from heedful.data.padded_batches import BatchBuilder, Truncation
+from heedful.models.branch import NgramBranch, mean_gradients
+from heedful.models.loss import BinaryCrossEntropy, CrossEntropy
+from heedful.training.build import datamodule, restore
 from tests.helpers import run_config, saved_predictions, small_config, train
 
 NO_TRUST = OmegaConf.create({"trusted_modules": []})

@@ -1,4 +1,4 @@
-"""`check_component` accepts all components of Heed, and names class, method and rule of a wrong one."""
+"""`check_component` accepts all components of Heedful, and names class, method and rule of a wrong one."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from src.errors import UserError
-from src.models.attention.none import NoAttention
-from src.models.check import check_component, check_model
-from src.models.component import Encoded, zero_padding
+from heedful.base.errors import UserError
+from heedful.models.attention.none import NoAttention
+from heedful.models.check import check_component, check_model
+from heedful.models.component import Encoded, zero_padding
 from tests.models.combinations import BASIS, DIM, LOGITS, VOCABULARY, choices, component, compose
 
 SIZES: dict[str, tuple[Any, ...]] = {"embedding": (VOCABULARY,), "head": (DIM, LOGITS)}
@@ -25,7 +25,7 @@ def check(checked: Any, group: str, max_length: int = 40) -> None:
 
 
 @pytest.mark.parametrize(("group", "choice"), SHIPPED)
-def test_the_components_of_heed_keep_the_rules(group: str, choice: str) -> None:
+def test_the_components_of_heedful_keep_the_rules(group: str, choice: str) -> None:
     checked = create(group, choice)
     next(iter(checked.children()), checked).eval()  # as a frozen part may be
     modes, random = [module.training for module in checked.modules()], torch.get_rng_state()
@@ -87,7 +87,12 @@ WRONG: list[tuple[str, str, dict[str, Any], str]] = [  # group, choice, its mist
     ("attention", "uniform", {"weights": infinite}, "weights returned NaN .* for a text without tokens"),
     ("attention", "uniform", {"per_token": True}, "(4, 1, 1, 17); the shape must be N×H×T×L = 4×H×17×17"),
     ("attention", "none", {"per_token": False}, "weights returned a row for each token: set per_token"),
-    ("attention", "none", {"forward": tuple}, "forward returned a tuple; it must return src.models.component.Encoded"),
+    (
+        "attention",
+        "none",
+        {"forward": tuple},
+        "forward returned a tuple; it must return heedful.models.component.Encoded",
+    ),
     ("attention", "none", {"forward": moved}, "forward (states) differs from mix(encoded, weights(encoded))"),
     ("attention", "simple_self", {"transform": lambda s, m: s}, "differs from"),
     ("pooling", "mean", {"forward": lambda encoded: encoded.states.mean(1)}, "forward depends on padding"),
@@ -115,13 +120,13 @@ def test_an_attention_may_declare_that_its_rows_do_not_sum_to_one() -> None:
 
 
 class Reversed(NoAttention):
-    """A class from outside Heed, whose output is not that of its weights."""
+    """A class from outside Heedful, whose output is not that of its weights."""
 
     def forward(self, encoded: Encoded) -> Encoded:
         return moved(encoded)
 
 
-def test_only_components_from_outside_heed_are_checked_in_a_model() -> None:
+def test_only_components_from_outside_heedful_are_checked_in_a_model() -> None:
     model = compose(encoder="bigru", pooling="mean_max")
     model.attention = NoAttention(DIM)
     model.attention.forward = moved  # type: ignore[method-assign]
@@ -137,4 +142,6 @@ def test_an_error_of_the_component_keeps_its_traceback_and_names_the_class() -> 
     pooling.forward = lambda encoded: encoded.states @ torch.ones(5)
     with pytest.raises(RuntimeError) as caught:
         check(pooling, "pooling")
-    assert caught.value.__notes__ == ["src.models.pooling.Mean failed in a check with texts of [7, 4, 0, 13] tokens"]
+    assert caught.value.__notes__ == [
+        "heedful.models.pooling.Mean failed in a check with texts of [7, 4, 0, 13] tokens"
+    ]

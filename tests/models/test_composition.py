@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from src.models.classifier import Classifier, mean_weights
-from src.models.component import Encoded
+from heedful.models.classifier import Classifier, mean_weights
+from heedful.models.component import Encoded
 from tests.models.combinations import (
     ATTENTIONS,
     ENCODERS,

@@ -1,6 +1,6 @@
 import torch
 
-from src.models.head import LinearHead, MlpHead
+from heedful.models.head import LinearHead, MlpHead
 
 N, D, LOGITS = 5, 7, 3
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import tensor
 
-from src.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
+from heedful.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
 
 LOGITS = tensor([[math.log(2.0), math.log(3.0), math.log(5.0)], [0.0, 0.0, math.log(8.0)]])
 LABELS = tensor([2, 0])

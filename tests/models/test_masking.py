@@ -5,7 +5,7 @@ import math
 import torch
 from torch import tensor
 
-from src.models import component
+from heedful.models import component
 
 MASK = tensor([[True, True, False], [True, False, False], [False, False, False]])
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, tensor
 
-from src.models.component import Encoded, Pooling, state_at
-from src.models.pooling import Attentive, Concat, First, Last, Max, Mean, MeanMax, Sum
+from heedful.models.component import Encoded, Pooling, state_at
+from heedful.models.pooling import Attentive, Concat, First, Last, Max, Mean, MeanMax, Sum
 
 PADDING = [99.0, 99.0]
 ENCODED = Encoded(  # texts of two, one and no tokens

@@ -7,16 +7,16 @@ import pytest
 import torch
 from torch import nn
 
-from src.errors import UserError
-from src.models.attention.elementwise import ElementwiseAttention
-from src.models.attention.keras import KerasConcatAttention
-from src.models.attention.none import NoAttention
-from src.models.attention.qkv import QkvAttention
-from src.models.attention.self_attention import MultiHeadAttention, SelfAttention, SimpleSelfAttention
-from src.models.encoder.hybrid import Hybrid
-from src.models.encoder.identity import Identity
-from src.models.encoder.transformer import Transformer
-from src.models.position import Index, Learned, NoPosition, Rotary, Sinusoidal
+from heedful.base.errors import UserError
+from heedful.models.attention.elementwise import ElementwiseAttention
+from heedful.models.attention.keras import KerasConcatAttention
+from heedful.models.attention.none import NoAttention
+from heedful.models.attention.qkv import QkvAttention
+from heedful.models.attention.self_attention import MultiHeadAttention, SelfAttention, SimpleSelfAttention
+from heedful.models.encoder.hybrid import Hybrid
+from heedful.models.encoder.identity import Identity
+from heedful.models.encoder.transformer import Transformer
+from heedful.models.position import Index, Learned, NoPosition, Rotary, Sinusoidal
 from tests.models.reference import close, padded, ragged
 
 D, L = 5, 7

@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from src.data.padded_batches import Batch, BatchBuilder, Truncation
-from src.errors import UserError
-from src.models.attention.edge_query import EdgeQueryAttention
-from src.models.branch import NgramBranch
-from src.models.embedding.ngrams import NgramEmbedding
-from src.models.loss import CrossEntropy
-from src.portable import onnx_model
-from src.portable.onnx_model import (
+from heedful.base.errors import UserError
+from heedful.data.padded_batches import Batch, BatchBuilder, Truncation
+from heedful.models.attention.edge_query import EdgeQueryAttention
+from heedful.models.branch import NgramBranch
+from heedful.models.embedding.ngrams import NgramEmbedding
+from heedful.models.loss import CrossEntropy
+from heedful.portable import onnx_model
+from heedful.portable.onnx_model import (
     TOLERANCE,
     PortableModel,
     compare_accuracy,

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.compare.files import comparison_files, render_csv
-from src.errors import UserError
-from src.terms.comparison import compare
+from heedful.base.errors import UserError
+from heedful.compare.output import comparison_files, render_csv
+from heedful.terms.comparison import compare
 from tests.run_folders import make_probabilities, write_run
 
 LABELS = (np.array([0, 1, 1]), np.array([0, 1]), np.array([1, 0]))  # of three folds

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from src.errors import UserError
-from src.records.runs import find_runs, summarize_excluded
-from src.sweep_record import Job, Sweep
+from heedful.base.errors import UserError
+from heedful.records.runs import find_runs, summarize_excluded
+from heedful.runs.sweep_record import Job, Sweep
 from tests.run_folders import LABELS, write_run
 
 

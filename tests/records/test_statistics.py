@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.records.runs import FinishedRun
-from src.records.statistics import attended_share, gradient_variation
-from src.run_result import RunResult
+from heedful.records.runs import FinishedRun
+from heedful.records.statistics import attended_share, gradient_variation
+from heedful.runs.result import RunResult
 
 
 def test_the_attended_share_by_hand(tmp_path: Path) -> None:

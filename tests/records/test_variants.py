@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from src.errors import UserError
-from src.records.runs import find_runs
-from src.records.variants import Variant, find_variants, group_runs
+from heedful.base.errors import UserError
+from heedful.records.runs import find_runs
+from heedful.records.variants import Variant, find_variants, group_runs
 from tests.run_folders import write_run
 
 
@@ -59,7 +59,7 @@ DIM, WIDE_DIM = {"model.attention.dim": 8}, {"model.attention.dim": 16}  # only 
 BAHDANAU = {"attention": "bahdanau", "options": DIM}
 DROPOUTS = [{"model.encoder.dropout": a, "model.embedding.dropout": b} for a, b in ((0.1, 0.2), (0.2, 0.1))]
 PATHS = [("mini", 0.00123456789), ("bert", 0.5)]
-BRANCH = {"model.branch": {"_target_": "src.branch", "max_order": 2, "weight": 0.5}}
+BRANCH = {"model.branch": {"_target_": "heedful.branch", "max_order": 2, "weight": 0.5}}
 NAMES: dict[str, tuple[list[dict[str, Any]], list[str]]] = {  # the runs, and the names of their variants
     "varying options": (
         [{"options": LARGE}, {"options": SMALL}, {"options": LARGE | {"optimizer.lr": 0.1}}],
@@ -75,7 +75,7 @@ NAMES: dict[str, tuple[list[dict[str, Any]], list[str]]] = {  # the runs, and th
         ["embedding.dro…=0.2 · encoder.dropo…=0.1", "embedding.dro…=0.1 · encoder.dropo…=0.2"],
     ),
     "no position": (
-        [{"position": "none"}, {"position": "rotary", "options": {"model.position._target_": "src.rotary"}}],
+        [{"position": "none"}, {"position": "rotary", "options": {"model.position._target_": "heedful.rotary"}}],
         ["no position", "rotary"],
     ),
     "no branch": ([{"branch": "none"}, {"branch": "ngrams", "options": BRANCH}], ["no branch", "ngrams branch"]),

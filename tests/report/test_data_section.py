@@ -2,9 +2,9 @@
 
 import pytest
 
-from src.report.data_section import data_section, trained_note
-from src.report.section import Lines
-from src.run_result import Data, SplitSummary
+from heedful.report.data_section import data_section, trained_note
+from heedful.report.section import Lines
+from heedful.runs.result import Data, SplitSummary
 from tests.report.test_scores import print_table
 
 LONG = SplitSummary(

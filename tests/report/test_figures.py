@@ -6,12 +6,18 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from src.records.files import Statistics
-from src.report.figures import style
-from src.report.figures.comparison import Bar, draw_intervals
-from src.report.figures.run import draw_confusion, draw_curves, draw_entropy, draw_gradients, draw_reliability
-from src.report.figures.style import new_figure, save_figure, user_text
-from src.terms.intervals import Interval
+from heedful.records.run_files import Statistics
+from heedful.report.figures import style
+from heedful.report.figures.comparison import Bar, draw_intervals
+from heedful.report.figures.run_figures import (
+    draw_confusion,
+    draw_curves,
+    draw_entropy,
+    draw_gradients,
+    draw_reliability,
+)
+from heedful.report.figures.style import new_figure, save_figure, user_text
+from heedful.terms.intervals import Interval
 
 HISTORY = {
     "train/loss": {0: 0.9, 1: 0.5, 2: 0.3},

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from src.report.figures.style import new_figure
-from src.report.html import render_html
-from src.report.markdown import render_latex, render_markdown
-from src.report.section import Chart, Group, Heat, Lines, Maps, Section, Strip, Table
-from src.report.terminal import render_terminal
-from src.report.words import coloured_words
+from heedful.report.figures.style import new_figure
+from heedful.report.html import render_html
+from heedful.report.markdown import render_latex, render_markdown
+from heedful.report.section import Chart, Group, Heat, Lines, Maps, Section, Strip, Table
+from heedful.report.terminal import render_terminal
+from heedful.report.words import coloured_words
 
 INJECTION = "</script><script>alert(1)</script>"
 SPECIAL = r"a_b|50% & <i>\x{$#^~"

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from rich.console import Console, RenderableType
 
-from src.records.examples import Example
-from src.records.files import Predictions
-from src.report.predictions import prediction_section
-from src.report.scores import baseline_section, classes_section, scores_section
-from src.report.section import Section
-from src.report.terminal import files_table, render_terminal
-from src.run_result import Baseline, ClassScore, RunResult, Score
-from src.terms.evaluation import evaluate
+from heedful.inference.predictions import prediction_section
+from heedful.records.examples import Example
+from heedful.records.run_files import Predictions
+from heedful.report.scores import baseline_section, classes_section, scores_section
+from heedful.report.section import Section
+from heedful.report.terminal import files_table, render_terminal
+from heedful.runs.result import Baseline, ClassScore, RunResult, Score
+from heedful.terms.evaluation import evaluate
 from tests.run_folders import predictions
 
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from src.report.terminal import row_progress
+from heedful.report.terminal import row_progress
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

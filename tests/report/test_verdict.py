@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from src.report.verdict import run_verdict
-from src.run_result import Baseline, ClassScore, Data, RunResult, Score, SplitSummary
+from heedful.report.verdict import run_verdict
+from heedful.runs.result import Baseline, ClassScore, Data, RunResult, Score, SplitSummary
 
 ACC = Score(0.829, 0.79, 0.86, 444)
 

@@ -3,10 +3,10 @@ import json
 import numpy as np
 import pytest
 
-from src.records.examples import BranchWords, Example
-from src.report.predictions import print_predictions
-from src.report.section import Strip
-from src.report.words import clean_text, colour_limit, example_content, top_words
+from heedful.inference.predictions import print_predictions
+from heedful.records.examples import BranchWords, Example
+from heedful.report.section import Strip
+from heedful.report.words import clean_text, colour_limit, example_content, top_words
 
 
 def test_top_words_by_weight_then_position_with_each_occurrence() -> None:

@@ -11,8 +11,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from src.models.attention.qkv import QkvAttention
-from src.models.component import Encoded
+from heedful.models.attention.qkv import QkvAttention
+from heedful.models.component import Encoded
 
 Array = NDArray[np.float64]
 D, CLASSES = 5, 3
@@ -90,7 +90,7 @@ def document_gradients(x: Array, y: Array, w: dict[str, Array]) -> dict[str, Arr
 
 
 def autograd_gradients(x: Array, y: Array, w: dict[str, Array], scale: str) -> dict[str, Array]:
-    """Gradients of Heed's component with the same weights, followed by mean pooling and the linear head."""
+    """Gradients of Heedful's component with the same weights, followed by mean pooling and the linear head."""
     attention = QkvAttention(D, scale=scale).double()  # type: ignore[arg-type]
     linears = dict(zip("QKV", (attention.queries, attention.keys, attention.values), strict=True))
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Heed's components and training against the document's model in Keras."""
+"""Heedful's components and training against the document's model in Keras."""
 
 import math
 from pathlib import Path
@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import nn
 
-from src import build
-from src.models.attention.keras import KerasDotAttention
-from src.models.classifier import Classifier
-from src.models.component import masked_mean
-from src.models.sublayer import AttentionSublayer
+from heedful.models.attention.keras import KerasDotAttention
+from heedful.models.classifier import Classifier
+from heedful.models.component import masked_mean
+from heedful.models.sublayer import AttentionSublayer
+from heedful.training import build
 from tests.helpers import small_config
 from tests.keras_reference import keras
 from tests.models.reference import close, ragged
@@ -58,8 +58,8 @@ def build_preset(name: str) -> tuple[Any, Classifier]:
     return cfg, build.classifier(cfg, [f"word{i}" for i in range(997)], num_logits=1)
 
 
-def heed_schedule(losses: list[float]) -> tuple[list[float], int | None]:
-    """The same values for Heed's preset."""
+def heedful_schedule(losses: list[float]) -> tuple[list[float], int | None]:
+    """The same values for Heedful's preset."""
     cfg, model = build_preset("keras_self_attention")
     optimizer = build.optimizer(cfg, model)
     scheduler: Any = build.scheduler(cfg, optimizer, steps=1)
@@ -89,7 +89,7 @@ def heed_schedule(losses: list[float]) -> tuple[list[float], int | None]:
     ids=["worse", "reduced_twice", "small_ratio", "small_difference", "min_lr", "random"],
 )
 def test_the_rate_falls_and_the_training_stops_in_the_same_epochs_as_in_keras(losses: list[float]) -> None:
-    rates, last_epoch = heed_schedule(losses)
+    rates, last_epoch = heedful_schedule(losses)
     expected, expected_stop = keras_schedule(losses, rate=0.001)
     assert rates == pytest.approx(expected, rel=1e-5)
     assert last_epoch == expected_stop

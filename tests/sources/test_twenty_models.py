@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from src.models.attention.additive import BahdanauAttention, LuongConcatAttention
-from src.models.component import Encoded
+from heedful.models.attention.additive import BahdanauAttention, LuongConcatAttention
+from heedful.models.component import Encoded
 from tests.models.reference import ragged
 
 D = 5
@@ -22,7 +22,7 @@ def test_error_two_of_the_four_attentions_are_the_same() -> None:
 
 
 def test_error_the_additive_scores_are_initially_saturated() -> None:
-    """A standard deviation of 1 for the 256 features of v_a gives weights far from uniform, unlike Heed's."""
+    """A standard deviation of 1 for the 256 features of v_a gives weights far from uniform, unlike Heedful's."""
     torch.manual_seed(0)
     dim, length = 256, 218
     states = 0.3 * torch.randn(3, length, dim)  # similar to the states of a BiLSTM, between -1 and 1

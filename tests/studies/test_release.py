@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from src.errors import UserError
-from src.records.faithfulness import RANKINGS, Options, Record
-from src.records.files import read_gradients, read_history, read_predictions, read_statistics
-from src.terms.comparison import compare
+from heedful.base.errors import UserError
+from heedful.records.faithfulness import RANKINGS, Options, Record
+from heedful.records.run_files import read_gradients, read_history, read_predictions, read_statistics
+from heedful.terms.comparison import compare
 from studies.release import pack_probabilities, unpack_probabilities, unpack_release, write_release
 from tests.run_folders import make_probabilities, write_run, write_sweep
 

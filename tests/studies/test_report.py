@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from src.errors import UserError
-from src.terms.comparison import compare
+from heedful.base.errors import UserError
+from heedful.terms.comparison import compare
 from studies import report
 from studies.plan import RESULTS
 from studies.results import ATTENTIONS, ENCODERS, StudyResults

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from src.errors import UserError
+from heedful.base.errors import UserError
 from studies import run
 from studies.plan import Plan, load_plan, release_file
 from tests.helpers import repository

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from src.run_result import RunResult
-from src.sweep_record import Sweep
+from heedful.runs.result import RunResult
+from heedful.runs.sweep_record import Sweep
 from tests.forks import Fork
 from tests.helpers import command
 

@@ -94,7 +94,7 @@ def test_a_process_ends_if_its_parent_ended_before_it_started() -> None:
     code = """
 import multiprocessing, time
 from types import SimpleNamespace
-from src.sweep.job import die_with_parent
+from heedful.sweep.job import die_with_parent
 def is_alive():
     raise ValueError("no sentinel")
 multiprocessing.parent_process = lambda: SimpleNamespace(pid=-1, is_alive=is_alive)

@@ -12,13 +12,13 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import src.build  # noqa: F401  # once here instead of in each forked process
-from src.config.compose import ConfigFiles
-from src.config.overrides import combinations
-from src.errors import UserError
-from src.sweep import job
-from src.sweep.plan import create_job, examine, grid, parse_overrides, validate_jobs
-from src.sweep_record import Job
+import heedful.training.build  # noqa: F401  # once here instead of in each forked process
+from heedful.base.errors import UserError
+from heedful.config.compose import ConfigFiles
+from heedful.config.overrides import combinations
+from heedful.runs.sweep_record import Job
+from heedful.sweep import job
+from heedful.sweep.plan import create_job, examine, grid, parse_overrides, validate_jobs
 from tests.helpers import repository
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from src.config.resume import restore_sweep_arguments
-from src.errors import UserError
-from src.run_folder import trim
-from src.sweep import job
-from src.sweep.job import outcome, record_ending
-from src.sweep_record import Job, Sweep
+from heedful.base.errors import UserError
+from heedful.commands.resume import restore_sweep_arguments
+from heedful.runs.folder import trim
+from heedful.runs.sweep_record import Job, Sweep
+from heedful.sweep import job
+from heedful.sweep.job import outcome, record_ending
 
 ARGUMENTS = ["-m", "seed=1,2", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "sweep.dry_run=false"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from src.callbacks.pruning import open_study
-from src.errors import UserError
-from src.sweep.plan import parse_overrides
-from src.sweep.search import boundary_jobs, drop_torn_line, parse_space
+from heedful.base.errors import UserError
+from heedful.sweep.plan import parse_overrides
+from heedful.sweep.search import boundary_jobs, drop_torn_line, parse_space
+from heedful.training.callbacks.pruning import open_study
 from tests.helpers import repository
 from tests.sweep.sweeps import SMALL, read_results, read_statuses, run_sweep
 

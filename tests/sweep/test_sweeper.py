@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.files import lock_folder, write_arrays
-from src.sweep.job import recorded_result
+from heedful.base.files import lock_folder, write_arrays
+from heedful.sweep.job import recorded_result
 from tests.run_folders import predictions, write_run
 from tests.sweep.sweeps import SMALL, read_results, read_statuses, run_sweep, start_sweep
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.compare.files import render_page
-from src.compare.sections import sections
-from src.errors import UserError
-from src.terms.comparison import compare, judge_differences
-from src.terms.intervals import Sample, estimate
+from heedful.base.errors import UserError
+from heedful.compare.output import render_page
+from heedful.compare.sections import sections
+from heedful.terms.comparison import compare, judge_differences
+from heedful.terms.intervals import Sample, estimate
 from tests.run_folders import make_probabilities, write_run, write_sweep
 
 ACCURACIES = {("lstm", "none"): 0.7, ("lstm", "uniform"): 0.702, ("lstm", "bahdanau"): 0.85, ("lstm", "keras"): 0.6}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, t, ttest_1samp, ttest_ind, ttest_rel
 
-from src.terms.intervals import Interval, Sample, estimate, holm, mean_of_terms
+from heedful.terms.intervals import Interval, Sample, estimate, holm, mean_of_terms
 
 TRIALS = 400
 

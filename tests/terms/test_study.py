@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import yaml
 
-from src.compare.sections import claim_lines
-from src.errors import UserError
-from src.records.runs import find_runs
-from src.records.variants import Variant, group_runs
-from src.terms.comparison import compare
-from src.terms.study import load_study
+from heedful.base.errors import UserError
+from heedful.compare.sections import claim_lines
+from heedful.records.runs import find_runs
+from heedful.records.variants import Variant, group_runs
+from heedful.terms.comparison import compare
+from heedful.terms.study import load_study
 from tests.helpers import ROOT
 from tests.run_folders import make_probabilities, write_run, write_sweep
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from src.models.attention.elementwise import ElementwiseAttention, GlobalVector
+from heedful.models.attention.elementwise import ElementwiseAttention, GlobalVector
 from tests.models.reference import close, padded, ragged, softmax
 
 D, E = 5, 11

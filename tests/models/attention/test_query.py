@@ -7,16 +7,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from src.models.attention.additive import BahdanauAttention, LuongConcatAttention
-from src.models.attention.edge_query import EdgeQueryAttention
-from src.models.attention.query import (
+from heedful.models.attention.additive import BahdanauAttention, LuongConcatAttention
+from heedful.models.attention.edge_query import EdgeQueryAttention
+from heedful.models.attention.query import (
     LearnedQueryAttention,
     LuongDotAttention,
     LuongGeneralAttention,
     QueryAttention,
     UniformAttention,
 )
-from src.models.component import Encoded, zero_padding
+from heedful.models.component import Encoded, zero_padding
 from tests.models.reference import attend, ragged
 
 N, T, D, A = 3, 5, 7, 11

@@ -11,16 +11,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from src.models.attention.elementwise import ElementwiseAttention
-from src.models.attention.keras import KerasConcatAttention, KerasDotAttention
-from src.models.attention.none import NoAttention
-from src.models.attention.qkv import QkvAttention
-from src.models.attention.query import LuongDotAttention
-from src.models.attention.self_attention import MultiHeadAttention, SimpleSelfAttention
-from src.models.attention.windowed import WindowedAttention
-from src.models.check import check_component
-from src.models.component import Attention, Encoded, TokenAttention, masked_mean
-from src.models.sublayer import AttentionSublayer
+from heedful.models.attention.elementwise import ElementwiseAttention
+from heedful.models.attention.keras import KerasConcatAttention, KerasDotAttention
+from heedful.models.attention.none import NoAttention
+from heedful.models.attention.qkv import QkvAttention
+from heedful.models.attention.query import LuongDotAttention
+from heedful.models.attention.self_attention import MultiHeadAttention, SimpleSelfAttention
+from heedful.models.attention.windowed import WindowedAttention
+from heedful.models.check import check_component
+from heedful.models.component import Attention, Encoded, TokenAttention, masked_mean
+from heedful.models.sublayer import AttentionSublayer
 from tests.keras_reference import keras
 from tests.models.reference import attend, close, ragged
 

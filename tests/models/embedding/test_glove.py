@@ -4,15 +4,15 @@ import pytest
 import torch
 from torch import nn
 
-from src.errors import UserError
-from src.models.attention.none import NoAttention
-from src.models.attention.self_attention import SimpleSelfAttention
-from src.models.classifier import Classifier
-from src.models.component import Encoded
-from src.models.embedding.glove import GloveEmbedding
-from src.models.encoder.identity import Identity
-from src.models.pooling import Mean
-from src.models.position import Index, NoPosition
+from heedful.base.errors import UserError
+from heedful.models.attention.none import NoAttention
+from heedful.models.attention.self_attention import SimpleSelfAttention
+from heedful.models.classifier import Classifier
+from heedful.models.component import Encoded
+from heedful.models.embedding.glove import GloveEmbedding
+from heedful.models.encoder.identity import Identity
+from heedful.models.pooling import Mean
+from heedful.models.position import Index, NoPosition
 
 VOCABULARY = ("<pad>", "<unk>", "red", "xylographic", "price")
 

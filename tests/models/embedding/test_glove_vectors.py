@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.errors import UserError
-from src.models.embedding.glove import read_glove
+from heedful.base.errors import UserError
+from heedful.models.embedding.glove import read_glove
 
 LINES = ["the 0.5 -1 2e-1", "film 1 2 3", ". . 4 5 6", "don't 7 8 9", "film 0 0 0"]
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from src.models.embedding.learned import LearnedEmbedding
+from heedful.models.embedding.learned import LearnedEmbedding
 
 VOCABULARY = [f"word{i}" for i in range(997)]
 D = 13

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from src.models.embedding.ngrams import NgramEmbedding
+from heedful.models.embedding.ngrams import NgramEmbedding
 
 VOCABULARY = ("<pad>", "<unk>", *(f"word{i}" for i in range(11)))
 TOKENS = torch.tensor([[2, 3, 4, 3, 4], [5, 2, 3, 0, 0]])

@@ -14,16 +14,16 @@ from safetensors.torch import load_file, save_file
 from tokenizers import models, pre_tokenizers, processors
 from torch import Tensor
 
-from src import build
-from src.data.codec import Codec
-from src.data.tokenizer import Pretrained, Tokenizer
-from src.errors import UserError
-from src.models import pretrained
-from src.models.check import check_component
-from src.models.classifier import Classifier
-from src.models.component import Encoded
-from src.models.embedding.pretrained import PretrainedEmbedding
-from src.portable.onnx_model import TOLERANCE, PortableModel, convert
+from heedful.base.errors import UserError
+from heedful.data.codec import Codec
+from heedful.data.tokenizer import Pretrained, Tokenizer
+from heedful.models import pretrained
+from heedful.models.check import check_component
+from heedful.models.classifier import Classifier
+from heedful.models.component import Encoded
+from heedful.models.embedding.pretrained import PretrainedEmbedding
+from heedful.portable.onnx_model import TOLERANCE, PortableModel, convert
+from heedful.training import build
 from tests.helpers import evaluate, one_batch, run_config, saved_predictions, small_config
 from tests.models.reference import close
 

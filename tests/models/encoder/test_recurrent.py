@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from src.models.encoder.recurrent import CELLS, Recurrent
+from heedful.models.encoder.recurrent import CELLS, Recurrent
 
 N, L, D, HIDDEN = 5, 11, 3, 7
 LENGTHS = torch.tensor([11, 1, 4, 7, 2])

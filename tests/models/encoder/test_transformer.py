@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from src.models.attention.elementwise import ElementwiseMixing
-from src.models.attention.windowed import WindowedAttention
-from src.models.component import masked_mean
-from src.models.encoder.elementwise import Elementwise
-from src.models.encoder.hybrid import Hybrid
-from src.models.encoder.transformer import Transformer
+from heedful.models.attention.elementwise import ElementwiseMixing
+from heedful.models.attention.windowed import WindowedAttention
+from heedful.models.component import masked_mean
+from heedful.models.encoder.elementwise import Elementwise
+from heedful.models.encoder.hybrid import Hybrid
+from heedful.models.encoder.transformer import Transformer
 from tests.models.reference import close, ragged
 
 H, W, F, LAYERS = 3, 5, 11, 2  # W: features of a head, F: of the hidden layer

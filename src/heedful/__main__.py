@@ -1,0 +1,40 @@
+"""The program `heedful`, which runs a command: `heedful train model/attention=luong_general`."""
+
+import ast
+import os
+import runpy
+import sys
+from pathlib import Path
+
+from heedful.commands import set_up
+from heedful.config.mistakes import no_such
+
+
+def main() -> None:
+    """Run the command that the first argument names, or list all commands."""
+    name = sys.argv.pop(1) if len(sys.argv) > 1 else "--help"
+    if name in ("--help", "-h"):
+        return print(help_page())
+    if name not in commands():
+        raise SystemExit(f"Error: {name}: {no_such('command', name, commands())}")
+    set_up(name, "heedful ")
+    if not sys.flags.safe_path:  # as for `python -m`: mine.py in the current folder can be imported
+        sys.path.insert(0, os.getcwd())
+    runpy.run_module(f"heedful.commands.{name}", run_name="__main__", alter_sys=True)
+
+
+def commands() -> dict[str, str]:
+    """Return the first sentence about each command, by its name."""
+    modules = {path.stem: ast.parse(path.read_text("utf-8")) for path in Path(__file__).parent.glob("commands/*.py")}
+    runnable = {name: tree for name, tree in modules.items() if isinstance(tree.body[-1], ast.If)}
+    return {name: (ast.get_docstring(tree) or "").split("\n\n")[0] for name, tree in sorted(runnable.items())}
+
+
+def help_page() -> str:
+    """Return the list of the commands."""
+    lines = [f"  {name:13} {about.partition(':')[0]}" for name, about in commands().items()]
+    return "\n".join(["Usage: heedful <command> [flags] [key=value …]", "", *lines, "", "heedful <command> --help"])
+
+
+if __name__ == "__main__":
+    main()

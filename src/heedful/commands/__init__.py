@@ -1,0 +1,25 @@
+"""The commands, one module each: `heedful train`, or `python -m src.train` in a clone."""
+
+import os
+import sys
+
+from heedful.base.process import PROGRAM, set_up_process
+from heedful.kernels.malloc import restart_without_cache
+
+
+def set_up(command: str, program: str) -> None:
+    """Set up the process of a command, before torch is imported.
+
+    Args:
+        program: what the user types before the name of the command.
+    """
+    os.environ[PROGRAM] = program
+    if command == "train":  # other commands need less memory, and the cache speeds tokenizing up
+        restart_without_cache()
+    set_up_process()
+
+
+if sys.argv[:1] == ["-m"]:  # Python imports the packages of the module that it will run
+    module = next((name for name in sys.orig_argv if name.startswith(("src.", f"{__name__}."))), "")
+    if module:
+        set_up(module.rpartition(".")[2], f"python -m {module.rpartition('.')[0]}.")

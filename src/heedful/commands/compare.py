@@ -1,0 +1,64 @@
+"""Compare finished runs: `python -m src.compare outputs/train/multiruns/…`."""
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from heedful.base.process import exit_with_message, typed
+from heedful.report.folder import add_folders, report_folder, write_report
+
+DESCRIPTION = """\
+Groups the runs below the folders into variants, compares the variants over seeds and texts, and writes comparison.md,
+.csv, .tex and .html. It reads only the files in the run folders. docs/comparing.md explains each number."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Compare the runs, write the files, and print the tables and the files' paths."""
+    with exit_with_message("standard output"):
+        args = arguments().parse_args(argv)
+        out = report_folder(args, "compare")
+
+        from heedful.compare.output import comparison_files
+        from heedful.compare.sections import sections
+        from heedful.compare.verdict import comparison_verdict
+        from heedful.report.terminal import render_terminal
+        from heedful.terms.comparison import compare
+
+        command = f"{typed('compare')} {shlex.join(sys.argv[1:] if argv is None else argv)}"
+        comparison = compare(args.folders, args.baseline, args.metric, args.study, command, args.ignore)
+        parts = sections(comparison)
+        write_report(out, comparison_files(comparison, parts), render_terminal(parts, comparison_verdict(comparison)))
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(typed("compare"), description=DESCRIPTION)
+    parser.add_argument(
+        "--baseline",
+        metavar="NAME",
+        help='the variant to compare the others with, such as "lstm none"; default: the variant without attention (if '
+        "there are several, the one with the best validation accuracy) or, if all have attention, the variant that "
+        "started first",
+    )
+    parser.add_argument(
+        "--metric",
+        default="acc",
+        metavar="SCORE",
+        help="acc (default), balanced_acc, precision_macro, f1_macro, mcc, auroc, ece, nll, brier, or a "
+        "metric that the configuration of the runs adds",
+    )
+    parser.add_argument(
+        "--study",
+        type=Path,
+        metavar="FILE",
+        help="file with claims to test; twenty_variants names the claims of the twenty-model report",
+    )
+    text = "an option that makes no other variant, such as callbacks.mine; may be repeated"
+    parser.add_argument("--ignore", action="append", default=[], metavar="KEY", help=text)
+    add_folders(parser, "compare")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""Evaluate a model, `python -m src.eval ckpt_path=<run>`, or several, on the test split or on all rows of `file=…`."""
+
+from omegaconf import DictConfig
+
+from heedful.commands.entry import entry
+
+
+@entry("eval")
+def main(cfg: DictConfig) -> None:
+    """Evaluate a checkpoint, or the mean probabilities of several, on `file`, `data` or the first checkpoint's data."""
+    from heedful.inference.api import evaluation_data, restore_ensemble
+    from heedful.inference.lit_ensemble import LitEnsemble
+    from heedful.training import build
+    from heedful.training.lit import LitClassifier
+    from heedful.training.run import open_run
+
+    with open_run(cfg) as run:
+        ensemble = restore_ensemble(cfg.ckpt_path, cfg.extras)
+        _, card, model, loss = ensemble.members[0]
+        trainer = build.trainer(cfg, run.callbacks)
+        data = evaluation_data(cfg, card)
+        metrics = build.metrics(cfg, len(card.class_counts))  # not a checkpoint's metrics, which may name any class
+        if len(ensemble.members) == 1:
+            module = LitClassifier(model, loss, metrics, card)
+        else:
+            module = LitEnsemble(ensemble, metrics)
+        run.start(trainer, module, data)
+        (trainer.test if cfg.split == "test" else trainer.validate)(module, data, verbose=False)
+        run.report(trainer, module)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""Write a trained model for use without Heedful and torch: `python -m src.export ckpt_path=… out=my_model`."""
+
+from omegaconf import DictConfig
+
+from heedful.base.process import typed
+from heedful.commands.entry import entry
+
+
+@entry("export")
+def main(cfg: DictConfig) -> None:
+    """Write a folder with the model in ONNX format, its tokenizer, a model card and a script that classifies texts."""
+    from heedful.base.optional_packages import require_extra
+    from heedful.inference.api import evaluation_data
+    from heedful.portable.folder import new_folder, write_model, write_model_card
+    from heedful.portable.onnx_model import PortableModel, compare_accuracy, convert, quantize
+    from heedful.runs.folder import BEST, checkpoint_in
+    from heedful.training import build
+
+    require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by=typed("export"), extra="export")
+    path, card, model, loss = build.restore(str(checkpoint_in(cfg.ckpt_path, BEST)), cfg.extras)
+    portable = PortableModel(model, loss, len(card.codec.tokenizer.vocabulary), card.codec.max_length).eval()
+    int8 = ""
+    with new_folder(cfg.out) as folder:
+        difference = convert(portable, folder / "model.onnx")
+        write_model(folder, card, portable)
+        if cfg.int8:
+            quantize(folder / "model.onnx", folder / "model.int8.onnx")
+            data = evaluation_data(cfg, card)
+            models = (folder / "model.onnx", folder / "model.int8.onnx")
+            int8 = compare_accuracy(*models, data.val_dataloader(), data.groups("val"))
+        write_model_card(folder, card, path, portable, difference, int8)
+        files = ", ".join(sorted(path.name for path in folder.iterdir()))
+    print(f"Written to {cfg.out}: {files}")
+    print(f"Largest difference between the outputs of the ONNX model and of the trained model: {difference:.1e}")
+    if int8:
+        print(f"int8: {int8}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,332 @@
+"""The sections of a comparison."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from heedful.records.examples import Example, read_examples
+from heedful.records.run_files import read_history, read_or_warn
+from heedful.records.runs import summarize_excluded
+from heedful.records.statistics import FAITHFULNESS, SECONDS
+from heedful.records.variants import Variant
+from heedful.report.figures.comparison import Bar, Mark, draw_costs, draw_intervals, draw_variant_curves
+from heedful.report.figures.style import COLOURS, GREY
+from heedful.report.numbers import UNKNOWN, format_known, format_p_value, format_with_bounds, format_with_margin
+from heedful.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
+from heedful.report.words import STRIP_NOTE, WITHOUT_BRANCH, branch_title, clean_text, coloured_words
+from heedful.terms.claims import Claim
+from heedful.terms.comparison import METRICS, Comparison, Row
+from heedful.terms.intervals import MIN_SEEDS, Interval
+from heedful.terms.measurements import label, untested
+
+SCORES = (
+    "Mean over seeds on these {texts:,} test texts ± the half-width of the 95 % interval for the mean over all "
+    "possible seeds (Student's t). For calibration error, negative log-likelihood and Brier score, lower is "
+    "better. ensemble: {metric} of the probabilities averaged over seeds."
+)
+DIFFERENCES = (
+    "Difference from the baseline ± the half-width of its 95 % interval over seeds and texts (Student's t). The "
+    "interval and the first p are unadjusted; the second p is adjusted (Holm) for all {num_tests} differences of the "
+    "table, and decides the verdict. Exploratory: fewer than {min_seeds} seeds. The difference of several seeds from a "
+    "single one has no p, because the variation of that variant is unknown."
+)
+FOLDS = (
+    "Cross-validation: {folds} folds per seed. Each text is predicted by the run whose test split contains it, and a "
+    "score is computed over the texts of all folds. The intervals of differences account for the overlap of the "
+    "training sets (Nadeau and Bengio 2003)."
+)
+LINEAR = (
+    "The linear baseline of a run is logistic regression on the TF-IDF features of words and bigrams, fitted to the "
+    "same training split. Difference: of the variant from it ± the half-width of the 95 % interval over seeds and "
+    "texts. The second p is adjusted (Holm) for all differences of the table, and decides the verdict."
+)
+COST = (
+    "Seconds: training time of an epoch without validation; median over epochs, then mean over seeds. Memory: the "
+    "maximum over runs of the memory of the CUDA device or, without one, of the process."
+)
+RULES = (
+    "Supported: the effect is significant (p below 5 % after Holm's adjustment for all claims), and no single pair of "
+    "variants shows a significant opposite effect. Real but negligible: supported, except that the interval ends below "
+    "the study's negligible size (half a point of accuracy in the twenty-model study). Contradicted: the opposite "
+    "effect is significant. Not supported: the effect is not significant, and its interval ends below that size. "
+    "Inconclusive: all other cases. The intervals of claims are simultaneous 95 % intervals; those of single pairs are "
+    "unadjusted."
+)
+FAITHFULNESS_NOTE = (
+    "From the records of `python -m src.faithfulness`, mean over seeds ± the half-width of the 95 % interval "
+    "(Student's t). Normalized comprehensiveness: 0 is the lowest and 1 the highest value that a ranking can reach."
+)
+CURVES = (
+    "Each seed has a line for training and a line for validation; all charts of a score have the same scale; the best "
+    "variant is first. The test scores are those of the checkpoint with the best validation score."
+)
+VERDICT_COLOURS = {"better": COLOURS[0], "worse": COLOURS[1]}
+MAX_CLASSES = 12  # maximum number of classes in the table of recalls
+MAX_TEXTS = 10  # maximum number of texts with the attention of each variant, to limit the size of the page
+MAX_OPEN = 3  # maximum number of initially open strips of a text
+DEFAULT_FACTORS = ("encoder", "attention")  # rows and columns of the grid, if the variants differ in both
+MIN_FILLED = 0.5  # minimum share of the grid's cells that must contain a variant
+
+
+def sections(comparison: Comparison) -> list[Section]:
+    """Return the sections that have content; the best variant is first."""
+    has_branch = any(variant.runs[0].result.branch for variant in comparison.variants)
+    curves = f"{CURVES} {WITHOUT_BRANCH}" if has_branch else CURVES
+    parts = [
+        _scores(comparison),
+        _differences(comparison),
+        _linear(comparison),
+        claims_section(comparison.claims),
+        _grid(comparison),
+        _cost(comparison),
+        _faithfulness(comparison),
+        Section("Curves", list(_curves(comparison)), curves),
+        _shared_texts(comparison),
+        _recalls(comparison),
+        _excluded(comparison),
+    ]
+    return [part for part in parts if part.content]
+
+
+def factors(comparison: Comparison) -> dict[str, list[str]]:
+    """Map each component and option in which the variants differ to its values, in the order of the runs."""
+    variants = sorted(comparison.variants, key=lambda variant: variant.runs[0].started)
+    names = dict.fromkeys(name for variant in variants for name in variant.differs)
+    values = {name: list(dict.fromkeys(_value(variant, name) for variant in variants)) for name in names}
+    return {name: levels for name, levels in values.items() if len(levels) > 1}
+
+
+def _heading(metric: str) -> str:
+    name = label(metric)
+    return name[0].upper() + name[1:]
+
+
+def _value(variant: Variant, factor: str) -> str:
+    return variant.differs.get(factor, UNKNOWN)
+
+
+def _scores(comparison: Comparison) -> Section:
+    metric = comparison.metric
+    names = list(dict.fromkeys((metric, *METRICS)))
+    bars, rows = [], []
+    for row in comparison.rows:
+        is_baseline = row.verdict == "baseline"
+        name = f"{row.variant.name} (baseline)" if is_baseline else row.variant.name
+        scores = [format_with_margin(row.metrics.get(name)) for name in names]
+        rows.append([name, str(len(row.variant.seeds)), *scores, format_known(row.ensemble)])
+        bars.append(Bar(name, row.metrics[metric], GREY if is_baseline else COLOURS[0], row.linear))
+    content: list[Content] = [Table(["variant", "seeds", *map(label, names), "ensemble"], rows)]
+    if len(bars) > 1:
+        figure = draw_intervals(bars, f"{_heading(metric)}, mean over seeds with its interval", label(metric))
+        content.insert(0, Chart("ranking", figure, f"{_heading(metric)} of each variant with its interval"))
+    note = SCORES.format(texts=comparison.texts, metric=label(metric))
+    note += f" {FOLDS.format(folds=comparison.folds)}" if comparison.folds > 1 else ""
+    named = [f"{each.name} ({branch})" for each in comparison.variants if (branch := each.runs[0].result.branch)]
+    note += f" Models with a branch: {', '.join(named)}." if named else ""
+    return Section("Scores", content, note)
+
+
+def _differences(comparison: Comparison) -> Section:
+    title = f"Differences in {label(comparison.metric)} from {comparison.baseline.variant.name}"
+    rows, bars = [], []
+    for row in comparison.rows:
+        if (difference := row.difference) is not None:
+            p_values = format_p_value(difference.p_value), format_p_value(row.p_adjusted)
+            rows.append([row.variant.name, format_with_margin(difference, 4, "+"), *p_values, row.verdict])
+            bars.append(Bar(row.variant.name, difference, VERDICT_COLOURS.get(row.verdict, GREY)))
+    if not rows:
+        return Section(title, [])
+    figure = draw_intervals(bars, title, f"difference in {label(comparison.metric)}", zero=True)
+    chart = Chart("differences", figure, f"{title}, with intervals")
+    tests = sum(row.difference is not None and row.difference.p_value is not None for row in comparison.rows)
+    note = DIFFERENCES.format(num_tests=tests, min_seeds=MIN_SEEDS) + _untested(comparison)
+    return Section(title, [chart, Table(["variant", "difference", "p", "p, Holm", "verdict"], rows)], note)
+
+
+def _linear(comparison: Comparison) -> Section:
+    """Return the difference of each variant from the linear baseline of its runs."""
+    rows = [
+        [
+            row.variant.name,
+            format_with_margin(row.metrics[comparison.metric]),
+            format_with_margin(row.linear),
+            format_with_margin(row.gain, 4, "+"),
+            format_p_value(row.gain.p_value),
+            format_p_value(row.gain_p_adjusted),
+            str(row.gain_verdict),
+        ]
+        for row in comparison.rows
+        if row.gain is not None
+    ]
+    name = label(comparison.metric)
+    table = Table(["variant", name, "linear baseline", "difference", "p", "p, Holm", "verdict"], rows)
+    return Section(
+        f"Differences in {name} from the linear baseline", [table] if rows else [], LINEAR + _untested(comparison)
+    )
+
+
+def _untested(comparison: Comparison) -> str:
+    """Return a sentence that says why the differences have no intervals; "" if they have."""
+    reason = untested(comparison.metric, comparison.rare_classes)
+    return f" {reason[0].upper()}{reason[1:]}." if reason else ""
+
+
+def claims_section(claims: Sequence[Claim]) -> Section:
+    """Return the table of the claims, and the differences behind each verdict."""
+    if not claims:
+        return Section("Claims", [])
+    rows = [[c.definition.claim, c.verdict, claim_lines(c)[0], c.definition.source] for c in claims]
+    evidence = [Lines([f"{c.definition.claim}:", *claim_lines(c)]) for c in claims]
+    table = Table(["claim", "verdict", "numbers", "source"], rows)
+    return Section("Claims", [table, Group("Evidence", evidence, is_open=False)], RULES)
+
+
+def claim_lines(claim: Claim, percent: bool = False) -> list[str]:
+    """Return all that is known about a claim, one line each; the first line is the most important.
+
+    Args:
+        percent: whether differences of accuracies are in percentage points.
+    """
+    lines = []
+    if claim.difference is not None:
+        p_value = claim.difference.p_value
+        adjusted = "" if p_value is None else f"; p {format_p_value(p_value)} after Holm"
+        lines.append(_in_metric(claim, claim.difference, percent) + adjusted)
+    pairs = [f"{pair}: {_in_metric(claim, pair.difference, percent)}" for pair in claim.pairs]
+    return [line for line in (*lines, claim.reason, *pairs) if line]
+
+
+def _in_metric(claim: Claim, difference: Interval, percent: bool) -> str:
+    """Format a difference; it is negative if the claim is true and says that the metric is lower."""
+    value, low, high, _ = difference
+    metric = claim.definition.metric
+    if claim.definition.direction == "lower":
+        value, low, high = 0 - value, high and 0 - high, low and 0 - low
+    if percent and metric == "acc":
+        return f"{format_with_bounds((value, low, high), 2, 100)} points of accuracy"
+    return f"{format_with_bounds((value, low, high))} in {label(metric)}"
+
+
+def _grid(comparison: Comparison) -> Section:
+    """Return tables with one factor in the rows and another in the columns, for each combination of other factors."""
+    varying, metric = factors(comparison), comparison.metric
+    if len(varying) < 2:
+        return Section("Grid", [])
+    first, second = DEFAULT_FACTORS if set(DEFAULT_FACTORS) <= set(varying) else tuple(varying)[:2]
+    others = [name for name in varying if name not in (first, second)]
+    by_others: dict[str, dict[tuple[str, str], Row]] = {}
+    for row in comparison.rows:
+        values = ", ".join(_value(row.variant, name) for name in others)
+        by_others.setdefault(values, {})[_value(row.variant, first), _value(row.variant, second)] = row
+    if len(comparison.rows) < MIN_FILLED * len(varying[first]) * len(varying[second]) * len(by_others):
+        return Section("Grid", [])
+    scores = [row.metrics[metric].value for row in comparison.rows]
+    worst, best = (max(scores), min(scores)) if comparison.lower_is_better else (min(scores), max(scores))
+
+    def cell(row: Row | None) -> str | Heat:
+        if row is None:
+            return UNKNOWN
+        depth = (row.metrics[metric].value - worst) / (best - worst) if best != worst else 0.5
+        return Heat(format_with_margin(row.metrics[metric]), depth)
+
+    tables = [
+        Table(
+            [f"{first} \\ {second}", *varying[second]],
+            [[name, *(cell(rows.get((name, column))) for column in varying[second])] for name in varying[first]],
+            title,
+        )
+        for title, rows in by_others.items()
+    ]
+    return Section(f"{_heading(metric)} by {first} and {second}", tables, "A deeper colour marks a better score.")
+
+
+def _cost(comparison: Comparison) -> Section:
+    first, second = [*factors(comparison), "", ""][:2]
+    rows, marks = [], []
+    for row in comparison.rows:
+        seconds, memory = row.metrics.get(SECONDS), format_known(row.peak_memory_mb, "{:,.0f}")
+        parameters, differs = row.variant.runs[0].parameters, row.variant.differs
+        rows.append([row.variant.name, f"{parameters:,}", format_with_margin(seconds, 2), memory])
+        costs = {"seconds per epoch": seconds and seconds.value, "parameters": parameters}
+        marks.append(Mark(costs, row.metrics[comparison.metric], differs.get(first, ""), differs.get(second, "")))
+    content: list[Content] = [Table(["variant", "parameters", "seconds per epoch", "peak memory, MB"], rows)]
+    if len(rows) > 1:
+        figure = draw_costs(marks, ["seconds per epoch", "parameters"], label(comparison.metric))
+        content.append(Chart("cost", figure, f"{_heading(comparison.metric)} against cost"))
+    return Section("Cost", content, COST)
+
+
+def _faithfulness(comparison: Comparison) -> Section:
+    rows = [
+        [row.variant.name, *(format_with_margin(row.metrics.get(name)) for name in FAITHFULNESS)]
+        for row in comparison.rows
+        if row.metrics.keys() & set(FAITHFULNESS)
+    ]
+    table = Table(["variant", *map(label, FAITHFULNESS)], rows)
+    return Section("Faithfulness", [table] if rows else [], FAITHFULNESS_NOTE)
+
+
+def _curves(comparison: Comparison) -> Iterator[Chart]:
+    variants = [
+        (variant.name, [history for run in variant.runs if (history := read_or_warn(read_history, run.folder))])
+        for variant in comparison.variants
+    ]
+    for score, name in (("acc", "accuracy"), ("loss", "loss")):
+        if figure := draw_variant_curves(variants, score, name):
+            yield Chart(f"curves_{score}", figure, f"{name.capitalize()} by epoch for each variant")
+
+
+def _shared_texts(comparison: Comparison) -> Section:
+    """Return the texts that the largest number of variants saved, with the variants' attention, best variant first."""
+    seed = comparison.variants[0].runs[0].seed
+    runs = {v.name: next((run for run in v.runs if run.seed == seed), v.runs[0]) for v in comparison.variants}
+    by_text: dict[tuple[str, int, str], list[tuple[str, Example]]] = {}
+    for variant, run in runs.items():
+        other_seed = "" if run.seed == seed else f", seed {run.seed}"
+        for example in read_or_warn(read_examples, run.folder) or []:
+            own = "".join(example.words)[:40] if example.split == "text" else ""  # the runs may have been given others
+            by_text.setdefault((example.split, example.index, own), []).append((f"{variant}{other_seed}", example))
+    most = max(map(len, by_text.values()), default=0)
+    shared = [examples for examples in by_text.values() if len(examples) == most >= min(2, len(runs))]
+    groups: list[Group] = []
+    for examples in shared[:MAX_TEXTS]:
+        _, first = examples[0]
+        strips = []
+        for number, (variant, example) in enumerate(examples):
+            prediction = f"{example.predicted} {example.probabilities.get(example.predicted, 0):.2f}"
+            if example.label is not None:
+                prediction += " (right)" if example.label == example.predicted else " (wrong)"
+            if example.branch is not None:
+                prediction += f"; {branch_title(example.branch.weight)}"
+            words = coloured_words(example.words, example.weights)
+            strips.append(Strip(f"{variant}: {prediction}", words, is_open=number < MAX_OPEN))
+        true = "" if first.label is None else f", {first.label}"
+        words_of_title = clean_text(" ".join(first.words[:12]), 60)
+        groups.append(Group(f"{first.split} {first.index}{true}: {words_of_title}", strips, is_open=not groups))
+    note = f"The attention of each variant, trained with seed {seed}. {STRIP_NOTE}"
+    return Section("Attention on the same texts", groups, note)
+
+
+def _recalls(comparison: Comparison) -> Section:
+    """Return the share of each class's texts that a variant classifies correctly, over all its runs."""
+    rows = []
+    classes = comparison.class_names[:MAX_CLASSES]
+    for variant in comparison.variants:
+        counts = np.sum([run.predictions().confusion_matrix for run in variant.runs], axis=0)
+        recalls = np.diag(counts) / np.maximum(counts.sum(1), 1)
+        shown = zip(recalls[:MAX_CLASSES].tolist(), counts.sum(1)[:MAX_CLASSES].tolist(), strict=True)
+        rows.append([variant.name, *(Heat(f"{recall:.3f}", recall) if texts else UNKNOWN for recall, texts in shown)])
+    more = len(comparison.class_names) - len(classes)
+    note = "The share of the texts of each class that are classified correctly, over all seeds."
+    note += f" Classes that are not shown: {more:,}." if more else ""
+    return Section("Recall by class", [Table(["variant", *(clean_text(name) for name in classes)], rows)], note)
+
+
+def _excluded(comparison: Comparison) -> Section:
+    excluded = comparison.excluded
+    if not excluded:
+        return Section("Not compared", [])
+    total = len(excluded) + sum(len(variant.runs) for variant in comparison.variants)
+    rows = [[str(run.folder), run.status, run.error.strip()] for run in excluded]
+    folders = Group("Folders", [Table(["folder", "status", "reason"], rows)], is_open=False)
+    return Section("Not compared", [Lines(summarize_excluded(excluded, total)), folders])

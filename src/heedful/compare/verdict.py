@@ -1,0 +1,81 @@
+"""The verdict of a comparison, with which its page and its other files begin."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from heedful.base.formatting import format_count
+from heedful.report.verdict import as_gain, comparative, describe_gain, describe_score, format_sizes
+from heedful.terms.comparison import Comparison, Verdict
+from heedful.terms.intervals import MIN_SEEDS, Interval
+
+LINEAR = "the linear baseline"
+
+
+class Judged(NamedTuple):
+    """A variant with its difference from a reference."""
+
+    name: str
+    gain: Interval  # positive if the variant is better
+    verdict: Verdict
+
+
+def comparison_verdict(comparison: Comparison) -> str:
+    """Return a sentence about the differences from the baseline, and one about those from the linear baseline.
+
+    For a single variant, the sentence states its score and its difference from the linear baseline. If no difference is
+    tested, the sentences are about means, and the reason is stated first.
+    """
+    rows, metric, lower = comparison.rows, comparison.metric, comparison.lower_is_better
+    of_baseline = [Judged(r.variant.name, as_gain(r.difference, lower), r.verdict) for r in rows if r.difference]
+    of_linear = [
+        Judged(r.variant.name, as_gain(r.gain, lower), r.gain_verdict) for r in rows if r.gain and r.gain_verdict
+    ]
+    judged, sentences = of_baseline + of_linear, []
+    is_tested = any(each.verdict != "exploratory" and each.gain.p_value is not None for each in judged)
+    if judged and not is_tested:
+        is_exploratory = all(each.verdict == "exploratory" for each in judged)
+        sentences.append(
+            f"Exploratory, with fewer than {MIN_SEEDS} seeds" if is_exploratory else "No difference is tested"
+        )
+        of_baseline, of_linear = (
+            [each._replace(verdict="exploratory") for each in of] for of in (of_baseline, of_linear)
+        )
+    if len(rows) == 1:
+        seeds = len(rows[0].variant.seeds)
+        score = describe_score(metric, rows[0].metrics[metric].value, comparison.texts)
+        score += f" (mean of {seeds} seeds)" if seeds > 1 else ""
+        sentence = "; ".join([score, *(describe_gain(each.gain, LINEAR, each.verdict, metric) for each in of_linear)])
+        sentences.append(sentence[0].upper() + sentence[1:])
+    else:
+        baseline = f"the baseline {comparison.baseline.variant.name}"
+        sentences.append(_summarize(of_baseline, baseline, "other variant", metric, is_tested))
+        sentences += [_summarize(of_linear, LINEAR, "variant", metric, is_tested)] if of_linear else []
+    return ". ".join(sentences) + "."
+
+
+def _summarize(judged: Sequence[Judged], reference: str, noun: str, metric: str, is_tested: bool) -> str:
+    """Return a sentence about the differences of variants, the best first, from a reference.
+
+    Args:
+        noun: a word for one of the variants.
+        is_tested: whether the sentence is about significant differences; otherwise, it is about means.
+    """
+    if len(judged) == 1:
+        return f"{judged[0].name} is {describe_gain(judged[0].gain, reference, judged[0].verdict, metric)}"
+    better = [each for each in judged if (each.verdict == "better" if is_tested else each.gain.value > 0)]
+    worse = [each for each in judged if (each.verdict == "worse" if is_tested else each.gain.value < 0)]
+    adverb, total = "significantly " if is_tested else "", len(judged)
+    better_than = f"{comparative('better', metric)} than {reference}"
+    if len(worse) == total:
+        sizes = format_sizes([each.gain.value for each in worse], metric)
+        everything = "both" if total == 2 else f"all {total}"
+        return f"No {noun} is {better_than}; {everything} are {adverb}worse, by {sizes}"
+    if better:
+        best, others = better[0], format_count(total - 1, "other")
+        sentence = f"{best.name} is {describe_gain(best.gain, reference, best.verdict, metric)}"
+    elif worse:
+        sentence, others = f"No {noun} is {adverb}{better_than}", str(total)
+    else:
+        return f"No {noun} {comparative(f'differs {adverb}'.rstrip(), metric)} from {reference}"
+    counts = ((len(better) - 1, "better"), (len(worse), "worse"))
+    return "; ".join([sentence, *(f"{n} of {others} {adverb}{word}" for n, word in counts if n > 0)])

@@ -1,0 +1,65 @@
+"""Rules about several options of a configuration; a violation would otherwise appear only after a run has started."""
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from heedful.base.formatting import format_names, format_value
+from heedful.config.keys import default_metrics, metric_nodes
+from heedful.config.mistakes import Mistake, no_such
+
+# Environment variables that are set by programs that connect several machines
+CLUSTER = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "LSB_JOBID")
+ALWAYS_LOGGED = ("train/loss", "train/acc", "val/loss")
+# Scores in a result that are not metrics; no metric may have one of these names.
+OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")
+LOWER_IS_BETTER = ("loss", "ece")
+Values = dict[str, Any]
+
+
+def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
+    """Find violated rules in the plain values of a configuration."""
+    if command == "eval":
+        yield from _file_mistakes(values)
+    trainer = values["trainer"] if isinstance(values.get("trainer"), dict) else {}
+    devices, cores = trainer.get("devices", "auto"), max(os.cpu_count() or 1, 2)  # trainer=ddp_sim needs 2 everywhere
+    if trainer.get("accelerator") == "cpu" and str(devices) not in ("auto", *map(str, range(1, cores + 1))):
+        rule = f"must be a number of processes from 1 to {cores}, which this machine's cores can run"
+        yield Mistake(f"trainer.devices={format_value(devices)}", rule)
+    machines = trainer.get("num_nodes")
+    if isinstance(machines, int) and machines > 1 and not any(os.environ.get(name) for name in CLUSTER):
+        remedy = "start the command with Slurm or torchrun, or write trainer.num_nodes=1"
+        yield Mistake(f"trainer.num_nodes={machines}", f"needs {machines} connected machines: {remedy}")
+    metrics = metric_nodes(values)
+    for name, node in metrics.items():
+        if name in OTHER_SCORES or not re.fullmatch(r"[A-Za-z]\w*", name) or node != default_metrics().get(name, node):
+            reserved = format_names(OTHER_SCORES)
+            message = f"needs another name: letters, digits and _, none of {reserved}, and no default metric's"
+            yield Mistake(f"metrics.{name}", message)
+    group = values.get("callbacks")
+    callbacks = {key: node for key, node in group.items() if isinstance(node, dict)} if isinstance(group, dict) else {}
+    targets = [str(node.get("_target_")) for node in callbacks.values()]
+    all_known = all(target.startswith(("heedful.", "pytorch_lightning.")) for target in targets)  # others may log more
+    names = (*ALWAYS_LOGGED, *(f"val/{name}" for name in metrics))  # logged by training
+    for key, node in callbacks.items():
+        monitor, mode = node.get("monitor"), node.get("mode")
+        if isinstance(monitor, str) and monitor not in names and all_known:
+            yield Mistake(f"callbacks.{key}.monitor={format_value(monitor)}", no_such("metric", monitor, names))
+        name = str(monitor).partition("/")[2]
+        best = "min" if name in LOWER_IS_BETTER else "max" if name in (*default_metrics(), "acc") else mode
+        if monitor in names and mode in ("min", "max") and mode != best:
+            message = f"selects the worst {monitor}: write callbacks.{key}.mode={best}"
+            yield Mistake(f"callbacks.{key}.mode={mode}", message)
+
+
+def _file_mistakes(values: Values) -> Iterator[Mistake]:
+    """Find options of an evaluation that contradict `file`, or have no meaning without it."""
+    file, data = values.get("file"), values.get("data") or {}
+    for name in ("text_column", "label_column", "delimiter"):
+        if file is None and values.get(name) is not None:
+            yield Mistake(f"{name}={format_value(values[name])}", "describes a file: add file=…")
+    if file is not None and values.get("split") == "val":
+        yield Mistake("split=val", "a file is not split: remove it, or file=…")
+    if file is not None and ("_target_" in data or "path" in data):
+        yield Mistake(f"file={format_value(file)}", "and data=… are both set: remove one of them")

@@ -1,0 +1,294 @@
+"""The texts of a source with their classes, and their tokens, from which batches are built; both stay on disk."""
+
+import hashlib
+import json
+import logging
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import compress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from heedful.base.errors import UserError
+from heedful.base.formatting import format_list, format_repr
+from heedful.config.mistakes import did_you_mean
+from heedful.data.labels import canonical
+from heedful.data.tables import Rows, format_places
+from heedful.data.tokenizer import Tokenizer, TokenizerBuilder, text_blocks
+
+log = logging.getLogger(__name__)
+SPLITS = ("train", "val", "test")
+FACTS = "facts.json"
+TEXT = pa.large_string()
+# types of the columns: the number of a row's file among those of its split, its place there, and the text's hash
+TYPES = {"text": TEXT, "label": TEXT, "group": TEXT, "rationale": pa.list_(pa.list_(pa.int64()))}
+TYPES |= {"file": pa.int32(), "place": pa.int64(), "digest": pa.int64()}
+LISTED_CONFLICTS = 3  # maximum number of texts with several classes that a message shows
+KEPT = "kept:"  # prefix of the names of other columns of the source
+
+
+class Texts(Sequence[str]):
+    """The cells of a column of strings, which is mapped into memory, at the positions `rows`."""
+
+    def __init__(self, column: pa.ChunkedArray, rows: np.ndarray) -> None:
+        self._column, self._rows = column, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, i: Any) -> Any:
+        rows = self._rows[i].tolist()
+        return [self._column[row].as_py() for row in rows] if isinstance(i, slice) else self._column[rows].as_py()
+
+    def take(self, rows: np.ndarray) -> "Texts":
+        return Texts(self._column, self._rows[rows])
+
+
+@dataclass(frozen=True)
+class Split:
+    """The texts of one split, and the class of each text."""
+
+    texts: Texts  # n
+    labels: np.ndarray  # n int64, indices of `Corpus.class_names`
+    groups: np.ndarray | None = None  # n int64; rows of the same group stay together when rows are held out
+    rationales: pa.ChunkedArray | None = None  # n lists of the [start, end] of the characters marked as evidence
+    digests: np.ndarray | None = None  # n int64, hashes of the texts; duplicates have equal hashes
+    origins: Mapping[str, pa.ChunkedArray] | None = None  # n cells each: file, place, and kept columns as text
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The splits of a source. Unless `train` is None, rows of it are held out for `val` or `test` that is None."""
+
+    train: Split | None
+    val: Split | None
+    test: Split | None
+    class_names: tuple[str, ...]
+
+    @classmethod
+    def load(cls, folder: Path) -> "Corpus":
+        """Return the corpus in a folder of the cache, which `write_split` and `Source` have written."""
+        class_names = tuple(json.loads((folder / FACTS).read_text())["class_names"])
+        splits: dict[str, Any] = dict.fromkeys(SPLITS)
+        for file in folder.glob("*.arrow"):
+            table = pa.ipc.open_stream(pa.memory_map(str(file))).read_all()
+            columns = dict(zip(table.column_names, table.columns, strict=True))
+            labels = columns["label"].dictionary_encode().combine_chunks()
+            numbers = np.array([class_names.index(name) for name in labels.dictionary.to_pylist()], dtype=np.int64)
+            splits[file.stem] = Split(
+                Texts(columns["text"], np.arange(len(table))),
+                numbers[np.from_dlpack(labels.indices)],  # `to_numpy` would import pandas
+                _number_groups(columns["group"].to_numpy()) if "group" in columns else None,
+                columns.get("rationale"),
+                columns["digest"].to_numpy(),
+                {name: cells for name, cells in columns.items() if name in ("file", "place") or name.startswith(KEPT)},
+            )
+        return cls(**splits, class_names=class_names)
+
+    def conflicts(self) -> list[list[tuple[str, int]]]:
+        """Return the first row (split, number) with each class, of every text that has several classes."""
+        own = {name: split for name in SPLITS if (split := getattr(self, name)) is not None}
+        digests, counts = np.unique(np.concatenate([split.digests for split in own.values()]), return_counts=True)
+        first = defaultdict[int, dict[int, tuple[str, int]]](dict)  # by text, then by class
+        for name, split in own.items():
+            for row in np.flatnonzero(np.isin(split.digests, digests[counts > 1])).tolist():
+                first[int(split.digests[row])].setdefault(int(split.labels[row]), (name, row))
+        return [list(rows.values()) for rows in first.values() if len(rows) > 1]
+
+
+def _number_groups(names: np.ndarray) -> np.ndarray:
+    """Return the number of each row's group, n int64; a row without a name is a group of its own."""
+    numbers, is_missing = np.unique(names, return_inverse=True)[1], names == ""
+    numbers[is_missing] = len(names) + np.arange(is_missing.sum())
+    return numbers
+
+
+def write_split(
+    folder: Path,
+    columns: Mapping[str, str],
+    kept: Sequence[str],
+    on_bad_rows: str,
+    split: str,
+    chunks: Iterable[Rows],
+    names: Mapping[str, str] | None,
+) -> tuple[list[str], set[str]]:
+    """Write the valid rows of a split; return the named classes of the data set, if it has any, and those found.
+
+    Args:
+        columns: the names that text, label, group and rationale have in the rows.
+        kept: the names of further columns to write.
+        on_bad_rows: error or drop: how to treat rows without a text or label.
+        names: the class of each allowed label; None allows all labels.
+    """
+    # places by source and wrong label, which is empty if a cell is missing
+    faults = defaultdict[tuple[str, str], list[int]](list)
+    own, found, files = list[str](), set[str](), dict[str, int]()
+    schema = pa.schema(
+        [(name, TYPES[name]) for name in (*columns, "file", "place", "digest")] + [(KEPT + name, TEXT) for name in kept]
+    )
+    with pa.ipc.new_stream(str(folder / f"{split}.arrow"), schema) as stream:
+        for rows in chunks:
+            own = own or [canonical(name) for name in rows.class_names.get(columns["label"], ())]
+            texts, labels, is_valid = rows.texts(columns["text"]), _labels(rows, columns["label"]), list[bool]()
+            for place, text, label in zip(rows.places, texts, labels, strict=True):
+                is_missing = not label or not text.strip()
+                is_valid.append(not is_missing and (names is None or label in names))
+                if not is_valid[-1]:
+                    faults[rows.source, "" if is_missing else label].append(place)
+            if names is not None:
+                labels = [names.get(label, "") for label in labels]
+            found.update(compress(labels, is_valid))
+            number = files.setdefault(rows.source, len(files))
+            cells: dict[str, Any] = {"text": texts, "label": labels, "file": [number] * len(texts)}
+            cells |= {"place": list(rows.places), "digest": list(map(_digest, texts))}
+            cells |= {KEPT + name: rows.plain_texts(name) for name in kept}
+            if "group" in columns:
+                cells["group"] = rows.texts(columns["group"])
+            if "rationale" in columns:
+                spans = rows.cells(columns["rationale"])
+                cells["rationale"] = [
+                    _characters(texts[i], spans[i], rows, i) if is_valid[i] else [] for i in range(len(texts))
+                ]
+            stream.write_batch(pa.RecordBatch.from_pydict(cells, schema).filter(pa.array(is_valid)))
+    classes = dict.fromkeys((names or {}).values())
+    for (source, label), places in faults.items():
+        where = f"{source}: {format_places(rows.unit, places)}:"
+        if label:
+            raise UserError(
+                f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"
+                f"{did_you_mean(label, classes)}. Correct the label, or list all labels of each class in data.labels"
+            )
+        missing = f"no {columns['text']!r} or no {columns['label']!r}"
+        if on_bad_rows == "error":
+            raise UserError(f"{where} {missing}. Correct the file, or drop such rows with data.on_bad_rows=drop")
+        log.warning("%s dropped, because %r or %r is missing", where, columns["text"], columns["label"])
+    if not found:
+        raise UserError(f"{rows.source}: no row has both {columns['text']!r} and {columns['label']!r}")
+    return own, found
+
+
+def _digest(text: str) -> int:
+    """Return a hash of a text; the probability that two different texts have the same hash is 2**-64."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), sys.byteorder, signed=True)
+
+
+def _labels(rows: Rows, column: str) -> list[str]:
+    """Return the canonical labels of rows; a missing label is an empty string."""
+    labels = rows.texts(column)
+    forms = {label: canonical(label) for label in set(labels)}
+    if own := rows.class_names.get(column):  # -1 means that the class is unknown
+        names = {str(i): canonical(name) for i, name in enumerate(own)}
+        forms = {label: names.get(form, "") for label, form in forms.items()}
+    return [forms[label] for label in labels]
+
+
+def _characters(text: str, spans: Any, rows: Rows, i: int) -> list[tuple[int, int]]:
+    """Convert spans of the tokens of the text in row `i` to spans of its characters; empty spans are left out."""
+    tokens = [match.span() for match in re.finditer(r"\S+", text)]
+    try:
+        bounds = [(span["start"], span["end"]) for span in spans]
+        if not all(0 <= start <= end <= len(tokens) for start, end in bounds):
+            raise IndexError
+        return [(tokens[start][0], tokens[end - 1][1]) for start, end in bounds if start < end]
+    except (IndexError, KeyError, TypeError):
+        raise UserError(
+            f"{rows.source}: {rows.unit} {rows.places[i]}: the column of rationales must contain spans {{start, end}} "
+            f"with 0 ≤ start ≤ end ≤ {len(tokens):,}, the number of tokens of the text"
+        ) from None
+
+
+@dataclass(frozen=True)
+class TokenizedSplit:
+    """One split, tokenized but not truncated, so that one folder of the cache serves every `max_length` and `keep`."""
+
+    origin: str  # the source's split that contains the texts: train, val or test
+    tokens: np.ndarray  # flat int32
+    offsets: np.ndarray  # n+1 int64, offsets in tokens
+    labels: np.ndarray  # n int64, class indices
+    rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
+    digests: np.ndarray  # n int64, hashes of the texts; duplicates have equal hashes
+    counts: np.ndarray  # int64, number of occurrences of each token of the vocabulary
+
+
+@dataclass(frozen=True)
+class TokenizedCorpus:
+    """The tokenizer, the class names, and all tokenized splits without their texts."""
+
+    splits: dict[str, TokenizedSplit]  # train, val and test, or the only split of an evaluation
+    tokenizer: str  # JSON
+    class_names: tuple[str, ...]
+    dropped: int | None  # number of rows of the source's training split that are not used; None if all are
+    conflicts: int  # number of texts of the source that have several classes
+    examples: list[list[tuple[str, int]]]  # the first such texts: their first row (split, number) with each class
+
+    @classmethod
+    def load(cls, folder: Path) -> "TokenizedCorpus":
+        """Map the arrays in a folder of the cache into memory; changes to them are not written."""
+        facts = json.loads((folder / FACTS).read_text())
+        names = [field.name for field in fields(TokenizedSplit) if field.name != "origin"]
+        splits = {}
+        for split, origin in facts["origins"].items():
+            arrays = {name: np.load(folder / f"{split}.{name}.npy", mmap_mode="c") for name in names}
+            splits[split] = TokenizedSplit(origin, **arrays)
+        others = (facts[name] for name in ("dropped", "conflicts", "examples"))
+        return cls(splits, facts["tokenizer"], tuple(facts["class_names"]), *others)
+
+
+def tokenize(
+    corpus: Corpus,
+    rows_by_split: Mapping[str, tuple[str, np.ndarray]],
+    builder: TokenizerBuilder,
+    folder: Path,
+    progress: bool,
+    dropped: int | None,
+) -> None:
+    """Train a tokenizer on the training texts, tokenize all texts with it, and write the result into a folder.
+
+    Args:
+        rows_by_split: the result of `heedful.data.splits.divide`.
+        dropped: as in `TokenizedCorpus`.
+    """
+    texts = {split: getattr(corpus, origin).texts.take(rows) for split, (origin, rows) in rows_by_split.items()}
+    tokenizer = builder.train(texts.get("train", ()), progress)
+    for split, (origin, rows) in rows_by_split.items():
+        arrays = _encode(texts[split], tokenizer, folder / f"{split}.tokens.npy", progress)
+        source = getattr(corpus, origin)
+        arrays |= {"labels": source.labels[rows], "digests": source.digests[rows], "rows": rows}
+        for name, array in arrays.items():
+            np.save(folder / f"{split}.{name}.npy", array)
+    origins = {split: origin for split, (origin, _) in rows_by_split.items()}
+    facts: dict[str, Any] = {"tokenizer": tokenizer.to_json(), "class_names": corpus.class_names, "origins": origins}
+    conflicts = corpus.conflicts()
+    facts |= {"dropped": dropped, "conflicts": len(conflicts), "examples": conflicts[:LISTED_CONFLICTS]}
+    (folder / FACTS).write_text(json.dumps(facts))
+    count, words = sum(map(len, texts.values())), len(tokenizer.vocabulary)
+    log.info("Tokenized %s texts; the vocabulary has %s entries", f"{count:,}", f"{words:,}")
+
+
+def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> dict[str, np.ndarray]:
+    """Write the tokens of texts to a file; return the offsets and counts, as in `TokenizedSplit`."""
+    counts = np.zeros(len(tokenizer.vocabulary), dtype=np.int64)
+    lengths = [np.zeros(1, dtype=np.int64)]
+    with path.open("xb") as file:
+        _write_header(file, 0)
+        for block in text_blocks(texts, "Tokenizing", progress):
+            ids, stops = tokenizer.encode(block)
+            file.write(ids.tobytes())
+            counts += np.bincount(ids, minlength=len(counts))
+            lengths.append(np.diff(stops))
+        offsets = np.concatenate(lengths).cumsum()
+        _write_header(file, int(offsets[-1]))
+    return {"offsets": offsets, "counts": counts}
+
+
+def _write_header(file: IO[bytes], length: int) -> None:
+    """Write the header of a flat .npy file of int32 at its start; NumPy reserves space for a larger length."""
+    file.seek(0)
+    header = {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": (length,)}
+    np.lib.format.write_array_header_1_0(file, header)

@@ -1,0 +1,158 @@
+"""Stratified, seeded samples of rows: held-out splits, folds, and small samples of large splits.
+
+If the rows have groups, "row (or group)" means a group, whose rows all stay in the same split.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from heedful.base.errors import UserError
+from heedful.base.formatting import format_list
+from heedful.data.corpus import Corpus, Split
+
+TEST_DRAW, VAL_DRAW, LIMIT_DRAW, FOLD_DRAW = range(4)  # each is the second number of a seed: draws are independent
+
+
+class Splitting(NamedTuple):
+    """The options that divide the rows of a source into train, val and test."""
+
+    val_fraction: float
+    test_fraction: float
+    seed: int
+    limit: int | None = None
+    folds: int | None = None  # number of folds of a cross-validation
+    fold: int | None = None  # index of the fold that is the test split
+
+
+def distinct_rows(corpus: Corpus) -> np.ndarray:
+    """Return the first row of each text of the source's training split that is in none of its other splits, ascending.
+
+    If held-out rows are among these rows, no text is in two of the splits that are divided.
+    """
+    assert corpus.train is not None and corpus.train.digests is not None
+    digests = corpus.train.digests
+    rows = np.sort(np.unique(digests, return_index=True)[1])
+    for split in (corpus.val, corpus.test):
+        if split is not None and split.digests is not None:
+            rows = rows[~np.isin(digests[rows], split.digests)]
+    if len(np.unique(corpus.train.labels[rows])) < 2:
+        raise UserError(
+            f"data.duplicates=drop: {len(rows):,} different texts of one class are left for training, or none: the "
+            "others repeat a text, or are in the validation or test file; set data.duplicates=null, or other files"
+        )
+    return rows
+
+
+def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None) -> dict[str, tuple[str, np.ndarray]]:
+    """Assign rows of the source's splits to train, val and test.
+
+    If the source has no test split, one fold or `test_fraction` of its training split is held out. If the source has no
+    validation split, `val_fraction` of the remaining training rows is held out. Without a training split, nothing is
+    held out. If `limit` is set, each split is then reduced to a sample. If a single row (or group) of a class remains,
+    it stays in train.
+
+    Args:
+        rows: the rows of the source's training split to use, ascending; None means all.
+
+    Returns:
+        For each of train, val and test, if there is one: the name of the source's split that contains the rows, and the
+        indices of the rows in that split, int64 in ascending order.
+    """
+    seed, limit, folds = splitting.seed, splitting.limit, splitting.folds
+    if folds is not None and corpus.test is not None:
+        raise UserError(
+            f"data.folds={folds}: the source has a test split, but each fold would be another test split: set "
+            "data.folds=null data.fold=null, or use a source without a test split (data.test_path=null, "
+            "data.test_split=null)"
+        )
+    if rows is None:
+        rows = np.arange(0 if corpus.train is None else len(corpus.train.labels))
+    train = rows
+    divided: dict[str, tuple[str, np.ndarray]] = {}
+    for split in ("test", "val"):
+        if (source := getattr(corpus, split)) is not None:
+            divided[split] = (split, np.arange(len(source.labels)))
+        elif corpus.train is not None:
+            is_held_out = _held_out(corpus.train, train, corpus.class_names, split, splitting)
+            divided[split], train = ("train", train[is_held_out]), train[~is_held_out]
+    if corpus.train is not None:
+        divided["train"] = ("train", train)
+    if limit is not None:
+        for split, (origin, rows) in divided.items():
+            selection = sample(getattr(corpus, origin).labels[rows], limit, (seed, LIMIT_DRAW))
+            divided[split] = (origin, rows[selection])
+    return divided
+
+
+def _held_out(train: Split, rows: np.ndarray, class_names: Sequence[str], split: str, options: Splitting) -> np.ndarray:
+    """Return whether each of these rows of the training split is held out for `split`, "test" or "val".
+
+    Units, which are single rows or groups, are held out; the class of a group is that of its first row. A class with a
+    single unit is not held out.
+    """
+    noun, first, unit_of_row = "row", np.arange(len(rows)), np.arange(len(rows))
+    if train.groups is not None:
+        noun = "group"
+        _, first, unit_of_row = np.unique(train.groups[rows], return_index=True, return_inverse=True)
+    labels = train.labels[rows][first]
+    classes, counts = np.unique(labels, return_counts=True)
+    single = classes[counts < 2]
+    if 2 * len(single) > len(classes):
+        names = format_list([class_names[c] for c in single])
+        raise UserError(
+            f"cannot split: {len(single):,} of {len(classes):,} classes ({names}) have a single {noun}, but most need "
+            "one to train on and one to hold out: add rows, or provide each split as a file (data.val_path, "
+            "data.test_path). Heedful does not support regression: data.label must name a column of classes"
+        )
+    units = np.flatnonzero(~np.isin(labels, single))
+    if split == "test" and options.folds is not None and options.fold is not None:
+        units = _fold(labels, units, options.folds, options.fold, (options.seed, FOLD_DRAW), noun)
+    else:
+        fraction, draw = (options.test_fraction, TEST_DRAW) if split == "test" else (options.val_fraction, VAL_DRAW)
+        units = units[_draw(labels[units], round(fraction * len(labels)), spare=1, seed=(options.seed, draw))]
+    return np.isin(unit_of_row, units)
+
+
+def _fold(labels: np.ndarray, units: np.ndarray, folds: int, fold: int, seed: Sequence[int], noun: str) -> np.ndarray:
+    """Return the units in one of the stratified folds, whose sizes differ by at most 1, in total and in each class."""
+    if fold >= folds:
+        raise UserError(f"data.fold={fold}: with data.folds={folds} it must lie between 0 and {folds - 1}")
+    if folds > len(units):
+        raise UserError(
+            f"data.folds={folds}: must be at most {len(units)}, the number of {noun}s to divide; 5 or 10 are usual"
+        )
+    shuffled = np.random.default_rng(list(seed)).permutation(units)
+    by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    return by_class[fold::folds]
+
+
+def sample(labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:
+    """Return a stratified sample of at most `count` rows, in ascending order, with at least one row of each class."""
+    if count >= len(labels):
+        return np.arange(len(labels))
+    classes = len(np.unique(labels))
+    if count < classes:
+        raise UserError(f"data.limit={count}: must be at least {classes}, one row for each of the {classes} classes")
+    return _draw(labels, count, spare=0, seed=seed)
+
+
+def _draw(labels: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np.ndarray:
+    """Draw `total` random rows in proportion to the sizes of the classes (largest-remainder method).
+
+    Of each class, at least 1 row is drawn and at least `spare` rows are left. If `total` is incompatible with these
+    limits, the nearest possible number of rows is drawn.
+    """
+    classes, available = np.unique(labels, return_counts=True)
+    most = available - spare
+    total = int(np.clip(total, len(most), most.sum()))
+    exact = total * available / available.sum()
+    counts = np.clip(np.floor(exact).astype(np.int64), 1, most)
+    while (missing := total - counts.sum()) != 0:
+        step = 1 if missing > 0 else -1
+        can_move = counts < most if step > 0 else counts > 1
+        counts[np.where(can_move, step * (exact - counts), -np.inf).argmax()] += step
+    rng = np.random.default_rng(list(seed))
+    drawn = [rng.permutation(np.flatnonzero(labels == c))[:count] for c, count in zip(classes, counts, strict=True)]
+    return np.sort(np.concatenate(drawn))

@@ -1,0 +1,362 @@
+"""Tables: read the rows of CSV, TSV, JSON and Parquet files or of Arrow data, and write rows to a file, in chunks."""
+
+import csv
+import io
+import json
+import logging
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from heedful.base.errors import UserError
+from heedful.base.files import csv_line, replace_atomically
+from heedful.base.formatting import format_list, format_repr
+from heedful.config.mistakes import did_you_mean
+from heedful.data.text_files import PARQUET, file_format, open_file, open_text, refuse_signatures
+
+FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".json")
+OUTPUT_FORMATS = (".csv", ".jsonl")
+# names of delimiters; those of a CSV file are detected, in this order of preference
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
+DELIMITER = r'[^\w"\r\n]'  # characters that may be delimiters
+CHUNK = 1000  # rows read at a time
+HEAD = 1 << 20  # characters in which the delimiter is detected; a header should be shorter
+log = logging.getLogger(__name__)
+CSV_RULE = (
+    "a field that contains the delimiter, a double quote or a line break must be in double quotes, and each double "
+    "quote in it must be doubled; if double quotes are part of the texts, set data.quotes=false, or quotes=false of "
+    "src.predict"
+)
+JSON_RULE = "a .json file must be one array of objects, and each line of a .jsonl file one object"
+MAX_PLACES = 5  # maximum number of rows that a message lists
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The columns of some consecutive rows of a file or data set."""
+
+    source: str  # path of the file or name of the data set, for messages
+    unit: str  # unit of `places`: "line" of a text file, "record" of a JSON array, or "row" of a table
+    places: Sequence[int]  # n; the line at which each row starts, or the row's number, both counted from 1
+    columns: Mapping[str, Any]  # n cells per column: a list, or an Arrow array
+    class_names: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of columns whose integers index classes
+
+    def cells(self, column: str) -> list[Any]:
+        """Return the cells of a column; each is None if the rows lack the column."""
+        cells = self.columns.get(column, [None] * len(self.places))
+        return cells if isinstance(cells, list) else _arrow_cells(cells)
+
+    def texts(self, column: str) -> list[str]:
+        """Return the cells of a column as strings; a missing value, NaN or infinity becomes an empty string."""
+        texts = []
+        for place, cell in zip(self.places, self.cells(column), strict=True):
+            try:
+                text = cell.decode() if isinstance(cell, bytes) else cell
+                if text is None or (isinstance(text, float | Decimal) and not math.isfinite(text)):
+                    text = ""
+                elif not isinstance(text, str | int | float | Decimal):  # an int may be a bool
+                    raise ValueError
+                str(text).encode()  # fails for an unpaired surrogate
+                texts.append(str(text))
+            except ValueError:
+                hint = "; several labels or texts in one row are not supported yet" if isinstance(cell, list) else ""
+                raise UserError(
+                    f"{self.source}: {self.unit} {place}: column {column!r} holds {format_repr(cell)}, which is "
+                    f"neither text in UTF-8 nor a number{hint}"
+                ) from None
+        return texts
+
+    def plain_texts(self, column: str) -> list[str | None]:
+        """Return the cells of a column as a CSV file contains them; a missing value or NaN is None."""
+        cells = (None if cell != cell else _plain(cell) for cell in self.cells(column))
+        return [None if cell is None else str(cell).encode(errors="backslashreplace").decode() for cell in cells]
+
+
+def place_unit(path: Path) -> str:
+    """Return the unit of the places in a file: its lines, the records of its array, or the rows of its table."""
+    return {".json": "record", ".parquet": "row"}.get(file_format(path), "line")
+
+
+def format_places(unit: str, places: Sequence[int]) -> str:
+    """Format the places of rows, such as 'lines 3, 9, 12 (3 in all)'; at most `MAX_PLACES` are listed."""
+    first = ", ".join(map(str, places[:MAX_PLACES]))
+    if len(places) == 1:
+        return f"{unit} {first}"
+    return f"{unit}s {first}{', …' if len(places) > MAX_PLACES else ''} ({len(places):,} in all)"
+
+
+def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise a UserError if a required column of a file or data set is missing or not unique."""
+    for name in required:
+        if name not in columns:
+            raise UserError(
+                f"{source}: no column {name!r}{did_you_mean(name, columns)}; its columns are "
+                f"{format_list(columns) or 'none'}. Specify your columns with data.text, data.label, data.group "
+                "and data.keep_columns; those of file=… with text_column and label_column"
+            )
+        if (count := columns.count(name)) > 1:
+            raise UserError(f"{source}: {count} columns are called {name!r}; rename all but one of them")
+
+
+def parse_delimiter(value: str | None) -> str | None:
+    """Convert a character or a name such as `semicolon` to a delimiter; raise a ValueError for another value."""
+    delimiter = None if value is None else DELIMITERS.get(value, value)
+    if delimiter is not None and not re.fullmatch(DELIMITER, delimiter):
+        raise ValueError(f"delimiter={value!r}: must be comma, semicolon, tab, pipe, or another punctuation character")
+    return delimiter
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file of rows: its extension determines the format, and text formats may be compressed as .gz.
+
+    Args:
+        required: names of the columns that must exist. A chunk of JSON objects may lack them.
+        others: whether to read all other columns, too; those of JSON objects may differ between chunks.
+        delimiter: delimiter of a CSV or TSV file; None detects it in a CSV file, and means a tab in a TSV file.
+        quotes: whether double quotes in a CSV or TSV file enclose fields; otherwise they are part of the text.
+        label: the required column of labels, if there is one; with it, rows that a double quote encloses are detected.
+    """
+
+    path: Path
+    required: Sequence[str]
+    others: bool = False
+    delimiter: str | None = None
+    quotes: bool = True
+    label: str | None = None
+
+    def read(self) -> Iterator[Rows]:
+        """Yield the rows in chunks.
+
+        A JSON array is read as a whole; for other formats, the use of memory does not depend on the size of the file.
+        """
+        kind, rows = file_format(self.path), None
+        if kind not in FORMATS:
+            raise UserError(
+                f"{self.path}: unknown extension; it must be one of {', '.join(FORMATS)}; .gz may follow any but "
+                ".parquet"
+            )
+        for rows in self._parquet() if kind == ".parquet" else self._text(kind):
+            yield rows
+        if rows is None:
+            raise UserError(f"{self.path}: the file has no rows")
+
+    def _check(self, columns: Sequence[str]) -> None:
+        check_columns(str(self.path), [*self.required, *(columns if self.others else [])], columns)
+
+    def _text(self, kind: str) -> Iterator[Rows]:
+        unit = place_unit(self.path)
+        with open_text(self.path) as text:
+            records = self._objects(text, unit) if "json" in kind else self._delimited(text, kind)
+            yield from gather(str(self.path), unit, records, None if self.others else self.required)
+
+    def _objects(self, text: TextIO, unit: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield the objects in the lines of a .jsonl file or in the array of a .json file, and their places."""
+        where = str(self.path)
+        names: dict[str, Any] = {}
+        # JSON has neither NaN nor infinity; `json.loads` would create a decoder for each line
+        parse = json.JSONDecoder(object_pairs_hook=_object, parse_constant=lambda name: None).decode
+        try:
+            values: Iterable[Any] = text
+            if unit == "record":
+                array = parse(text.read())
+                values = array if isinstance(array, list) else [array]
+            for place, value in enumerate(values, start=1):
+                where = f"{self.path}: {unit} {place}"
+                if unit == "line" and not value.strip():
+                    continue
+                record = parse(value) if unit == "line" else value
+                if isinstance(record, tuple):
+                    ((key, _),) = Counter(name for name, _ in record).most_common(1)
+                    raise UserError(f"{where}: the key {key!r} occurs more than once; rename or remove all but one")
+                if not isinstance(record, dict):
+                    raise ValueError(f"it is {format_repr(record)}")
+                names |= record
+                yield place, record
+        except UnicodeDecodeError:  # a ValueError, which `open_text` reports
+            raise
+        except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, and too many nested brackets
+            raise UserError(f"{where}: is not a JSON object ({error}); {JSON_RULE}") from None
+        if names:
+            self._check(list(names))
+
+    def _delimited(self, text: TextIO, kind: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+        """Yield the records of a CSV or TSV file, and the lines at which they start."""
+        head = text.read(HEAD)
+        text.seek(0)
+        marker = re.match(rf'("?)sep=({DELIMITER})\1[\r\n]', head)  # the first line that Excel writes
+        delimiter = self.delimiter or (marker and marker[2])
+        delimiter = delimiter or ("\t" if kind == ".tsv" else detect_delimiter(head, self.required))
+        quoting: Any = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
+        last = ""  # the line that was read last
+        reader = csv.reader((last := each for each in text), delimiter=delimiter, strict=True, quoting=quoting)
+        header: list[str] = []
+        line_end = ""  # of the header
+        labels, enclosed = set[str](), dict[int, set[str]]()  # in rows of one line; in the lines of each longer row
+        line = 1  # at which the record starts
+        try:
+            for record in reader:
+                if not header:
+                    if header := [] if marker and line == 1 else record:
+                        self._check(header)
+                        line_end = last[-1:]
+                elif record or len(header) == 1:  # a blank line is a row if there is one column
+                    record = record or [""]
+                    if last.endswith("\r") and line_end == "\n":
+                        raise csv.Error("a carriage return without a line feed ends it, unlike the header: remove it")
+                    if len(record) != len(header):
+                        raise csv.Error(f"{len(record)} fields where the header has {len(header)}")
+                    if record == header and len(header) > 1:
+                        raise csv.Error("it repeats the header, as in joined files")
+                    if delimiter == "\t" and any("\t" in field and "\n" in field for field in record):
+                        raise csv.Error("a double quote encloses a tab and a line break")
+                    if self.label is not None and reader.line_num == line:
+                        labels.add(record[header.index(self.label)])
+                    elif self.label is not None:  # its lines are perhaps rows, which a double quote encloses
+                        rows = delimiter.join(record).split("\n")
+                        if len(rows) > 1 and all(row.count(delimiter) == len(header) - 1 for row in rows):
+                            column = header.index(self.label)
+                            enclosed[line] = {row.removesuffix("\r").split(delimiter)[column] for row in rows}
+                    yield line, dict(zip(header, record, strict=True))
+                line = reader.line_num + 1
+            if suspects := [place for place, own in enclosed.items() if own <= labels]:
+                log.warning(
+                    "%s: line %d: a double quote may enclose several rows; %s", self.path, suspects[0], CSV_RULE
+                )
+        except csv.Error as error:
+            raise UserError(f"{self.path}: line {line} is malformed ({error}); {CSV_RULE}") from None
+
+    def _parquet(self) -> Iterator[Rows]:
+        import pyarrow.parquet as pq
+
+        try:
+            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+                names = file.schema_arrow.names
+                self._check(names)
+                columns = names if self.others else list(self.required)
+                batches = file.iter_batches(CHUNK, columns=columns)
+                yield from arrow_rows(str(self.path), batches, columns, file.schema_arrow)
+        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+            with open_file(self.path) as file:
+                refuse_signatures(file, str(self.path), PARQUET)
+            reason = str(error).strip().partition("\n")[0]
+            raise UserError(
+                f"{self.path}: is not a Parquet file, or is damaged ({reason}); save or download it again"
+            ) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | tuple[tuple[str, Any], ...]:
+    """Return a JSON object as a dictionary, or as a tuple of pairs if a key occurs more than once."""
+    record = dict(pairs)
+    return record if len(record) == len(pairs) else tuple(pairs)
+
+
+def detect_delimiter(text: str, columns: Sequence[str]) -> str:
+    """Return the delimiter with which the header at the start of `text` has all `columns`, or else the most columns."""
+
+    def fit(delimiter: str) -> tuple[bool, int]:
+        records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        header = next((record for record in records if record), [])
+        return set(columns) <= set(header), len(header)
+
+    return max(dict.fromkeys(DELIMITERS.values()), key=fit)
+
+
+def gather(
+    source: str, unit: str, records: Iterable[tuple[int, Mapping[str, Any]]], only: Sequence[str] | None = None
+) -> Iterator[Rows]:
+    """Yield chunks of records, each of which is a place and the cells by column; a missing cell is None.
+
+    Args:
+        only: the columns of the chunks; None means all.
+    """
+    records = iter(records)
+    while chunk := list(islice(records, CHUNK)):
+        names = dict.fromkeys(name for _, record in chunk for name in record if only is None or name in only)
+        columns = {name: [record.get(name) for _, record in chunk] for name in names}
+        yield Rows(source, unit, [place for place, _ in chunk], columns)
+
+
+def arrow_rows(source: str, batches: Iterable[Any], columns: Sequence[str], schema: pa.Schema) -> Iterator[Rows]:
+    """Yield the rows of Arrow batches or tables, with the names of the classes that Hugging Face's metadata contain."""
+    class_names = {}
+    for name in columns:
+        with suppress(KeyError, TypeError, ValueError):
+            feature = json.loads(schema.metadata[b"huggingface"])["info"]["features"][name]
+            kind = schema.field(name).type  # pandas turns integers into floats where values are missing
+            if feature["_type"] == "ClassLabel" and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+                class_names[name] = tuple(map(str, feature["names"]))
+    count = 0
+    for batch in batches:
+        cells = {name: batch.column(name) for name in columns}
+        yield Rows(source, "row", range(count + 1, count + batch.num_rows + 1), cells, class_names)
+        count += batch.num_rows
+
+
+def _arrow_cells(cells: Any) -> list[Any]:
+    """Return the cells of an Arrow array as plain values, also within lists, structs and maps."""
+    kind = cells.type
+    if pa.types.is_struct(kind):
+        fields = {field.name: _arrow_cells(pc.struct_field(cells, i)) for i, field in enumerate(kind)}
+        return [{name: fields[name][i] for name in fields} if cell.is_valid else None for i, cell in enumerate(cells)]
+    if pa.types.is_nested(kind) and not pa.types.is_union(kind):
+        lists = [_arrow_cells(cell.values) if cell.is_valid else None for cell in cells]
+        if pa.types.is_map(kind):  # of keys and values
+            return [pairs and [list(pair.values()) for pair in pairs] for pairs in lists]
+        return lists
+    if pa.types.is_temporal(kind):  # Python's types cannot represent all times
+        cells = cells.cast(pa.string())
+    if kind in (pa.float16(), pa.float32()):  # as a float64, 0.1 would be 0.0999755859375
+        number = kind.to_pandas_dtype()
+        return [None if cell is None else float(str(number(cell))) for cell in cells.to_pylist()]
+    return list(cells.to_pylist())
+
+
+def write_table(path: Path, names: Sequence[str], chunks: Iterable[Rows]) -> None:
+    """Write the columns `names` to a CSV or JSONL file, atomically; if rows lack a column, its values are None."""
+    is_csv = path.suffix.lower() == ".csv"
+    with (
+        replace_atomically(path) as part,
+        part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
+    ):
+        if is_csv:
+            file.write(csv_line(names))
+        for rows in chunks:
+            for record in zip(*map(rows.cells, names), strict=True):
+                if is_csv:
+                    file.write(csv_line(map(_plain, record)))
+                else:
+                    file.write(_json(dict(zip(names, record, strict=True))) + "\n")
+
+
+def _plain(cell: Any) -> Any:
+    """Return a number, None, or the text for any other cell."""
+    if isinstance(cell, bytes):
+        return cell.decode(errors="backslashreplace")
+    if isinstance(cell, dict | list | bool):
+        return _json(cell)
+    return cell if cell is None or isinstance(cell, int | float) else str(cell)
+
+
+def _json(value: Any) -> str:
+    """Format a value as JSON, which has neither NaN nor infinity: they become null."""
+    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=_plain)
+
+
+def _finite(value: Any) -> Any:
+    """Return a value in which None replaces each number that is not finite."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

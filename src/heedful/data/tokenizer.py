@@ -1,0 +1,346 @@
+"""Tokenizers, which are trained on texts, loaded from a file or the hub, or taken from a trained model.
+
+All of them encode texts with the library `tokenizers`, on all cores.
+"""
+
+import json
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import tokenizers
+from pydantic import Field
+from rich.console import Console
+from rich.progress import track
+from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
+
+from heedful.base.errors import UserError
+from heedful.data.padded_batches import PAD_ID
+from heedful.data.text_files import content_hash, local_path, open_text
+
+PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
+UNKNOWN_ID = 1
+MAX_IDS = 1 << 24  # maximum number of ids in a vocabulary, including unused ids
+PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # for testing a loaded tokenizer
+BLOCK = 100  # texts encoded at a time, which takes 0.1 GB of memory per million characters
+LONGEST = 1_000_000  # characters at each end of a text that are read, far more than the tokens that a model uses
+BUNDLED_VECTORS = Path(__file__).parent / "assets" / "glove.6B.50d.top10000.npz"
+LINE_BREAK = Regex(r"<br\s*/?>")
+# A word, a flag of two letters, or a symbol with its variant, keycap, skin tone, tags and joined symbols. x2019 is
+# the typographic apostrophe, and x200D the joiner of emoji.
+WORD = Regex(
+    r"\w+(?:['\x{2019}]\w+)*|[\x{1F1E6}-\x{1F1FF}]{2}"
+    r"|[^\w\s](?:[\x{FE0F}\x{20E3}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}]|\x{200D}[^\w\s])*"
+)
+
+
+class TokenizerBuilder(ABC):
+    """The options of a tokenizer, and the method `train` that trains or loads the tokenizer."""
+
+    @abstractmethod
+    def train(self, texts: Sequence[str], progress: bool = False) -> "Tokenizer":
+        """Train the tokenizer on `texts`, the texts of the training split, or load it."""
+
+    def fingerprint(self) -> str:
+        """Return a string that changes whenever `train` would return a different tokenizer for the same texts."""
+        return repr(self)
+
+
+class Tokenizer(TokenizerBuilder):
+    """A trained tokenizer. Id 0 is padding, and never occurs in an encoded text; id 1 is reserved for unknown words.
+
+    If ids 0 and 1 of a pretrained tokenizer have other meanings, two (`shift`) is added to all of its ids. The
+    tokenizer's own unknown token, if it has one, then stands for unknown words.
+
+    As the tokenizer of a data module, it is not trained again.
+    """
+
+    def __init__(self, backend: tokenizers.Tokenizer) -> None:
+        self._backend = backend
+        self._backend.no_truncation()
+        self._backend.no_padding()
+        has_reserved_ids = backend.token_to_id(PAD) == PAD_ID and backend.token_to_id(UNKNOWN) == UNKNOWN_ID
+        self.shift = 0 if has_reserved_ids else 2
+
+    def train(self, texts: Sequence[str], progress: bool = False) -> "Tokenizer":
+        return self
+
+    def fingerprint(self) -> str:
+        return self.to_json()
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The tokens in the order of their ids; an id that a pretrained model does not use has an empty string."""
+        size = max(self._backend.get_vocab().values(), default=-1) + 1
+        if not 0 < size <= MAX_IDS:
+            raise ValueError(f"the largest id is {size - 1:,}, but must be between 0 and {MAX_IDS - 1:,}")
+        tokens = [self._backend.id_to_token(i) or "" for i in range(size)]
+        return (PAD, UNKNOWN, *tokens) if self.shift else tuple(tokens)
+
+    @cached_property
+    def unknown_id(self) -> int | None:
+        """The id of unknown words; None for a pretrained tokenizer without such an id, such as byte-level BPE."""
+        if not self.shift:
+            return UNKNOWN_ID
+        model = json.loads(self._backend.to_str())["model"]
+        own = self._backend.token_to_id(model.get("unk_token") or "")
+        own = model.get("unk_id") if own is None else own
+        return None if own is None else own + self.shift
+
+    def encode(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Encode texts, without truncation and without the special tokens of a model.
+
+        Returns:
+            Flat ids int32, and offsets n+1 int64: the ids of text i are `ids[offsets[i]:offsets[i + 1]]`.
+        """
+        return self._flat(self._encodings(texts, self._backend.encode_batch_fast))
+
+    def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """Return ids and offsets as `encode` does, and the original spelling of each token in the text."""
+        encodings = list(self._encodings(texts, self._backend.encode_batch))
+        pairs = zip(map(cut_text, texts), encodings, strict=True)
+        return *self._flat(encodings), [text[a:b].strip() for text, own in pairs for a, b in _spans(text, own.offsets)]
+
+    def spans(self, text: str) -> np.ndarray:
+        """Return the index of each token's first character and the index after its last character, L×2 int64."""
+        encoding = self._backend.encode(text, add_special_tokens=False)
+        return np.array(_spans(text, encoding.offsets), dtype=np.int64).reshape(-1, 2)
+
+    def _encodings(self, texts: Sequence[str], encode_batch: Any) -> Iterator[tokenizers.Encoding]:
+        for block in text_blocks(texts):
+            try:
+                encodings = encode_batch(block, add_special_tokens=False)
+            except BaseException as error:  # `tokenizers` raises plain Exception; a panic in Rust is a BaseException
+                if type(error) is not Exception and type(error).__name__ != "PanicException":
+                    raise
+                raise UserError(
+                    f"the tokenizer cannot encode a text ({str(error)[:200]}); choose a tokenizer with an unknown "
+                    "token, or another tokenizer"
+                ) from None
+            yield from encodings
+
+    def _flat(self, encodings: Iterable[tokenizers.Encoding]) -> tuple[np.ndarray, np.ndarray]:
+        """Add `shift` to the ids, and return flat ids and offsets as `encode` does."""
+        ids = [np.asarray(encoding.ids, dtype=np.int32) for encoding in encodings]
+        lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+        tokens = np.concatenate([*ids, np.empty(0, dtype=np.int32)]) + np.int32(self.shift)
+        np.maximum(tokens, UNKNOWN_ID, out=tokens)  # a text may contain "<pad>" literally
+        return tokens, np.concatenate([[0], lengths.cumsum()])
+
+    def special_ids(self) -> tuple[list[int], list[int]]:
+        """Return the ids, without `shift`, of the special tokens that the model adds before and after a text."""
+        encoding = self._backend.encode("a", add_special_tokens=True)
+        special = encoding.special_tokens_mask
+        prefix = special.index(0) if 0 in special else len(special)
+        suffix = special[::-1].index(0) if 0 in special else 0
+        return encoding.ids[:prefix], encoding.ids[len(special) - suffix :]
+
+    def with_nfc(self) -> "Tokenizer":
+        """Read decomposed letters, such as e and a combining accent, as composed letters from now on."""
+        own = self._backend.normalizer
+        self._backend.normalizer = normalizers.Sequence([normalizers.NFC(), *([own] if own else [])])
+        return self
+
+    def to_json(self) -> str:
+        return self._backend.to_str()
+
+    @classmethod
+    def from_json(cls, json: str) -> "Tokenizer":
+        """Return the tokenizer for a result of `to_json`; raise a ValueError if it cannot encode a text."""
+        try:
+            tokenizer = cls(tokenizers.Tokenizer.from_str(json))
+            tokenizer.read([PROBE, ""])
+            tokenizer.special_ids()
+            assert tokenizer.vocabulary
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            raise ValueError(f"tokenizer: cannot be used ({str(error)[:200]})") from error
+        return tokenizer
+
+
+def _spans(text: str, offsets: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    """Return the spans of tokens, of which those of `tokenizers` end before the marks that NFC joins to a letter."""
+    if unicodedata.is_normalized("NFC", text):
+        return offsets
+    starts, longer = {start for start, _ in offsets}, []
+    for start, end in offsets:
+        while start < end < len(text) and end not in starts and _is_joined(text[end]):
+            end += 1
+        longer.append((start, end))
+    return longer
+
+
+def _is_joined(char: str) -> bool:
+    """Return whether a character continues the one before it: a mark, or a vowel or final consonant of Hangul."""
+    return unicodedata.category(char)[0] == "M" or "\u1160" <= char <= "\u11ff"
+
+
+def text_blocks(texts: Sequence[str], description: str = "", progress: bool = False) -> Iterator[list[str]]:
+    """Yield lists of up to `BLOCK` texts; if `progress` is set and stderr is a terminal, show a progress bar."""
+    console = Console(stderr=True)
+    is_hidden = not (progress and console.is_terminal)
+    for start in track(range(0, len(texts), BLOCK), description, console=console, transient=True, disable=is_hidden):
+        yield [cut_text(text) for text in texts[start : start + BLOCK]]
+
+
+def cut_text(text: str) -> str:
+    return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]} {text[-LONGEST:]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Learned(TokenizerBuilder):
+    """Base of the tokenizers that split texts by a pattern and learn a vocabulary of the most frequent pieces.
+
+    Texts are normalized to NFC, so that a decomposed letter is the same as a composed one.
+
+    Args:
+        vocab_size: maximum number of tokens, including those for padding and unknown words. A subword vocabulary always
+            contains all characters of the training texts, even if they exceed the maximum.
+        min_frequency: minimum number of occurrences of a token; rarer words are unknown, and rarer subwords are
+            split further.
+        lowercase: convert letters to lower case.
+    """
+
+    vocab_size: Annotated[int, Field(ge=3, lt=MAX_IDS)] = 30_000
+    min_frequency: Annotated[int, Field(ge=1)] = 2
+    lowercase: bool = True
+
+    model: ClassVar[Any] = models.WordLevel
+    trainer: ClassVar[Any] = trainers.WordLevelTrainer
+    model_options: ClassVar[dict[str, str]] = {}  # options of both the model and its trainer
+    splitter: ClassVar[Any] = pre_tokenizers.Split(WORD, "removed", invert=True)
+
+    def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
+        backend = self.backend(self.learn(texts, progress).model)
+        backend.add_special_tokens([PAD, UNKNOWN])
+        return Tokenizer(backend)
+
+    def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
+        """Return a tokenizer with the vocabulary of these texts; `options` replace those of the trainer."""
+        backend = self.backend(self.model(unk_token=UNKNOWN, **self.model_options))
+        sizes = {"vocab_size": self.vocab_size, "min_frequency": self.min_frequency}
+        defaults = {**sizes, "special_tokens": [PAD, UNKNOWN], "show_progress": False, **self.model_options}
+        trainer = self.trainer(**{**defaults, **options})
+        backend.train_from_iterator(text_blocks(texts, "Learning the vocabulary", progress), trainer)
+        return backend
+
+    def backend(self, model: models.Model) -> tokenizers.Tokenizer:
+        backend = tokenizers.Tokenizer(model)
+        steps: list[normalizers.Normalizer] = [normalizers.NFC(), normalizers.Replace(LINE_BREAK, " ")]
+        backend.normalizer = normalizers.Sequence(steps + [normalizers.Lowercase()] * self.lowercase)
+        backend.pre_tokenizer = self.splitter
+        return backend
+
+
+@dataclass(frozen=True, kw_only=True)
+class Word(_Learned):
+    """Tokenizer that splits texts into words and punctuation marks: *don't* is one token; *good!* is two tokens.
+
+    Args:
+        glove_words: add all words of the bundled GloVe vectors to the vocabulary, beyond the limit of `vocab_size`. A
+            GloVe embedding can then use the vectors of words that occur only in new texts.
+    """
+
+    glove_words: bool = False
+
+    def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
+        learned = super().learn(texts, progress, **options)
+        if not self.glove_words:
+            return learned
+        ids = learned.get_vocab()
+        # the first two words may also have later ids, because a text may contain "<pad>" literally
+        words = dict.fromkeys([PAD, UNKNOWN, *sorted(ids, key=ids.__getitem__), *bundled_words()])
+        return self.backend(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN))
+
+
+def bundled_words() -> list[str]:
+    """Return the words of the bundled vectors, most frequent first."""
+    with np.load(BUNDLED_VECTORS, allow_pickle=False) as file:
+        return file["words"].tobytes().decode().split("\n")
+
+
+class Whitespace(Word):
+    """Tokenizer that splits at whitespace alone, for texts that are already tokenized."""
+
+    splitter = pre_tokenizers.WhitespaceSplit()
+
+
+class _Subwords(_Learned):
+    """Base of the tokenizers that learn pieces of words; the same texts give the same vocabulary in every process.
+
+    The library `tokenizers` numbers the letters at the end of words (BPE) or inside words (WordPiece) in the random
+    order of a hash map. If two pairs are equally frequent, it merges the pair with the lower numbers first (issue 1794
+    of the library). Training therefore has two passes: the first collects the letters, and the second receives the
+    sorted letters as special tokens, which makes their numbers deterministic.
+    """
+
+    def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
+        letters = super().learn(texts, progress, vocab_size=0).get_vocab().keys() - {PAD, UNKNOWN}
+        return super().learn(texts, progress, special_tokens=[PAD, UNKNOWN, *sorted(letters)])
+
+
+class Bpe(_Subwords):
+    """Byte-pair encoding, which merges the most frequent pairs first (Sennrich et al., 2016).
+
+    The last piece of a word ends with `</w>`.
+    """
+
+    model, trainer = models.BPE, trainers.BpeTrainer
+    model_options: ClassVar[dict[str, str]] = {"end_of_word_suffix": "</w>"}
+
+
+class WordPiece(_Subwords):
+    """WordPiece, which splits words from the left into the longest known pieces (Schuster and Nakajima, 2012).
+
+    Except for the first piece of a word, each piece begins with `##`.
+    """
+
+    model, trainer = models.WordPiece, trainers.WordPieceTrainer
+
+
+@dataclass(frozen=True)
+class Pretrained(TokenizerBuilder):
+    """The tokenizer of a pretrained model, which reads decomposed letters as composed letters.
+
+    Args:
+        name_or_path: a `tokenizer.json`, a folder that contains one, or the name of a model on the hub. The
+            value is a path if there is such a file or folder, or if it looks like a path (`./…`, `/…`, `~…`,
+            `….json`).
+    """
+
+    name_or_path: str
+
+    def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
+        if (path := self._path()) is None:
+            from huggingface_hub import hf_hub_download
+            from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+            try:
+                path = Path(hf_hub_download(self.name_or_path, "tokenizer.json"))
+            except (OSError, HfHubHTTPError, HFValidationError) as error:
+                raise UserError(
+                    f"data.tokenizer.name_or_path={self.name_or_path}: no such file or folder, and it cannot be loaded "
+                    f"from the hub ({str(error).splitlines()[0]}). Set the path of a tokenizer.json, or a model's name"
+                ) from None
+        option = f"data.tokenizer.name_or_path={path}"
+        with open_text(path, option) as text:
+            content = text.read()
+        try:
+            return Tokenizer.from_json(content).with_nfc()
+        except ValueError as error:
+            raise UserError(f"{option}: is not a usable tokenizer.json ({error})") from None
+
+    def fingerprint(self) -> str:
+        """Return a string that changes with the options and the local file, but not with the files on the hub."""
+        path = self._path()
+        return f"{self!r} {content_hash([path]) if path else ''}"
+
+    def _path(self) -> Path | None:
+        path = local_path(self.name_or_path, "data.tokenizer.name_or_path")
+        return path / "tokenizer.json" if path is not None and path.is_dir() else path

@@ -1,0 +1,110 @@
+"""Measure the runs in folders and their subfolders; later calls reuse the record in each run's folder."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from heedful.base.errors import UserError
+from heedful.base.formatting import format_count, format_duration
+from heedful.faithfulness.probe import Scores, pad
+from heedful.faithfulness.summary import VariantSummary, summarize
+from heedful.faithfulness.texts import map_chunks, measure_texts, most_passes
+from heedful.faithfulness.trained import TrainedRun, checkpoint_digest
+from heedful.kernels.malloc import limit_compiled_kernels
+from heedful.records.faithfulness import ATTENTION, Options, Record
+from heedful.records.runs import ExcludedRun
+from heedful.records.variants import Variant, find_variants
+from heedful.report.terminal import row_progress
+
+
+@dataclass(frozen=True)
+class Report:
+    """The content of the tables and the page."""
+
+    summaries: Sequence[VariantSummary]
+    texts: int  # number of texts that were measured in every run
+    excluded: Sequence[ExcludedRun]
+    command: str
+
+
+def measure(args: argparse.Namespace, command: str) -> Report:
+    """Measure all runs below the folders, and summarize them by variant.
+
+    Args:
+        args: the arguments of `__main__`.
+        command: the command line that the report shows.
+    """
+    limit_compiled_kernels()
+    variants, excluded = measurable_variants(args.folders)
+    runs = [run.folder for variant in variants for run in variant.runs]
+    records, wanted = {run: Record.load(run) for run in runs}, {}
+    for run in runs:
+        wanted[run] = Options(
+            checkpoint=checkpoint_digest(run), texts=args.texts, seed=args.seed, measures=args.measures
+        )
+    measured = {run: record for run, record in records.items() if record is not None and record.has(wanted[run])}
+    missing = [run for run in runs if run not in measured]
+    for number, run in enumerate(runs, 1):
+        previous, options = records[run], wanted[run]
+        if run in measured:
+            continue
+        if previous is not None:  # the new record replaces the previous one, so it contains the same measures
+            options = options.model_copy(update={"measures": sorted({*args.measures, *previous.options.measures})})
+        title, start = f"Run {number} of {len(runs)}", time.monotonic()
+        trained = TrainedRun(run, args.trusted_modules, args.data_path)
+        if run == missing[0]:
+            lengths = list(map(len, trained.sample("test", options.texts, options.seed).texts))
+            passes = len(missing) * most_passes(lengths, options.measures)
+            sizes = f"{format_count(len(missing), 'run')} of {format_count(len(lengths), 'text')}"
+            print(f"Planned: {sizes}, up to about {passes:,} forward passes of a text", file=sys.stderr)
+        measured[run] = measure_run(trained, options, title)
+        measured[run].save(run)
+        print(f"{title}: measured in {format_duration(time.monotonic() - start)}", file=sys.stderr)
+    by_variant = {variant.name: [measured[run.folder] for run in variant.runs] for variant in variants}
+    summaries = summarize(variants, by_variant)
+    return Report(summaries, len(summaries[0].records[0].arrays["rows"]), excluded, command)
+
+
+def measurable_variants(folders: Sequence[Path]) -> tuple[list[Variant], tuple[ExcludedRun, ...]]:
+    """Return the variants below the folders, which have the same test texts, and the runs that cannot be used."""
+    variants, excluded = find_variants(folders)
+    if any(run.folds > 1 for variant in variants for run in variant.runs):
+        raise UserError("the folds of a cross-validation have different test texts: name runs without data.folds")
+    return variants, excluded
+
+
+def measure_run(trained: TrainedRun, options: Options, title: str) -> Record:
+    """Measure a sample of a run's test texts; the progress line starts with `title`."""
+    sample = trained.sample("test", options.texts, options.seed)
+    rows, texts = sample.rows, sample.texts
+    marks = trained.marks(rows) if "plausibility" in options.measures else None
+    if marks is None and options.measures == ["plausibility"]:
+        raise UserError(
+            f"{trained.run}: plausibility needs texts with human rationales, such as those of data=eraser_movies"
+        )
+    share = float(np.concatenate(marks).mean()) if marks else 0.0
+
+    def measure_chunk(chunk: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, Scores]]:
+        rngs = [np.random.default_rng([options.seed, row]) for row in rows[chunk].tolist()]
+        rationales = None if marks is None else ([marks[i] for i in chunk], share)
+        return measure_texts(trained.probe, [texts[i] for i in chunk], rngs, options.measures, rationales)
+
+    results = []
+    measured = map_chunks(trained.probe.device, texts, measure_chunk)
+    with closing(measured), row_progress(f"{title}: measured", len(texts), "texts") as advance:
+        for chunk, result in measured:
+            results.append(result)
+            advance(len(chunk))
+    arrays = {name: np.concatenate([chunk[name] for chunk, _ in results]) for name in results[0][0]}
+    attention = [text for _, scores in results for text in scores[ATTENTION]]
+    lengths, predicted = np.array([len(text) for text in texts]), arrays["probabilities"].argmax(1)
+    weights = pad(attention, np.arange(len(texts)), lengths.max())
+    arrays |= {"rows": rows, "lengths": lengths, "correct": predicted == sample.labels, "weights": weights}
+    described = {"rankings": list(results[0][1]), "skipped": sample.skipped}
+    return Record(options.model_copy(update=described), arrays)

@@ -1,0 +1,168 @@
+"""A trained classifier as a function of tokens, embeddings or attention weights, for many texts at a time."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from heedful.data.padded_batches import Truncation
+from heedful.models.attention.none import NoAttention
+from heedful.models.classifier import Classifier, mean_weights
+from heedful.models.loss import Loss
+
+# maximum number of tokens, including padding, in a batch of two or more texts; batches of 32,000 tokens cost a quarter
+# more CPU time than batches of 16,000 or 8,000
+BATCH_TOKENS = 16_000
+QUADRATIC_TOKENS = 4_000  # maximum number of tokens in a batch whose token × token weights are computed
+
+Texts = Sequence[np.ndarray]  # the token ids of each text
+Scores = list[np.ndarray]  # a score for each token of each text
+
+
+class Probe:
+    """A model's class probabilities and their derivatives; the result for a text does not depend on other texts.
+
+    Args:
+        model: a trained model; the probe sets it to evaluation mode and disables the gradients of its parameters.
+        loss: converts the model's logits into probabilities.
+        truncation: determines the padded length of batches.
+    """
+
+    def __init__(self, model: Classifier, loss: Loss, truncation: Truncation) -> None:
+        self.model = model.eval().requires_grad_(False)
+        self.loss = loss
+        self.truncation = truncation
+        self.device = next(model.parameters()).device
+
+    def known(self, tokens: np.ndarray) -> np.ndarray:
+        """Return for each token of a text whether the model uses it: L bool."""
+        ids = torch.from_numpy(tokens.astype(np.int64)).to(self.device)[None]
+        mask = torch.ones_like(ids, dtype=torch.bool)
+        return self.model.embedding.known(ids, mask)[0].cpu().numpy()
+
+    def batches(self, texts: Texts, budget: int = BATCH_TOKENS) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
+        """Yield the rows, tokens N×L and mask N×L of each batch, longest texts first.
+
+        A batch has at most `budget` tokens, including padding, or consists of a single longer text.
+        """
+        lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        rows = np.argsort(-lengths, kind="stable")
+        start = 0
+        while start < len(rows):
+            padded = max(1, self.truncation.padded_length(int(lengths[rows[start]])))
+            selected = rows[start : start + max(1, budget // padded)]
+            start += len(selected)
+            yield selected, *self.batch([texts[row] for row in selected])
+
+    def batch(self, texts: Texts) -> tuple[Tensor, Tensor]:
+        """Return the tokens N×L and the mask N×L of a batch."""
+        lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        mask = np.arange(max(1, self.truncation.padded_length(int(lengths.max())))) < lengths[:, None]
+        tokens = np.zeros(mask.shape, dtype=np.int64)
+        tokens[mask] = np.concatenate(texts)
+        return torch.from_numpy(tokens).to(self.device), torch.from_numpy(mask).to(self.device)
+
+    @torch.inference_mode()
+    def probabilities(self, texts: Texts) -> np.ndarray:
+        """Return the probability of each class for each text: n×C float64."""
+        result: np.ndarray | None = None
+        for rows, tokens, mask in self.batches(texts):
+            values = self.loss.probabilities(self.model(tokens, mask)).double().cpu().numpy()
+            result = np.empty((len(texts), values.shape[1])) if result is None else result
+            result[rows] = values
+        return np.empty((0, 0)) if result is None else result
+
+    def probability(self, texts: Texts, classes: np.ndarray) -> np.ndarray:
+        """Return the probability of class `classes[i]` for each text i: n."""
+        return self.probabilities(texts)[np.arange(len(texts)), classes] if len(texts) else np.empty(0)
+
+    def class_probability(self, embeddings: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
+        """Return the probability of class `classes[i]` for each text i, from embeddings N×L×D: N."""
+        return self._of_class(self.model.classify(self.model.encode(embeddings, mask)), classes)
+
+    @torch.inference_mode()
+    def attention(self, texts: Texts) -> Scores:
+        """Return the attention weight of each token, averaged over heads and rows.
+
+        If the encoder has self-attention layers, the weight is traced back through them: it becomes the sum, over all
+        paths from the attention to the token, of the product of the weights along the path. The weights of each layer
+        are first averaged with the identity matrix (attention rollout, Abnar & Zuidema 2020, section 3).
+        """
+        scores = [np.empty(0)] * len(texts)
+        for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
+            weights = mean_weights(self.model.weights(tokens, mask).float())  # N×L
+            for layer in reversed(self.model.layer_weights(tokens, mask).values()):
+                identity = torch.eye(tokens.shape[1], device=self.device)
+                weights = ((layer.float().mean(1) + identity) / 2 * weights.unsqueeze(2)).sum(1)
+            _store(scores, rows, texts, weights)
+        return scores
+
+    def attention_gradient(self, texts: Texts, classes: np.ndarray) -> Scores | None:
+        """Return Σ a ∂p/∂a for each token, summed over the heads and rows of its weights a.
+
+        Here, p is the probability of class `classes[i]` for each text i. The result is None without attention.
+        """
+        if isinstance(self.model.attention, NoAttention):
+            return None
+        scores = [np.empty(0)] * len(texts)
+        for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
+            with torch.no_grad():
+                encoded = self.model.encode(self.model.embedding(tokens, mask), mask)
+                weights = self.model.attention.weights(encoded)
+            weights.requires_grad_()
+            logits = self.model.classify_mixed(encoded, weights)
+            (gradient,) = torch.autograd.grad(self._of_class(logits, self._tensor(classes[rows])).sum(), weights)
+            _store(scores, rows, texts, (weights * gradient).detach().float().sum((1, 2)) * mask)
+        return scores
+
+    def gradient_times_input(self, texts: Texts, classes: np.ndarray) -> Scores:
+        """Return Σ_d x_d ∂p/∂x_d for each token, where x is its embedding and p the probability of the class."""
+
+        def method(embeddings: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+            embeddings.requires_grad_()
+            (gradient,) = torch.autograd.grad(self.class_probability(embeddings, mask, targets).sum(), embeddings)
+            return embeddings * gradient, torch.zeros(len(embeddings))
+
+        return self.attribute(texts, classes, method)[0]
+
+    def attribute(
+        self, texts: Texts, classes: np.ndarray, method: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+    ) -> tuple[Scores, np.ndarray]:
+        """Return the token scores of an attribution method, and its error for each text: n.
+
+        An error that overflows becomes NaN. The method maps embeddings N×L×D, a mask N×L and classes N to attributions
+        N×L×D and errors N.
+        """
+        scores, errors = [np.empty(0)] * len(texts), np.zeros(len(texts))
+        with torch.backends.cudnn.flags(enabled=False):  # cuDNN's RNNs compute no gradients in evaluation mode
+            for rows, tokens, mask in self.batches(texts, BATCH_TOKENS // 4):
+                embeddings = self.model.embedding(tokens, mask).detach()
+                attributions, deltas = method(embeddings, mask, self._tensor(classes[rows]))
+                _store(scores, rows, texts, attributions.detach().float().sum(2) * mask)
+                errors[rows] = deltas.detach().nan_to_num(torch.nan, torch.nan, torch.nan).cpu().numpy()
+        return scores, errors
+
+    def _of_class(self, logits: Tensor, classes: Tensor) -> Tensor:
+        return self.loss.probabilities(logits).gather(1, classes.unsqueeze(1)).squeeze(1)
+
+    def _tensor(self, classes: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.asarray(classes, dtype=np.int64)).to(self.device)
+
+
+def _store(scores: Scores, rows: np.ndarray, texts: Texts, values: Tensor) -> None:
+    """Store row i of `values`, N×L float32, as the scores of the text `rows[i]`, without padding.
+
+    Gradients of a recurrent encoder may overflow: infinite values become ± the largest float32, and NaN becomes 0.
+    """
+    values = values.nan_to_num()
+    for row, line in zip(rows.tolist(), values.double().cpu().numpy(), strict=True):
+        scores[row] = line[: len(texts[row])]
+
+
+def pad(scores: Scores, rows: np.ndarray, length: int) -> np.ndarray:
+    """Return the scores of the texts in these rows, padded with zeros to `length`: N×length float32."""
+    padded = np.zeros((len(rows), length), dtype=np.float32)
+    for line, row in zip(padded, rows.tolist(), strict=True):
+        line[: len(scores[row])] = scores[row]
+    return padded

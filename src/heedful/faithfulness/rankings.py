@@ -1,0 +1,91 @@
+"""The rankings that are compared: each gives a score to every token of a text."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from heedful.faithfulness.probe import Probe, Scores, Texts
+from heedful.records.faithfulness import (
+    ATTENTION,
+    ATTENTION_GRADIENT,
+    GRADIENT,
+    INTEGRATED,
+    LEAVE_ONE_OUT,
+    RANDOM,
+    UNIFORM,
+)
+
+# increment FORMAT in records/faithfulness.py when you change one of these numbers, so that runs are measured again
+STEPS = (16, 64)  # numbers of steps of the integral; the second number is for errors between TOLERANCE and JUMP
+TOLERANCE = 0.005  # largest error that is accepted, in units of probability
+JUMP = 0.05  # if the error is larger, p jumps at a point of the path, and more steps do not help
+
+
+def rank_tokens(
+    probe: Probe, texts: Texts, classes: np.ndarray, rngs: Sequence[np.random.Generator]
+) -> tuple[dict[str, Scores], np.ndarray]:
+    """Return the scores of the tokens of n texts by ranking, and the errors of the integrated gradients, n.
+
+    `attention × gradient` is missing if the attention does not support it.
+    """
+    scores: dict[str, Scores] = {ATTENTION: probe.attention(texts)}
+    attention_gradient = probe.attention_gradient(texts, classes)
+    if attention_gradient is not None:
+        scores[ATTENTION_GRADIENT] = attention_gradient
+    scores[GRADIENT] = probe.gradient_times_input(texts, classes)
+    scores[INTEGRATED], errors = integrated_gradients(probe, texts, classes)
+    scores[LEAVE_ONE_OUT] = leave_one_out(probe, texts, classes)
+    scores[RANDOM] = [rng.random(len(text)) for rng, text in zip(rngs, texts, strict=True)]
+    scores[UNIFORM] = [np.full(len(text), 1 / len(text)) for text in texts]
+    return scores, errors
+
+
+def leave_one_out(probe: Probe, texts: Texts, classes: np.ndarray) -> Scores:
+    """Return p(c|x) − p(c|x without the token) for each token."""
+    whole = probe.probability(texts, classes)
+    shorter = [np.delete(text, i) for text in texts for i in range(len(text))]
+    lengths = [len(text) for text in texts]
+    remaining = probe.probability(shorter, np.repeat(classes, lengths))
+    parts = np.split(remaining, np.cumsum(lengths)[:-1])
+    return [probability - part for probability, part in zip(whole, parts, strict=True)]
+
+
+def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tuple[Scores, np.ndarray]:
+    """Integrate the gradients of p(c) from zeros to the embeddings of the text (Sundararajan, Taly & Yan 2017, eq. 1).
+
+    The error of a text is the sum of its scores minus (p(c|x) − p(c|zeros)), NaN if the sum overflows.
+    """
+    few, many = STEPS
+    scores, errors = _integrate(probe, texts, classes, few)
+    rows = np.flatnonzero(is_inexact(errors) & (np.abs(errors) <= JUMP)).tolist()
+    if rows:
+        refined, errors[rows] = _integrate(probe, [texts[row] for row in rows], classes[rows], many)
+        for row, values in zip(rows, refined, strict=True):
+            scores[row] = values
+    return scores, errors
+
+
+def is_inexact(errors: np.ndarray) -> np.ndarray:
+    """Return whether the size of each error of an integral exceeds TOLERANCE: n bool, true for NaN (an overflow)."""
+    return ~(np.abs(errors) <= TOLERANCE)
+
+
+def _integrate(probe: Probe, texts: Texts, classes: np.ndarray, steps: int) -> tuple[Scores, np.ndarray]:
+    from captum.attr import IntegratedGradients  # an optional package
+
+    integral: Any = IntegratedGradients(probe.class_probability)
+
+    def method(embeddings: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        return integral.attribute(
+            embeddings,
+            baselines=torch.zeros_like(embeddings),
+            additional_forward_args=(mask, targets),
+            n_steps=steps,
+            internal_batch_size=len(embeddings),
+            return_convergence_delta=True,
+        )
+
+    return probe.attribute(texts, classes, method)

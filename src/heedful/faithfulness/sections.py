@@ -1,0 +1,136 @@
+"""The sections and the CSV table of a measurement."""
+
+from collections.abc import Sequence
+
+from heedful.base.files import csv_line
+from heedful.base.formatting import format_count
+from heedful.compare.sections import claims_section
+from heedful.faithfulness.claims import judge_rankings
+from heedful.faithfulness.measurement import Report
+from heedful.faithfulness.rankings import TOLERANCE, is_inexact
+from heedful.faithfulness.summary import Estimate, VariantSummary
+from heedful.faithfulness.verdict import faithfulness_verdict, main_column
+from heedful.records.faithfulness import AGREEMENT, ATTENTION, RANDOM
+from heedful.report.figures.comparison import Bar, draw_intervals
+from heedful.report.html import render_html
+from heedful.report.markdown import render_markdown
+from heedful.report.numbers import UNKNOWN, format_with_margin
+from heedful.report.section import Chart, Section, Table
+from heedful.terms.intervals import MIN_SEEDS
+
+NOTE = (
+    "Means over seeds and texts ± the half-width of their 95 % interval, which accounts for the variation of seeds and "
+    "texts, or of texts alone if there is one seed. *: the value differs from that of the random ranking (unadjusted p "
+    "below 5 %). Comprehensiveness and sufficiency: the drop in the predicted class's probability without the top 1, "
+    "5, 10, 20 and 50 % of the tokens, and with only these tokens; means over the five shares. Normalized: 0 is the "
+    "lowest and 1 the highest value that a search over rankings reaches."
+)
+AGREEMENT_NOTE = (
+    "A replication of Jain and Wallace (2019), not a verdict: Kendall's τ between attention and the absolute values of "
+    "gradient × input and of leave-one-out."
+)
+
+
+def faithfulness_files(report: Report, parts: Sequence[Section]) -> dict[str, str]:
+    """Return the content of each file by its name."""
+    counts = (len(report.summaries), sum(summary.seeds for summary in report.summaries), report.texts)
+    facts = {
+        "Measured": ", ".join(map(format_count, counts, ("variant", "run", "test text"))),
+        "Command": report.command,
+    }
+    verdict = faithfulness_verdict(report.summaries)
+    return {
+        "faithfulness.md": render_markdown("Faithfulness", verdict, parts),
+        "faithfulness.csv": render_csv(report),
+        "faithfulness.html": render_html("Faithfulness of attention", verdict, facts, parts),
+    }
+
+
+def sections(report: Report) -> list[Section]:
+    """Return the rankings of each variant, the claims, and the agreement of attention with other rankings."""
+    excluded = [[str(run.folder), run.status, run.error] for run in report.excluded]
+    parts = [
+        _variants(report),
+        *(_rankings(report, summary) for summary in report.summaries),
+        claims_section(judge_rankings(report.summaries)),
+        _agreement(report),
+        Section("Not measured", [Table(["folder", "status", "reason"], excluded)] if excluded else []),
+    ]
+    return [part for part in parts if part.content]
+
+
+def _variants(report: Report) -> Section:
+    """Return a chart of attention in each variant, the highest value first."""
+    column = main_column(report.summaries)
+    if column is None or len(report.summaries) < 2:
+        return Section("Variants", [])
+    measured = [(s.variant.name, s.measures.get((ATTENTION, column.name))) for s in report.summaries]
+    bars = [Bar(name, estimate.interval) for name, estimate in measured if estimate]
+    bars.sort(key=lambda bar: -bar.interval.value)
+    figure = draw_intervals(bars, f"{column.heading.capitalize()} of attention", column.heading)
+    chart = Chart("variants", figure, f"{column.heading} of attention in each variant")
+    return Section("Variants", [chart] if bars else [], "Attention in each variant, with 95 % intervals.")
+
+
+def _rankings(report: Report, summary: VariantSummary) -> Section:
+    """Return the table of the rankings of a variant."""
+    title = f"{summary.variant.name}: {format_count(summary.seeds, 'seed')}, {format_count(report.texts, 'text')}"
+    columns = summary.columns
+    rows = [
+        [ranking, *(format_estimate(summary.measures.get((ranking, column.name))) for column in columns)]
+        for ranking in summary.rankings
+    ]
+    table = Table(["ranking", *(f"{column.heading} ({column.faithful_values})" for column in columns)], rows)
+    return Section(title, [table] if columns else [], f"{NOTE} {remarks(report, summary)}".strip())
+
+
+def _agreement(report: Report) -> Section:
+    """Return Kendall's τ of each variant."""
+    rows = [
+        [summary.variant.name, *(format_estimate(summary.measures.get((ATTENTION, name))) for name in AGREEMENT)]
+        for summary in report.summaries
+        if any((ATTENTION, name) in summary.measures for name in AGREEMENT)
+    ]
+    table = Table(["variant", *AGREEMENT.values()], rows)
+    return Section("Agreement of attention", [table] if rows else [], AGREEMENT_NOTE)
+
+
+def remarks(report: Report, summary: VariantSummary) -> str:
+    """Return sentences about the limitations of a variant's table."""
+    parts = []
+    if summary.seeds < MIN_SEEDS:
+        parts.append(f"Exploratory: fewer than {MIN_SEEDS} seeds.")
+    estimate = summary.measures.get((RANDOM, "normalized_comprehensiveness"))
+    if estimate is not None and estimate.texts < report.texts:
+        undefined = format_count(report.texts - estimate.texts, "text")
+        parts.append(f"Normalized comprehensiveness excludes {undefined} whose lowest and highest values coincide.")
+    errors = [is_inexact(record.arrays["integral_error"]).sum() for record in summary.records]
+    if inexact := int(max(errors)):
+        texts = format_count(inexact, "text")
+        parts.append(f"Integrated gradients are inexact by more than {TOLERANCE} for up to {texts} per seed.")
+    if skipped := max(record.options.skipped for record in summary.records):
+        parts.append(f"Omitted for each seed: up to {format_count(skipped, 'text')} without a known token.")
+    return " ".join(parts)
+
+
+def format_estimate(estimate: Estimate | None) -> str:
+    """Format as "0.412 ± 0.021*"; return UNKNOWN for None."""
+    if estimate is None:
+        return UNKNOWN
+    difference = estimate.against_random
+    differs = difference is not None and difference.p_value is not None and difference.p_value < 0.05
+    return format_with_margin(estimate.interval) + "*" * differs
+
+
+def render_csv(report: Report) -> str:
+    """Render a CSV table: one line for each variant, ranking and measure, with every number in full precision.
+
+    Kendall's τ has the ranking `attention`.
+    """
+    bounds = ("value", "low", "high", "minus_random", "minus_random_low", "minus_random_high", "p_random")
+    lines = [csv_line(["variant", "seeds", "texts", "ranking", "measure", *bounds])]
+    for summary in report.summaries:
+        for (ranking, name), estimate in summary.measures.items():
+            numbers = [*estimate.interval[:3], *(estimate.against_random or [None] * 4)]
+            lines.append(csv_line([summary.variant.name, summary.seeds, estimate.texts, ranking, name, *numbers]))
+    return "".join(lines)

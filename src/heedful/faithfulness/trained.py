@@ -1,0 +1,85 @@
+"""A trained model with its data: the checkpoint of a run, and samples of the texts of its splits."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from omegaconf import OmegaConf
+
+from heedful.base.errors import UserError
+from heedful.data.padded_batches import BatchBuilder
+from heedful.data.splits import sample
+from heedful.faithfulness.probe import Probe
+from heedful.faithfulness.rationales import mark_tokens
+from heedful.inference.api import evaluation_data
+from heedful.runs.folder import BEST, LAST, checkpoint_in
+from heedful.training import build
+
+
+class Sample(NamedTuple):
+    """n texts of a split; each contains only the tokens that the model knows, and at least one such token."""
+
+    rows: np.ndarray  # n, row numbers in the split, ascending
+    labels: np.ndarray  # n
+    texts: list[np.ndarray]
+    skipped: int  # number of sampled texts in which the model knows no token
+
+
+class TrainedRun:
+    """The model of a run and its data.
+
+    Args:
+        trusted_modules: the user's packages whose classes the checkpoint may name.
+        data_path: path that replaces `data.path` of the checkpoint; None retains it.
+    """
+
+    def __init__(self, run: Path, trusted_modules: Sequence[str] = (), data_path: str | None = None) -> None:
+        self.run = run
+        self.extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
+        path = str(checkpoint_in(run, BEST, LAST))
+        _, self.card, model, loss = build.restore(path, self.extras)
+        self.codec = self.card.codec
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.probe = Probe(model.to(device), loss.to(device), self.codec.truncation)
+        overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
+        cfg = OmegaConf.create({"ckpt_path": path, "data": overrides, "extras": self.extras, "seed": 0})
+        self._data = evaluation_data(cfg, self.card)
+
+    def sample(self, split: str, count: int, seed: int) -> Sample:
+        """Draw a stratified sample of a split, with a text of each class; skip texts without known tokens."""
+        labels = self._data.tokenized(split).labels
+        rows = sample(labels, max(count, len(np.unique(labels))), [seed])
+        texts = [tokens[self.probe.known(tokens)] for tokens in self._tokens(split, rows)]
+        is_empty = np.array([len(text) == 0 for text in texts])
+        if is_empty.all():
+            raise UserError(f"{self.run}: the model knows no token of the {len(rows):,} selected {split} texts")
+        rows = rows[~is_empty]
+        return Sample(rows, labels[rows], [text for text in texts if len(text)], int(is_empty.sum()))
+
+    def marks(self, rows: np.ndarray) -> list[np.ndarray] | None:
+        """Return whether people marked each known token of these test texts; None if the data have no rationales."""
+        rationales = self._data.rationales("test", rows.tolist())
+        if rationales is None:
+            return None
+        texts, marks = self._data.texts("test", rows.tolist()), []
+        for text, rationale, tokens in zip(texts, rationales, self._tokens("test", rows), strict=True):
+            spans = self.codec.tokenizer.spans(text)
+            start = 0 if self._data.truncation.keep == "first" else len(spans) - len(tokens)
+            marks.append(mark_tokens(spans[start : start + len(tokens)], rationale)[self.probe.known(tokens)])
+        return marks
+
+    def _tokens(self, split: str, rows: np.ndarray) -> list[np.ndarray]:
+        """Return the tokens of the texts in these rows of a split, after truncation."""
+        data = self._data.tokenized(split)
+        builder = BatchBuilder(data.tokens, data.offsets, data.labels, self._data.truncation)
+        spans = zip(builder.starts(rows), builder.lengths[rows], strict=True)
+        return [np.asarray(data.tokens[start : start + length], dtype=np.int64) for start, length in spans]
+
+
+def checkpoint_digest(run: Path) -> str:
+    """Return the hexadecimal SHA-256 of the checkpoint that is measured."""
+    with checkpoint_in(run, BEST, LAST).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,74 @@
+"""Evaluate several trained models together, by the mean of their probabilities."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torchmetrics import Metric
+
+from heedful.data.padded_batches import Batch
+from heedful.data.source import Source
+from heedful.models.component import Embedding
+from heedful.models.ensemble import Ensemble
+from heedful.models.loss import CrossEntropy
+from heedful.runs.checkpoint import Card
+from heedful.training.lit import LitClassifier
+
+
+class JointModel(nn.ModuleDict):
+    """The models of an ensemble, with those attributes of a `Classifier` that an evaluation uses."""
+
+    branch = None  # each model mixes in the logits of its own
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        super().__init__({f"model_{number}": member.model for number, member in enumerate(ensemble.members, start=1)})
+        readers = ensemble.members if ensemble.shares_tokens else ensemble.members[:1]
+        self._readers = [member.model for member in readers]
+
+    @property
+    def embedding(self) -> Embedding:
+        """The embedding of the first model."""
+        return self._readers[0].embedding
+
+    def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return attention weights N×L.
+
+        If all models read the same tokens, these are means over the models; otherwise, they are the first model's.
+        """
+        return torch.stack([model.token_weights(tokens, mask) for model in self._readers]).mean(0)
+
+
+class LitEnsemble(LitClassifier):
+    """Evaluates an ensemble; the logits are the logarithms of the mean probabilities."""
+
+    def __init__(self, ensemble: Ensemble, metrics: Mapping[str, Metric]) -> None:
+        joint: Any = JointModel(ensemble)
+        card = _joint_card([member.card for member in ensemble.members])
+        super().__init__(joint, CrossEntropy(card.class_counts), metrics, card)
+        self._ensemble = ensemble
+
+    def ensemble(self) -> Ensemble:
+        return self._ensemble
+
+    def logits(self, batch: Batch) -> Tensor:
+        """Return the logits of a batch; models that read different tokens encode its texts anew."""
+        ensemble, total = self._ensemble, torch.zeros((), device=self.device)
+        split = "test" if self.trainer.testing else "val"
+        data: Source = self.trainer.datamodule  # type: ignore[attr-defined]
+        texts = [] if ensemble.shares_tokens else data.texts(split, batch.index.tolist())
+        for member, columns in zip(ensemble.members, ensemble.columns, strict=True):
+            own = member.card.codec.builder(texts)(np.arange(len(texts))) if texts else batch
+            logits = member.model(own.tokens.to(self.device), own.mask.to(self.device))
+            total = total + member.loss.probabilities(logits)[:, columns]
+        mean = total / len(ensemble.members)
+        return mean.clamp_min(torch.finfo(mean.dtype).tiny).log()
+
+
+def _joint_card(cards: Sequence[Card]) -> Card:
+    """Return the first model's card, with the choices of all models joined, such as {"encoder": "bilstm+gru"}."""
+    choices = [card.choices for card in cards]
+    groups = dict.fromkeys(group for choice in choices for group in choice)
+    joint = {group: "+".join(dict.fromkeys(choice.get(group, "none") for choice in choices)) for group in groups}
+    return cards[0].model_copy(update={"config": {**cards[0].config, "choices": joint}})

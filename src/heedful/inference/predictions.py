@@ -1,0 +1,173 @@
+"""The predictions of `src.predict`: printed, as a page, or in a table with the rows of the source."""
+
+import json
+import logging
+import sys
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from omegaconf import DictConfig
+from rich.console import Console
+from rich.text import Text
+
+from heedful.base.errors import UserError
+from heedful.base.files import number_names, write_text
+from heedful.base.formatting import format_count
+from heedful.base.process import handle_signals, raise_interrupt
+from heedful.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
+from heedful.data.text_files import absolute_path, existing_path
+from heedful.inference.input_texts import TextSource
+from heedful.models.ensemble import Ensemble
+from heedful.records.examples import Example
+from heedful.report.section import Section, Table
+from heedful.report.terminal import render_terminal, row_progress
+from heedful.report.words import (
+    branch_table,
+    clean_text,
+    example_content,
+    example_notes,
+    top_shares,
+    top_words,
+    words_table,
+)
+
+log = logging.getLogger(__name__)
+
+
+def show_predictions(cfg: DictConfig, source: TextSource, ensemble: Ensemble) -> None:
+    """Classify all texts at once, print the predictions and, if `pictures` is set, write a page."""
+    chunks = list(source.chunks())
+    texts = [text for _, chunk in chunks for text in chunk]
+    places = [place for rows, _ in chunks for place in rows.places]
+    selection = _not_blank(texts)
+    examples = ensemble.explain([texts[i] for i in selection], cfg.batch_size, maps=cfg.pictures is not None)
+    by_row = {i: replace(example, index=i) for i, example in zip(selection, examples, strict=True)}
+    print_predictions(texts, by_row, cfg.json, cfg.top)
+    if cfg.pictures is not None:
+        write_predictions_page(list(by_row.values()), Path(cfg.pictures))
+    blank = [places[i] for i in range(len(texts)) if i not in by_row]
+    unknown = [places[i] for i, example in by_row.items() if example.is_unknown]
+    _warn(source.name, chunks[0][0].unit, blank, unknown)
+
+
+def output_path(out: str, file: str | None) -> Path:
+    """Return the absolute path of `out`, the file for the predictions of the texts in `file`."""
+    path = absolute_path(out, "out")
+    if path.suffix.lower() not in OUTPUT_FORMATS:
+        raise UserError(f"out={out}: unknown extension; it must be one of {', '.join(OUTPUT_FORMATS)}")
+    if path.is_dir():
+        raise UserError(f"out={out}: this is a folder; pass the path of a file")
+    if file is not None and path.exists() and path.samefile(existing_path(file, "file")):
+        raise UserError(f"out={out}: this is the input file, which would be overwritten; choose another name")
+    return path
+
+
+def write_predictions(out: Path, source: TextSource, ensemble: Ensemble, batch_size: int) -> None:
+    """Write each row of the source with its prediction, some rows at a time.
+
+    The source is read twice. The first pass, which is short, reports invalid rows before anything is classified,
+    counts the rows, and collects the names of the columns.
+    """
+    names: dict[str, None] = {}
+    total = 0
+    with row_progress("Read") as advance:
+        for rows, texts in source.chunks():
+            names |= dict.fromkeys(rows.columns)
+            total += len(texts)
+            advance(len(texts))
+    own = number_names(
+        ["predicted", *(f"probability_{name}" for name in ensemble.class_names), "only_unknown"], taken=names
+    )
+    blank, unknown = array("q"), array("q")  # row or line numbers
+    with handle_signals(raise_interrupt), row_progress("Classified", total) as advance:
+
+        def classified() -> Iterator[Rows]:
+            for rows, texts in source.chunks():
+                selection = _not_blank(texts)
+                probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
+                predicted = [ensemble.class_names[i] for i in probabilities.argmax(1)]
+                cells = [predicted, *probabilities.T.round(6).tolist(), is_unknown.tolist()]
+                columns = {}
+                for name, values in zip(own, cells, strict=True):
+                    by_row = dict(zip(selection, values, strict=True))
+                    columns[name] = [by_row.get(i) for i in range(len(texts))]
+                yield replace(rows, columns={**rows.columns, **columns})
+                blank.extend(place for place, text in zip(rows.places, texts, strict=True) if not text.strip())
+                unknown.extend(rows.places[i] for i, value in zip(selection, is_unknown, strict=True) if value)
+                advance(len(texts))
+
+        write_table(out, [*names, *own], classified())
+    print(f"Wrote {format_count(total, 'row')} to {out}")
+    _warn(rows.source, rows.unit, blank, unknown)
+
+
+def _not_blank(texts: Sequence[str]) -> list[int]:
+    return [i for i, text in enumerate(texts) if text.strip()]
+
+
+def _warn(source: str, unit: str, blank: Sequence[int], unknown: Sequence[int]) -> None:
+    consequence = "only unknown words, so the prediction is a guess"
+    for places, reason in ((blank, "blank text, so no prediction"), (unknown, consequence)):
+        if places:
+            log.warning("%s: %s: %s", source, format_places(unit, places), reason)
+
+
+def print_predictions(texts: Sequence[str], examples: Mapping[int, Example], as_json: bool | None, top: int) -> None:
+    """Print each text's predicted class, probabilities and most attended words.
+
+    Args:
+        examples: predictions by text number, counted from 0; blank texts have none.
+        as_json: True prints one JSON object per text, on its own line, and False prints tables; None prints JSON in a
+            pipe and tables on a terminal.
+        top: maximum number of most attended words to print.
+    """
+    console = Console()
+    is_ascii = not sys.stdout.encoding.lower().startswith("utf")
+    for number, text in enumerate(texts):
+        example = examples.get(number)
+        if as_json or (as_json is None and not sys.stdout.isatty()):
+            print(json.dumps(_record(text, example, top), ensure_ascii=is_ascii))
+        elif example is None:
+            console.print(Text("(blank text: no prediction)", style="dim"))
+        else:
+            console.print(Text(f"“{clean_text(text, 200)}”", style="dim"))
+            console.print(render_terminal([prediction_section(example, top)]))
+
+
+def write_predictions_page(examples: Sequence[Example], folder: Path) -> None:
+    """Write `page.html` with each text's coloured words and word × word maps."""
+    from heedful.report.html import render_html  # imports matplotlib
+
+    section = Section("Texts", [example_content(each) for each in examples], example_notes(examples))
+    write_text(folder / "page.html", render_html("Predictions", "", {"Texts": f"{len(examples):,}"}, [section]))
+
+
+def prediction_section(example: Example, count: int) -> Section:
+    """Return the predicted class, the ten largest probabilities, and at most `count` most attended words."""
+    likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:10]
+    classes = [[clean_text(name), f"{probability:.3f}"] for name, probability in likeliest]
+    tables = [Table(["class", "probability"], classes), words_table(example, count)]
+    if example.branch is not None:
+        tables.append(branch_table(example.words, example.branch, count))
+    return Section(classes[0][0], tables)
+
+
+def _record(text: str, example: Example | None, top: int) -> dict[str, object]:
+    if example is None:
+        return {"text": text, "label": None, "probabilities": None, "words": None, "only_unknown": None}
+    ranked = top_words(example.words, example.weights, top)
+    record: dict[str, object] = {
+        "text": text,
+        "label": example.predicted,
+        "probabilities": {name: round(value, 6) for name, value in example.probabilities.items()},
+        "words": [{"word": word, "weight": round(weight, 6)} for _, word, weight in ranked],
+        "only_unknown": example.is_unknown,
+    }
+    if (branch := example.branch) is not None:
+        shares = [
+            {"word": word, "log_odds": round(share, 6)} for _, word, share in top_shares(example.words, branch, top)
+        ]
+        record["branch"] = {"weight": round(branch.weight, 6), "words": shares}
+    return record

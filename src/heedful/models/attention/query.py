@@ -1,0 +1,96 @@
+"""Attention with a single query, the summary of the text: the base class, and mechanisms of one line each."""
+
+from abc import abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from heedful.kernels.layers import Dropout
+from heedful.models.component import Attention, Encoded, Rate, masked_softmax
+
+
+class QueryAttention(Attention):
+    """One context vector per text: c = Σ_i softmax(score(q, h_i)) h_i over the real states h_i.
+
+    The query q is the summary of the text. A subclass implements `score`; to add a bias to the scores, it overrides
+    `scaled_scores`.
+
+    Args:
+        scaled: divide the scores by √D (Vaswani et al. 2017, eq. 1).
+        attentional: return tanh(W_c [c; q]) instead of c (Luong et al. 2015, eq. 5).
+    """
+
+    def __init__(self, input_dim: int, *, scaled: bool = False, dropout: Rate = 0.0, attentional: bool = False) -> None:
+        super().__init__()
+        self.output_dim = input_dim
+        self.scale = input_dim**-0.5 if scaled else 1.0
+        self.dropout = Dropout(dropout)
+        self.combine = nn.Linear(2 * input_dim, input_dim, bias=False) if attentional else None
+
+    @abstractmethod
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Return the score of each state for the query: N×D, N×T×D → N×T."""
+
+    def scaled_scores(self, encoded: Encoded) -> Tensor:
+        """Return the arguments of the softmax: N×T. They are the scores, divided by √D if `scaled`."""
+        return self.scale * self.score(encoded.summary, encoded.states)
+
+    def weights(self, encoded: Encoded) -> Tensor:
+        """Return the weights N×1×1×T."""
+        return masked_softmax(self.scaled_scores(encoded), encoded.mask)[:, None, None, :]
+
+    def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
+        """Return the context vector of each text as a sequence of one state: N×T×D, N×1×1×T → N×1×D."""
+        context = torch.einsum("nt,ntd->nd", weights[:, 0, 0], encoded.states)
+        if self.combine is not None:
+            context = torch.tanh(self.combine(torch.cat([context, encoded.summary], -1)))
+        real = encoded.mask.any(1, keepdim=True)  # N×1
+        context = context.masked_fill(~real, 0.0)
+        return Encoded(context.unsqueeze(1), real, context)
+
+    def forward(self, encoded: Encoded) -> Encoded:
+        return self.mix(encoded, self.dropout(self.weights(encoded)))
+
+
+class UniformAttention(QueryAttention):
+    """Equal scores for all tokens, so that the context vector is the mean: the baseline for claims about attention."""
+
+    def __init__(self, input_dim: int, *, dropout: Rate = 0.0, attentional: bool = False) -> None:
+        super().__init__(input_dim, dropout=dropout, attentional=attentional)
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        return keys.new_zeros(keys.shape[:2])
+
+
+class LuongDotAttention(QueryAttention):
+    """score(q, h) = qᵀ h (Luong et al. 2015, section 3.1, 'dot'; the twenty-model report's eq. 4): no parameters."""
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        return torch.einsum("nd,ntd->nt", query, keys)
+
+
+class LuongGeneralAttention(QueryAttention):
+    """score(q, h) = qᵀ W_a h (Luong et al. 2015, section 3.1, 'general'; the twenty-model report's eq. 7)."""
+
+    def __init__(self, input_dim: int, **options: Any) -> None:
+        super().__init__(input_dim, **options)
+        self.general = nn.Linear(input_dim, input_dim, bias=False)
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        projected = query @ self.general.weight  # qᵀ W_a: projects one vector instead of T states
+        return torch.einsum("nd,ntd->nt", projected, keys)
+
+
+class LearnedQueryAttention(QueryAttention):
+    """score(h) = uᵀ h with a learned query u instead of the text's summary (Lin et al. 2017, eq. 5, without tanh).
+
+    u has D parameters. It is initialized with zeros, so the initial weights are uniform.
+    """
+
+    def __init__(self, input_dim: int, **options: Any) -> None:
+        super().__init__(input_dim, **options)
+        self.question = nn.Parameter(torch.zeros(input_dim))  # the query u
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        return keys @ self.question

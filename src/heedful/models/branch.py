@@ -1,0 +1,307 @@
+"""A linear branch beside the neural model: logistic regression on the n-grams of a text."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional
+
+from heedful.data.padded_batches import BatchBuilder, by_length
+from heedful.models.component import Component, Size
+from heedful.models.embedding.ngrams import BASE, MAX_ORDER, first_occurrences, mix_bits, ngram_codes
+from heedful.models.loss import Loss
+
+BATCH = 256  # texts whose n-grams are computed together
+CHUNK = 2**20  # n-grams whose rows are found together
+CANDIDATES = (3.0, 10.0, 30.0, 100.0)  # for c
+ABSENT = 2**31 - 1  # in place of the code of an n-gram
+STEPS = 12  # codes that are compared; so many would begin with the same bits in one of ten million tables
+GAP, ZONE = 0x9E3779B1, 0x85EBCA6B  # added to codes, so that pairs with a gap and n-grams of a zone have other codes
+NODES = 64  # of the Gauss-Legendre quadrature of gradients
+SMOOTHING = 1.0  # is added to the number of texts of a class that contain an n-gram
+
+
+End = Annotated[int, Field(ge=0, le=10_000)]  # a number of tokens; the time grows with it
+
+
+class Features(NamedTuple):
+    """The distinct n-grams of n texts: those of text i are `ngrams[offsets[i]:offsets[i + 1]]`."""
+
+    ngrams: np.ndarray  # int32, codes or rows of the table
+    offsets: np.ndarray  # n+1 int64
+
+
+class Ngrams(NamedTuple):
+    """The n-grams of one kind in N texts, F for each text."""
+
+    codes: Tensor  # N×F int64
+    shown: Tensor  # N×F bool, False for padding
+    ends: Tensor  # N×F int64, the position of the last token
+    distances: Sequence[int]  # from the last token to each token of the n-gram
+
+
+def join_codes(kinds: Sequence[Ngrams]) -> Tensor:
+    """Return the hashed codes of all n-grams, and ABSENT for padding: N×F int32."""
+    codes = mix_bits(torch.cat([kind.codes for kind in kinds], 1)) >> 32
+    shown = torch.cat([kind.shown for kind in kinds], 1)
+    return codes.int().masked_fill(~shown, ABSENT)  # of a million n-grams, one in 4,000 shares its code with another
+
+
+def mean_gradients(scores: Tensor, bias: Tensor, classes: Tensor) -> Tensor:
+    """Return the mean gradient of the log odds of a class against all others, on the way to the scores of the classes.
+
+    The probabilities are proportional to σ(z), with z from `bias` (C) to `bias + scores` (N×C) in a straight line. The
+    sum of scores × gradients, both N×C, is therefore the change of the log odds.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    steps = scores.new_tensor((nodes + 1) / 2)
+    z = bias + steps[:, None, None] * scores  # S×N×C
+    is_class = functional.one_hot(classes, scores.shape[1]).bool()  # N×C
+    others = functional.logsigmoid(z).masked_fill(is_class, -torch.inf).softmax(-1)
+    gradients = torch.sigmoid(-z) * torch.where(is_class, 1.0, -others)
+    return (scores.new_tensor(weights / 2)[:, None, None] * gradients).sum(0)
+
+
+class NgramBranch(Component):
+    """Logistic regression on the n-grams that occur in a text; it is fitted before the other components are trained.
+
+    The value of an n-gram is its scale if it occurs and 0 otherwise, divided by the Euclidean norm of the values of the
+    text. In training, the branch is not used, so that the other components do not rely on it; in evaluation, the logits
+    are the weighted mean of its logits and theirs.
+
+    Args:
+        num_logits: 1, or the number of classes C.
+        max_order: longest n-gram, in tokens.
+        max_gap: pairs of tokens with 1 to `max_gap` other tokens between them are n-grams, too.
+        scale: `idf`, ln((1 + n) / (1 + d)) + 1 for an n-gram that occurs in d of n training texts; `nb`, for each class
+            the log ratio of its frequencies in the texts of this class and in the others (Wang and Manning 2012); or
+            `nb_idf`, the idf times the square root of the absolute log ratio.
+        min_count: number of training texts that contain an n-gram; rarer n-grams are left out.
+        head, tail: number of tokens at the beginning and at the end of a text whose n-grams are features of their own,
+            in addition; a list of numbers for several ends.
+        c: inverse strength of the L2 penalty; None: 3, 10, 30 or 100, with the lowest loss on the validation texts.
+        weight: weight of the logits of the branch in the mean, 0 to 1; None: before each validation, the multiple of
+            0.05 with the lowest loss on the validation texts.
+    """
+
+    codes: Tensor
+    starts: Tensor
+    table: Tensor
+    bias: Tensor
+    weight: Tensor
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        num_logits: int,
+        *,
+        max_order: Annotated[int, Field(ge=1, le=MAX_ORDER)] = 2,
+        max_gap: Annotated[int, Field(ge=0, le=MAX_ORDER)] = 0,
+        scale: Literal["idf", "nb", "nb_idf"] = "idf",
+        min_count: Size = 1,
+        head: End = 0,
+        tail: End | list[End] = 0,
+        c: Annotated[float, Field(gt=0)] | None = 10.0,
+        weight: Annotated[float, Field(ge=0, le=1)] | None = 0.5,
+    ) -> None:
+        super().__init__()
+        self.max_order, self.max_gap = max_order, max_gap
+        self.scale = scale
+        self.min_count = min_count
+        self.head, self.tails = head, [tail] if isinstance(tail, int) else tail
+        self.c = c
+        self.chooses_weight = weight is None
+        self.register_buffer("weight", torch.tensor(1.0 if weight is None else weight))
+        columns = 1 if num_logits <= 2 else num_logits  # two classes have one column, the log odds of class 1
+        self.num_logits = num_logits
+        norms = 1 if scale == "idf" else columns
+        # the n-grams of the training texts, sorted by code, and a last row that stands for all others
+        self.register_buffer("codes", torch.full((1,), ABSENT, dtype=torch.int32))
+        self.register_buffer("starts", None, persistent=False)
+        # columns: scale × weight for each class, then the squares of the scales
+        self.register_buffer("table", torch.zeros(1, columns + norms))
+        self.register_buffer("bias", torch.zeros(columns))
+        self._index()
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
+        """Load the n-grams of a checkpoint, whose number only the training texts determine."""
+        if (stored := state_dict.get(f"{prefix}codes")) is not None:
+            self._resize(max(stored.numel(), 1))
+        super()._load_from_state_dict(state_dict, prefix, *args)
+        self._index()
+
+    def _resize(self, rows: int) -> None:
+        self.codes = self.codes.new_full((rows,), ABSENT)
+        self.table = self.table.new_zeros(rows, self.table.shape[1])
+
+    def _index(self) -> None:
+        """Find the first code with each sequence of leading bits."""
+        self.codes[-1] = ABSENT
+        bits = len(self.codes).bit_length() + 1  # at most half a code for each sequence, so that STEPS are enough
+        prefixes = torch.arange(2**bits, device=self.codes.device) * 2 ** (32 - bits) - 2**31
+        self.starts = torch.searchsorted(self.codes, prefixes.int(), out_int32=True)
+
+    def ngrams(self, tokens: Tensor, mask: Tensor) -> list[Ngrams]:
+        """Return the n-grams of texts by kind: N×L ids, N×L bool."""
+        codes = ngram_codes(tokens, self.max_order)  # N×L×O
+        ends = torch.arange(tokens.shape[1], device=tokens.device).expand_as(tokens)  # N×L
+        kinds = [Ngrams(codes[..., order], mask, ends, range(order + 1)) for order in range(self.max_order)]
+        for gap in range(1, self.max_gap + 1):
+            before = functional.pad(tokens, (gap + 1, 0))[:, : tokens.shape[1]]
+            pairs = before * BASE + tokens + gap * GAP
+            kinds.append(Ngrams(pairs, mask & (ends > gap), ends, (0, gap + 1)))
+        length = mask.sum(1, keepdim=True)  # N×1
+        starts = [(torch.zeros_like(length), self.head), *((length - tail, tail) for tail in self.tails)]
+        for number, (start, size) in enumerate(starts, 1):
+            if size:  # the same n-gram in a zone is another feature
+                positions = start + torch.arange(size, device=tokens.device)  # N×S
+                inside = (positions >= 0) & (positions < length)
+                positions = positions.clamp(0, tokens.shape[1] - 1)
+                for order in range(self.max_order):
+                    found = codes[..., order].gather(1, positions) + number * ZONE
+                    kinds.append(Ngrams(found, inside, positions, range(order + 1)))
+        return kinds
+
+    def find(self, codes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the row of each code in the table, and whether the code has one, both of the shape of the codes."""
+        wanted, bits = codes.flatten(), len(self.starts).bit_length() - 1
+        rows = self.starts.index_select(0, (wanted >> (32 - bits)) + 2 ** (bits - 1))
+        for _ in range(STEPS):
+            rows = rows + (self.codes.index_select(0, rows) < wanted)
+        found = (self.codes.index_select(0, rows) == wanted) & (wanted != ABSENT)
+        return rows.view_as(codes), found.view_as(codes)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return logits N×num_logits: N×L ids, N×L bool."""
+        codes = join_codes(self.ngrams(tokens, mask)).sort(1).values
+        rows, found = self.find(codes)
+        is_first = functional.pad(codes[:, 1:] != codes[:, :-1], (1, 0), value=True)
+        sums, norms = self._sum(rows, found & is_first)
+        scores = sums / norms + self.bias
+        if self.num_logits == 2:
+            scores = torch.cat([-scores / 2, scores / 2], 1)
+        elif self.num_logits > 2:
+            scores = functional.logsigmoid(scores)  # of one class against the rest
+        return scores
+
+    def _sum(self, rows: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the sums N×columns over the n-grams that are present, and the norms by which they are divided.
+
+        Args:
+            rows, present: N×F, the row of each n-gram, and whether it counts.
+        """
+        values = present.to(self.table.dtype)
+        sums = functional.embedding_bag(rows.long(), self.table, mode="sum", per_sample_weights=values)
+        columns = len(self.bias)
+        return sums[:, :columns], sums[:, columns:].clamp(min=1e-12).sqrt()
+
+    def contributions(self, tokens: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
+        """Return the share of each token in the log odds of a class of each text: N×L ids, N×L bool, N → N×L.
+
+        The log odds, of the class against all others together, are the sum of the shares and the log odds of a text
+        without n-grams. The share of an n-gram is divided equally among its tokens, where it first occurs; the first
+        token also has the part of the beginning of the text.
+
+        With more than two classes, the log odds are no sum over n-grams. The share of an n-gram is then the integral of
+        its part in their change while the scores of all classes grow in proportion from those of a text without n-grams
+        (integrated gradients, Sundararajan et al. 2017).
+        """
+        kinds = self.ngrams(tokens, mask)
+        codes = join_codes(kinds)
+        rows, found = self.find(codes)
+        present = found & first_occurrences(codes.long())
+        sums, norms = self._sum(rows, present)
+        if len(self.bias) == 1:
+            factors = (2 * classes.unsqueeze(1) - 1) / norms  # N×1
+        else:
+            factors = mean_gradients((sums / norms).float(), self.bias.float(), classes).to(norms.dtype) / norms  # N×C
+        each = [self.table[row, : len(self.bias)] @ factor for row, factor in zip(rows, factors, strict=True)]
+        shares = torch.stack(each) * present  # N×F
+        total = torch.zeros_like(tokens, dtype=shares.dtype)
+        for kind, share in zip(kinds, shares.split([kind.codes.shape[1] for kind in kinds], 1), strict=True):
+            for distance in kind.distances:
+                total.scatter_add_(1, (kind.ends - distance).clamp(min=0), share / len(kind.distances))
+        return total
+
+    @torch.no_grad()
+    def fit(self, texts: BatchBuilder, held_out: BatchBuilder, loss: Loss) -> None:
+        """Fit the weights to the training texts, which have the class weights of the loss divided by their mean.
+
+        The result does not depend on any random state.
+        """
+        labels = texts.labels.cpu().numpy()
+        of_text = np.ones(len(labels))
+        if loss.class_weights is not None:
+            of_text = loss.class_weights.cpu().double().numpy()[labels]
+            of_text /= of_text.mean() or 1.0
+        features = self._find_ngrams(self._distinct(texts))
+
+        def held_out_loss(c: float) -> float:
+            self._fit(features, labels, of_text, c)
+            batches = map(held_out, by_length(held_out.lengths, BATCH, rank=0, world_size=1))
+            return sum(len(batch.labels) * loss(self(*batch[:2]), batch.labels).item() for batch in batches)
+
+        self._fit(features, labels, of_text, min(CANDIDATES, key=held_out_loss) if self.c is None else self.c)
+
+    def _find_ngrams(self, texts: Features) -> Features:
+        """Keep the n-grams of at least `min_count` texts, and return their rows in place of the codes."""
+        codes, counts = np.unique(texts.ngrams, return_counts=True)
+        self._resize(int((counts >= self.min_count).sum()) + 1)
+        self.codes[:-1] = torch.from_numpy(codes[counts >= self.min_count])
+        self._index()
+        parts = [self.find(part) for part in torch.from_numpy(texts.ngrams).to(self.codes.device).split(CHUNK)]
+        rows, found = (torch.cat(values).cpu().numpy() for values in zip(*parts, strict=True))
+        return Features(rows[found], np.append(0, np.cumsum(found))[texts.offsets])
+
+    def _fit(self, features: Features, labels: np.ndarray, of_text: np.ndarray, c: float) -> None:
+        from scipy.sparse import csr_matrix
+        from sklearn.linear_model import LogisticRegression  # the import takes half a second
+
+        sizes, used = np.diff(features.offsets), len(self.table) - 1  # the last row belongs to no n-gram
+        counts = np.bincount(features.ngrams, minlength=used)
+        table, columns = np.zeros(self.table.shape, dtype=np.float32), len(self.bias)
+        for column in range(columns):
+            positive = labels == (1 if columns == 1 else column)
+            if column < table.shape[1] - columns:  # otherwise, all classes have the scales of the first
+                scales = self._scales(features, counts, positive)
+                values = scales[features.ngrams]
+                norms = np.sqrt(np.add.reduceat(np.append(values**2, 0.0), features.offsets[:-1]) * (sizes > 0))
+                values /= np.repeat(np.maximum(norms, 1e-6), sizes)
+                matrix = csr_matrix((values, features.ngrams, features.offsets), shape=(len(sizes), max(used, 1)))
+                table[:used, columns + column] = scales**2
+            counted = positive[of_text > 0]
+            if counted.all() or not counted.any():  # nothing to fit: the log odds of the smoothed frequency
+                share = (of_text[positive].sum() + SMOOTHING) / (of_text.sum() + 2 * SMOOTHING)
+                self.bias[column] = float(np.log(share / (1 - share)))
+                continue
+            model = LogisticRegression(C=c, solver="liblinear", dual=True, random_state=0, max_iter=1000).fit(
+                matrix, positive, of_text
+            )
+            table[:used, column] = scales * model.coef_[0, :used]
+            self.bias[column] = float(model.intercept_[0])
+        self.table.copy_(torch.from_numpy(table))
+
+    def _distinct(self, texts: BatchBuilder) -> Features:
+        """Return the codes of the n-grams of texts."""
+        by_text: list[Any] = [None] * len(texts)
+        for rows in by_length(texts.lengths, BATCH, rank=0, world_size=1):
+            batch = texts(rows)
+            codes = np.sort(join_codes(self.ngrams(batch.tokens, batch.mask)).cpu().numpy(), axis=1)
+            present = (np.diff(codes, axis=1, prepend=ABSENT) != 0) & (codes != ABSENT)
+            for i, row in enumerate(rows.tolist()):
+                by_text[row] = codes[i, present[i]]
+        return Features(np.concatenate(by_text), np.cumsum([0, *map(len, by_text)]))
+
+    def _scales(self, features: Features, counts: np.ndarray, positive: np.ndarray) -> np.ndarray:
+        """Return the scale of each n-gram."""
+        idf = np.log((1 + len(positive)) / (1 + counts)) + 1
+        if self.scale == "idf":
+            return idf
+        of_class = np.repeat(positive, np.diff(features.offsets))
+        inside = np.bincount(features.ngrams[of_class], minlength=len(counts)) + SMOOTHING
+        outside = counts - inside + 2 * SMOOTHING
+        ratio = np.log(inside / inside.sum()) - np.log(outside / outside.sum())
+        return ratio if self.scale == "nb" else np.sqrt(np.abs(ratio)) * idf

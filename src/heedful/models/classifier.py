@@ -1,0 +1,153 @@
+"""The model: embedding → position → encoder → attention → pooling → head."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from heedful.models.branch import NgramBranch
+from heedful.models.component import Attention, Embedding, Encoded, Encoder, Head, Pooling, Position
+
+
+class Classifier(nn.Module):
+    """A text classifier composed of interchangeable components; the output of one is the input of the next.
+
+    Args:
+        branch: a linear model whose logits are mixed with the others in evaluation; None if there is none.
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        position: Position,
+        encoder: Encoder,
+        attention: Attention,
+        pooling: Pooling,
+        head: Head,
+        branch: NgramBranch | None = None,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.position = position
+        self.encoder = encoder
+        self.attention = attention
+        self.pooling = pooling
+        self.head = head
+        self.branch = branch
+        # states of a frozen encoder by token ids, if they were computed before; None for other texts
+        self.stored_states: Callable[[Tensor, Tensor], Encoded | None] | None = None
+
+    @property
+    def used_branch(self) -> NgramBranch | None:
+        """The linear branch; None if there is none, or its weight is 0."""
+        return self.branch if self.branch is not None and self.branch.weight > 0 else None
+
+    def load_pretrained(self) -> None:
+        """Load the weights of every pretrained component."""
+        component: Any
+        for component in self.children():
+            component.load_pretrained()
+
+    def description_options(self) -> dict[str, dict[str, Any]]:
+        """Return the nonempty `description_options` of the components by component name, to store in a checkpoint."""
+        parts: dict[str, Any] = dict(self.named_children())
+        return {name: dict(part.description_options) for name, part in parts.items() if part.description_options}
+
+    def drop_unknown(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Move the tokens that the embedding knows to the beginning of each text, and mask all others as padding.
+
+        The results are tokens, mask and the original position of each token, N×L each. The positions are None if the
+        embedding returned `mask` itself, so that all tokens keep theirs.
+        """
+        known = self.embedding.known(tokens, mask)  # N×L
+        if known is mask:
+            return tokens, mask, None
+        order = torch.argsort((~known).to(torch.uint8), dim=1, stable=True)
+        return tokens.gather(1, order), known.gather(1, order), order
+
+    def has_known_token(self, tokens: Tensor, mask: Tensor, unknown_id: int | None) -> Tensor:
+        """Return whether each text has a token that is in the vocabulary and that the model uses, N bool."""
+        known = mask if self.used_branch else self.embedding.known(tokens, mask)  # N×L
+        return (known if unknown_id is None else known & (tokens != unknown_id)).any(1)
+
+    def encode(self, embeddings: Tensor, mask: Tensor) -> Encoded:
+        """Apply the positional encoding and the encoder to the embeddings N×L×D."""
+        return self.encoder(self.position(embeddings, mask), mask)
+
+    def classify(self, encoded: Encoded) -> Tensor:
+        """Return the logits of encoded texts without those of the branch, N×num_logits."""
+        return self.head(self.pooling(self.attention(encoded)))
+
+    def classify_mixed(self, encoded: Encoded, weights: Tensor) -> Tensor:
+        """Return the logits N×num_logits, with `weights` N×H×T×L in place of the computed attention weights."""
+        return self.head(self.pooling(self.attention.mix(encoded, weights)))
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return the logits of each text: N×L ids, N×L bool → N×num_logits. Padding must follow the text."""
+        encoded, _ = self._read(tokens, mask)
+        return self._logits(encoded, tokens, mask)
+
+    def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor | None]:
+        """Return the encoded known tokens, computed only if they are not stored, and their original positions."""
+        tokens, mask, order = self.drop_unknown(tokens, mask)
+        stored = None if self.stored_states is None else self.stored_states(tokens, mask)
+        return self.encode(self.embedding(tokens, mask), mask) if stored is None else stored, order
+
+    def separate_logits(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the logits without those of the branch, and those of the branch, N×num_logits each."""
+        assert self.branch is not None
+        encoded, _ = self._read(tokens, mask)
+        return self.classify(encoded).float(), self.branch(tokens, mask).float()
+
+    def _logits(self, encoded: Encoded, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return the logits of encoded texts; in evaluation, the weighted mean of them and those of the branch."""
+        logits = self.classify(encoded)
+        if self.branch is None or self.training:
+            return logits
+        return torch.lerp(logits.float(), self.branch(tokens, mask).float(), self.branch.weight.float())
+
+    def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return the attention weights N×H×T×L, with the tokens in their original order; dropped tokens get 0."""
+        encoded, order = self._read(tokens, mask)
+        return _restore_order(self.attention.weights(encoded), order, self.attention.per_token)
+
+    def forward_with_weights(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the results of `forward` and `weights`, for which the texts are encoded only once."""
+        encoded, order = self._read(tokens, mask)
+        weights = _restore_order(self.attention.weights(encoded), order, self.attention.per_token)
+        return self._logits(encoded, tokens, mask), weights
+
+    def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
+        """Return the weights N×H×L×L of each self-attention layer of the encoder, named "encoder 1", "encoder 2", ….
+
+        The tokens are in their original order; dropped tokens get 0.
+        """
+        tokens, mask, order = self.drop_unknown(tokens, mask)
+        layers = self.encoder.layer_weights(self.position(self.embedding(tokens, mask), mask), mask)
+        return {f"encoder {i}": _restore_order(weights, order, True) for i, weights in enumerate(layers, 1)}
+
+    def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return the attention weight of each token, N×L: the mean over heads and over the rows of real states."""
+        return mean_weights(self.weights(tokens, mask))
+
+
+def _restore_order(weights: Tensor, order: Tensor | None, per_token: bool) -> Tensor:
+    """Return weights N×H×T×L with the tokens at their original positions `order` N×L; None if they are there already.
+
+    If `per_token`, the rows belong to tokens too, and are reordered as well.
+    """
+    if order is None:
+        return weights
+    inverse = torch.argsort(order, dim=1)[:, None, None, :]  # new position of each original token
+    weights = weights.gather(3, inverse.expand_as(weights))
+    if per_token:
+        weights = weights.gather(2, inverse.transpose(2, 3).expand_as(weights))
+    return weights
+
+
+def mean_weights(weights: Tensor) -> Tensor:
+    """Return the mean weight of each token over heads and over the rows with nonzero weights: N×H×T×L → N×L."""
+    real = weights.sum((1, 3)) != 0  # N×T
+    rows = weights.mean(1).sum(1)  # N×L
+    return rows / real.sum(1, keepdim=True).clamp(min=1)

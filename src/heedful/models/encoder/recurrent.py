@@ -1,0 +1,72 @@
+"""Recurrent encoders: RNN, LSTM and GRU, unidirectional or bidirectional, without packed sequences."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from heedful.kernels.layers import Dropout
+from heedful.kernels.recurrence import exchange_rows, recurrent_states
+from heedful.models.component import Encoded, Encoder, Layers, Rate, Size, state_at, zero_padding
+
+CELLS: dict[str, Callable[..., nn.RNNBase]] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+
+
+class Recurrent(Encoder):
+    """A stack of recurrent layers (Elman 1990; Hochreiter & Schmidhuber 1997; Cho et al. 2014).
+
+    Padding must be at the end of each row, so that a forward layer reads the whole text before any padding. A backward
+    layer reads the real tokens of each row in reverse order. The states equal those of packed sequences, which use
+    slower kernels. Each direction has `hidden_dim` features, and each layer reads both directions
+    of the previous layer (Schuster & Paliwal 1997). Dropout follows every layer, including the last.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        cell: Literal["rnn", "lstm", "gru"] = "lstm",
+        hidden_dim: Size = 128,
+        layers: Layers = 1,
+        bidirectional: bool = False,
+        dropout: Rate = 0.0,
+    ) -> None:
+        super().__init__()
+        self.output_dim = hidden_dim * (2 if bidirectional else 1)
+        input_dims = [input_dim] + [self.output_dim] * (layers - 1)
+        self.forwards = nn.ModuleList(CELLS[cell](dim, hidden_dim, batch_first=True) for dim in input_dims)
+        self.backwards = nn.ModuleList(
+            CELLS[cell](dim, hidden_dim, batch_first=True) for dim in (input_dims if bidirectional else [])
+        )
+        self.dropout = Dropout(dropout)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Encoded:
+        """Encode texts: N×L×D → N×L×output_dim.
+
+        The summary consists of the last state that each direction of the top layer computes: the forward state of the
+        last token and the backward state of the first token.
+        """
+        for layer, forward_rnn in enumerate(self.forwards):
+            output = recurrent_states(forward_rnn, states)
+            if self.backwards:
+                backward = recurrent_states(self.backwards[layer], reverse_by_length(states, mask))
+                output = torch.cat([output, reverse_by_length(backward, mask)], -1)
+            states = zero_padding(self.dropout(output), mask)
+        if not self.backwards:
+            return Encoded(states, mask, state_at(states, mask, last=True))
+        forward_states, backward_states = states.chunk(2, -1)
+        ends = [state_at(forward_states, mask, last=True), state_at(backward_states, mask, last=False)]
+        return Encoded(states, mask, torch.cat(ends, -1))
+
+
+def reverse_by_length(states: Tensor, mask: Tensor) -> Tensor:
+    """Reverse the order of the real states in each row: N×T×D, N×T → N×T×D.
+
+    Padding must be at the end of each row, and stays there. A second reversal restores the original order.
+    """
+    lengths = mask.sum(1, keepdim=True)  # N×1
+    steps = torch.arange(mask.shape[1], device=mask.device)  # T
+    source = torch.where(mask, lengths - 1 - steps, steps)  # N×T
+    rows = torch.arange(mask.shape[0], device=mask.device).unsqueeze(1) * mask.shape[1]  # N×1
+    return exchange_rows(states, (rows + source).flatten())

@@ -1,0 +1,154 @@
+"""Predictions for texts with the attention weight of each word, by one trained model or the mean of several."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from heedful.base.errors import UserError, name_file
+from heedful.base.formatting import format_list
+from heedful.data.padded_batches import Batch, by_length
+from heedful.models.classifier import Classifier, mean_weights
+from heedful.models.loss import Loss
+from heedful.records.examples import BranchWords, Example
+from heedful.runs.checkpoint import Card
+
+HEADS_WORDS = 64  # maximum number of words of a text that gets a map for each head, and maps of the encoder's layers
+MAP_WORDS = 512  # maximum number of words of a text that gets a map
+
+log = logging.getLogger(__name__)
+
+
+class Member(NamedTuple):
+    """A trained model of an ensemble."""
+
+    name: str  # path of the checkpoint, for messages; empty during training
+    card: Card
+    model: Classifier
+    loss: Loss
+
+
+class Ensemble:
+    """Trained models of the same classes, whose probabilities are averaged; a single model is an ensemble of one.
+
+    Each model encodes the texts with its own tokenizer. Classes are matched by name, and have the order of the first
+    model's classes.
+    """
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        self.members = list(members)
+        first = self.members[0]
+        self.class_names = first.card.codec.class_names
+        for member in self.members:
+            if set(names := member.card.codec.class_names) != set(self.class_names):
+                raise UserError(
+                    f"ckpt_path: the classes of {member.name}, {format_list(names, plain=True)}, "
+                    f"are not the classes of {first.name}, {format_list(self.class_names, plain=True)}; an ensemble "
+                    "needs models with the same classes"
+                )
+        # for each member, the column of each class in its probabilities
+        self.columns = [
+            [member.card.codec.class_names.index(name) for name in self.class_names] for member in self.members
+        ]
+        self.shares_tokens = all(member.card.codec.reads_as(first.card.codec) for member in self.members)
+
+    @torch.inference_mode()
+    def classify(self, texts: Sequence[str], batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:
+        """Return the probabilities N×C of texts, and for each whether no model knows any of its tokens, N bool."""
+        total = np.zeros((len(texts), len(self.class_names)))
+        is_unknown = np.ones(len(texts), dtype=bool)
+        for member, columns in zip(self.members, self.columns, strict=True):
+            model = member.model.eval()
+            with name_file(member.name):
+                batches = member.card.codec.builder(texts, next(model.parameters()).device)
+            for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
+                batch = batches(rows)
+                probabilities = member.loss.probabilities(model(batch.tokens, batch.mask))
+                total[rows] += probabilities[:, columns].cpu().double().numpy()
+                is_unknown[rows] &= ~_has_known_token(member, batch)
+        return total / len(self.members), is_unknown
+
+    def explain(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Example]:
+        """Classify texts, and return each text's prediction with the attention weight of each word.
+
+        If all models read the same tokens, the weights and `matrix` are means over the models; otherwise they come from
+        the first model. The matrix of an ensemble of several models is also averaged over heads, and is None if one of
+        the averaged models has none. Words, layers and `cut` always come from the first model. The shares of the words
+        in a linear branch are those of a single model.
+
+        Args:
+            maps: whether to include the word × word weights: those of the attention component for texts of 2 to 512
+                words, averaged over heads from 65 words on, and those of the encoder's layers for up to 64 words.
+        """
+        by_member = [_explain(member, texts, batch_size, maps) for member in self.members]
+        if len(self.members) == 1:
+            return by_member[0]
+        if texts and not self.shares_tokens:
+            log.warning(
+                "The models split texts into different tokens: attention weights are those of %s", self.members[0].name
+            )
+        return [self._combine(examples) for examples in zip(*by_member, strict=True)]
+
+    def _combine(self, examples: Sequence[Example]) -> Example:
+        probabilities = np.mean([[each.probabilities[name] for name in self.class_names] for each in examples], 0)
+        shared = examples if self.shares_tokens else examples[:1]
+        maps = [each.matrix.mean(0, keepdims=True) for each in shared if each.matrix is not None]
+        return replace(
+            examples[0],
+            predicted=self.class_names[int(probabilities.argmax())],
+            probabilities=dict(zip(self.class_names, probabilities.tolist(), strict=True)),
+            weights=np.mean([each.weights for each in shared], 0),
+            matrix=np.mean(maps, 0) if len(maps) == len(shared) else None,
+            is_unknown=all(each.is_unknown for each in examples),
+            branch=None,
+        )
+
+
+@torch.inference_mode()
+def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) -> list[Example]:
+    model, codec = member.model.eval(), member.card.codec
+    with name_file(member.name):
+        batches, words = codec.read(texts, next(model.parameters()).device)
+    examples: dict[int, Example] = {}
+    for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
+        batch = batches(rows)
+        logits, weights = model.forward_with_weights(batch.tokens, batch.mask)
+        probabilities = member.loss.probabilities(logits).cpu()  # N×C
+        weights = weights.float()  # N×H×T×L
+        means = mean_weights(weights).cpu().double().numpy()  # N×L
+        has_known_token = _has_known_token(member, batch)
+        if (branch := model.used_branch) is not None:
+            predicted = probabilities.argmax(1).to(batch.tokens.device)
+            shares = branch.contributions(batch.tokens, batch.mask, predicted).cpu().double().numpy()  # N×L
+        for i, row in enumerate(rows.tolist()):
+            size = len(words[row])
+            matrix, layers = None, {}
+            if maps and model.attention.per_token and 1 < size <= MAP_WORDS:
+                heads = weights[i, :, :size, :size]  # H×L×L
+                matrix = (heads if size <= HEADS_WORDS else heads.mean(0, keepdim=True)).cpu().numpy()
+            if maps and 1 < size <= HEADS_WORDS:
+                stacks = model.layer_weights(batch.tokens[i : i + 1, :size], batch.mask[i : i + 1, :size])
+                layers = {name: stack[0].float().cpu().numpy() for name, stack in stacks.items()}
+            examples[row] = Example(
+                split="text",
+                index=row,
+                label=None,
+                predicted=codec.class_names[int(probabilities[i].argmax())],
+                probabilities=dict(zip(codec.class_names, probabilities[i].tolist(), strict=True)),
+                words=words[row],
+                weights=means[i, :size],
+                matrix=matrix,
+                cut=codec.truncation.describe_cut(int(batches.offsets[row + 1] - batches.offsets[row])),
+                layers=layers,
+                is_unknown=not has_known_token[i],
+                branch=None if branch is None else BranchWords(branch.weight.item(), shares[i, :size]),
+            )
+    return [examples[row] for row in range(len(texts))]
+
+
+def _has_known_token(member: Member, batch: Batch) -> np.ndarray:
+    unknown_id = member.card.codec.tokenizer.unknown_id
+    return member.model.has_known_token(batch.tokens, batch.mask, unknown_id).cpu().numpy()

@@ -1,0 +1,102 @@
+"""Loss functions, each of which defines the number of logits and converts logits to probabilities."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from heedful.models.component import Rate
+
+Weight = Annotated[float, Field(ge=0, le=1e15)]  # sums and ratios of such weights are finite in float32
+
+
+def _class_weights(counts: Sequence[int], weights: Sequence[float] | Mapping[str, float] | str | None) -> Tensor | None:
+    if weights is None:
+        return None
+    if weights == "balanced":  # each class gets the same total weight: a text of class c has weight n / (C n_c)
+        return sum(counts) / (len(counts) * torch.tensor(counts, dtype=torch.float32).clamp(min=1))
+    if isinstance(weights, str | Mapping) or len(weights) != len(counts):
+        raise ValueError(f"class_weights={weights} must be balanced or one number for each of {len(counts)} classes")
+    tensor = torch.tensor(weights, dtype=torch.float32)
+    if not tensor.any():
+        raise ValueError(f"class_weights={list(weights)} must not all be 0")
+    return tensor
+
+
+class Loss(nn.Module, ABC):
+    """The base class of losses.
+
+    Both losses of this module equal Σ_n Σ_c −w_c t_nc log p_nc / Σ_n w_label(n), as does torch's `cross_entropy`. With
+    label smoothing ε, the target is t_nc = (1 − ε) [c = label(n)] + ε / C. Without class weights, every w_c is 1 and
+    the divisor is the number of texts.
+
+    Args:
+        class_counts: number of training texts in each of the C classes.
+        label_smoothing: fraction of the target probability that is divided equally among all classes
+            (Szegedy et al. 2016, sect. 7).
+        class_weights: not all 0; `balanced` weighs each class inversely proportionally to its frequency. In a
+            configuration, the weights may have the labels of classes as keys; `heedful.training.build` passes a list.
+    """
+
+    class_weights: Tensor | None
+
+    def __init__(
+        self,
+        class_counts: Sequence[int],
+        *,
+        label_smoothing: Rate = 0.0,
+        class_weights: Sequence[Weight] | Mapping[str, Weight] | Literal["balanced"] | None = None,
+    ) -> None:
+        super().__init__()
+        self.num_logits = len(class_counts)
+        self.label_smoothing = label_smoothing
+        self.register_buffer("class_weights", _class_weights(class_counts, class_weights), persistent=False)
+
+    @abstractmethod
+    def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the weighted mean loss of the texts, not finite if all weights are 0: N×num_logits, N → scalar."""
+
+    @abstractmethod
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """Return the probability of each class: N×num_logits → N×C."""
+
+
+class CrossEntropy(Loss):
+    """Cross-entropy with one logit for each class: p = softmax(logits)."""
+
+    def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return F.cross_entropy(logits.float(), labels, weight=self.class_weights, label_smoothing=self.label_smoothing)
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        return logits.float().softmax(-1)
+
+
+class BinaryCrossEntropy(Loss):
+    """Cross-entropy with one logit for two classes, as in the twenty-model report: p = (σ(−logit), σ(logit)).
+
+    It equals `CrossEntropy` of the logits (0, logit) with the same options. Without options, it also equals torch's
+    `BCEWithLogitsLoss`.
+    """
+
+    def __init__(self, class_counts: Sequence[int], **options: Any) -> None:
+        if len(class_counts) != 2:
+            raise ValueError(f"one logit separates 2 classes, not {len(class_counts)}: use loss=cross_entropy")
+        super().__init__(class_counts, **options)
+        self.num_logits = 1
+
+    def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
+        target = labels.float() * (1 - self.label_smoothing) + self.label_smoothing / 2  # N
+        logits = logits.squeeze(-1).float()
+        if self.class_weights is None:
+            return F.binary_cross_entropy_with_logits(logits, target)
+        negative, positive = self.class_weights
+        terms = positive * target * F.logsigmoid(logits) + negative * (1 - target) * F.logsigmoid(-logits)  # N
+        return -terms.sum() / self.class_weights[labels].sum()
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        positive = torch.sigmoid(logits.float())  # N×1
+        return torch.cat([1 - positive, positive], -1)

@@ -1,0 +1,184 @@
+"""Conversion of a trained model to ONNX, with a check that both models give the same outputs, and to int8."""
+
+import errno
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from heedful.base.errors import UserError
+from heedful.data.padded_batches import Batch
+from heedful.models.classifier import Classifier, mean_weights
+from heedful.models.loss import Loss
+from heedful.report.numbers import format_with_bounds
+from heedful.terms.intervals import join_groups, mean_of_terms
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+INPUTS, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights")
+OPSET = 17
+TOLERANCE = 1e-5  # largest allowed difference from torch's outputs, in a probability or a weight
+TRACED = (3, 7)  # numbers of texts and tokens in the traced batch; the batches in CHECKED have other shapes
+CHECKED = ((1, 1), (2, 1), (5, 13), (2, 61), (11, 2))
+
+
+class PortableModel(nn.Module):
+    """The module that is exported: tokens N×L int64 and mask N×L bool → probabilities N×C and weights N×L.
+
+    Args:
+        loss: loss function, which converts the model's logits into probabilities.
+        max_length: maximum of L.
+    """
+
+    def __init__(self, model: Classifier, loss: Loss, vocab_size: int, max_length: int) -> None:
+        super().__init__()
+        self.model = model
+        self.loss = loss
+        self.vocab_size = vocab_size
+        self.max_length = max_length
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        logits, weights = self.model.forward_with_weights(tokens, mask)
+        return self.loss.probabilities(logits).float(), mean_weights(weights.float())
+
+
+def convert(portable: PortableModel, path: Path) -> float:
+    """Write an ONNX file that accepts any number of texts and tokens, and compare its outputs with torch's.
+
+    Torch has two exporters, and neither converts every component. The tracing exporter is tried first, although torch
+    has deprecated it: only with it do recurrent layers process texts of any length. The second exporter is based on
+    torch.export. The first ONNX model whose outputs differ from torch's by at most TOLERANCE remains.
+
+    Args:
+        portable: a trained model on the CPU, in evaluation mode.
+
+    Returns:
+        The largest absolute difference from torch's outputs, on batches of other shapes than that of the traced batch.
+    """
+    dynamic = {name: {0: "texts", 1: "tokens"} for name in (*INPUTS, "weights")} | {"probabilities": {0: "texts"}}
+    any_size = dict.fromkeys((0, 1), torch.export.Dim.DYNAMIC)
+    exporters: dict[str, dict[str, Any]] = {
+        "tracing": {"dynamo": False, "dynamic_axes": dynamic, "opset_version": OPSET},
+        "torch.export": {"dynamo": True, "dynamic_shapes": (any_size, any_size), "external_data": False},
+    }
+    reasons = []
+    for name, options in exporters.items():
+        try:
+            with _quiet(), torch.no_grad():
+                batch = _ragged_batch(portable, *TRACED, seed=0)
+                torch.onnx.export(
+                    portable, batch, path, input_names=INPUTS, output_names=OUTPUTS, verbose=False, **options
+                )
+            difference = largest_difference(portable, path)
+        except Exception as error:  # the exporters and onnxruntime raise exceptions of many types
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise
+            reason = next(iter(str(error).strip().splitlines()), "")[:200]
+            reasons.append(f"{name}: {type(error).__name__}: {reason}")
+            continue
+        if difference <= TOLERANCE:
+            return difference
+        reasons.append(f"{name}: the outputs differ from torch's by {difference:.1e}")
+    path.unlink(missing_ok=True)
+    raise UserError(f"this model cannot be exported to ONNX ({'; '.join(reasons)})")
+
+
+def largest_difference(portable: PortableModel, path: Path) -> float:
+    """Return the largest absolute difference between the outputs of torch and an ONNX file, on random ragged batches.
+
+    The difference is infinite if the shapes of the outputs differ, and NaN if an output is NaN.
+    """
+    session = load_session(path)
+    differences = [0.0]
+    for seed, (texts, length) in enumerate(CHECKED):
+        tokens, mask = _ragged_batch(portable, texts, min(length, portable.max_length), seed)
+        with torch.inference_mode():
+            expected = [output.numpy() for output in portable(tokens, mask)]
+        for ours, theirs in zip(expected, session.run(None, feed(tokens.numpy(), mask.numpy())), strict=True):
+            if ours.shape != theirs.shape:
+                return float("inf")
+            differences.append(float(np.abs(ours - theirs).max()))
+    return float(np.max(differences))
+
+
+def quantize(source: Path, target: Path) -> None:
+    """Write a copy of an ONNX model with int8 weights in matrix products; activations are quantized at run time."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    with _quiet():  # hides the advice of onnxruntime to preprocess the model
+        quantize_dynamic(source, target, weight_type=QuantType.QInt8)
+
+
+def compare_accuracy(
+    original: Path, quantized: Path, batches: Iterable[Batch], groups: np.ndarray | None = None
+) -> str:
+    """Describe the accuracies of two ONNX files on the same labelled texts, and the 95 % interval of the difference.
+
+    Args:
+        groups: the group of each text by its index; None if the texts are independent.
+    """
+    sessions = load_session(original), load_session(quantized)
+    hits: list[np.ndarray] = []  # 2×N for each batch, 1.0 where the predicted class is the label
+    index: list[int] = []
+    for batch in batches:
+        index += batch.index.tolist()
+        inputs, labels = feed(batch.tokens.numpy(), batch.mask.numpy()), batch.labels.numpy()
+        hits.append(np.stack([session.run(None, inputs)[0].argmax(1) == labels for session in sessions]) * 1.0)
+    before, after = np.concatenate(hits, axis=1)
+    interval = mean_of_terms(join_groups(after - before, None if groups is None else groups[index]))
+    return (
+        f"accuracy {after.mean():.3f} instead of {before.mean():.3f} on {len(before):,} validation texts: "
+        f"{format_with_bounds(interval)}"
+    )
+
+
+def load_session(path: Path) -> "InferenceSession":
+    """Load an ONNX file on the CPU."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4  # errors also raise exceptions, so they need not be logged
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def feed(tokens: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the inputs of an ONNX session by name: tokens N×L int64 and mask N×L bool."""
+    return dict(zip(INPUTS, (tokens, mask), strict=True))
+
+
+def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Return random tokens and their mask, both N×L.
+
+    The first text has `length` tokens. If there are several texts, the last is empty.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(1, length + 1, (texts,), generator=generator)
+    lengths[-1], lengths[0] = 0, length
+    mask = torch.arange(length) < lengths.unsqueeze(1)
+    return torch.randint(1, portable.vocab_size, (texts, length), generator=generator) * mask, mask
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Hide the warnings of the exporters and all output, including that of C++ code; exceptions are not affected."""
+    sys.stdout.flush()
+    copies = [os.dup(1), os.dup(2)]
+    try:
+        with warnings.catch_warnings(), open(os.devnull, "w", encoding="utf-8") as null:
+            warnings.simplefilter("ignore")
+            os.dup2(null.fileno(), 1)
+            os.dup2(null.fileno(), 2)
+            yield
+            sys.stdout.flush()
+    finally:
+        for stream, copy in enumerate(copies, start=1):
+            os.dup2(copy, stream)
+            os.close(copy)

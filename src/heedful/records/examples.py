@@ -1,0 +1,108 @@
+"""A text with its prediction and the attention weight of each word, and the files of such texts in a run's folder."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter
+
+from heedful.base.files import csv_line, number_names, validate, write_text
+from heedful.base.formatting import format_value
+from heedful.records.run_files import read_existing
+
+EXAMPLES_FILE, ERRORS_FILE = "attention.json", "errors.csv"
+ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text")  # before the last: the text's origin
+KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions"}
+FORMULA = re.compile(r"'*[=+\-@\t\r](?![\d.]*$)")  # the start of a text that spreadsheets run as a formula
+
+
+def _rounded(digits: int) -> PlainSerializer:
+    return PlainSerializer(lambda array: array.astype(np.float64).round(digits).tolist())
+
+
+READ = PlainValidator(lambda value: np.array(value, np.float64))
+Weights = Annotated[np.ndarray, READ, _rounded(6)]  # a list in JSON
+Map = Annotated[np.ndarray, READ, _rounded(4)]
+
+
+@dataclass(frozen=True)
+class BranchWords:
+    """The part of a linear branch in a prediction."""
+
+    weight: float  # of its logits in the mean with the others
+    shares: Weights  # L, the share of each word in its log odds of the predicted class
+
+
+@dataclass(frozen=True)
+class Example:
+    """One text with its prediction and the attention weight of each word."""
+
+    split: str
+    index: int
+    label: str | None  # None if the true class is unknown
+    predicted: str
+    probabilities: dict[str, float]
+    words: list[str]
+    weights: Weights  # L
+    matrix: Map | None  # H×L×L; None if there is no word × word map
+    cut: str = ""  # the part that was read, such as "first 500 of 20,000 tokens"; "" if the text is not cut
+    layers: dict[str, Map] = field(default_factory=dict)  # encoder layer → its weights H×L×L
+    is_unknown: bool = False  # whether the model knows none of the words, so that the prediction is a guess
+    branch: BranchWords | None = None  # None if there is no linear branch, or its weight is 0
+    kind: str = ""  # a key of KINDS for the texts of errors.csv; "" for other texts
+    origin: dict[str, str] = field(default_factory=dict)  # the file, the line (row, record) in it, and kept columns
+
+    @property
+    def maps(self) -> dict[str, np.ndarray]:
+        """The word × word weights H×L×L of the attention component and of the encoder's layers, by name."""
+        return ({} if self.matrix is None else {"attention": self.matrix}) | self.layers
+
+    @property
+    def title(self) -> str:
+        """Split, row number, origin, true class, predicted class, its probability and, if cut, the part read."""
+        prediction = f"predicted {self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"
+        classes = prediction if self.label is None else f"{self.label}, {prediction}"
+        cut = f", {self.cut}" if self.cut else ""
+        origin = ", ".join(
+            f"{name} {format_value(Path(cell).name if name == 'file' else cell)}" for name, cell in self.origin.items()
+        )
+        where = f" ({origin})" if origin else ""
+        return f"{self.split} {self.index}{where}: {classes}{cut}"
+
+
+EXAMPLES = TypeAdapter(list[Example])
+
+
+def write_examples(run: Path, examples: Sequence[Example]) -> None:
+    """Write texts to `attention.json`; weights are rounded to six decimal places, and those of maps to four."""
+    write_text(run / EXAMPLES_FILE, EXAMPLES.dump_json(list(examples)).decode())
+
+
+def read_examples(run: Path) -> list[Example]:
+    """Return the texts in `attention.json`, without those of `errors.csv`."""
+    return [example for example in read_texts(run) if not example.kind]
+
+
+def read_texts(run: Path) -> list[Example]:
+    """Return all texts in `attention.json`; [] without the file."""
+    return read_existing(run / EXAMPLES_FILE, lambda path: validate(path.read_bytes(), list[Example])) or []
+
+
+def write_errors(run: Path, errors: Sequence[tuple[str, Example]]) -> None:
+    """Write texts of a kind in KINDS and their examples, without the weights, to `errors.csv`, for spreadsheets."""
+    origin = list(errors[0][1].origin) if errors else []
+    *first, last = number_names(ERROR_COLUMNS, taken=origin)
+    lines = [csv_line([*first, *map(disarm, origin), last])]
+    for text, each in errors:
+        label, predicted, *others = map(disarm, (each.label or "", each.predicted, *each.origin.values(), text))
+        probability = round(each.probabilities[each.predicted], 6)
+        lines.append(csv_line([each.kind, each.index, label, predicted, probability, *others]))
+    write_text(run / ERRORS_FILE, "".join(lines))
+
+
+def disarm(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would run as a formula."""
+    return f"'{text}" if FORMULA.match(text) else text

@@ -1,0 +1,173 @@
+"""Read the files of a run. The functions return None if the file is absent, and raise UserError if it is damaged."""
+
+import csv
+import logging
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import yaml
+
+from heedful.base.errors import UserError
+from heedful.base.files import read_arrays, write_arrays
+from heedful.runs.result import ClassScore
+
+Value = TypeVar("Value")
+log = logging.getLogger(__name__)
+
+HISTORY_FILE, GRADIENTS_FILE, STATISTICS_FILE = "csv/metrics.csv", "gradients.csv", "attention_stats.npz"
+# what writes a damaged file of a run again
+RESUME = "resume its run (ckpt_path=<run>/checkpoints/last.ckpt) or its sweep (sweep.resume=<sweep>), or delete it"
+HISTORY = ("train/loss", "val/loss", "train/acc", "val/acc")
+History = dict[str, dict[int, float]]  # metric → epoch → value
+
+
+class Predictions(NamedTuple):
+    """The predictions of a model for a split."""
+
+    split: str
+    probabilities: np.ndarray  # n×C float
+    labels: np.ndarray  # n int64
+    class_names: list[str]
+    index: np.ndarray  # type: ignore[assignment]  # n int64, row number in the split
+    groups: np.ndarray | None = None  # n int64, equal for texts that may depend on each other; None without groups
+
+    @property
+    def confusion_matrix(self) -> np.ndarray:
+        """The number of texts by true class (row) and predicted class (column), C×C."""
+        classes = len(self.class_names)
+        cells = self.labels * classes + self.probabilities.argmax(1)
+        return np.bincount(cells, minlength=classes**2).reshape(classes, classes)
+
+    def class_scores(self) -> dict[str, ClassScore]:
+        """Return the scores of each class, by name.
+
+        Precision is 0 if the class is never predicted, and recall is 0 if it has no texts. If both hold, precision,
+        recall and F1 are None.
+        """
+        table, scores = self.confusion_matrix, {}
+        for name, hits, predicted, true in zip(
+            self.class_names, np.diag(table), table.sum(0), table.sum(1), strict=True
+        ):
+            parts = ((hits, predicted), (hits, true), (2 * hits, predicted + true))
+            precision, recall, f1 = (float(part / max(whole, 1)) if predicted + true else None for part, whole in parts)
+            scores[name] = ClassScore(precision, recall, f1, int(true))
+        return scores
+
+
+class Statistics(NamedTuple):
+    """Attention statistics of n texts, under these names in the file: mean weight by position, and entropies."""
+
+    position_mean: np.ndarray  # mean weight in each of several equal parts of a text, from first to last
+    entropy: np.ndarray  # n, nats
+    effective: np.ndarray  # n, exp(entropy), the effective number of words
+    length: np.ndarray  # n, number of words
+
+
+def read_predictions(run: Path, folder: str = "predictions") -> Predictions | None:
+    """Read the predictions for the test split, or for the validation split if there are none for the test split.
+
+    Args:
+        folder: predictions of the run's model, or baseline, those of the linear baseline.
+    """
+    test, val = (run / folder / f"{split}.npz" for split in ("test", "val"))
+    return read_existing(test, load_predictions) or read_existing(val, load_predictions)
+
+
+def load_predictions(path: Path) -> Predictions:
+    """Read the predictions for the split after which the file is named; a ValueError says how it is damaged."""
+    arrays = read_arrays(path)
+    names = [str(name) for name in arrays["class_names"]]
+    return Predictions(
+        path.stem, arrays["probabilities"], arrays["labels"], names, arrays["index"], arrays.get("groups")
+    )
+
+
+def write_predictions(folder: Path, predictions: Predictions) -> None:
+    """Write the file that `load_predictions` reads, named after the split."""
+    columns = {name: value for name, value in predictions._asdict().items() if name != "split" and value is not None}
+    write_arrays(folder / f"{predictions.split}.npz", **{name: np.asarray(value) for name, value in columns.items()})
+
+
+def read_history(run: Path) -> History | None:
+    """Read the mean training loss and accuracy of each epoch, and the epoch's last validation loss and accuracy.
+
+    Values that are not finite are ignored. Epochs without a training loss are omitted; this excludes the validation of
+    the best checkpoint after training. The result is None if the file is absent or no epoch remains.
+    """
+
+    def read(path: Path) -> History:
+        values: dict[str, dict[int, list[float]]] = {name: {} for name in HISTORY}
+        for row in read_rows(path):
+            for name in HISTORY:
+                if row.get(name) and math.isfinite(value := float(row[name])):
+                    values[name].setdefault(int(row["epoch"]), []).append(value)
+        history: History = {}
+        for name, by_epoch in values.items():
+            for epoch in values["train/loss"].keys() & by_epoch.keys():
+                mean_or_last = np.mean(by_epoch[epoch]) if name.startswith("train/") else by_epoch[epoch][-1]
+                history.setdefault(name, {})[epoch] = float(mean_or_last)
+        return history
+
+    return read_existing(run / HISTORY_FILE, read) or None
+
+
+def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
+    """Read the gradient norms, component → array with rows (step, norm) sorted by step; None if no norm is recorded."""
+
+    def read(path: Path) -> dict[str, np.ndarray]:
+        norms: dict[str, list[tuple[float, float]]] = {}
+        for row in read_rows(path):
+            norms.setdefault(row["part"], []).append((float(row["step"]), float(row["norm"])))
+        return {component: np.array(sorted(points)) for component, points in norms.items()}
+
+    return read_existing(run / GRADIENTS_FILE, read) or None
+
+
+def read_statistics(run: Path) -> Statistics | None:
+    """Read the attention statistics of the test texts."""
+
+    def read(path: Path) -> Statistics:
+        arrays = read_arrays(path)
+        return Statistics(*(arrays[name].astype(np.float64) for name in Statistics._fields))
+
+    return read_existing(run / STATISTICS_FILE, read)
+
+
+def read_features(run: Path) -> dict[str, list[str]] | None:
+    """Read the features of the linear baseline with the largest weights of each class, by class."""
+
+    def read(path: Path) -> dict[str, list[str]]:
+        features: dict[str, list[str]] = {}
+        for row in read_rows(path):
+            features.setdefault(row["class"], []).append(row["feature"])
+        return features
+
+    return read_existing(run / "baseline" / "features.csv", read)
+
+
+def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:
+    """Call `read`; if a file is damaged, log a warning and return None."""
+    try:
+        return read(run)
+    except UserError as error:
+        log.warning("%s; until then, the file is ignored", error)
+        return None
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file as mappings from the name of a column to the cell."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def read_existing(path: Path, read: Callable[[Path], Value], remedy: str = RESUME) -> Value | None:
+    """Return `read(path)`, or None if the file is absent; all errors of damaged files become a UserError."""
+    if not path.exists():
+        return None
+    try:
+        return read(path)
+    except (ValueError, TypeError, LookupError, OSError, csv.Error, yaml.YAMLError) as error:
+        raise UserError(f"{path} cannot be read ({error!r}): {remedy}") from error

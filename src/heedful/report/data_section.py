@@ -1,0 +1,89 @@
+"""A section that describes a run's data: classes, lengths, truncation, unknown tokens and duplicates in each split."""
+
+from heedful.base.formatting import SPLIT_NAMES, format_count
+from heedful.report.numbers import UNKNOWN, format_known, format_percent
+from heedful.report.section import Lines, Section, Table
+from heedful.report.words import clean_text
+from heedful.runs.result import Data, SplitSummary
+
+MAX_CLASSES = 10  # maximum number of classes to list; if there are more, the most frequent are listed
+NOTED_SHARE = 0.05  # a note is added if at least this share of all tokens is cut
+
+
+def data_section(data: Data) -> Section | None:
+    """Return a table with a column for each split, and sentences about cut and repeated texts; None without splits."""
+    if not data.splits:
+        return None
+    splits = list(data.splits.values())
+    total = {name: sum(split.class_counts.get(name, 0) for split in splits) for name in data.class_names}
+    listed = sorted(total, key=lambda name: -total[name])[:MAX_CLASSES]
+    rows = [["texts", *(_count(split.texts) for split in splits)]]
+    for title, names in (*((clean_text(name), [name]) for name in total if name in listed), _others(total, listed)):
+        counts = [sum(split.class_counts.get(name, 0) for name in names) for split in splits]
+        cells = [
+            f"{count:,} ({format_percent(count / split.texts)})" if split.texts else f"{count:,}"
+            for count, split in zip(counts, splits, strict=True)
+        ]
+        rows += [[title, *cells]] if names else []
+    majority = clean_text(data.majority_class or UNKNOWN)
+    rows.append([f"accuracy of always predicting “{majority}”", *(format_known(s.majority_accuracy) for s in splits)])
+    for quantile in dict.fromkeys(name for split in splits for name in split.lengths):
+        rows.append([f"tokens per text, {quantile}", *(_count(split.lengths.get(quantile)) for split in splits)])
+    rows += [
+        [f"texts longer than {_count(data.max_length)} tokens", *(_count(split.cut_texts) for split in splits)],
+        ["tokens cut by data.max_length", *(format_percent(split.cut_share) for split in splits)],
+        ["unknown tokens", *(format_percent(split.unknown_share) for split in splits)],
+    ]
+    if data.vectors is not None:
+        rows.append(["tokens with a GloVe vector", *(format_percent(split.vector_share) for split in splits)])
+    if data.dropped is not None:
+        dropped = (data.dropped if name == "train" else 0 for name in data.splits)
+        rows.append(["rows dropped by data.duplicates", *map(_count, dropped)])
+    rows += [
+        ["duplicates of an earlier text in the split", *(_count(split.duplicates) for split in splits)],
+        ["texts that the model was trained on", *(_count(split.in_train) for split in splits)],
+    ]
+    table = Table(["data", *map(clean_text, data.splits)], rows)
+    note = "The table describes the texts before truncation. Duplicates agree in every character."
+    return Section("Data", [table, *(Lines([sentence]) for sentence in _notes(data))], note)
+
+
+def _others(total: dict[str, int], listed: list[str]) -> tuple[str, list[str]]:
+    others = [name for name in total if name not in listed]
+    return f"{len(others):,} other classes", others
+
+
+def _notes(data: Data) -> list[str]:
+    """Return sentences about cut texts, texts with several labels, and held-out texts that are also training texts."""
+    notes = []
+    if data.conflicts:
+        notes.append(
+            f"{format_count(data.conflicts, 'text')} with more than one label; a model cannot learn all of them"
+        )
+    splits = data.splits.values()
+    tokens = sum(split.tokens or 0 for split in splits)
+    cut_share = sum((split.cut_share or 0.0) * (split.tokens or 0) for split in splits) / max(tokens, 1)
+    if cut_share >= NOTED_SHARE:
+        cut, texts = sum(split.cut_texts or 0 for split in splits), sum(split.texts or 0 for split in splits)
+        notes.append(
+            f"{cut:,} of {texts:,} texts are longer than {_count(data.max_length)} tokens; {format_percent(cut_share)} "
+            "of the tokens are not read (data.max_length, data.keep)"
+        )
+    remedy = " (data.duplicates=drop)" if "train" in data.splits else ""
+    return notes + [trained_note(data, split) + remedy for split in data.splits if data.splits[split].in_train]
+
+
+def trained_note(data: Data, split: str) -> str:
+    """Return a sentence about how many texts of a validation or test split the model was trained on."""
+    summary, name = data.splits.get(split, SplitSummary()), SPLIT_NAMES[split]
+    if summary.in_train is None:
+        return f"It is unknown how many of the {name} texts the model was trained on: its checkpoint does not say it"
+    checked = f"{_count(summary.texts)} {name} texts"
+    if summary.checked not in (None, summary.texts):
+        checked = f"the {_count(summary.checked)} of {checked} that can be checked"
+    consequence = ", so the scores of this split may be too high" if summary.in_train else ""
+    return f"The model was trained on {summary.in_train:,} of {checked}{consequence}"
+
+
+def _count(value: int | None) -> str:
+    return format_known(value, "{:,}")

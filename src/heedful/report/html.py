@@ -1,0 +1,73 @@
+"""Render sections as one self-contained HTML page, in which text from users cannot run scripts."""
+
+import base64
+import hashlib
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from heedful.report.figures.style import missing_glyphs_allowed
+from heedful.report.section import Chart, Maps, Section
+from heedful.report.words import MAP_QUANTILE, colour_limit
+
+FOLDER = Path(__file__).parent / "templates"
+RESOLUTION = 10_000  # weights of maps are stored as integer multiples of 1/10,000, the precision of attention.json
+
+
+def render_html(title: str, verdict: str, facts: Mapping[str, str], sections: Sequence[Section]) -> str:
+    """Render a page with its style and script; every string is escaped.
+
+    Args:
+        verdict: the most important result in one or two sentences, shown below the title; "" without one.
+        facts: short texts by heading; empty texts are omitted.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"kind": lambda content: type(content).__name__, "image": _image, "maps": _integer_maps}
+    style, script = ((FOLDER / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    html = environment.get_template("page.html.j2").render(
+        title=title,
+        verdict=verdict,
+        facts={name: fact for name, fact in facts.items() if fact},
+        sections=sections,
+        style=style,
+        script=script,
+        digest=_base64(hashlib.sha256(script.encode()).digest()),
+    )
+    return html.encode(errors="replace").decode()  # a lone surrogate becomes "?"
+
+
+def _image(chart: Chart) -> Markup:
+    """Return the chart as its saved PNG, or else as an SVG element, whose text is escaped by matplotlib."""
+    if chart.png is not None:
+        return Markup('<img alt="" src="data:image/png;base64,{}">').format(_base64(chart.png.read_bytes()))
+    out = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": chart.name}), missing_glyphs_allowed():
+        chart.figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
+    return Markup(out.getvalue()[out.getvalue().index("<svg") :])
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def _integer_maps(maps: Maps) -> list[dict[str, Any]]:
+    """Return, for each map, its name, the weight that gets the full colour, and its weights as integers."""
+    entries = []
+    for name, weights in maps.weights.items():
+        finite = np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
+        integers = np.rint(RESOLUTION * finite).astype(int).ravel().tolist()
+        entries.append({"name": name, "full": colour_limit(finite, MAP_QUANTILE), "integers": integers})
+    return entries

@@ -1,0 +1,146 @@
+"""The report of a run: `page.html` and the charts in `pictures/`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+from heedful.base.files import write_text
+from heedful.base.formatting import format_count
+from heedful.records.examples import KINDS, Example, read_texts
+from heedful.records.run_files import (
+    Predictions,
+    read_features,
+    read_gradients,
+    read_history,
+    read_predictions,
+    read_statistics,
+)
+from heedful.report.data_section import data_section, trained_note
+from heedful.report.figures.run_figures import (
+    draw_confusion,
+    draw_curves,
+    draw_entropy,
+    draw_gradients,
+    draw_position,
+    draw_reliability,
+)
+from heedful.report.figures.style import save_figure
+from heedful.report.html import render_html
+from heedful.report.numbers import format_compact
+from heedful.report.scores import baseline_section, classes_section, classes_table, scores_section
+from heedful.report.section import Chart, Content, Group, Section
+from heedful.report.terminal import OutputConsole, files_table, render_terminal
+from heedful.report.verdict import run_verdict
+from heedful.report.words import example_content, example_notes, example_strips
+from heedful.runs.result import RunResult
+
+
+def write_report(run: Path) -> list[Path]:
+    """Write the charts of a run into `pictures/`, and its `page.html`; return the paths of the written files.
+
+    A chart is omitted if the file that it shows is missing or empty; the page is omitted if it would be empty.
+
+    Raises:
+        UserError: if a file of the run cannot be read.
+    """
+    paths: list[Path] = []
+    sections = []
+    for section in run_sections(run):
+        content = list(section.content)
+        for place, item in enumerate(content):
+            if isinstance(item, Chart):
+                paths.append(save_figure(item.figure, run / "pictures" / f"{item.name}.png"))
+                content[place] = replace(item, png=paths[-1])
+        sections.append(replace(section, content=content))
+    if sections:
+        result = RunResult.load(run)
+        page = run / "page.html"
+        write_text(page, render_html(_title(result), run_verdict(result), _facts(result), sections))
+        paths.append(page)
+    return paths
+
+
+def run_sections(run: Path) -> list[Section]:
+    """Return the sections of a run that have content."""
+    result, predictions, texts = RunResult.load(run), read_predictions(run), read_texts(run)
+    metrics = result.metrics.items()
+    examples, errors = ([text for text in texts if bool(text.kind) == is_error] for is_error in (False, True))
+    sections = [
+        scores_section(
+            dict(sorted(metrics, key=lambda item: not item[0].startswith("test/"))), predictions=predictions
+        ),
+        baseline_section(result, read_features(run) or {}),
+        Section("Training", list(_training(run, result)), "The test uses the best checkpoint."),
+        Section("Classes", list(_classes(predictions)) if predictions else []),
+        Section("Errors", list(_errors(errors)), f"These texts are also in errors.csv. {example_notes(errors)}"),
+        Section("Attention", list(_attention(run, examples)), example_notes(examples)),
+        data_section(result.data),
+    ]
+    return [section for section in sections if section and section.content]
+
+
+def _training(run: Path, result: RunResult) -> Iterator[Content]:
+    if history := read_history(run):
+        curves = draw_curves(history, result.best.epoch, bool(result.branch))
+        yield Chart("curves", curves, "Loss and accuracy by epoch")
+    if gradients := read_gradients(run):
+        yield Chart("gradients", draw_gradients(gradients), "Gradient norm of each component by step")
+
+
+def _classes(predictions: Predictions) -> Iterator[Content]:
+    split, probabilities, labels, names, *_ = predictions
+    yield classes_table(predictions.class_scores())
+    figure = draw_confusion(predictions.confusion_matrix, names, split)
+    yield Chart("confusion", figure, "Number of texts by true class and predicted class")
+    yield Chart("reliability", draw_reliability(probabilities, labels, split), "Accuracy by confidence")
+
+
+def _errors(errors: Sequence[Example]) -> Iterator[Content]:
+    for kind, title in KINDS.items():
+        if texts := [each for each in errors if each.kind == kind]:
+            yield Group(title, [strip for each in texts for strip in example_strips(each, each.title)])
+
+
+def _attention(run: Path, examples: Sequence[Example]) -> Iterator[Content]:
+    if statistics := read_statistics(run):
+        yield Chart("attention_position", draw_position(statistics), "Mean attention weight by position")
+        yield Chart("attention_entropy", draw_entropy(statistics), "Effective number of words by length")
+    yield from map(example_content, examples)
+
+
+def _title(result: RunResult) -> str:
+    architecture, data = result.architecture, result.choices.get("data")
+    return f"{architecture} on {data}" if architecture and data is not None else "A run"
+
+
+def _facts(result: RunResult) -> dict[str, str]:
+    epochs, parameters = result.seconds.per_epoch, result.parameters.total
+    return {
+        "Texts": ", ".join(f"{size:,} {split}" for split, size in result.data.sizes.items()),
+        "Classes": ", ".join(result.data.class_names),
+        "Seed": "" if result.seed is None else str(result.seed),
+        "Parameters": "" if parameters is None else f"{parameters:,}",
+        "Checkpoint": result.best.describe(),
+        "Training": f"{format_count(len(epochs), 'epoch')} of {format_compact(median(epochs))} s" if epochs else "",
+        "Machine": "" if result.device is None else f"{result.device}, {result.precision or ''}",
+        "Started": (result.started or "")[:16].replace("T", " "),
+        "Commit": (result.git_commit or "")[:10],
+        "Command": result.command or "",
+    }
+
+
+def print_summary(result: RunResult, folder: Path) -> None:
+    """Print the verdict, the metrics, the class scores of the test or else the validation split, and the files."""
+    console, best = OutputConsole(), result.best.describe()
+    sections = [scores_section(result.metrics, f"Scores, best {best}" if best else "Scores", read_predictions(folder))]
+    if result.split in result.classes:
+        sections.append(classes_section(result.classes[result.split], result.split))
+    console.print(render_terminal(sections, verdict := run_verdict(result)))
+    if (note := trained_note(result.data, result.split)) not in verdict:
+        console.print(f"{note}.\n", soft_wrap=True)
+    written = [path for path in folder.rglob("*") if path.is_file()]
+    hidden = {folder / "wandb", folder / ".hydra"}
+    console.print(files_table(folder, [path for path in written if hidden.isdisjoint(path.parents)]))
+    for offline in sorted((folder / "wandb").glob("offline-run-*")):
+        console.print(f"Offline W&B run; upload it with: wandb sync {offline}", soft_wrap=True)

@@ -1,0 +1,96 @@
+"""Sections with the scores of a run and of its classes."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from heedful.base.formatting import SPLIT_NAMES, format_count
+from heedful.data.classes import describe_rare_classes
+from heedful.records.run_files import Predictions
+from heedful.report.numbers import UNKNOWN, format_known, format_with_bounds
+from heedful.report.section import Section, Table
+from heedful.report.words import clean_text
+from heedful.runs.result import ClassScore, RunResult, Score
+from heedful.terms.scores import SCORES
+
+MAX_CLASSES = 20  # maximum number of rows in the table of classes
+NOTE = (
+    "The intervals are 95 % intervals over texts. They reflect the variation between texts, not the variation between "
+    "seeds. majority_acc: accuracy of always predicting the most frequent training class. "
+    f"{UNKNOWN}: the value is not defined for these texts, or its interval is not, because all texts agree."
+)
+
+BASELINE_NOTE = (
+    "Logistic regression on the TF-IDF features of words and bigrams, fitted to the same training split. Differences: "
+    "the model's score minus the baseline's, with paired 95 % intervals over texts; that of the calibration error has "
+    "none. Features: those with the largest weights, largest first."
+)
+
+
+def scores_section(
+    metrics: Mapping[str, Score], title: str = "Scores", predictions: Predictions | None = None
+) -> Section:
+    """Return a table of metrics by name, such as test/acc; only the first split, usually test, has intervals.
+
+    Args:
+        predictions: those of the first split; the note names the classes with so few texts that scores lack intervals.
+    """
+    splits = sorted({name.partition("/")[0] for name in metrics})  # test, val
+    sizes = {split: 0 for split in splits}
+    rows = []
+    for name, score in metrics.items():
+        split, _, metric = name.partition("/")
+        sizes[split] = max(sizes[split], score.n or 0)
+        if split == splits[0]:
+            interval = UNKNOWN if score.low is None else f"{format_known(score.low)} to {format_known(score.high)}"
+            others = [metrics.get(f"{other}/{metric}", Score()).value for other in splits[1:]]
+            rows.append([name, format_known(score.value), interval, *map(format_known, others)])
+    heads = ["metric", "value", "95 % interval", *(SPLIT_NAMES[split] for split in splits[1:])]
+    counts = ", ".join(f"{SPLIT_NAMES[split]} {n:,}" for split, n in sizes.items())
+    note = f"Texts: {counts}. {NOTE}"
+    if predictions is not None:
+        split, _, labels, names, _, groups = predictions
+        if rare := describe_rare_classes(labels, names, groups, split):
+            note += f" Scores that are means over classes have no interval, because classes are rare: {rare}."
+        if groups is not None:
+            note += (
+                f" The texts are in {format_count(len(np.unique(groups)), 'group')} (data.group), over which the "
+                "intervals are computed; the calibration error has none."
+            )
+    return Section(title, [Table(heads, rows)] if rows else [], note)
+
+
+def baseline_section(result: RunResult, features: Mapping[str, Sequence[str]]) -> Section:
+    """Return the scores of the linear baseline beside those of the model, and its top features by class."""
+    rows = []
+    for name, score in result.baseline.metrics.items():
+        split, _, metric = name.partition("/")
+        if split == "test" and metric in SCORES and name in result.metrics:
+            own, difference = result.metrics[name].value, result.baseline.differences.get(name)
+            gain = format_with_bounds((difference.value, difference.low, difference.high)) if difference else UNKNOWN
+            rows.append([SCORES[metric].label, format_known(own), format_known(score.value), gain])
+    tables = [Table(["score", "model", "linear baseline", "difference"], rows)] if rows else []
+    if features:
+        words_by_class = {name: ", ".join(clean_text(word, 40) for word in words) for name, words in features.items()}
+        shown = [[clean_text(name, 40), words] for name, words in words_by_class.items()][:MAX_CLASSES]
+        tables.append(Table(["class", "features"], shown, text_columns=frozenset(["features"])))
+    return Section("Linear baseline", tables, BASELINE_NOTE)
+
+
+def classes_table(classes: Mapping[str, ClassScore]) -> Table:
+    """Return precision, recall, F1 and number of texts of the (at most) 20 classes with the lowest F1."""
+    title, shown = "", list(classes)
+    if len(classes) > MAX_CLASSES:
+        shown.sort(key=lambda name: -1 if (f1 := classes[name].f1) is None else f1)
+        title = f"The {MAX_CLASSES} of {len(classes)} classes with the lowest F1; result.json contains all classes"
+    rows = []
+    for name in shown[:MAX_CLASSES]:
+        scores = classes[name]
+        numbers = map(format_known, (scores.precision, scores.recall, scores.f1))
+        rows.append([clean_text(name, 40), *numbers, f"{scores.support or 0:,}"])
+    return Table(["class", "precision", "recall", "F1", "texts"], rows, title)
+
+
+def classes_section(classes: Mapping[str, ClassScore], split: str) -> Section:
+    """Return the section of `classes_table`."""
+    return Section(f"Classes, {SPLIT_NAMES[split]}", [classes_table(classes)])

@@ -1,0 +1,95 @@
+"""What a terminal shows: sections, readable without colour, on standard output, and progress on standard error."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from heedful.base.process import drop_broken_output
+from heedful.report.section import Lines, Section, Table
+
+MAX_COLUMNS = 7  # maximum number of columns of a table that fits a terminal
+
+
+class OutputConsole(Console):
+    """A console on standard output; it silently discards output to a closed pipe, as with `| head`.
+
+    Args:
+        width: number of columns if standard output is not a terminal.
+    """
+
+    def __init__(self, width: int = 100) -> None:
+        super().__init__(width=None if sys.stdout.isatty() else width)
+
+    def on_broken_pipe(self) -> None:
+        drop_broken_output()
+
+
+def render_terminal(sections: Sequence[Section], verdict: str = "") -> RenderableType:
+    """Render the verdict, the tables and lines with their notes; charts, texts, maps and groups are omitted."""
+    parts: list[RenderableType] = [Text(f"{verdict}\n", style="bold")] if verdict else []
+    for section in sections:
+        shown = [item for item in section.content if isinstance(item, Table | Lines)]
+        if not shown:
+            continue
+        parts.append(Text(section.title, style="bold"))
+        for item in shown:
+            if isinstance(item, Lines):
+                parts += [Text(f"  {line}", overflow="fold") for line in item.lines]
+            else:
+                columns = len(item.head)
+                width = columns if columns <= MAX_COLUMNS else MAX_COLUMNS - 1
+                starts = range(1, max(columns, 2), width)
+                parts += [_table(item, [0, *range(start, columns)[:width]]) for start in starts]
+        parts += [Text(section.note), Text()] if section.note else [Text()]
+    return Group(*parts)
+
+
+def _table(table: Table, columns: Sequence[int]) -> RichTable:
+    rendered = RichTable(
+        title=Text(table.title, style="bold") if table.title else None,
+        box=box.SIMPLE_HEAD,
+        collapse_padding=True,
+        title_justify="left",
+    )
+    for column in columns:
+        is_number = table.has_numbers(column)
+        rendered.add_column(Text(table.head[column]), justify="right" if is_number else "left", overflow="fold")
+    for row in table.rows:
+        rendered.add_row(*(Text(row[column]) for column in columns))
+    return rendered
+
+
+def files_table(folder: Path, paths: Iterable[Path]) -> RenderableType:
+    """Return a list of written files: the folder on the first line, then the files by subfolder."""
+    by_folder: dict[str, list[str]] = {}
+    for path in sorted(paths, key=lambda path: (path.parent != folder, path)):
+        subfolder = path.relative_to(folder).parent
+        by_folder.setdefault("" if subfolder == Path() else f"{subfolder.as_posix()}/", []).append(path.name)
+    table = RichTable.grid(padding=(0, 2, 0, 0))
+    for prefix, names in by_folder.items():
+        table.add_row(Text(f"  {prefix}"), Text("  ".join(names)))
+    return Group(Text(f"Written to {folder}/", overflow="fold"), table)
+
+
+@contextmanager
+def row_progress(verb: str, total: int | None = None, noun: str = "rows") -> Iterator[Callable[[int], None]]:
+    """Show the number of rows and the time left, such as "Read rows ━━━ 7/11 0:00:02", if there is a terminal.
+
+    Args:
+        total: total number of rows; None if unknown.
+
+    Yields:
+        A function to call with the number of rows that were processed since the previous call.
+    """
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(f"{verb} {noun}", total=total)
+        yield lambda count: bar.advance(task, count)

@@ -1,0 +1,133 @@
+"""Words and their weights, prepared for tables, figures and pages."""
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+
+from heedful.records.examples import BranchWords, Example
+from heedful.report.section import Content, Group, Maps, Strip, Table, Word
+
+STRIP_NOTE = (
+    "The stronger the colour of a word, the larger its attention weight; point at a word to show the weight. The full "
+    "colour marks the largest weight of the text, or three times the uniform weight if this is larger."
+)
+BRANCH_NOTE = (
+    "Each n-gram raises (blue) or lowers (red) the linear branch's log odds of the predicted class against all other "
+    "classes; its share is divided equally among the words of the n-gram."
+)
+WITHOUT_BRANCH = (
+    "A branch takes part in predictions only: training losses and accuracies are those of the model without it."
+)
+MAP_NOTE = "In a map, rows are attending words and columns are attended words; each row sums to 1."
+MAX_CLASSES = 5  # maximum number of classes listed for a text
+JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # inside emoji, and inside words of several scripts
+ATTACHED = ("Mn", "Me", "Cf", "Sk")  # categories of accents, joiners and skin tones
+MAP_QUANTILE = 0.995  # the quantile of a map's weights that gets the full colour, to keep small weights visible
+
+
+def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[Word]:
+    """Return the words with the depth of their colour and a tooltip that shows the weight."""
+    weights = np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
+    limit, count = colour_limit(weights), max(1, len(weights))
+    return [
+        Word(word, weight / limit, f"weight {weight:.4f}, {weight * count:.1f} × uniform")
+        for word, weight in zip(words, weights.tolist(), strict=True)
+    ]
+
+
+def signed_words(words: Sequence[str], shares: np.ndarray) -> list[Word]:
+    """Return the words with the depth of their colour, negative for negative shares, and a tooltip with the share."""
+    limit = np.abs(shares).max(initial=0.0) or 1.0
+    return [
+        Word(word, share / limit, f"log odds {share:+.3f}") for word, share in zip(words, shares.tolist(), strict=True)
+    ]
+
+
+def branch_title(weight: float) -> str:
+    return f"linear branch, {100 * weight:.0f} % of the logits"
+
+
+def example_content(example: Example) -> Group:
+    """Return a text with its most probable classes, attention weights, maps and most attended words."""
+    likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:MAX_CLASSES]
+    classes = ", ".join(f"{name} {probability:.3f}" for name, probability in likeliest)
+    content: list[Content] = [*example_strips(example, classes)]
+    maps = {}
+    for layer, heads in example.maps.items():
+        maps[f"{layer}, mean of heads" if len(heads) > 1 else layer] = heads.mean(0)
+        maps |= {f"{layer}, head {number}": head for number, head in enumerate(heads, 1) if len(heads) > 1}
+    if maps:
+        content.append(Maps(example.words, maps))
+    content.append(Group("Most attended words", [words_table(example)], is_open=False))
+    return Group(example.title, content)
+
+
+def example_strips(example: Example, title: str) -> list[Strip]:
+    """Return the words with their attention weights and, if there is a linear branch, with their shares in it."""
+    strips = [Strip(title, coloured_words(example.words, example.weights))]
+    if example.branch is not None:
+        strips.append(Strip(branch_title(example.branch.weight), signed_words(example.words, example.branch.shares)))
+    return strips
+
+
+def example_notes(examples: Sequence[Example]) -> str:
+    """Explain the content of examples."""
+    notes = [STRIP_NOTE]
+    if any(example.maps for example in examples):
+        notes.append(MAP_NOTE)
+    if any(example.branch is not None for example in examples):
+        notes.append(BRANCH_NOTE)
+    return " ".join(notes)
+
+
+def words_table(example: Example, count: int = 10) -> Table:
+    top = top_words(example.words, example.weights, count)
+    rows = [[clean_text(word), f"{weight:.4f}", str(position + 1)] for position, word, weight in top]
+    return Table(["most attended", "weight", "position"], rows)
+
+
+def branch_table(words: Sequence[str], branch: BranchWords, count: int = 10) -> Table:
+    rows = [
+        [clean_text(word), f"{share:+.3f}", str(position + 1)]
+        for position, word, share in top_shares(words, branch, count)
+    ]
+    return Table([branch_title(branch.weight), "log odds", "position"], rows)
+
+
+def top_shares(words: Sequence[str], branch: BranchWords, count: int) -> list[tuple[int, str, float]]:
+    """Return (position from 0, word, share) of the words with the largest shares, positive or negative."""
+    top = top_words(words, np.abs(branch.shares), count)
+    return [(position, word, float(branch.shares[position])) for position, word, _ in top]
+
+
+def top_words(words: Sequence[str], weights: np.ndarray, count: int = 10) -> list[tuple[int, str, float]]:
+    """Return (position from 0, word, weight) of the most attended words, by descending weight, then by position."""
+    weights = np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
+    order = np.argsort(-weights, kind="stable")[:count]
+    return [(int(index), words[index], float(weights[index])) for index in order]
+
+
+def colour_limit(weights: np.ndarray, quantile: float = 1.0) -> float:
+    """Return the weight that gets the full colour: the largest weight, but at least three times the uniform weight.
+
+    Uniform weights therefore get a light colour. The limit is at most 1.
+
+    Args:
+        weights: weights that sum to 1 over the last axis.
+        quantile: quantile of the weights that replaces the largest weight.
+    """
+    if weights.size == 0:
+        return 1.0
+    return max(float(np.quantile(weights, quantile)), min(1.0, 3 / weights.shape[-1]))
+
+
+def clean_text(text: str, max_length: int = 28) -> str:
+    """Remove unprintable characters and surrounding spaces, and shorten the text; return “␣” if nothing remains."""
+    printable = "".join(letter for letter in text if letter.isprintable() or letter in JOINERS).strip(f" {JOINERS}")
+    if len(printable) <= max_length:
+        return printable or "\N{OPEN BOX}"
+    end = max_length - 1  # not between a character and its accents, or in an emoji
+    while end > 0 and (printable[end - 1] == JOINERS[1] or unicodedata.category(printable[end]) in ATTACHED):
+        end -= 1
+    return printable[:end] + "…"

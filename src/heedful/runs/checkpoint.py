@@ -1,0 +1,159 @@
+"""A checkpoint: its card (all that a model needs besides its weights), and how the file is read, whoever wrote it."""
+
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from omegaconf import DictConfig, OmegaConf
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    JsonValue,
+    NonNegativeInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from heedful.base.errors import UserError
+from heedful.base.files import first_mistake
+from heedful.config.keys import rename_targets
+from heedful.config.overrides import escape_references
+from heedful.data.codec import Codec
+from heedful.data.trained_texts import TrainedTexts
+
+Node = dict[str, JsonValue]
+REMEDY = "use another checkpoint, or train again"
+CARD, EARLIER_CARD = "heedful", "heed"  # keys of the card in a checkpoint
+MAX_HASHES = 100_000  # of the training texts, 8 bytes each
+
+
+class Configuration(BaseModel):
+    """The nodes of a configuration without which a model cannot be used."""
+
+    model: dict[str, Node]
+    loss: Node
+    data: Node
+    choices: dict[str, str] = {}
+
+
+class Card(BaseModel):
+    """The metadata of a checkpoint, stored as JSON; with them, the weights can be used without other files.
+
+    The hashes of the training texts are stored as a tensor.
+
+    Args:
+        config: the resolved configuration.
+        class_counts: number of training texts of each class.
+        fingerprint: fingerprint of the data.
+        trained_texts: the training texts; None if an earlier version of Heedful wrote the checkpoint.
+    """
+
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
+
+    config: dict[str, Any]
+    codec: Codec
+    class_counts: list[NonNegativeInt]
+    fingerprint: str = ""
+    trained_texts: InstanceOf[TrainedTexts] | None = Field(default=None, exclude=True)
+
+    _renamed = field_validator("config", mode="before")(rename_targets)
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> "Card":
+        Configuration.model_validate(self.config)
+        if len(self.class_counts) != len(self.codec.class_names):
+            raise ValueError(f"class_counts: expects {len(self.codec.class_names)} numbers, one for each class")
+        return self
+
+    def with_options(self, options: Mapping[str, Mapping[str, Any]]) -> "Card":
+        """Return a copy in which `options`, by component and option name, replace options of the model."""
+        model = {name: {**node, **options.get(name, {})} for name, node in self.config["model"].items()}
+        return self.model_copy(update={"config": {**self.config, "model": model}})
+
+    def content(self) -> dict[str, Any]:
+        """Return the entries of a checkpoint that `read_checkpoint` reads, except the weights."""
+        content: dict[str, Any] = {CARD: self.model_dump_json()}
+        if (texts := self.trained_texts) is not None:
+            hashes = torch.from_numpy(texts.hashes[:MAX_HASHES].copy())
+            content["trained_texts"] = {"hashes": hashes, "distinct": texts.distinct}
+        return content
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """The choice of each config group, such as {"encoder": "bilstm"}."""
+        return dict(self.config.get("choices", {}))
+
+    @property
+    def cfg(self) -> DictConfig:
+        """The configuration; references such as `${seed}` in it are escaped, and are therefore never resolved."""
+        return OmegaConf.create(escape_references(self.config))
+
+
+def read_checkpoint(path: str | Path) -> tuple[Card, dict[str, Any]]:
+    """Read a checkpoint, and return its card and its whole content.
+
+    Only plain values and tensors are read, so that a file from another person can run no code. The file is mapped into
+    memory, so that only tensors in use are read.
+    """
+    path = Path(path)
+    content = _read_tensors(path)
+    entries = content if isinstance(content, dict) else {}
+    key = CARD if CARD in entries else EARLIER_CARD
+    if not isinstance(entries.get("state_dict"), dict) or key not in entries:
+        raise UserError(f"{path} is not a checkpoint of Heedful: it lacks the weights or the card")
+    try:
+        card = Card.model_validate_json(entries[key], strict=True)
+    except ValidationError as error:
+        reason = first_mistake(error)[:300]
+        raise UserError(
+            f"{path}: was written by another version of Heedful, or is damaged ({reason}); train again"
+        ) from error
+    for name, tensor in content["state_dict"].items():
+        if not is_dense(tensor) or not torch.isfinite(tensor).all():
+            raise UserError(f"{path}: the weights {name} are not a dense tensor of finite numbers; {REMEDY}")
+    return card.model_copy(update={"trained_texts": _trained_texts(content, path)}), content
+
+
+def _trained_texts(content: Mapping[str, Any], path: Path) -> TrainedTexts | None:
+    """Return the hashes of the training texts that `Card.content` has written; None if there are none."""
+    if (stored := content.get("trained_texts")) is None:
+        return None
+    values: dict[str, Any] = stored if isinstance(stored, dict) else {}
+    hashes, distinct = values.get("hashes", ()), values.get("distinct")
+    is_valid = is_dense(hashes) and hashes.dtype == torch.int64 and hashes.ndim == 1 and 0 < len(hashes) <= MAX_HASHES
+    if not is_valid or type(distinct) is not int or distinct < len(hashes):
+        raise UserError(f"{path}: the hashes of its training texts are damaged; {REMEDY}")
+    return TrainedTexts(np.unique(hashes.numpy()), distinct)
+
+
+def _read_tensors(path: Path) -> Any:
+    if not os.path.isfile(path):
+        raise UserError(f"{path}: no such checkpoint; a run writes its checkpoints to <run folder>/checkpoints/")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if (damaged := archive.testzip()) is not None:  # torch does not verify the checksums
+                raise zipfile.BadZipFile(f"the checksum of {damaged!r} does not match")
+        return torch.load(path, map_location="cpu", mmap=True, weights_only=True)
+    except Exception as error:  # zipfile and torch raise many types
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:100]
+        raise UserError(
+            f"{path}: is damaged, or is not a checkpoint of plain values and tensors ({reason}); {REMEDY}"
+        ) from error
+
+
+def is_dense(tensor: Any) -> bool:
+    """Return whether a value is a dense tensor on the CPU that is no larger than its storage."""
+    return (
+        isinstance(tensor, torch.Tensor)
+        and tensor.layout == torch.strided
+        and not tensor.is_quantized
+        and tensor.device.type == "cpu"
+        and tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
+    )

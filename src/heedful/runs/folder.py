@@ -1,0 +1,69 @@
+"""The folder of a run, which holds one run; this module is imported before torch."""
+
+import csv
+import os
+from pathlib import Path
+
+from heedful.base.errors import UserError
+from heedful.base.files import csv_line, write_text
+from heedful.base.formatting import format_names
+from heedful.runs.result import RESULT_FILE
+
+BEST, LAST = "best.ckpt", "last.ckpt"
+LOGS = ("csv/metrics.csv", "gradients.csv")  # files to which a resumed run appends
+
+
+def run_folder_of(checkpoint: str) -> Path:
+    """Return `<run>` for the path `<run>/checkpoints/last.ckpt`."""
+    return Path(os.path.abspath(checkpoint)).parents[1]
+
+
+def checkpoint_in(path: str | Path, *names: str) -> Path:
+    """Return the first of the checkpoints `names` in the folder of a run; the path of a file is returned unchanged."""
+    if not Path(path).is_dir():
+        return Path(path)
+    folder = Path(path, "checkpoints")
+    if existing := [folder / name for name in names if (folder / name).is_file()]:
+        return existing[0]
+    others = sorted(file.name for file in folder.glob("*.ckpt"))
+    remedy = f"name one of its files: {format_names(others)}" if others else "name the folder of a run, or a checkpoint"
+    raise UserError(f"{path}: has no checkpoints/{' or '.join(names)}: {remedy}")
+
+
+def require_new(folder: Path) -> None:
+    """Check that a folder contains no run."""
+    is_main_process = os.environ.get("LOCAL_RANK", "0") == "0"  # the other processes of a run find its first files
+    if is_main_process and any((folder / name).exists() for name in (RESULT_FILE, "config.yaml", "checkpoints")):
+        is_resumable = (folder / "checkpoints" / LAST).exists()
+        resume = f", or resume the run with ckpt_path={folder}" if is_resumable else ""
+        raise UserError(f"{folder} already contains a run: choose another hydra.run.dir, or delete the folder{resume}")
+
+
+def require_no_links(folder: Path) -> None:
+    """Check that no file of a run is a link, through which it would write elsewhere; W&B's own links are allowed."""
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            if (path := Path(parent, name)).is_symlink():
+                raise UserError(f"{path} is a link: a run resumes only in a folder without links; remove it")
+        folders[:] = [name for name in folders if name != "wandb"]
+
+
+def trim_logs(folder: Path, steps: int) -> None:
+    """Remove those rows of an earlier run's logs that were written after `steps` optimizer steps."""
+    for name in LOGS:
+        if (folder / name).exists():
+            trim(folder / name, steps)
+
+
+def trim(path: Path, steps: int) -> None:
+    """Remove from a log all incomplete rows and all rows that were written after `steps` optimizer steps.
+
+    The log is deleted if no row remains.
+    """
+    with path.open(newline="", encoding="utf-8") as file:
+        header, *rows = list(csv.reader(file)) or [[]]
+    remaining = [row for row in rows if len(row) == len(header) and int(row[header.index("step")]) < steps]
+    if remaining:
+        write_text(path, "".join(map(csv_line, [header, *remaining])))
+    else:
+        path.unlink()

@@ -1,0 +1,130 @@
+"""The state from which a training resumes, `last.ckpt`, and what must not change before it resumes."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from omegaconf import DictConfig
+from pytorch_lightning import Callback, Trainer
+from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
+
+from heedful.base.errors import UserError
+from heedful.config.keys import MAY_CHANGE_ON_RESUME, changed_options
+from heedful.config.places import PLACES
+from heedful.config.schema import class_at
+from heedful.runs.checkpoint import Card, is_dense, read_checkpoint
+from heedful.runs.folder import LAST
+
+PARTS = ("epoch", "global_step", "loops", "callbacks", "optimizer_states", "lr_schedulers", "processes", "should_stop")
+
+
+class TrainingState(NamedTuple):
+    """A checkpoint from which a training resumes."""
+
+    path: str
+    card: Card
+    epoch: int
+    step: int  # number of optimizer steps
+
+
+def read_training_state(path: str) -> TrainingState:
+    """Read and validate the checkpoint from which a training resumes; Lightning then reads all of it."""
+    card, content = read_checkpoint(path)
+    if missing := [part for part in PARTS if part not in content]:
+        last = Path(path).with_name(LAST)
+        remedy = f"resume from {last}" if last.exists() and last.name != Path(path).name else "start a new run"
+        raise UserError(f"{path}: contains the model, but not the state of its training ({missing[0]}): {remedy}")
+    return TrainingState(path, card, content["epoch"], content["global_step"])
+
+
+def require_same_training(cfg: DictConfig, card: Card, state: TrainingState) -> None:
+    """Check that a run has the options and the data with which the training started.
+
+    Args:
+        cfg: the configuration of the run.
+        card: the card of the run.
+    """
+    saved, current = state.card.config, json.loads(card.model_dump_json())["config"]
+    trained = state.epoch + 1
+    limit, planned = (config["trainer"].get("max_epochs") for config in (current, saved))
+    path = cfg.data.get("path")
+    source = "the texts" if path is None else f"the texts of data.path={path}"
+    if changes := changed_options(saved, current, (*MAY_CHANGE_ON_RESUME, "choices")):
+        mistake = f"{'; '.join(changes)}. Restore the earlier value"
+    elif limit is not None and 0 <= limit < trained:
+        mistake = f"It is already in epoch {trained}: set trainer.max_epochs to {trained} or more"
+    elif planned != limit and PLACES["scheduler"].passed_to(class_at(cfg, "scheduler") or object):
+        mistake = f"trainer.max_epochs: the scheduler was planned for {planned} epochs, not {limit}. Restore it"
+    elif state.card.fingerprint != card.fingerprint:
+        mistake = f"{source} or their splits have changed since this checkpoint was written. Restore the files"
+    elif state.card.codec.tokenizer.vocabulary != card.codec.tokenizer.vocabulary:
+        mistake = "data.tokenizer: its vocabulary has changed since this checkpoint was written. Restore it"
+    else:
+        return
+    raise UserError(f"ckpt_path={state.path}: training cannot resume from it. {mistake}, or start a new run")
+
+
+def require_same_parameters(optimizer: torch.optim.Optimizer, state: Mapping[str, Any]) -> None:
+    """Check that the saved state of an optimizer fits its parameters.
+
+    A fused optimizer would access memory outside a tensor of another shape.
+    """
+    saved, current = state["param_groups"], optimizer.param_groups
+    sizes = [[len(group["params"]) for group in groups] for groups in (saved, current)]
+    if sizes[0] != sizes[1]:
+        raise UserError(f"optimizer: had groups of {sizes[0]} parameters, but now has groups of {sizes[1]}")
+    for saved_group, group in zip(saved, current, strict=True):
+        for number, parameter in zip(saved_group["params"], group["params"], strict=True):
+            for name, value in state["state"].get(number, {}).items() if group.get("fused") else ():
+                expected = torch.Size() if name == "step" else parameter.shape
+                if not is_dense(value) or value.shape != expected:
+                    raise UserError(
+                        f"optimizer: the state {name} of a parameter of the shape {tuple(parameter.shape)} does not "
+                        "fit it: resume from another checkpoint"
+                    )
+
+
+def restore_callbacks(checkpoint: Mapping[str, Any], trainer: Trainer) -> None:
+    """Change the states of callbacks before Lightning loads them, and stop the training if it had stopped early.
+
+    A training that had stopped early goes on if the patience is longer now, or the callback that stopped it is absent.
+    """
+    states = checkpoint["callbacks"]
+    callbacks = {callback.state_key: callback for callback in trainer.callbacks}  # type: ignore[attr-defined]
+    rebuild_paths(states, list(callbacks.values()))
+    trainer.should_stop = checkpoint["should_stop"]
+    for key, state in states.items():
+        callback, is_longer = callbacks.get(key), False
+        if isinstance(callback, EarlyStopping):
+            is_longer = callback.patience > max(state["patience"], state["wait_count"])
+            state["patience"] = callback.patience  # Lightning would restore the earlier value
+        if (callback is None or is_longer) and isinstance(state, dict) and state.get("stopping_reason_message"):
+            trainer.should_stop, state["stopping_reason_message"] = False, None
+    if trainer.should_stop:  # Lightning counts the last epoch only after it has saved the checkpoint
+        epochs = checkpoint["loops"]["fit_loop"]["epoch_progress"]["current"]
+        epochs["completed"] = epochs["processed"]
+
+
+def rebuild_paths(states: Mapping[str, dict[str, Any]], callbacks: Sequence[Callback]) -> None:
+    """Move the paths in the states of ModelCheckpoints to the folders of these callbacks, in place.
+
+    Lightning deletes earlier checkpoints by these paths. A path that does not lead to a checkpoint below the folder in
+    which it was saved is dropped; so a run can be moved, and no other file can be deleted.
+    """
+    for callback in callbacks:
+        state = states.get(callback.state_key)
+        if not isinstance(callback, ModelCheckpoint) or state is None:
+            continue
+        earlier, folder = state["dirpath"], str(callback.dirpath)
+
+        def move(path: str, earlier: str = earlier, folder: str = folder) -> str:
+            parts = Path(os.path.relpath(path, earlier)) if path else Path()
+            return str(Path(folder, parts)) if parts.suffix == ".ckpt" and ".." not in parts.parts else ""
+
+        state["dirpath"] = folder
+        for name in ("best_model_path", "kth_best_model_path", "last_model_path"):
+            state[name] = move(state[name])
+        state["best_k_models"] = {path: score for old, score in state["best_k_models"].items() if (path := move(old))}

@@ -1,0 +1,188 @@
+"""Compare finished runs: a ranking of variants, differences from a baseline, and claims."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from heedful.base.errors import UserError
+from heedful.config.keys import default_metrics, metric_nodes
+from heedful.config.mistakes import did_you_mean, no_such
+from heedful.data.classes import describe_rare_classes
+from heedful.records.runs import ExcludedRun
+from heedful.records.statistics import FAITHFULNESS, SECONDS
+from heedful.records.variants import Variant, find_variants, pool_folds
+from heedful.terms.claims import Claim, judge_claims
+from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm, mean_of_terms
+from heedful.terms.measurements import Measurement, measure
+from heedful.terms.scores import SCORES
+from heedful.terms.study import load_study
+
+METRICS = ("acc", "f1_macro", "auroc", "ece")  # the scores in every table of scores
+Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory", "not tested"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """The results of one variant on the test split."""
+
+    variant: Variant
+    metrics: dict[str, Interval]  # means over seeds of scores and statistics, as far as defined
+    ensemble: float | None  # compared metric of the mean probabilities over seeds; None for one seed or if undefined
+    difference: Interval | None  # from the baseline in the compared metric; None for the baseline
+    p_adjusted: float | None  # p-value after Holm's adjustment; None if the difference was not tested
+    verdict: Verdict
+    linear: Interval | None  # the compared metric of the linear baseline; None if a run has none
+    gain: Interval | None  # difference from the linear baseline
+    gain_p_adjusted: float | None
+    gain_verdict: Verdict | None  # None without a linear baseline
+
+    @property
+    def peak_memory_mb(self) -> float | None:
+        """The maximum over the variant's runs; None if unknown."""
+        memory = [run.result.peak_memory_mb for run in self.variant.runs]
+        return max((peak for of_run in memory if (peak := of_run.cuda or of_run.process)), default=None)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The content of the tables and the page."""
+
+    rows: tuple[Row, ...]  # best first
+    baseline: Row  # an element of rows
+    metric: str  # the compared metric, such as "acc"
+    lower_is_better: bool  # whether lower values of the compared metric are better
+    claims: tuple[Claim, ...]
+    excluded: tuple[ExcludedRun, ...]  # runs that are not compared
+    texts: int  # number of test texts, in all folds together
+    command: str  # the command line that compares these folders
+    rare_classes: str = ""  # those with too few test texts, as `describe_rare_classes` names them
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The variants, in the order of the rows."""
+        return tuple(row.variant for row in self.rows)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes, which are the same in all runs."""
+        return self.variants[0].runs[0].result.data.class_names
+
+    @property
+    def folds(self) -> int:
+        """The number of folds; 1 without cross-validation."""
+        return self.variants[0].runs[0].folds
+
+
+def compare(
+    folders: Sequence[Path],
+    baseline: str | None = None,
+    metric: str = "acc",
+    study: Path | None = None,
+    command: str = "",
+    ignored: Sequence[str] = (),
+) -> Comparison:
+    """Compare all runs below the folders.
+
+    Args:
+        baseline: name of the variant to compare with. None selects the variant without attention that has the best
+            validation accuracy, or, if all variants have attention, the variant that started first.
+        metric: the score to compare: a key of SCORES, or a metric that the config group `metrics` of the runs adds, of
+            which only the value of each run is known.
+        study: file with the claims to judge, or the name of a file in `studies/`; without it, there are no claims.
+        command: the command line that the page shows.
+        ignored: keys of options that make no other variant.
+    """
+    variants, excluded = find_variants(folders, ignored)
+    runs = [run for variant in variants for run in variant.runs]
+    added = dict.fromkeys(name for run in runs for name in metric_nodes(run.config) if name not in default_metrics())
+    known = [*SCORES, *added]
+    if metric not in known:
+        raise UserError(f"--metric {metric}: {no_such('score', metric, known)}")
+    nodes = [node for run in runs if metric not in SCORES and (node := metric_nodes(run.config).get(metric))]
+    if any(node != nodes[0] for node in nodes):
+        raise UserError(f"--metric {metric}: the runs define it differently; compare runs that use the same definition")
+    base = _baseline(variants, baseline)
+    definitions = load_study(study, variants).claims if study else ()
+    of_claims = (claim.metric for claim in definitions)
+    measurements = measure(variants, [metric, *METRICS, *of_claims, *FAITHFULNESS, SECONDS])
+    is_single_run = sum(len(variant.seeds) for variant in variants) == 1
+    is_recorded = any(metric in run.result.lower_is_better for run in runs)
+    lower_is_better = SCORES[metric].lower_is_better if metric in SCORES else is_recorded
+    rows = _rank(measurements, base, metric, lower_is_better)
+    texts, _ = pool_folds([run.predictions() for run in next(iter(base.runs_by_seed.values()))])
+    return Comparison(
+        rows=tuple(rows),
+        baseline=next(row for row in rows if row.variant is base),
+        metric=metric,
+        lower_is_better=lower_is_better,
+        claims=() if is_single_run else judge_claims(definitions, measurements),
+        excluded=excluded,
+        texts=len(texts.labels),
+        rare_classes=describe_rare_classes(texts.labels, texts.class_names, texts.groups),
+        command=command,
+    )
+
+
+def judge_differences(
+    pairs: Sequence[tuple[Sample, Sample]], lower_is_better: bool = False
+) -> list[tuple[Interval, float | None, Verdict]]:
+    """Test the difference of the first from the second variant of each pair, together for all pairs.
+
+    Returns:
+        For each pair, the difference, its p-value after Holm's adjustment (None without a test), and the verdict.
+    """
+    differences = [estimate([(1, first), (-1, second)]) for first, second in pairs]
+    results = []
+    for pair, difference, p_adjusted in zip(pairs, differences, holm([d.p_value for d in differences]), strict=True):
+        verdict: Verdict = "not significant"
+        if min(len(sample.scores) for sample in pair) < MIN_SEEDS:
+            verdict = "exploratory"
+        elif any(sample.freedom < 1 for sample in pair):
+            verdict = "not tested"
+        elif p_adjusted is not None and p_adjusted < LEVEL:
+            verdict = "better" if (difference.value > 0) != lower_is_better else "worse"
+        results.append((difference, p_adjusted, verdict))
+    return results
+
+
+def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, lower_is_better: bool) -> list[Row]:
+    """Return a row for each variant, best first."""
+    (base,) = (item.samples[metric] for item in measurements if item.variant is baseline)
+    others = [item for item in measurements if item.variant is not baseline]
+    judged = judge_differences([(item.samples[metric], base) for item in others], lower_is_better)
+    by_name: dict[str, tuple[Interval | None, float | None, Verdict]] = {baseline.name: (None, None, "baseline")}
+    by_name |= {item.variant.name: result for item, result in zip(others, judged, strict=True)}
+    linear = {item.variant.name: (item.samples[metric], item.linear) for item in measurements if item.linear}
+    gains = dict(zip(linear, judge_differences(list(linear.values()), lower_is_better), strict=True))
+    rows = []
+    for item in measurements:
+        name = item.variant.name
+        means = {name: mean_of_terms(sample.by_seed) for name, sample in item.samples.items()}
+        of_linear = None if item.linear is None else mean_of_terms(item.linear.by_seed)
+        gain = gains.get(name, (None, None, None))
+        rows.append(Row(item.variant, means, item.ensemble, *by_name[name], of_linear, *gain))
+    return sorted(rows, key=lambda row: row.metrics[metric].value, reverse=not lower_is_better)
+
+
+def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:
+    if name is None:
+        without_attention = [variant for variant in variants if variant.choices.get("attention") == "none"]
+        return max(without_attention, key=_validation_accuracy) if without_attention else variants[0]
+
+    def words(text: str) -> list[str]:  # "lstm none" means "lstm · none"
+        return text.lower().replace("·", " ").split()
+
+    for variant in variants:
+        if words(variant.name) == words(name):
+            return variant
+    names = [variant.name for variant in variants]
+    similar = did_you_mean(name, names)
+    raise UserError("\n  ".join([f"--baseline {name}: no such variant{similar}\nThe variants are:", *names]))
+
+
+def _validation_accuracy(variant: Variant) -> float:
+    scores = [run.result.score("val/acc") for run in variant.runs]
+    return float(np.mean([score for score in scores if score is not None] or [0.0]))

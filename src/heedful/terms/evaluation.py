@@ -1,0 +1,148 @@
+"""Final scores of a run and of a split, each with its 95 % interval and number of texts."""
+
+import logging
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from heedful.config.keys import default_metrics
+from heedful.records.run_files import load_predictions
+from heedful.runs.result import Baseline, ClassScore, Score
+from heedful.terms.intervals import (
+    QUANTILE,
+    area_interval,
+    calibration_interval,
+    estimate,
+    join_groups,
+    mean_of_terms,
+    sample_score,
+    student_quantile,
+    wilson_interval,
+)
+from heedful.terms.scores import SCORES, ScoreType
+
+log = logging.getLogger(__name__)
+
+
+def evaluate_splits(
+    folder: Path, majority: int, logged: Mapping[str, float]
+) -> tuple[dict[str, Score], dict[str, dict[str, ClassScore]], Baseline]:
+    """Return the metrics of all predicted splits, by names such as test/acc; the class scores, by split and class; and
+    the scores of the linear baseline, which are empty if it was not fitted.
+
+    Args:
+        majority: index of the most frequent class of the training texts.
+        logged: the metrics that were logged, by the same names. Default metrics that are not among them are omitted;
+            metrics that the run has added have no interval.
+    """
+    removed = default_metrics().keys() - {name.partition("/")[2] for name in logged}
+    own = {name: value for name, value in logged.items() if name.partition("/")[2] not in default_metrics()}
+    added = {name: value if math.isfinite(value) else None for name, value in own.items()}
+    results: dict[str, Score] = {}
+    classes: dict[str, dict[str, ClassScore]] = {}
+    linear: dict[str, Score] = {}
+    differences: dict[str, Score] = {}
+    for path in sorted((folder / "predictions").glob("*.npz")):
+        predictions = load_predictions(path)
+        split, probabilities, labels, names, index, groups = predictions
+        scores = evaluate(probabilities, labels, groups, majority=majority)
+        results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
+        results |= {name: Score(value, n=len(labels)) for name, value in added.items() if name.startswith(f"{split}/")}
+        classes[split] = predictions.class_scores()
+        if len(predicted := np.unique(probabilities.argmax(1))) == 1 < len(np.unique(labels)):
+            log.warning(
+                "All %s %s texts are predicted as %r: the model does not distinguish the classes. If the classes "
+                "differ in size, train with loss.class_weights=balanced; otherwise train longer or with another "
+                "optimizer.lr.",
+                f"{len(labels):,}",
+                split,
+                names[predicted[0]],
+            )
+        if not (path := folder / "baseline" / path.name).exists():
+            continue
+        baseline = load_predictions(path)
+        of_baseline = evaluate(baseline.probabilities, baseline.labels, baseline.groups)
+        linear |= {f"{split}/{name}": score for name, score in of_baseline.items() if name in scores.keys() - removed}
+        if np.array_equal(index, baseline.index):  # not if trainer.limit_test_batches left texts out
+            paired = score_differences(probabilities, baseline.probabilities, labels, groups)
+            differences |= {f"{split}/{name}": score for name, score in paired.items() if name not in removed}
+    return results, classes, Baseline(linear, differences)
+
+
+def evaluate(
+    probabilities: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None, *, majority: int | None = None
+) -> dict[str, Score]:
+    """Compute SCORES and majority_acc, the accuracy of predicting the class `majority` everywhere.
+
+    acc and majority_acc have Wilson intervals, ece that of `calibration_interval`, and auroc that of `area_interval`.
+    The other intervals are Student's t intervals of the mean of the terms, and end at the score's lowest and highest
+    possible value. The bounds are None if all terms are equal, for means over classes if a class is too rare, and for
+    ece if the texts have groups.
+
+    Args:
+        probabilities: n×C in [0, 1], rows summing to 1.
+        labels: n integers from 0 to C-1.
+        groups: n, the group of each text; None if the texts are independent.
+        majority: index of the most frequent class of the training texts; if it is None, majority_acc is omitted.
+    """
+    labels = labels.astype(np.int64)
+    scores = {name: _score(name, score, probabilities, labels, groups) for name, score in SCORES.items()}
+    if majority is not None:
+        scores = {"acc": scores["acc"], "majority_acc": _proportion(labels == majority, groups)} | scores
+    return scores
+
+
+def _score(
+    name: str, score: ScoreType, probabilities: np.ndarray, labels: np.ndarray, groups: np.ndarray | None
+) -> Score:
+    n = len(labels)
+    if (sample := sample_score(name, [probabilities], labels, groups)) is None:
+        return Score(n=n)
+    if name == "acc":
+        return _proportion(sample.scores[0], groups)
+    (units,), value = sample.units, float(sample.by_seed[0])
+    _, low, high, _ = mean_of_terms(units)
+    if low is None or high is None or (sample.freedom < 1 and (name != "ece" or groups is not None)):
+        return Score(value, n=n)
+    if name == "ece":
+        low, high = calibration_interval(probabilities.astype(np.float64).clip(0, 1), labels)
+    elif name == "auroc":
+        error = float(units.std(ddof=0 if groups is None else 1)) / math.sqrt(len(units))
+        low, high = area_interval(value, error, sample.freedom)
+    return Score(value, max(score.low, low), min(score.high, high), n)
+
+
+def _proportion(hits: np.ndarray, groups: np.ndarray | None) -> Score:
+    """Return the share of hits; those in groups count as as many independent ones as would vary as much.
+
+    This is the interval of Korn and Graubard (1998) with Wilson's formula. If all hits are equal, the groups count.
+    """
+    n, p, quantile = float(len(hits)), float(hits.mean()), QUANTILE
+    if groups is not None:
+        units = join_groups(hits.astype(np.float64), groups)
+        if len(units) == 1:
+            return Score(p, n=len(hits))
+        variance, quantile = float(units.var(ddof=1)) / len(units), student_quantile(len(units) - 1)
+        n = min(n, p * (1 - p) / variance) if 0 < p < 1 and variance > 0 else float(len(units))
+    count = float(hits.sum()) if groups is None else p * n
+    return Score(p, *wilson_interval(count, n, quantile), len(hits))
+
+
+def score_differences(
+    probabilities: np.ndarray, others: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None
+) -> dict[str, Score]:
+    """Return by how much each score of one model exceeds that of another on the same n texts, with paired intervals.
+
+    Args:
+        probabilities, others: n×C, the predictions of the two models.
+        groups: n, the group of each text; None if the texts are independent.
+    """
+    differences = {}
+    for name in SCORES:
+        sample, other = (sample_score(name, [each], labels, groups) for each in (probabilities, others))
+        if sample is not None and other is not None:
+            value, low, high, _ = estimate([(1, sample), (-1, other)])
+            differences[name] = Score(value, low, high, len(labels))
+    return differences

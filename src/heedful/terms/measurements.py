@@ -1,0 +1,108 @@
+"""Measurements of the variants: scores by seed and text, and statistics from the files of the runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from heedful.base.errors import UserError
+from heedful.records.run_files import read_or_warn, read_predictions
+from heedful.records.runs import FinishedRun
+from heedful.records.statistics import RUN_STATISTICS
+from heedful.records.variants import Variant, pool_folds
+from heedful.terms.intervals import Sample, sample_score
+from heedful.terms.scores import SCORES
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The scores of a variant with S seeds on n test texts; the folds of a seed are scored together."""
+
+    variant: Variant
+    samples: dict[str, Sample]  # score → its terms, or statistic of the runs → its values; those that are defined
+    ensemble: float | None = None  # compared score of the mean probabilities over several seeds; None if undefined
+    linear: Sample | None = None  # compared score of the linear baselines of the same runs; None if a run has none
+
+
+def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measurement]:
+    """Measure the variants by scores, by seed and by text, and by statistics of the runs; the first is compared."""
+    metric = metrics[0]
+    first_runs = next(iter(variants[0].runs_by_seed.values()))
+    first, folds = pool_folds([run.predictions() for run in first_runs])
+    measurements = []
+    for variant in variants:
+        probabilities = []  # of each seed, n×C
+        for runs in variant.runs_by_seed.values():
+            of_seed, _ = pool_folds([run.predictions() for run in runs])
+            if not (np.array_equal(of_seed.index, first.index) and np.array_equal(of_seed.labels, first.labels)):
+                raise UserError(
+                    f"{runs[0].folder} ({len(of_seed.labels):,} texts) and {first_runs[0].folder} "
+                    f"({len(first.labels):,} texts) were tested on different texts: compare runs with the same texts"
+                )
+            probabilities.append(of_seed.probabilities)
+        common = (first.labels, first.groups, variant.seeds, folds)
+        found = {
+            name: sample_score(name, probabilities, *common) if name in SCORES else _statistic(name, variant)
+            for name in dict.fromkeys(metrics)
+        }
+        samples = {name: sample for name, sample in found.items() if sample is not None}
+        if metric not in samples:
+            raise UserError(f"--metric {metric} is not defined on these test texts; perhaps a class has no text")
+        ensemble = linear = None
+        if metric in SCORES:
+            of_mean = sample_score(metric, [np.mean(probabilities, axis=0)], *common)
+            ensemble = None if of_mean is None or len(probabilities) == 1 else float(of_mean.scores.mean())
+            linear = sample_score(metric, _linear_probabilities(variant, first.index), *common)
+        measurements.append(Measurement(variant, samples, ensemble, linear))
+    return measurements
+
+
+def _statistic(name: str, variant: Variant) -> Sample | None:
+    """Return the mean over folds of a statistic, or of a metric that the runs added; None if a run does not know it."""
+
+    def compute(run: FinishedRun) -> float | None:
+        return RUN_STATISTICS[name].compute(run) if name in RUN_STATISTICS else run.result.score(f"test/{name}")
+
+    by_seed = [[compute(run) for run in runs] for runs in variant.runs_by_seed.values()]
+    if any(None in values for values in by_seed):
+        return None
+    return Sample(np.array(by_seed, dtype=np.float64).mean(1, keepdims=True), variant.seeds)
+
+
+def _linear_probabilities(variant: Variant, index: np.ndarray) -> list[np.ndarray]:
+    """Return the probabilities of the linear baselines by seed, n×C; empty if a run lacks one for these texts."""
+    by_seed = []
+    for runs in variant.runs_by_seed.values():
+        parts = [
+            part for run in runs if (part := read_or_warn(partial(read_predictions, folder="baseline"), run.folder))
+        ]
+        if len(parts) < len(runs) or not np.array_equal((of_seed := pool_folds(parts)[0]).index, index):
+            return []
+        by_seed.append(of_seed.probabilities)
+    return by_seed
+
+
+def label(metric: str) -> str:
+    """Return the name of a score or statistic for use within a sentence."""
+    return SCORES[metric].label if metric in SCORES else getattr(RUN_STATISTICS.get(metric), "label", metric)
+
+
+def untested(metric: str, rare_classes: str = "") -> str:
+    """Return why differences in a score cannot be tested on any texts, or on texts with rare classes; "" if they can.
+
+    Args:
+        rare_classes: the result of `describe_rare_classes` for the texts.
+    """
+    if metric == "ece":
+        return f"differences in {label(metric)} have no interval, because their noise is not normal"
+    if rare_classes and metric in SCORES and SCORES[metric].is_by_class:
+        return f"differences in {label(metric)} have no interval, because classes are rare: {rare_classes}"
+    return ""
+
+
+def missing(metric: str) -> str:
+    """Return the reason why no variant has a score or statistic."""
+    if metric in RUN_STATISTICS:
+        return f"too few runs have enough data in {RUN_STATISTICS[metric].file}"
+    return f"{metric} is not defined on these test texts"

@@ -1,0 +1,134 @@
+"""The scores, each with its terms: one number per text, whose mean over the texts is the score.
+
+The variance of the terms, divided by the number of texts, estimates the variance of the score. The terms of acc, nll
+and brier are exact. Those of the other scores are linearized (the infinitesimal jackknife, Efron 1982): they state how
+the score changes with the share of each text. For AUROC, this variance is that of DeLong et al. (1988).
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+BINS = 15  # bins of the calibration error
+# lower bound of a probability in nll: smaller values are rounding errors of float32
+SMALLEST = float(np.finfo(np.float32).eps)
+Terms = Callable[[np.ndarray, np.ndarray], np.ndarray | None]  # probabilities n×C, labels n → terms n
+
+
+class ScoreType(NamedTuple):
+    """How a score is computed and named, and its lowest and highest possible value."""
+
+    compute: Terms  # None if the score is not defined on these texts
+    label: str
+    low: float = 0.0
+    high: float = 1.0
+    lower_is_better: bool = False
+    is_by_class: bool = False  # whether it is a mean over classes
+
+    def terms(self, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
+        """Return the n terms for probabilities n×C and labels n; None if the score is not defined on these texts."""
+        return self.compute(probabilities.astype(np.float64).clip(0, 1), labels)
+
+
+def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return 1 for each text whose most probable class is the true class, and 0 for the others."""
+    return (probabilities.argmax(1) == labels).astype(np.float64)
+
+
+def macro(
+    probabilities: np.ndarray, labels: np.ndarray, predicted: int, true: int, with_predicted: bool = True
+) -> np.ndarray:
+    """The mean over classes of the hits as a share of the texts that are predicted as, or belong to, the class.
+
+    Args:
+        predicted, true: weights of the two numbers of texts: 1 and 0 for precision, 0 and 1 for recall, 1 and 1 for F1.
+        with_predicted: whether the mean includes classes that are predicted but have no text.
+    """
+    predictions, by_class = probabilities.argmax(1), []
+    for c in np.union1d(labels, predictions) if with_predicted else np.unique(labels):
+        of_prediction, of_label = (predictions == c).astype(np.float64), (labels == c).astype(np.float64)
+        part = (predicted + true) * (of_prediction * of_label)
+        whole = predicted * of_prediction + true * of_label
+        value = part.sum() / max(whole.sum(), 1.0)  # 0 if there is no such text
+        by_class.append(value + (part - value * whole) / (whole.mean() or 1.0))
+    return np.mean(by_class, axis=0)
+
+
+def mcc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Matthews' correlation (Gorodkin 2004); 0 if all texts have the same true class, or the same predicted class."""
+    hit, predicted, classes = accuracy(probabilities, labels), probabilities.argmax(1), probabilities.shape[1]
+    p, t = (np.bincount(values, minlength=classes) / len(labels) for values in (predicted, labels))
+    covariance, spread = hit.mean() - p @ t, (1 - p @ p) * (1 - t @ t)
+    if p.max() == 1 or t.max() == 1:
+        return np.zeros(len(labels))
+    change = hit - hit.mean() - (p[labels] + t[predicted] - 2 * p @ t)
+    widening = -2 * (p[predicted] - p @ p) / (1 - p @ p) - 2 * (t[labels] - t @ t) / (1 - t @ t)
+    return (covariance + change - covariance * widening / 2) / np.sqrt(spread)
+
+
+def auroc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
+    """The area under the ROC curve: of class 1 if there are two, otherwise the mean over classes against the rest.
+
+    The area of a class is the fraction of pairs (a text of the class, another text) in which the text of the class has
+    the higher probability; a tie counts as one half (Mann and Whitney 1947). None if a class has no text.
+    """
+    classes = probabilities.shape[1]
+    if len(np.unique(labels)) < classes:
+        return None
+    return np.mean([_area(probabilities[:, c], labels == c) for c in ([1] if classes == 2 else range(classes))], axis=0)
+
+
+def _area(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    correct = np.empty(len(scores))  # the fraction of a text's pairs that are in the correct order
+    scale = np.empty(len(scores))  # 1 / the share of texts on the same side, for the divisor m - 1 of m such texts
+    for side in (positive, ~positive):
+        others, m = np.sort(scores[~side]), int(side.sum())
+        below = others.searchsorted(scores[side], "left") + others.searchsorted(scores[side], "right")
+        correct[side] = below / (2 * len(others))
+        scale[side] = len(scores) / m * math.sqrt(m / (m - 1 or 1))
+    correct[~positive] = 1 - correct[~positive]  # a text of another class should have the lower score
+    area = correct[positive].mean()
+    return np.asarray(area + (correct - area) * scale)
+
+
+def confidence_bins(confidence: np.ndarray) -> np.ndarray:
+    """Return the index m of the bin [m/15, (m+1)/15) of each confidence, n → n; the last bin includes 1."""
+    return (np.searchsorted(np.linspace(0, 1, BINS + 1), confidence, side="right") - 1).clip(0, BINS - 1)
+
+
+def ece(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The calibration error of the predicted class over 15 bins of equal width (Guo et al. 2017, equation 3)."""
+    confidence = probabilities.max(1)
+    gaps = confidence - accuracy(probabilities, labels)
+    bins = confidence_bins(confidence)
+    return np.sign(np.bincount(bins, gaps))[bins] * gaps
+
+
+def nll(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The negative logarithm of the true class's probability, in nats."""
+    return -np.log(np.maximum(probabilities[np.arange(len(labels)), labels], SMALLEST))
+
+
+def brier(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The squared error summed over classes (Brier 1950), 0 to 2."""
+    error = probabilities.copy()
+    error[np.arange(len(labels)), labels] -= 1
+    return (error**2).sum(1)
+
+
+SCORES = {
+    "acc": ScoreType(accuracy, "accuracy"),
+    "balanced_acc": ScoreType(
+        partial(macro, predicted=0, true=1, with_predicted=False), "balanced accuracy", is_by_class=True
+    ),
+    "precision_macro": ScoreType(partial(macro, predicted=1, true=0), "macro precision", is_by_class=True),
+    "f1_macro": ScoreType(partial(macro, predicted=1, true=1), "macro F1", is_by_class=True),
+    "mcc": ScoreType(mcc, "Matthews correlation", low=-1.0),
+    "auroc": ScoreType(auroc, "AUROC", is_by_class=True),
+    "ece": ScoreType(ece, "calibration error", lower_is_better=True),
+    "brier": ScoreType(brier, "Brier score", high=2.0, lower_is_better=True),
+    "nll": ScoreType(nll, "negative log-likelihood", high=math.inf, lower_is_better=True),
+}

@@ -1,0 +1,362 @@
+"""Create the objects that a configuration describes, and restore trained models; no other module creates them."""
+
+import logging
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from heedful.base.errors import UserError, is_size_error, name_file
+from heedful.base.optional_packages import MissingExtra
+from heedful.config.keys import plain_value
+from heedful.config.mistakes import no_such
+from heedful.config.places import PLACES, TRUSTED_IN_CHECKPOINTS, find_class
+from heedful.config.schema import class_at, of_class, trusted_modules, validate_config
+from heedful.data.labels import canonical
+from heedful.kernels.recurrence import has_lstm
+from heedful.models.check import check_model, require_output_dim
+from heedful.models.classifier import Classifier
+from heedful.models.ensemble import Member
+from heedful.models.loss import Loss
+from heedful.runs.checkpoint import Card, read_checkpoint
+from heedful.training.optim.parameter_groups import parameter_groups, require_sparse_support
+
+if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
+    import pytorch_lightning as pl
+    from torchmetrics import Metric
+
+    from heedful.data.source import Source
+    from heedful.training.lit import LitClassifier
+
+log = logging.getLogger(__name__)
+
+# Single objects
+
+
+def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
+    """Create the object that the node `cfg.<key>` describes, with `args` and `kwargs` as further arguments."""
+    node = plain_value(cfg, key)
+    if not isinstance(node, dict) or "_target_" not in node:
+        raise UserError(f"{key}: is required: choose one with {key.replace('.', '/')}=…")
+    return _create(node, key, trusted_modules(cfg), args, kwargs)
+
+
+def make_all(cfg: DictConfig, group: str) -> list[Any]:
+    """Create the objects that the nodes of a group describe; nodes that are null are skipped."""
+    nodes = cfg[group] or {}
+    return [make(cfg, f"{group}.{name}") for name in nodes if nodes[name] is not None]
+
+
+def _create(
+    node: Any, path: str, trusted: Collection[str], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+) -> Any:
+    """Create the object that a node describes, after the objects in its options; another value is returned unchanged.
+
+    The configuration was validated before: it names only classes that are accepted at their places.
+    """
+    if isinstance(node, list):
+        return [_create(item, f"{path}[{i}]", trusted) for i, item in enumerate(node)]
+    if not isinstance(node, dict):
+        return node
+    options = {name: _create(value, f"{path}.{name}", trusted) for name, value in node.items() if name != "_target_"}
+    if "_target_" not in node:
+        return options
+    with prefix_errors(path):
+        return find_class(node["_target_"], trusted)(*args, **{**options, **(kwargs or {})})
+
+
+@contextmanager
+def prefix_errors(key: str) -> Iterator[None]:
+    """Convert errors about options to a `UserError` whose message starts with the dotted path of a component."""
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(f"{key}: {error}") from error
+    except ImportError as error:
+        remedy = "" if isinstance(error, MissingExtra) else "; install this package, or choose another option"
+        raise UserError(f"{key}: {error}{remedy}") from error
+    except Exception as error:
+        if is_size_error(error):
+            raise UserError(f"{key}: needs more memory than this machine has: choose smaller sizes") from error
+        from lightning_fabric.utilities.exceptions import MisconfigurationException  # the import takes seconds
+
+        # Lightning's TypeError about devices of the CPU, and its RuntimeError about two equal callbacks
+        is_trainer = key == "trainer" and type(error) in (TypeError, RuntimeError)
+        is_refused = key.startswith("logger.") and type(error).__module__ != "builtins"  # by a server or a database
+        if not (isinstance(error, MisconfigurationException) or is_trainer or is_refused):
+            raise
+        raise UserError(f"{key}: {error}") from error
+
+
+# Model
+
+
+def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> Classifier:
+    """Create the classifier; each component receives the output size of the component before it."""
+    embedding = _component(cfg, "embedding", vocabulary)
+    position = _component(cfg, "position", embedding.output_dim)
+    encoder = _component(cfg, "encoder", position.output_dim)
+    with prefix_errors("model.encoder"):
+        encoder.bind(embedding)
+    attention = _component(cfg, "attention", encoder.output_dim)
+    if OmegaConf.select(cfg, "model.sublayer._target_") is not None:
+        attention = _component(cfg, "sublayer", encoder.output_dim, attention)
+    with prefix_errors("model.position"):
+        position.attach(encoder, attention)
+    pooling = _component(cfg, "pooling", attention.output_dim)
+    head = _component(cfg, "head", pooling.output_dim, num_logits)
+    branch = None
+    if OmegaConf.select(cfg, "model.branch._target_") is not None:
+        branch = make(cfg, "model.branch", vocabulary, num_logits)
+    return Classifier(embedding, position, encoder, attention, pooling, head, branch)
+
+
+def _component(cfg: DictConfig, kind: str, *args: Any) -> Any:
+    component = make(cfg, f"model.{kind}", *args)
+    with name_file(f"model.{kind}"):
+        require_output_dim(component)
+    return component
+
+
+def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
+    """Create an untrained model for the vocabulary and classes of a card, and its loss."""
+    created = loss(cfg, card)
+    return classifier(cfg, card.codec.tokenizer.vocabulary, created.num_logits), created
+
+
+def loss(cfg: DictConfig, data: "Card | Source") -> Loss:
+    """Create the loss for the classes of a card or of data."""
+    created: Loss = make(cfg, "loss", data.class_counts, **_named_weights(cfg, data.codec.class_names))
+    return created
+
+
+def rehearse(cfg: DictConfig, data: "Source") -> None:
+    """Find mistakes that concern the classes or the vocabulary of data: create the loss, the metrics and the model.
+
+    The model is created on the meta device, where it needs no memory.
+    """
+    num_logits = loss(cfg, data).num_logits
+    metrics(cfg, len(data.class_counts))
+    with _on_meta_device():
+        classifier(cfg, data.vocabulary, num_logits)
+
+
+def _named_weights(cfg: DictConfig, class_names: Sequence[str]) -> dict[str, list[float]]:
+    """Return the option `class_weights` as a list if it has the labels of classes as keys; other classes weigh 1."""
+    weights = plain_value(cfg, "loss.class_weights")
+    if not isinstance(weights, dict):
+        return {}
+    by_label = {canonical(str(label)): weight for label, weight in weights.items()}
+    for label in by_label:
+        if label not in class_names:
+            raise UserError(f"loss.class_weights.{label}: {no_such('class', label, class_names)}")
+    return {"class_weights": [by_label.get(name, 1.0) for name in class_names]}
+
+
+def module(cfg: DictConfig, card: Card) -> "LitClassifier":
+    """Create the LightningModule of an untrained model."""
+    from heedful.training.lit import LitClassifier
+
+    model, loss = untrained_model(cfg, card)
+    card = card.with_options(model.description_options())
+    return LitClassifier(model, loss, metrics(cfg, len(card.class_counts)), card, partial(optimizers, cfg))
+
+
+def check(module: "LitClassifier", device: torch.device) -> None:
+    """Check the components of an untrained model that are not part of Heedful, on the device of the training."""
+    codec = module.card.codec
+    check_model(module.model, len(codec.tokenizer.vocabulary), module.loss.num_logits, codec.max_length, device)
+
+
+# Metrics
+
+
+def metrics(cfg: DictConfig, num_classes: int) -> "dict[str, Metric]":
+    """Create the metrics of the group `cfg.metrics`, by name."""
+    return {str(name): metric(cfg, name, num_classes) for name, node in (cfg.metrics or {}).items() if node}
+
+
+def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
+    """Create the metric `cfg.metrics.<name>`: probabilities N×C and labels N → a single number."""
+    from torchmetrics.wrappers import LambdaInputTransformer
+
+    key = f"metrics.{name}"
+    cls = class_at(cfg, key)
+    accepted = of_class(cls).options if cls is not None else {}
+    passed = {"task": "multiclass", "num_classes": num_classes}
+    created: Metric = make(cfg, key, **{option: value for option, value in passed.items() if option in accepted})
+    if num_classes == 2 and any("Binary" in base.__name__ for base in type(created).__mro__):
+        created = LambdaInputTransformer(created, itemgetter((slice(None), 1)))  # N×2 → N, class 1
+    probabilities = 0.5 * torch.eye(num_classes) + 0.5 / num_classes
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = created(probabilities, torch.arange(num_classes))
+        created.reset()
+    except (ValueError, RuntimeError, TypeError, IndexError, AttributeError) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{key}: cannot score probabilities N×{num_classes} and labels N: {first}") from error
+    if not isinstance(value, torch.Tensor) or value.numel() != 1:
+        raise UserError(f"{key}: must return a single number: set an average, such as average=macro")
+    return created
+
+
+# Data, optimizer and Trainer
+
+
+def datamodule(cfg: DictConfig, card: Card | None = None, whole: str | None = None) -> "Source":
+    """Create the data module, and tokenize and split its texts, so that vocabulary, classes and sizes are known.
+
+    Args:
+        card: card of a trained model; None uses the tokenizer that `data` configures.
+        whole: the only split, test or val, of data on which the model is evaluated; None divides the data.
+    """
+    data: Source = make(cfg, "data")
+    if card is not None:
+        data.use_codec(card.codec)
+        if whole is not None:
+            data.score_whole(whole, card.class_counts)
+    data.setup("fit")
+    return data
+
+
+def optimizer(cfg: DictConfig, model: Classifier) -> Optimizer:
+    """Create the optimizer of all trained parameters; `cfg.param_groups` changes its options for components."""
+    param_groups = {name: options or {} for name, options in (cfg.param_groups or {}).items()}  # null: no options
+    with prefix_errors("param_groups"):
+        groups = parameter_groups(model, param_groups)
+    clips_gradients = cfg.trainer.get("gradient_clip_val") is not None
+    unfused = {}
+    if cfg.optimizer.get("fused") and clips_gradients and "mixed" in str(cfg.trainer.get("precision")):
+        unfused = {"fused": False}  # Lightning cannot clip gradients in mixed precision for a fused optimizer
+    created: Optimizer = make(cfg, "optimizer", groups, **unfused)
+    epsilon = created.defaults.get("eps")
+    if str(cfg.trainer.get("precision")) == "16-true" and epsilon and torch.tensor(epsilon).half() == 0:
+        raise UserError(
+            f"trainer.precision=16-true: optimizer.eps={epsilon} is 0 in half precision, so training would diverge: "
+            "use 16-mixed or bf16-mixed, or a larger optimizer.eps"
+        )
+    require_sparse_support(model, created, clips_gradients)
+    return created
+
+
+def optimizers(cfg: DictConfig, model: Classifier, steps: int) -> dict[str, Any]:
+    """Return Lightning's config of the optimizer and, if one is configured, of the scheduler.
+
+    Args:
+        steps: number of optimizer steps of the whole training, for schedulers that advance after every such step.
+    """
+    created = optimizer(cfg, model)
+    if "_target_" not in cfg.scheduler:
+        return {"optimizer": created}
+    return {"optimizer": created, "lr_scheduler": scheduler(cfg, created, steps)}
+
+
+def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, Any]:
+    """Return Lightning's config of the scheduler."""
+    names = PLACES["scheduler"].passed_to(class_at(cfg, "scheduler") or object)
+    if names and steps < 0:
+        raise UserError("scheduler: needs the number of steps: set trainer.max_epochs or trainer.max_steps")
+    rates = [group["lr"] for group in optimizer.param_groups]
+    values = {"max_lr": rates, "total_steps": steps, "total_iters": steps}
+    created = make(cfg, "scheduler", optimizer, **{name: values[name] for name in names})
+    if names:  # the others advance after every epoch
+        return {"scheduler": created, "interval": "step"}
+    # LitClassifier, not Lightning, steps a plateau scheduler
+    return {"scheduler": created, "interval": "epoch", "reduce_on_plateau": False}
+
+
+def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trainer":
+    """Create the Trainer with the configured loggers and callbacks, but without those that Lightning adds by default.
+
+    Args:
+        watchers: callbacks that precede the configured callbacks.
+    """
+    from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
+    from pytorch_lightning.plugins import TorchCheckpointIO
+
+    from heedful.runs.checkpoint_writer import CheckpointWriter
+
+    loggers, callbacks = make_all(cfg, "logger"), make_all(cfg, "callbacks")
+    kinds = {"checkpointing": Checkpoint, "progress_bar": ProgressBar, "model_summary": ModelSummary}
+    enabled = {f"enable_{name}": any(isinstance(each, kind) for each in callbacks) for name, kind in kinds.items()}
+    options: dict[str, Any] = {"callbacks": [*watchers, *callbacks], "logger": loggers or False, **enabled}
+    if cfg.trainer.get("precision") is None:
+        options["precision"] = fast_precision(cfg)
+    created: pl.Trainer = make(cfg, "trainer", **options)
+    if type(created.strategy.checkpoint_io) is TorchCheckpointIO:  # no other one is configured
+        created.strategy.checkpoint_io = CheckpointWriter()
+    return created
+
+
+def fast_precision(cfg: DictConfig) -> str:
+    """Return the mixed precision that makes training faster on this GPU, or an LSTM on this CPU; otherwise 32-true."""
+    if cfg.trainer.accelerator in ("gpu", "cuda", "auto") and torch.cuda.is_available():
+        return "bf16-mixed" if torch.cuda.is_bf16_supported(including_emulation=False) else "16-mixed"
+    is_lstm = OmegaConf.select(cfg, "model.encoder.cell") == "lstm"
+    return "bf16-mixed" if is_lstm and cfg.trainer.accelerator == "cpu" and has_lstm(torch.bfloat16) else "32-true"
+
+
+# Trained models
+
+
+def restore(path: str, extras: DictConfig) -> Member:
+    """Restore a trained model from a checkpoint.
+
+    Args:
+        extras: the command's node `extras`. It replaces the node in the checkpoint, because a hostile checkpoint could
+            declare any module as trusted.
+    """
+    card, content = read_checkpoint(path)
+    weights = content["state_dict"]
+    cfg = OmegaConf.create({"model": card.cfg.model, "loss": card.cfg.loss, "extras": extras})
+    with name_file(path):
+        validate_config(cfg, trusted=TRUSTED_IN_CHECKPOINTS)
+        _require_same_sizes(cfg, card, weights, path)
+        return Member(path, card, *_load(cfg, card, weights, path))
+
+
+def _load(cfg: DictConfig, card: Card, weights: dict[str, Tensor], path: str) -> tuple[Classifier, Loss]:
+    model, loss = untrained_model(cfg, card)
+    load_weights(nn.ModuleDict({"model": model, "loss": loss}), weights, path)
+    return model, loss
+
+
+def _require_same_sizes(cfg: DictConfig, card: Card, weights: dict[str, Tensor], path: str) -> None:
+    """Load the weights into a model on the meta device, before a hostile card can cause a large allocation."""
+    try:
+        with _on_meta_device():
+            _load(cfg, card, weights, path)
+    except Exception as error:
+        if not is_size_error(error):
+            raise
+        raise UserError(f"{path}: the sizes in its configuration do not match its weights") from error
+
+
+@contextmanager
+def _on_meta_device() -> Iterator[None]:
+    """Create tensors without memory in the block; an error of a component that needs real values ends it silently."""
+    try:
+        with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns that nothing is copied to the meta device
+            yield
+    except Exception as error:
+        if isinstance(error, UserError) or is_size_error(error):
+            raise
+        log.debug("A component cannot be created on the meta device: %s", error)
+
+
+def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> None:
+    """Load a checkpoint's weights into a module."""
+    try:
+        module.load_state_dict(weights)
+    except RuntimeError as error:
+        first = "; ".join(line.strip() for line in str(error).splitlines()[1:4])
+        raise UserError(f"{path}: its weights do not fit this model: {first}") from error

@@ -1,0 +1,119 @@
+"""A callback that records attention weights on the test split."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from pydantic import Field
+
+from heedful.base.files import write_arrays
+from heedful.data.source import Source
+from heedful.records.examples import Example, write_errors, write_examples
+from heedful.records.run_files import STATISTICS_FILE, Statistics, load_predictions
+from heedful.training.callbacks.predictions import Predictions
+
+BINS = 50  # equal parts of a text, in which `by_position` sums the weights
+
+
+@dataclass(eq=False)
+class AttentionRecorder(pl.Callback):
+    """Writes texts with their weights to `attention.json`, and statistics to `attention_stats.npz`.
+
+    The most confident mistakes and the most uncertain predictions are among the texts, and also in `errors.csv`. The
+    comments in conf/callbacks/attention.yaml describe the options.
+    """
+
+    folder: str
+    examples: Annotated[int, Field(ge=0)] = 6
+    shared: Annotated[int, Field(ge=0)] = 4
+    sample: Annotated[int, Field(ge=0)] = 1000
+    texts: Sequence[str] = ()
+    errors: Annotated[int, Field(ge=0)] = 10
+
+    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if not trainer.is_global_zero:
+            return
+        data: Source = trainer.datamodule  # type: ignore[attr-defined]
+        watcher = next(callback for callback in trainer.callbacks if isinstance(callback, Predictions))  # type: ignore[attr-defined]
+        test = load_predictions(watcher.folder / "test.npz")
+        rows, confidence = test.index, test.probabilities.max(1)
+        is_correct = test.probabilities.argmax(1) == test.labels
+        examples = self._explain(data, pl_module, self._select_rows(rows, confidence, is_correct))
+        by_confidence = np.argsort(-confidence, kind="stable")
+        mistakes = rows[by_confidence[~is_correct[by_confidence]]][: self.errors]
+        uncertain = rows[np.argsort(confidence, kind="stable")][: self.errors]
+        errors = _explain_errors(data, pl_module, {"mistake": mistakes.tolist(), "uncertain": uncertain.tolist()})
+        write_examples(Path(self.folder), [*examples, *(example for _, example in errors)])
+        write_errors(Path(self.folder), errors)
+        self._write_statistics(data, pl_module)
+
+    def _select_rows(self, rows: np.ndarray, confidence: np.ndarray, is_correct: np.ndarray) -> list[int]:
+        """Return the rows of the test split whose texts are shown."""
+        selection = random.Random(0).sample(rows.tolist(), min(self.shared, len(rows)))
+        by_confidence = np.argsort(-confidence, kind="stable")
+        for kind in (True, False):
+            pool = rows[by_confidence[is_correct[by_confidence] == kind]][: max(50, self.examples)].tolist()
+            # the texts of the most confident predictions are often similar to each other
+            random.Random(0).shuffle(pool)
+            selection += [row for row in pool[: self.examples // 2] if row not in selection]
+        return selection
+
+    def _explain(self, data: Source, module: Any, rows: list[int]) -> list[Example]:
+        examples = module.ensemble().explain([*_texts(data, rows), *self.texts])
+        of_own = [replace(example, index=number) for number, example in enumerate(examples[len(rows) :])]
+        return [*_of_test(data, examples[: len(rows)], rows), *of_own]
+
+    @torch.inference_mode()
+    def _write_statistics(self, data: Source, module: Any) -> None:
+        loader = data.test_dataloader()
+        batch_count = max(1, -(-self.sample // data.batch_size))
+        interval = max(1, len(loader) // batch_count)
+        positions, entropies, lengths = [], [], []
+        for number, batch in enumerate(loader):
+            if number % interval:
+                continue
+            weights = module.model.token_weights(batch.tokens.to(module.device), batch.mask.to(module.device))
+            weights = weights.double().cpu()  # N×L
+            length = batch.mask.sum(1).cpu().numpy()  # N
+            entropies.append(torch.special.entr(weights).sum(1).numpy())
+            lengths.append(length)
+            positions += [by_position(row[:size]) for row, size in zip(weights.numpy(), length, strict=True)]
+        entropy = np.concatenate(entropies)
+        statistics = Statistics(np.mean(positions, 0), entropy, np.exp(entropy), np.concatenate(lengths))
+        write_arrays(Path(self.folder) / STATISTICS_FILE, **statistics._asdict())
+
+
+def _explain_errors(data: Source, module: Any, rows_by_kind: dict[str, list[int]]) -> list[tuple[str, Example]]:
+    """Return texts of the test split and their examples, in the order of the kinds."""
+    errors: list[tuple[str, Example]] = []
+    for kind, rows in rows_by_kind.items():
+        texts = _texts(data, rows)
+        examples = _of_test(data, module.ensemble().explain(texts, maps=False), rows)
+        errors += [(text, replace(example, kind=kind)) for text, example in zip(texts, examples, strict=True)]
+    return errors
+
+
+def _texts(data: Source, rows: list[int]) -> list[str]:
+    return data.texts("test", rows) if rows else []
+
+
+def _of_test(data: Source, examples: Sequence[Example], rows: Sequence[int]) -> list[Example]:
+    """Return the examples of these rows of the test split with their rows, true classes and origins."""
+    labels = data.tokenized("test").labels[list(rows)].tolist()
+    origins = data.origins("test", rows)
+    found = []
+    for i, (example, row, label) in enumerate(zip(examples, rows, labels, strict=True)):
+        origin = {name: "" if cells[i] is None else str(cells[i]) for name, cells in origins.items()}
+        found.append(replace(example, split="test", index=row, label=data.class_names[label], origin=origin))
+    return found
+
+
+def by_position(weights: np.ndarray) -> np.ndarray:
+    """Return the weight in each of 50 equal parts of a text, L → 50; a word's weight is spread evenly over the word."""
+    cumulative = np.concatenate([[0.0], weights.cumsum()])  # weight of all words before each word
+    return np.diff(np.interp(np.linspace(0, len(weights), BINS + 1), np.arange(len(weights) + 1), cumulative))

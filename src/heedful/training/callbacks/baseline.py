@@ -1,0 +1,120 @@
+"""A callback that fits a linear baseline: logistic regression on TF-IDF features, with scikit-learn."""
+
+import hashlib
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import numpy as np
+import pytorch_lightning as pl
+from pydantic import Field
+
+from heedful.base.errors import UserError
+from heedful.base.files import csv_line, read_arrays, write_arrays, write_text
+from heedful.data.corpus import SPLITS
+from heedful.data.source import Source
+from heedful.data.store import code_version, load_or_build
+from heedful.records.run_files import Predictions, write_predictions
+
+WORD = r"(?u)\b\w+\b"  # scikit-learn's default omits words of one letter
+HEAD = ("class", "feature", "weight")
+log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class LinearBaseline(pl.Callback):
+    """Fits the baseline to the training split of the model, and writes its predictions like those of the model.
+
+    The features are the TF-IDF values of words and n-grams, with the logarithm of the counts. The baseline is kept in
+    the cache of the data, so that the runs of a sweep share it.
+
+    Args:
+        folder: the folder for `<split>.npz` and features.csv.
+        max_order: longest n-gram, in words.
+        c: inverse strength of the L2 penalty.
+        max_texts: largest number of training texts for which the baseline is fitted.
+        top: number of features with the largest weights that features.csv lists for each class.
+    """
+
+    folder: str
+    max_order: Annotated[int, Field(ge=1, le=5)] = 2
+    c: Annotated[float, Field(gt=0)] = 10.0
+    max_texts: Annotated[int, Field(ge=2)] = 100_000
+    top: Annotated[int, Field(ge=0)] = 20
+
+    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if trainer.is_global_zero:
+            self.write(trainer.datamodule)  # type: ignore[attr-defined]
+
+    def write(self, data: Source) -> None:
+        """Write the files of the baseline; if there is none, write nothing but a warning.
+
+        There is none for an evaluation without training texts, for more than `max_texts` training texts, for a single
+        class, and for texts without words.
+        """
+        if "train" not in data.sizes:
+            return
+        if (texts := data.sizes["train"]) > self.max_texts:
+            log.warning(
+                "No linear baseline is fitted to more than callbacks.baseline.max_texts=%d texts", self.max_texts
+            )
+            return
+        key = (data.data_fingerprint, data.splitting.fold, self.max_order, self.c, self.top)
+        digest = hashlib.sha256(f"{key} {code_version(type(data), type(self))}".encode()).hexdigest()
+        path = data.cache_dir / f"baseline-{digest}"
+        if not path.exists():
+            log.info("Fitting the linear baseline to %s texts", f"{texts:,}")
+        try:
+            probabilities, features = load_or_build(path, _load, lambda part: self._fit(data, part))
+        except UserError as error:  # the cache cannot be written
+            log.warning("The linear baseline is not kept for other runs: %s", error)
+            with TemporaryDirectory() as folder:
+                self._fit(data, Path(folder))
+                probabilities, features = _load(Path(folder))
+        for split, values in probabilities.items():
+            labels, names = np.asarray(data.tokenized(split).labels), list(data.class_names)
+            predictions = Predictions(split, values, labels, names, np.arange(len(labels)), data.groups(split))
+            write_predictions(Path(self.folder), predictions)
+        if not probabilities:
+            log.warning("No linear baseline is fitted, because the texts have no words or a single class")
+            return
+        write_text(Path(self.folder) / "features.csv", features)
+
+    def _fit(self, data: Source, folder: Path) -> None:
+        """Write the probabilities of the validation and test texts and the top features into a folder of the cache."""
+        from sklearn.feature_extraction.text import TfidfVectorizer  # the import takes half a second
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.multiclass import OneVsRestClassifier
+
+        texts = {split: data.texts(split, range(data.sizes[split])) for split in SPLITS}
+        labels = np.asarray(data.tokenized("train").labels)
+        classes = np.unique(labels)
+        vectorizer = TfidfVectorizer(ngram_range=(1, self.max_order), sublinear_tf=True, token_pattern=WORD)
+        probabilities: dict[str, np.ndarray] = {}
+        lines = [csv_line(HEAD)]
+        if len(classes) > 1 and any(map(vectorizer.build_analyzer(), texts["train"])):
+            regression = LogisticRegression(C=self.c, solver="liblinear", dual=True, random_state=0)
+            model = regression if len(classes) == 2 else OneVsRestClassifier(regression)
+            model.fit(vectorizer.fit_transform(texts["train"]), labels)
+            for split in ("val", "test"):
+                probabilities[split] = np.zeros((len(texts[split]), len(data.class_names)), dtype=np.float32)
+                probabilities[split][:, classes] = model.predict_proba(vectorizer.transform(texts[split]))
+            features = vectorizer.get_feature_names_out()
+            for number, weights in zip(classes, _weights(model), strict=True):
+                for column in np.argsort(-weights, kind="stable")[: self.top]:
+                    lines.append(csv_line([data.class_names[number], features[column], f"{weights[column]:.4f}"]))
+        write_arrays(folder / "probabilities.npz", **probabilities)
+        write_text(folder / "features.csv", "".join(lines))
+
+
+def _weights(model: Any) -> np.ndarray:
+    """Return the weights of the features for each class, C×F."""
+    if hasattr(model, "estimators_"):
+        return np.concatenate([of_class.coef_ for of_class in model.estimators_])
+    return np.concatenate([-model.coef_, model.coef_])
+
+
+def _load(folder: Path) -> tuple[dict[str, np.ndarray], str]:
+    return read_arrays(folder / "probabilities.npz"), (folder / "features.csv").read_text(encoding="utf-8")

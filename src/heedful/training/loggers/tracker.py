@@ -1,0 +1,39 @@
+"""The interface of loggers that also receive what Lightning does not log."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pytorch_lightning.loggers import Logger
+
+from heedful.runs.result import RunResult
+
+
+def with_plain_names(config: Any) -> Any:
+    """Return a configuration in which a mapping is a text if its keys, such as C++, cannot be parts of names.
+
+    Loggers make names of the keys, and MLflow allows few characters in a name, and 250 in all.
+    """
+    if not isinstance(config, dict):
+        return config
+    if all(re.fullmatch(r"[\w.-]{1,50}", str(key), re.ASCII) for key in config):
+        return {key: with_plain_names(value) for key, value in config.items()}
+    return json.dumps(config, ensure_ascii=False)
+
+
+class Tracker(Logger):
+    """A Lightning logger that also logs a run's description, results and status."""
+
+    def continue_run(self) -> None:
+        """Continue the log of the earlier run in the same folder, before anything else is logged."""
+
+    def describe(self, result: RunResult) -> None:
+        """Log the choices of components, the variant and the overrides, before the training."""
+
+    def show(self, result: RunResult, folder: Path, files: Sequence[Path], step: int) -> None:
+        """Log the results of the test: those in the folder of the run, pictures (PNG) and pages (HTML)."""
+
+    def close(self, result: RunResult) -> None:
+        """Log the costs and the status, and end the log."""

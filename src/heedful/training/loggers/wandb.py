@@ -1,0 +1,124 @@
+"""The logger for Weights & Biases: `logger=wandb` selects it."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import wandb
+from pytorch_lightning.loggers import WandbLogger
+
+from heedful.base.errors import UserError
+from heedful.records.examples import Example, read_examples
+from heedful.report.words import clean_text, top_words
+from heedful.runs.result import RunResult
+from heedful.training.loggers.tracker import Tracker
+
+EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
+TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
+
+
+class Wandb(Tracker, WandbLogger):
+    """Lightning's W&B logger, which also logs the run's tables, pictures, page and status.
+
+    Args:
+        offline: whether to keep the run in its folder, from which `wandb sync` can upload the run; the environment
+            variable WANDB_MODE takes precedence.
+        options: other options of Lightning's logger and of `wandb.init`.
+    """
+
+    def __init__(self, offline: bool = True, **options: Any) -> None:
+        mode = os.environ.get("WANDB_MODE") or ("offline" if offline else "online")
+        if options.get("log_model") and mode != "online":  # W&B would copy the checkpoints to the user's home folder
+            raise ValueError("log_model needs an online run: offline=false")
+        if mode == "online" and not wandb.login(prompt=False, verify=False):
+            raise UserError(
+                "an online run (logger.wandb.offline=false or WANDB_MODE=online) needs a W&B account: run "
+                "`wandb login` once, set WANDB_API_KEY, or keep the run in its folder with WANDB_MODE=offline"
+            )
+        # Lightning's own `offline` sets an environment variable, which would affect later runs of this process
+        super().__init__(mode=mode, **options)
+        self._wandb_init.pop("anonymous")  # Lightning always passes it, and W&B warns about it
+        wandb.util.pd_available = False  # W&B would import pandas to recognize data frames, instead of by their name
+        if mode != "online":
+            os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # W&B would send its measurements to its server
+            # W&B would import Launch, in 1.5 s of CPU time, for inputs that only its jobs have
+            no_inputs: Any = SimpleNamespace(StagedLaunchInputs=lambda: SimpleNamespace(apply=lambda run: None))
+            sys.modules.setdefault("wandb.sdk.launch.inputs.internal", no_inputs)
+
+    def continue_run(self) -> None:
+        """Continue the newest W&B run in the folder, `<mode>run-<time>-<id>`, unless an id is configured."""
+        folders = Path(self.save_dir or ".", "wandb").glob("*run-*")
+        if runs := sorted(folder.name.partition("run-")[2] for folder in folders):
+            self._wandb_init["id"] = self._wandb_init["id"] or runs[-1].partition("-")[2]
+
+    def describe(self, result: RunResult) -> None:
+        run, choices = self.experiment, dict(result.choices)
+        values = {"choices": choices, "variant": result.architecture, "overrides": list(result.overrides)}
+        run.config.update(values, allow_val_change=True)
+        names = [choices[group] for group in TAGGED_COMPONENTS if choices.get(group, "none") != "none"]
+        run.tags = tuple(dict.fromkeys([*(run.tags or ()), *names]))
+
+    def show(self, result: RunResult, folder: Path, files: Sequence[Path], step: int) -> None:
+        self.experiment.summary.update(scores(result))
+        pictures = {file.stem: file for file in files if file.suffix == ".png"}
+        media: dict[str, Any] = {f"pictures/{name}": wandb.Image(str(path)) for name, path in pictures.items()}
+        pages = [file for file in files if file.suffix == ".html"]
+        media |= {f"pages/{page.stem}": wandb.Html(str(page), inject=False) for page in pages}
+        if rows := [_row(example) for example in read_examples(folder)]:
+            media["examples"] = wandb.Table(columns=list(rows[0]), data=[list(row.values()) for row in rows])
+        # W&B would store tables in the user's home folder until the upload
+        staging = os.environ.get("WANDB_DATA_DIR") or str(Path(self.save_dir or ".", "wandb", "data").absolute())
+        with patch.dict(os.environ, {"WANDB_DATA_DIR": staging}):
+            self.experiment.log(media | {"trainer/global_step": step})
+
+    def close(self, result: RunResult) -> None:
+        try:
+            self.experiment.summary.update({**costs(result), "status": result.status})
+        finally:  # a run that has not ended would also receive the values of the next job of a sweep
+            self.experiment.finish(exit_code=EXIT_CODES[result.status])
+
+
+def scores(result: RunResult) -> dict[str, float]:
+    """Return each score with its 95 % interval and each split's number of texts, except undefined values.
+
+    The test accuracy is repeated under the encoder's name: a panel shows all runs that have its metric, so a panel for
+    one encoder needs a separate metric.
+    """
+    numbers: dict[str, float | None] = {}
+    for name, score in result.metrics.items():
+        numbers |= {name: score.value, f"{name}_low": score.low, f"{name}_high": score.high}
+        numbers[f"{name.partition('/')[0]}/n"] = score.n
+    if encoder := result.choices.get("encoder"):
+        numbers[f"of_encoder/{encoder}"] = numbers.get("test/acc")
+    return {name: number for name, number in numbers.items() if number is not None}
+
+
+def costs(result: RunResult) -> dict[str, float]:
+    """Return the parameters, seconds, speed, peak memory, best score and best epoch of a run, if they are known."""
+    numbers: dict[str, Any] = {"texts_per_second": result.texts_per_second}
+    for name in ("parameters", "seconds", "peak_memory_mb", "best"):
+        numbers |= {f"{name}/{key}": value for key, value in vars(getattr(result, name)).items()}
+    numbers |= {f"parameters/{name}": count for name, count in result.parameters.by_part.items()}
+    if epochs := result.seconds.per_epoch:
+        numbers["seconds/epoch"] = median(epochs)
+    return {name: number for name, number in numbers.items() if isinstance(number, int | float)}
+
+
+def _row(example: Example) -> dict[str, Any]:
+    """Convert an example to a table row."""
+    top = top_words(example.words, example.weights)
+    return {
+        "split": example.split,
+        "row": example.index,
+        "label": example.label,
+        "predicted": example.predicted,
+        "right": None if example.label is None else example.label == example.predicted,
+        "probability": example.probabilities[example.predicted],
+        "text": " ".join(map(clean_text, example.words)),
+        "most attended": ", ".join(f"{clean_text(word)} {weight:.3f}" for _, word, weight in top),
+    }

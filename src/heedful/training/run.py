@@ -1,0 +1,271 @@
+"""The lifecycle of a run: its folder, seed, signals, loggers and record."""
+
+import json
+import logging
+import os
+import shlex
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from pytorch_lightning.callbacks import ModelCheckpoint
+
+from heedful.base.errors import UserError
+from heedful.base.files import lock_folder, remove_parts, write_text
+from heedful.base.formatting import format_duration, format_now
+from heedful.base.lightning import is_main_process
+from heedful.base.process import announce, end_after_repeated_signals, end_with_parent, handle_signals, typed, write_log
+from heedful.config.keys import make_paths_absolute
+from heedful.config.overrides import quote
+from heedful.data.source import Source
+from heedful.data.trained_texts import TrainedTexts
+from heedful.report.data_section import data_section
+from heedful.report.run_report import print_summary, write_report
+from heedful.report.terminal import OutputConsole, render_terminal
+from heedful.runs import environment
+from heedful.runs.checkpoint import Card, read_checkpoint
+from heedful.runs.data_summary import summarize_data
+from heedful.runs.folder import LAST, require_new, run_folder_of, trim_logs
+from heedful.runs.result import RESULT_FILE, Best, Parameters, RunResult, Seconds
+from heedful.runs.training_state import TrainingState, require_same_training
+from heedful.terms.evaluation import evaluate_splits
+from heedful.training import build
+from heedful.training.callbacks.predictions import Predictions
+from heedful.training.callbacks.pruning import Pruned
+from heedful.training.callbacks.speed import Speed
+from heedful.training.callbacks.stop import Interrupted, StopOnSignal
+from heedful.training.lit import LitClassifier
+from heedful.training.loggers.tracker import Tracker, with_plain_names
+
+LOCK_TIMEOUT = 1.0  # seconds; a sweep that records the end of a job holds the lock for a shorter time
+
+log = logging.getLogger(__name__)
+
+
+class Run:
+    """One training or evaluation: its record, and the callbacks of every run.
+
+    Args:
+        cfg: the whole configuration.
+        resumes: whether the run continues the training of `cfg.ckpt_path` in the folder of that run.
+    """
+
+    def __init__(self, cfg: DictConfig, resumes: bool = False) -> None:
+        self.cfg = cfg
+        self.config: dict[str, Any] = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
+        self.folder = Path(cfg.paths.output_dir)
+        self.stop = StopOnSignal(self.folder / "checkpoints" / LAST)
+        self.speed = Speed()
+        self.callbacks: list[pl.Callback] = [self.stop, self.speed, Predictions(self.folder / "predictions")]
+        self.trackers: list[Tracker] = []  # loggers that are closed at the end
+        self.resumes = resumes
+        self.is_started = False  # whether the files of the run may be written
+        self.start_time = time.perf_counter()
+        choices = environment.choices()
+        if "branch" in choices and not self.config["model"].get("branch"):
+            choices["branch"] = "none"  # by ~model.branch
+        self.result = RunResult(
+            task=cfg.task_name,
+            status="failed",
+            command=environment.command_line(),
+            overrides=environment.overrides(),
+            seed=cfg.seed,
+            choices=choices,
+            started=format_now(),
+        )
+
+    def record(self, **values: Any) -> None:
+        """Set fields of the record."""
+        self.result = replace(self.result, **values)
+
+    def write_config(self) -> None:
+        """Write the resolved configuration; from now on, the run has a record."""
+        self.is_started = True
+        if is_main_process():
+            write_text(self.folder / "config.yaml", OmegaConf.to_yaml(self.config))
+
+    def card(self, data: Source) -> Card:
+        """Return the card of a model that this run trains on `data`."""
+        config = json.loads(json.dumps({**self.config, "choices": dict(self.result.choices)}))  # keys become strings
+        return Card(
+            config=config,
+            codec=data.codec,
+            class_counts=data.class_counts,
+            fingerprint=data.data_fingerprint,
+            trained_texts=TrainedTexts.of(data.tokenized("train").digests),
+        )
+
+    def start(
+        self, trainer: pl.Trainer, module: LitClassifier, data: Source, state: TrainingState | None = None
+    ) -> None:
+        """Log the configuration, and record the data, parameters, device and versions.
+
+        Args:
+            state: the state from which the run resumes. The rows that an earlier attempt logged after it are removed.
+        """
+        if state is not None:
+            require_same_training(self.cfg, module.card, state)
+        if is_main_process():
+            self.trackers = [logger for logger in trainer.loggers if isinstance(logger, Tracker)]
+            remove_parts(self.folder)
+            trim_logs(self.folder, 0 if state is None else state.step)
+            if state is not None:
+                for tracker in self.trackers:
+                    tracker.continue_run()
+                self.write_config()
+        for logger in trainer.loggers:
+            with build.prefix_errors(f"logger.{type(logger).__name__}"):
+                logger.log_hyperparams(with_plain_names(self.config))
+        counts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
+        trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
+        file = {"data": Path(self.cfg.file).name} if self.cfg.get("file") else {}
+        has_vector = module.model.embedding.tokens_with_vectors()
+        trained_texts = [member.card.trained_texts for member in module.ensemble().members]
+        self.record(
+            choices={**module.card.choices, **self.result.choices, **file},
+            data=summarize_data(data, trained_texts, None if has_vector is None else has_vector.cpu().numpy()),
+            parameters=Parameters(sum(counts.values()), trainable, counts),
+            device=environment.device_name(trainer.strategy.root_device),
+            precision=str(trainer.precision),
+            versions=environment.versions(),
+            git_commit=environment.git_commit(),
+        )
+        for tracker in self.trackers:
+            tracker.describe(self.result)
+        is_shown = trainer.is_global_zero and not _is_job()  # a sweep shows its data itself
+        if is_shown and (section := data_section(self.result.data)):
+            OutputConsole().print(render_terminal([section]))
+
+    def load_best(self, trainer: pl.Trainer, module: LitClassifier) -> None:
+        """Load the best weights of the training into the module, and record them; without such, keep the last ones."""
+        callback = trainer.checkpoint_callback
+        if not isinstance(callback, ModelCheckpoint) or callback.monitor is None:
+            return
+        path, score = callback.best_model_path, callback.best_model_score
+        if not path or score is None:
+            log.warning(
+                "No best.ckpt was selected, because training ended before %s was measured: the last weights are "
+                "used. Train longer, or validate earlier (trainer.check_val_every_n_epoch, val_check_interval)",
+                callback.monitor,
+            )
+            return
+        _, content = read_checkpoint(path)
+        build.load_weights(module, content["state_dict"], path)
+        self.record(best=Best(os.path.relpath(path, self.folder), callback.monitor, score.item(), content["epoch"]))
+
+    def report(self, trainer: pl.Trainer, module: LitClassifier) -> None:
+        """Compute and record the final metrics, draw the figures, and print the metrics."""
+        if not trainer.is_global_zero:
+            return
+        counts = module.card.class_counts
+        metrics, classes, baseline = evaluate_splits(self.folder, counts.index(max(counts)), module.scores)
+        lower = module.lower_is_better()
+        self.record(metrics=metrics, lower_is_better=lower, classes=classes, baseline=baseline)
+        self.write_record()
+        try:
+            figures = write_report(self.folder)
+            for tracker in self.trackers:
+                tracker.show(self.result, self.folder, figures, trainer.global_step)
+        except Exception as error:  # a report that cannot be written does not change the status of the run
+            log.warning("The report could not be written, but the scores are in %s: %s", RESULT_FILE, error)
+        print_summary(self.result, self.folder)
+
+    def write_record(self) -> None:
+        """Write the record with the durations until now."""
+        epochs = tuple(seconds for _, seconds in self.speed.epochs)
+        self.record(
+            seconds=Seconds(time.perf_counter() - self.start_time, sum(epochs), epochs, self.speed.test_seconds),
+            texts_per_second=self.speed.texts_per_second,
+            peak_memory_mb=self.speed.peak_memory or environment.peak_memory(),
+            finished=format_now(),
+        )
+        if self.is_started and is_main_process():
+            self.result.save(self.folder)
+
+    def end(self) -> None:
+        """Write the record, and close the trackers."""
+        self.write_record()
+        if is_main_process():
+            reason = f": {self.result.error}" if self.result.error else ""
+            seconds = format_duration(time.perf_counter() - self.start_time)
+            write_log(f"{self.result.status.capitalize()} after {seconds}{reason}")
+        for tracker in self.trackers:
+            try:
+                tracker.close(self.result)
+            except Exception as reason:  # an unreachable server must not change the status of the run
+                log.warning("%s could not be closed: %s", type(tracker).__name__, reason)
+
+
+@contextmanager
+def open_run(cfg: DictConfig, resumes: bool = False) -> Iterator[Run]:
+    """Lock the folder of a run, write its config, set the seed and handle Ctrl-C, SIGTERM and SIGHUP during the block.
+
+    At the end, the record is written with the status completed, pruned, interrupted or failed. After a signal, the
+    process exits with 128 plus the signal's number; a pruned run ends without an exception.
+
+    A folder holds one run. A run that resumes changes nothing in it before `start` is called.
+    """
+    if not is_main_process():
+        end_with_parent()
+    run = Run(cfg, resumes)
+    with _locked_folder(run):
+        if not run.resumes:
+            run.write_config()
+        if cfg.extras.ignore_warnings:
+            warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
+            for name in ("pytorch_lightning", "lightning_fabric"):
+                logging.getLogger(name).setLevel(logging.WARNING)
+        if cfg.threads is not None:
+            torch.set_num_threads(cfg.threads)
+        run.record(seed=pl.seed_everything(cfg.seed, workers=True, verbose=False))
+        try:
+            with end_after_repeated_signals(), handle_signals(run.stop.handle):
+                yield run
+            run.record(status="completed")
+        except Pruned as error:
+            run.record(status="pruned", error=str(error))
+        except Interrupted as error:
+            run.record(status="interrupted", error=str(error))
+            raise SystemExit(128 + error.signum) from None
+        except BaseException as error:
+            run.record(error=f"{type(error).__name__}: {error}")
+            raise
+        finally:
+            run.end()
+            if run.result.status == "interrupted" and is_main_process() and run.stop.checkpoint.exists():
+                argument = shlex.quote(f"ckpt_path={quote(str(run.stop.checkpoint))}")
+                announce(f"Interrupted. Resume with: {typed('train')} {argument}")
+
+
+@contextmanager
+def _locked_folder(run: Run) -> Iterator[None]:
+    """Create the folder and lock it; a sweep locks the folders of its jobs itself."""
+    folder, checkpoint = run.folder, run.cfg.ckpt_path
+    folder.mkdir(parents=True, exist_ok=True)
+    if run.resumes and run_folder_of(checkpoint).resolve() != folder.resolve():
+        raise UserError(f"ckpt_path={checkpoint}: a training resumes in the folder of its own run, not in {folder}")
+    if _is_job() or not is_main_process():
+        yield
+        return
+    with lock_folder(folder, LOCK_TIMEOUT) as is_locked:
+        if not is_locked:
+            raise UserError(
+                f"another process is writing to {folder}: wait until it ends, or choose another hydra.run.dir"
+            )
+        if not run.resumes:
+            require_new(folder)
+        yield
+
+
+def _is_job() -> bool:
+    """Return whether the run is a job of a sweep."""
+    return HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN

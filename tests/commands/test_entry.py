@@ -1,0 +1,224 @@
+"""Whole commands with the configs of tests/config/conf, run in this process."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+import yaml
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from omegaconf import DictConfig
+
+from heedful.base.errors import UserError
+from heedful.commands.entry import entry
+from tests.config.conftest import TEST_CONF
+from tests.helpers import ROOT
+
+Run = Callable[..., tuple[object, str]]
+
+
+@pytest.fixture
+def started() -> list[DictConfig]:
+    """The configuration of each run that was started."""
+    return []
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], started: list[DictConfig]
+) -> Run:
+    """A function that runs a command line and returns its exit code (None for success) or message, and its output."""
+
+    def run(
+        *arguments: str, command: str = "train", task: Callable[[DictConfig], None] | None = None
+    ) -> tuple[object, str]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("heedful.commands.entry.CONF", TEST_CONF)
+        monkeypatch.setattr(sys, "argv", [f"src/{command}.py", *arguments])
+
+        @entry(command)
+        def main(cfg: DictConfig) -> None:
+            started.append(cfg)
+            if task is not None:
+                task(cfg)
+
+        code: object = None
+        try:
+            main()
+        except SystemExit as error:
+            code = error.code
+        assert sys.argv == [f"src/{command}.py", *arguments]
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def test_a_task_receives_the_composed_configuration(run: Run, started: list[DictConfig]) -> None:
+    def check_folder(cfg: DictConfig) -> None:
+        assert Path(cfg.paths.output_dir) == Path.cwd() / "run"
+
+    assert run("seed=7", "model/encoder=narrow", task=check_folder) == (None, "")
+    assert [cfg.seed for cfg in started] == [7]
+    assert started[0].model.encoder.hidden_dim == 3
+    assert "hydra" not in started[0]
+
+
+def test_mistakes_are_reported_before_anything_starts(run: Run, started: list[DictConfig], tmp_path: Path) -> None:
+    code, _ = run("sede=7", "test=maybe", "model/encoder=narow")
+    assert str(code).splitlines() == [
+        "Error: 3 mistakes in the configuration; nothing was started.",
+        "  model/encoder=narow   no such choice (did you mean narrow?)",
+        "  sede=7                no such option (did you mean seed?)",
+        "  test=maybe            must be a valid boolean",
+    ]
+    code, _ = run("data=csv", "data.path=a, b=c", "test=maybe")  # not: data.path is required
+    assert [line.split()[0] for line in str(code).splitlines()[1:]] == ["data.path=a,", "test=maybe"]
+    assert started == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [["-m", "seed=1,2"], ["seed=1,2", "-m", "task_name=b"], ["--multirun", "seed=1,2"]]
+)
+def test_a_sweep_runs_each_value(run: Run, started: list[DictConfig], tmp_path: Path, arguments: list[str]) -> None:
+    assert run(*arguments)[0] is None
+    assert [cfg.seed for cfg in started] == [1, 2]
+    assert {path.name for path in (tmp_path / "sweep").iterdir() if path.is_dir()} == {"0", "1"}
+
+
+def fail(cfg: DictConfig) -> None:
+    Path(cfg.paths.output_dir, "result.json").write_text('{"status": "failed"}')
+    raise UserError(f"data.csv, row {cfg.seed}: no label")
+
+
+@pytest.mark.parametrize("arguments", [["seed=1"], ["-m", "seed=1,2"]])
+def test_a_user_error_in_a_task_ends_the_program_with_its_message(
+    run: Run, started: list[DictConfig], arguments: list[str]
+) -> None:
+    assert run(*arguments, task=fail) == ("Error: data.csv, row 1: no label", "")
+    assert len(started) == 1
+    assert not Path("run").exists()  # the folder of a run that produced nothing
+
+
+def crash(cfg: DictConfig) -> None:
+    raise ZeroDivisionError("a defect of Heedful")
+
+
+@pytest.mark.parametrize("arguments", [["seed=1"], ["-m", "seed=1,2"]])
+def test_an_unexpected_exception_keeps_its_traceback(run: Run, arguments: list[str]) -> None:
+    with pytest.raises(ZeroDivisionError) as error:
+        run(*arguments, task=crash)
+    assert error.traceback[-1].name == "crash"
+
+
+TEXTS = [
+    "I loved it, truly = 10/10!",
+    '"Never," she said; it\'s {a: b} [1, 2] (x)',
+    "${oc.env:HOME} \\${seed} ${",
+    "two\nlines",
+    "null",
+    "",
+    "--help",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_free_text_is_passed_unchanged(run: Run, text: str) -> None:
+    def check(cfg: DictConfig) -> None:
+        assert cfg.text == text
+        assert sys.argv == ["src/predict.py", "ckpt_path=x", f"text={text}"]
+
+    assert run("ckpt_path=x", f"text={text}", command="predict", task=check) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["experiment=no_yaml"], "expected"),
+        (["-m", "optimizer.lr=interval(0,1)"], "BasicSweeper does not support sweep type : INTERVAL_SWEEP"),
+        (["-m", "hydra.job.name=a,b"], "Sweeping over Hydra's configuration is not supported"),
+        (["-m", "--cfg", "job"], "--cfg prints the configuration of one run: remove -m"),
+        (["--config-dir=nowhere"], "nowhere: no such folder"),
+        (["seed=1", "seed=2"], "seed=2   sets the same option as seed=1: remove one of them"),
+        (["+data.x=" + "{a: " * 300 + "1" + "}" * 300], "the configuration is nested too deeply"),
+        (["-m", "seed=range(1000000)"], "seed=range(1000000)   has more than 10,000 combinations: choose fewer values"),
+        (["+sweep.dry_run=true"], "sweep.dry_run=true   applies only to sweeps: add -m"),
+    ],
+)
+def test_a_mistake_has_no_traceback_and_leaves_no_file(
+    run: Run, arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    code, _ = run(*arguments)
+    assert str(code).startswith("Error: ")
+    assert message in str(code)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [["--multirum"], ["-sc", "foo"]])
+def test_an_unknown_flag_exits_with_2(run: Run, arguments: list[str]) -> None:
+    assert run(*arguments)[0] == 2
+
+
+def test_config_files_may_be_in_another_folder(run: Run, started: list[DictConfig], tmp_path: Path) -> None:
+    folder = tmp_path / "mine" / "model" / "encoder"
+    folder.mkdir(parents=True)
+    (folder / "own.yaml").write_text("_target_: tests.config.parts.Encoder\nhidden_dim: 13\n")
+    for option in ([f"--config-dir={tmp_path}/mine"], [f"hydra.searchpath=[file://{tmp_path}/mine]"]):
+        assert run(*option, "model/encoder=own")[0] is None
+        assert "no such choice (did you mean own?)" in str(run(*option, "model/encoder=owm")[0])
+    assert [cfg.model.encoder.hidden_dim for cfg in started] == [13, 13]
+
+
+@pytest.mark.parametrize("value", ["[", "folder", "null", "[1]"])
+def test_the_search_path_is_a_list_of_folders(run: Run, value: str) -> None:
+    assert f"hydra.searchpath={value}   must be a list of folders" in str(run(f"hydra.searchpath={value}")[0])
+
+
+def test_cfg_prints_the_configuration(run: Run, started: list[DictConfig]) -> None:
+    code, out = run("--cfg", "job", "seed=13")
+    assert (code, yaml.safe_load(out)["seed"]) == (None, 13)
+    assert yaml.safe_load(out)["paths"]["output_dir"] == "${hydra:runtime.output_dir}"
+    assert "sede=1   no such option" in str(run("--cfg", "job", "sede=1")[0])
+    assert started == []
+
+
+def test_help_lists_groups_choices_and_options(run: Run, started: list[DictConfig]) -> None:
+    code, out = run("--help", "model/encoder=narrow")
+    assert code is None
+    assert out.startswith(str(__doc__))
+    assert "\n  model/encoder     narrow* wide\n" in out
+    code, out = run("-m", "seed=1,2", "--help")
+    assert code is None and "\n  seed: 1" in out
+    assert started == []
+    assert "no such choice" in str(run("--help", "model/encoder=narow")[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        (["model/encoder=narrow", "seed=3"], 2),  # the second is Hydra's own
+        (["experiment=good", "optimizer.lr=0.2", "hydra.verbose=false"], 2),
+        (["sede=3", "model.encoder.hiden_dim=3"], 1),
+    ],
+)
+def test_the_files_are_composed_at_most_twice(run: Run, arguments: list[str], count: int) -> None:
+    name = "_load_configuration_impl"  # reads and merges config files
+    with patch.object(ConfigLoaderImpl, name, autospec=True, side_effect=getattr(ConfigLoaderImpl, name)) as load:
+        run(*arguments)
+    assert load.call_count == count
+
+
+@pytest.mark.parametrize(
+    "arguments", [["optimizer.lrr=3"], ["model/attention=luong"], ["-m", "sede=1,2"], ["--help"], ["--cfg=job"]]
+)
+def test_names_are_checked_and_pages_are_printed_before_torch_is_imported(arguments: list[str]) -> None:
+    code = (
+        f"import sys, heedful.commands.train; sys.argv[1:] = {arguments}\n"
+        "try: heedful.commands.train.main()\nexcept SystemExit as end: print(end)\nprint(*sys.modules)"
+    )
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    message, _, modules = process.stdout.strip().rpartition("\n")
+    assert message.startswith("Error: 1 mistake in the configuration") != arguments[0].startswith("--")
+    assert not {"torch", "pytorch_lightning", "datasets", "numpy"} & set(modules.split())

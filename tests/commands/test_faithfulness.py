@@ -1,0 +1,166 @@
+"""The command line of `python -m src.faithfulness`."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heedful.commands.faithfulness import main
+from heedful.records.faithfulness import RECORD_FILE, Record
+from tests.data.data_files import write_parquet
+from tests.helpers import read_csv, train
+from tests.report.test_rendering import Reader
+
+FILES = ["faithfulness.csv", "faithfulness.html", "faithfulness.md"]
+
+
+def train_run(run: Path, attention: str, *options: str, data: str = "small_csv") -> None:
+    """Train for an epoch, and add the choices, which Hydra provides, to the record."""
+    small = ("model.encoder.hidden_dim=6", "trainer.max_epochs=1", "callbacks=checkpoints")
+    result = train(run, f"data={data}", f"model/attention={attention}", *small, *options)
+    choices = {"data": data, "encoder": "lstm", "attention": attention}
+    (run / "result.json").write_text(json.dumps(result | {"choices": choices}))
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seeds of two attention mechanisms, trained for an epoch."""
+    folder = tmp_path_factory.mktemp("sweeps") / "one"
+    for attention in ("bahdanau", "multi_head"):
+        for seed in (1, 2):
+            train_run(folder / f"{attention}_{seed}", attention, f"seed={seed}")
+    return folder
+
+
+def test_a_sweep_is_measured_once(
+    sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main([str(sweep), "--texts", "5"])
+    output = capsys.readouterr()
+    assert [path.name for path in sorted(sweep.glob("faithfulness.*"))] == FILES
+    assert "bahdanau: 2 seeds, 5 texts" in output.out
+    assert "Run 4 of 4: measured in" in output.err
+    assert output.err.startswith("Planned: 4 runs of 5 texts, up to about ")
+    lines = read_csv(sweep / "faithfulness.csv")
+    rankings = {"attention", "attention × gradient", "integrated gradients", "random"}
+    assert {line["ranking"] for line in lines} >= rankings
+    for line in lines:
+        if line["measure"].startswith("normalized_"):
+            assert 0 <= float(line["value"]) <= 1
+    page = (sweep / "faithfulness.html").read_text(encoding="utf-8")
+    for title in ("Variants", "Claims", "Agreement of attention"):
+        assert f"<h2>{title}</h2>" in page
+    assert "…" not in output.out  # no truncated number
+    assert "Exploratory, with fewer than 5 seeds. " in page
+    assert Reader(page).elements.count("svg") == 1
+
+    def fail(*_: Any) -> Record:
+        raise AssertionError("a measured run is measured again")
+
+    monkeypatch.setattr("heedful.faithfulness.measurement.measure_run", fail)
+    main([str(sweep), "--texts", "5", "--measures", "removal"])
+    assert capsys.readouterr().err == ""
+    assert read_csv(sweep / "faithfulness.csv") == lines
+
+
+def test_a_new_record_keeps_the_previous_measures(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(sweep, tmp_path / "two", ignore=shutil.ignore_patterns("faithfulness.*", "multi_head*"))
+    main([str(folder), "--texts", "5", "--measures", "removal"])
+    first = {line["measure"]: line for line in read_csv(folder / "faithfulness.csv") if line["ranking"] == "random"}
+    (folder / "bahdanau_1" / RECORD_FILE).unlink()  # as after an interruption
+    main([str(folder), "--texts", "5", "--measures", "removal"])
+    assert "Run 1 of 2" in (errors := capsys.readouterr().err) and errors.count("Run 2 of 2") == 1
+    main([str(folder), "--texts", "5", "--measures", "flip"])
+    lines = {line["measure"]: line for line in read_csv(folder / "faithfulness.csv") if line["ranking"] == "random"}
+    assert lines.keys() == {*first, "flip"}
+    assert {name: lines[name] for name in first} == first
+
+
+def test_the_scripts_of_the_study_measure_the_same_runs(
+    sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from studies.faithfulness import adversary, erasure, guides, polarity, script, seeds, weights
+
+    main([str(sweep), "--texts", "5"])
+    seeds.main([str(sweep)])
+    assert "weights: above chance" in capsys.readouterr().out
+    options = [str(sweep), "--texts", "5"]
+    for module in (guides, adversary):
+        monkeypatch.setattr(module, "TRAIN_TEXTS", 7)
+        monkeypatch.setattr(module, "EPOCHS", 1)
+    modules = {"erasure": erasure, "polarity": polarity, "weights": weights, "guides": guides, "adversary": adversary}
+    printed = {}
+    for name, module in modules.items():
+        script.study(name, module.__doc__, module.compute, module.HEADINGS, options)
+        printed[name] = capsys.readouterr().out
+        assert "bahdanau" in printed[name] and "±" in printed[name]
+    monkeypatch.setattr(script, "TrainedRun", lambda *_, **__: pytest.fail("a recorded run is measured again"))
+    for name, module in modules.items():
+        script.study(name, module.__doc__, module.compute, module.HEADINGS, options)
+        assert capsys.readouterr().out == printed[name]
+    with pytest.raises(pytest.fail.Exception):
+        script.study("polarity", "", polarity.compute, polarity.HEADINGS, [str(sweep), "--texts", "6"])
+
+
+def test_damaged_records_are_reported_before_any_run_is_measured(
+    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(sweep, tmp_path / "two", ignore=shutil.ignore_patterns("faithfulness.*"))
+    (folder / "multi_head_2" / RECORD_FILE).write_bytes(b"not a record")
+    monkeypatch.setattr("heedful.faithfulness.measurement.measure_run", lambda *_: pytest.fail("a run is measured"))
+    with pytest.raises(SystemExit, match=r"multi_head_2/faithfulness\.npz cannot be read"):
+        main([str(folder)])
+
+
+def test_some_measures_of_a_single_run(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = shutil.copytree(sweep / "bahdanau_1", tmp_path / "run", ignore=shutil.ignore_patterns("faithfulness.*"))
+    main([str(run), "--texts", "4", "--measures", "removal", "--out", str(tmp_path / "new" / "out")])
+    assert [path.name for path in sorted((tmp_path / "new" / "out").iterdir())] == FILES
+    measures = {line["measure"] for line in read_csv(tmp_path / "new" / "out" / "faithfulness.csv")}
+    assert measures == {"comprehensiveness_removal", "sufficiency_removal"}
+    output = capsys.readouterr().out
+    assert "Agreement" not in output and "Accuracy" not in output
+
+
+def test_mistakes_are_reported_in_one_message(sweep: Path, tmp_path: Path) -> None:
+    def message(*arguments: str) -> str:
+        with pytest.raises(SystemExit) as error:
+            main(list(arguments))
+        return str(error.value)
+
+    assert message("nowhere").startswith("Error: nowhere: no such folder")
+    run = shutil.copytree(sweep / "multi_head_1", tmp_path / "run", ignore=shutil.ignore_patterns("faithfulness.*"))
+    assert "plausibility needs texts with human rationales" in message(str(run), "--measures", "plausibility")
+    (run / "checkpoints" / "best.ckpt").write_bytes(b"not a checkpoint")
+    assert message(str(run)).startswith(f"Error: {run}/checkpoints/best.ckpt")
+    shutil.rmtree(run / "checkpoints")
+    assert message(str(run)).startswith(f"Error: {run}: has no checkpoints/best.ckpt or last.ckpt")
+
+
+@pytest.mark.parametrize("option", [["--texts", "-1"], ["--seed", "-1"], ["--measures", "flips"]])
+def test_invalid_options_are_refused(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["folder", *option])
+    assert option[0] in capsys.readouterr().err
+
+
+def test_rankings_are_compared_with_human_rationales(tmp_path: Path) -> None:
+    """The rationale of each review is the only word that depends on the label."""
+    words = ["good", "bad"]
+    texts = [f"a film , it is {words[i % 2]} I think number{i}" for i in range(24)]
+    spans = [[{"start": 5, "end": 6}]] * 24
+    for split in ("train", "validation", "test"):
+        path = tmp_path / f"{split}.parquet"
+        write_parquet(path, text=texts, label=["positive", "negative"] * 12, rationale=spans)
+    run = tmp_path / "runs" / "one"
+    train_run(run, "bahdanau", f"data.path='{tmp_path}'", "data.batch_size=4", data="eraser_movies")
+    main([str(run), "--texts", "9", "--measures", "removal", "plausibility"])
+    lines = read_csv(run / "faithfulness.csv")
+    random = {line["measure"]: float(line["value"]) for line in lines if line["ranking"] == "random"}
+    plausibility = {"auprc", "auprc_trapezoid", "token_f1", "iou_f1"}
+    assert random.keys() == {"comprehensiveness_removal", "sufficiency_removal", *plausibility}
+    assert 0.1 <= random["auprc"] <= 0.9  # of 9 or 10 tokens, one is marked

@@ -1,0 +1,116 @@
+"""Trained models in Python: `from heedful import load`."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from heedful import load
+from heedful.base.errors import UserError
+from heedful.inference.api import Prediction
+from tests.helpers import ROOT, change_card, run
+
+
+def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    checkpoint = finished[0] / "checkpoints" / "best.ckpt"
+    texts = ["A great film, a film to remember", "dull"]
+    predictions = load(checkpoint).predict(texts)
+    lines = run(tmp_path, "predict", f"ckpt_path='{checkpoint}'", stdin="\n".join(texts)).splitlines()
+    for prediction, line, text in zip(predictions, lines, texts, strict=True):
+        record = json.loads(line)
+        assert prediction.text == text
+        assert prediction.label == record["label"]
+        assert prediction.probabilities == pytest.approx(record["probabilities"], abs=1e-6)
+        assert sorted(word for word, _ in prediction.tokens) == sorted(word["word"] for word in record["words"])
+        assert sum(weight for _, weight in prediction.tokens) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_run_stands_for_its_best_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
+    run = checkpoint.parent.parent
+    assert [member.name for member in load(run).members] == [str(run / "checkpoints" / "best.ckpt")]
+    with pytest.raises(UserError, match="names a checkpoint twice"):
+        load([run, run / "checkpoints" / "best.ckpt"])
+    with pytest.raises(UserError, match=rf"{tmp_path}: has no checkpoints/best\.ckpt: name the folder of a run, or a"):
+        load(tmp_path)
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "last.ckpt").touch()
+    with pytest.raises(UserError, match=r"has no checkpoints/best\.ckpt: name one of its files: last\.ckpt"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("texts", ["A film to remember", b"film", [b"film"], [None], [("a", "b")]])
+def test_values_that_are_not_texts_are_refused(texts: Any, checkpoint: Path) -> None:
+    with pytest.raises(TypeError, match="texts must be a list of texts"):
+        load(checkpoint).predict(texts)
+
+
+def test_any_iterable_of_texts_is_accepted(checkpoint: Path) -> None:
+    model, texts = load(checkpoint), ["A film to remember", "dull"]
+    for iterable in (iter(texts), tuple(texts), dict.fromkeys(texts)):
+        assert model.predict(iterable) == model.predict(texts)
+
+
+def test_invalid_values_are_reported(checkpoint: Path) -> None:
+    with pytest.raises(UserError, match=r"ckpt_path=\[\]: names no checkpoint"):
+        load([])
+    with pytest.raises(ValueError, match="batch_size=0 must be at least 1"):
+        load(checkpoint).predict(["film"], batch_size=0)
+    with pytest.raises(ValueError, match="surrogates not allowed"):
+        load(checkpoint).predict(["film", "a \ud800"])
+
+
+def test_a_tokenizer_whose_expression_is_too_slow_is_reported(checkpoint: Path, tmp_path: Path) -> None:
+    content = torch.load(checkpoint, weights_only=True)
+    tokenizer = json.loads(json.loads(content["heedful"])["codec"]["tokenizer"])
+    pattern = {"Regex": "(a+)+$"}
+    split = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
+    changed = json.dumps({**tokenizer, "pre_tokenizer": split})
+    slow = change_card(checkpoint, "codec.tokenizer", changed, tmp_path / "slow.ckpt")
+    model, texts = load([checkpoint, slow]), ["a" * 60 + "b"]
+    message = rf"^{slow}: the tokenizer cannot encode a text .*, or another tokenizer"
+    with pytest.raises(UserError, match=message):
+        model.predict(texts)
+    with pytest.raises(UserError, match=message):
+        model.classify(texts)
+
+
+def test_an_empty_list_and_an_empty_text_are_accepted(checkpoint: Path) -> None:
+    model = load(checkpoint)
+    assert model.predict([]) == []
+    (prediction,) = model.predict([""])
+    assert prediction.tokens == []
+    assert "</p>" in prediction._repr_html_()
+
+
+def test_notebook_display_escapes_the_text() -> None:
+    prediction = Prediction("<b>", "a&b", {"a&b": 0.75}, [("<b>", 0.2), ("film", 0.8)])
+    html = prediction._repr_html_()
+    assert "<b>a&amp;b</b> 0.750" in html
+    assert "&lt;b&gt;</span>" in html
+    assert "0.900)" in html and "0.225)" in html  # the opacities for the highest weight and for a quarter of it
+    assert "linear branch" not in html
+    html = replace(prediction, branch=[("<b>", -0.4), ("film", 0.1)], branch_weight=0.3)._repr_html_()
+    assert (
+        "linear branch, 30 % of the logits" in html and "200, 60, 50, 0.900)" in html and "37, 110, 190, 0.225)" in html
+    )
+
+
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+    def fork(line: list[str], check: bool, capture_output: bool) -> None:
+        assert (line[:4], check, capture_output) == ([sys.executable, "-m", "src.train", "-m"], True, True)
+        run(tmp_path, "train", *line[3:])
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(subprocess, "run", fork)
+    namespace: dict[str, Any] = {}
+    exec("\n".join(cells), namespace)
+    assert list(namespace["model"].class_names) == ["negative", "neutral", "positive"]
+    assert len(list(tmp_path.glob("outputs/notebook/*/result.json"))) == 2

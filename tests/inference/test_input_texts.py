@@ -1,0 +1,123 @@
+"""Texts from the command line, files and pipes."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from heedful.base.errors import UserError
+from heedful.inference.input_texts import TextSource, text_source
+
+
+def texts_of(source: TextSource) -> list[str]:
+    return [text for _, texts in source.chunks() for text in texts]
+
+
+def read_texts(text: str | None, file: str | None, column: str | None = None) -> list[str]:
+    return texts_of(text_source(text, file, column))
+
+
+def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="ascii"))
+
+
+@pytest.mark.parametrize("text", ["Truly, great", 'a "quoted" one', "a=b {c} [d] #e ${f}", "Ça, 映画 🎬", "two\nlines"])
+def test_a_text_is_not_changed(text: str) -> None:
+    assert read_texts(text, None) == [text]
+
+
+@pytest.mark.parametrize(
+    ("data", "texts"),
+    [
+        pytest.param("good\nça va\n".encode(), ["good", "ça va"], id="lines"),
+        pytest.param(b"good\r\n\r\n  \r\nbad", ["good", "", "  ", "bad"], id="Windows line endings and blank lines"),
+        pytest.param(b"\xef\xbb\xbfgood\n", ["good"], id="byte order mark"),
+        pytest.param("one\u2028text\x0cof\x85a line\n".encode(), ["one\u2028text\x0cof\x85a line"], id="separators"),
+        pytest.param(b' "a, b" \n', [' "a, b" '], id="quotes are part of the text"),
+    ],
+)
+def test_each_line_of_files_and_pipes_is_a_text(
+    data: bytes, texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "texts.txt").write_bytes(data)
+    assert read_texts(None, str(tmp_path / "texts.txt")) == texts
+    pipe(monkeypatch, data)
+    assert read_texts(None, None) == texts
+
+
+def test_bytes_that_are_not_utf8_are_reported_with_their_position(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = b"good\nmauvais caf\xe9\n"
+    (tmp_path / "latin.txt").write_bytes(data)
+    with pytest.raises(UserError, match=r"latin\.txt: line 2 is not UTF-8"):
+        read_texts(None, str(tmp_path / "latin.txt"))
+    pipe(monkeypatch, data)
+    with pytest.raises(UserError, match=r"standard input: line 2: .*caf.udce9', which is neither text in UTF-8"):
+        read_texts(None, None)
+    with pytest.raises(UserError, match=r"text: line 1: .*which is neither text in UTF-8"):
+        read_texts("caf\udce9", None)  # the surrogate to which Python decodes such a byte on the command line
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \n"])
+def test_a_source_without_text_is_reported(data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty.txt").write_bytes(data)
+    with pytest.raises(UserError, match=r"empty\.txt: contains no text"):
+        read_texts(None, str(tmp_path / "empty.txt"))
+    pipe(monkeypatch, data)
+    with pytest.raises(UserError, match="standard input: contains no text"):
+        read_texts(None, None)
+    with pytest.raises(UserError, match="text: contains no text"):
+        read_texts(data.decode(), None)
+
+
+def test_exactly_one_source_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="both set"):
+        read_texts("good", "texts.txt")
+    pipe(monkeypatch, b"")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    with pytest.raises(UserError, match="nothing to classify"):
+        read_texts(None, None)
+
+
+def test_a_device_is_refused() -> None:
+    with pytest.raises(UserError, match="file=/dev/zero: is a folder, device"):
+        read_texts(None, "/dev/zero")
+
+
+def test_all_columns_and_blank_texts_of_a_table_are_read(tmp_path: Path) -> None:
+    (tmp_path / "reviews.csv").write_text("id,review\n1,good\n2,\n3,bad\n")
+    ((rows, texts),) = text_source(None, str(tmp_path / "reviews.csv"), "review").chunks()
+    assert texts == ["good", "", "bad"]
+    assert rows.columns == {"id": ["1", "2", "3"], "review": texts}
+    assert rows.places[1] == 3
+
+
+def test_a_table_requires_the_name_of_its_text_column(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.csv"
+    path.write_text("id,review\n1,good\n")
+    with pytest.raises(UserError, match=r"is a table; name its column of texts with text_column=…"):
+        read_texts(None, str(path))
+    with pytest.raises(UserError, match=r"no column 'revew' \(did you mean review\?\).*with text_column"):
+        read_texts(None, str(path), "revew")
+    with pytest.raises(UserError, match="add file="):
+        read_texts("good", None, "review")
+
+
+def test_the_delimiter_and_the_meaning_of_quotes_can_be_set(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.csv"
+    path.write_text('id:review, in full, with price\n1:"good" film\n')
+    column = "review, in full, with price"
+    assert texts_of(text_source(None, str(path), column, ":", quotes=False)) == ['"good" film']
+    with pytest.raises(UserError, match=r"delimiter='ab': must be comma"):
+        text_source(None, str(path), column, "ab")
+
+
+def test_the_first_objects_may_lack_the_text_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heedful.data.tables.CHUNK", 2)
+    path = tmp_path / "reviews.jsonl"
+    path.write_text('{"id": 1}\n' * 3 + '{"id": 2, "review": "good"}\n' + '{"id": 3}\n' * 3)
+    assert read_texts(None, str(path), "review") == ["", "", "", "good", "", "", ""]
+    with pytest.raises(UserError, match=r"no column 'revew' \(did you mean review\?\)"):
+        read_texts(None, str(path), "revew")

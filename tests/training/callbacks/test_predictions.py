@@ -1,0 +1,66 @@
+"""The callback that saves predictions."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from heedful.base.errors import UserError
+from heedful.records.run_files import load_predictions
+from heedful.training.callbacks.predictions import Predictions
+from tests.helpers import read_csv, saved_predictions, train
+
+
+def test_the_table_has_the_line_and_the_columns_of_each_text(tmp_path: Path) -> None:
+    """The label of a kept column `label` stays beside that of the table."""
+    path = tmp_path / "a.csv"
+    lines = ["id,comment,topic,label", *(f"{i:03},text {i},{'ab'[i % 2]},=l{i}" for i in range(40))]
+    path.write_text("\n".join(lines))
+    columns = ["data.text=comment", "data.label=topic", "data.keep_columns=[id,label]"]
+    train(tmp_path / "run", "data=csv", f"data.path={path}", *columns, "callbacks=attention", draws=True)
+    for split in ("val", "test"):
+        _, probabilities, labels, names, *_ = saved_predictions(tmp_path / "run", split)
+        rows = read_csv(tmp_path / "run" / "predictions" / f"{split}.csv")
+        assert list(rows[0])[:6] == ["file", "line", "id", "label", "label_2", "predicted"]
+        for row, values, label in zip(rows, probabilities.tolist(), labels, strict=True):
+            number, _, topic, own = lines[int(row["line"]) - 1].split(",")
+            assert (row["file"], row["id"], row["label"], row["label_2"]) == (str(path), number, own, topic)
+            assert (names[label], names[np.argmax(values)]) == (topic, row["predicted"])
+            assert [float(row[f"probability_{name}"]) for name in names] == pytest.approx(values, abs=1e-6)
+    for row in read_csv(tmp_path / "run" / "errors.csv"):
+        number, text, topic, own = lines[int(row["line"]) - 1].split(",")
+        assert (row["id"], row["text"], row["label_2"], row["label"]) == (number, text, topic, f"'{own}")
+    assert f"(file a.csv, line {row['line']}, id {number}, label {own}): {topic}, predicted" in (
+        (tmp_path / "run" / "page.html").read_text()
+    )
+
+
+def test_the_groups_of_the_rows_are_recorded(tmp_path: Path) -> None:
+    """Only texts 4, 0 and 2 are evaluated, as with trainer.limit_test_batches; rows without groups have no array."""
+    numbers = np.array([7, 7, 5, 5, 11])
+    evaluated = {
+        "probabilities": np.eye(2, dtype=np.float32)[[0, 1, 1]],
+        "labels": np.array([0, 1, 0]),
+        "index": np.array([0, 2, 4]),
+    }
+    module: Any = SimpleNamespace(evaluated=evaluated)
+    for groups, expected in ((numbers, [7, 5, 11]), (None, None)):
+        data = SimpleNamespace(class_names=("bad", "good"), groups=lambda split, groups=groups: groups)
+        data.origins = lambda split, index: {"row": list(index)}
+        trainer: Any = SimpleNamespace(state=SimpleNamespace(fn="test"), is_global_zero=True, datamodule=data)
+        Predictions(tmp_path).on_test_end(trainer, module)
+        found = load_predictions(tmp_path / "test.npz")
+        assert (found.groups if found.groups is None else found.groups.tolist()) == expected
+        assert (found.class_names, found.index.tolist()) == (["bad", "good"], [0, 2, 4])
+
+
+def test_probabilities_that_are_not_finite_are_reported(tmp_path: Path) -> None:
+    """A weight that overflows in half precision is enough."""
+    trainer: Any = SimpleNamespace(state=SimpleNamespace(fn="test"))
+    probabilities = np.array([[0.5, 0.5], [0.25, 0.75], [np.nan, np.nan]])
+    module: Any = SimpleNamespace(evaluated={"probabilities": probabilities})
+    with pytest.raises(UserError, match="the model returned test probabilities that are not finite"):
+        Predictions(tmp_path).on_test_end(trainer, module)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,59 @@
+"""Runs are logged to CSV files, TensorBoard and MLflow."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heedful.training.loggers.csv import Metrics
+from heedful.training.loggers.tracker import with_plain_names
+from tests.helpers import read_csv, train
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_tensorboard_and_mlflow_contain_options_scores_and_gradient_norms(tmp_path: Path) -> None:
+    pytest.importorskip("mlflow.tracking")
+    pytest.importorskip("tensorboard")
+    from mlflow.tracking import MlflowClient
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    folder, uri = tmp_path / "run", f"sqlite:///{tmp_path / 'mlflow.db'}"
+    callbacks, server = "callbacks=[checkpoints,gradient_norms]", f"logger.mlflow.tracking_uri='{uri}'"
+    train(folder, "logger=[csv,tensorboard,mlflow]", callbacks, server)
+    rows = read_csv(folder / "csv" / "metrics.csv")
+    accuracy = [float(row["val/acc"]) for row in rows if row["val/acc"]]
+    assert len(accuracy) == 2  # one point for each epoch
+    events = EventAccumulator(str(folder / "tensorboard")).Reload()
+    assert [point.value for point in events.Scalars("val/acc")] == pytest.approx(accuracy)
+    client = MlflowClient(uri)
+    (run,) = client.search_runs([client.get_experiment_by_name("heedful").experiment_id])
+    assert run.info.status == "FINISHED"
+    assert run.data.params["model/encoder/hidden_dim"] == "6"
+    assert run.data.metrics["test/acc"] == pytest.approx(float(rows[-1]["test/acc"]))
+    norms = [point.value for point in events.Scalars("gradients/head")]
+    assert norms
+    history = client.get_metric_history(run.info.run_id, "gradients/head")
+    assert norms == pytest.approx([point.value for point in history])
+
+
+def test_a_mapping_whose_keys_cannot_be_names_is_logged_as_one_value() -> None:
+    labels = {"C++": "cpp", "R&D": "größer", "x": None}
+    config = {"data": {"labels": labels, "text": "C++"}, "a.b-1": {3: [labels]}, "model": {"x" * 51: 1}}
+    assert with_plain_names(config) == {
+        "data": {"labels": '{"C++": "cpp", "R&D": "größer", "x": null}', "text": "C++"},
+        "a.b-1": {3: [labels]},
+        "model": f'{{"{"x" * 51}": 1}}',
+    }
+
+
+def test_a_csv_file_is_continued_also_with_new_columns(tmp_path: Path) -> None:
+    def log(*metrics: dict[str, Any]) -> None:
+        logger = Metrics(tmp_path, name="csv", version="")
+        for step, values in enumerate(metrics):
+            logger.log_metrics(values, step)
+        logger.save()
+
+    log({"b": 1.5}, {"b": 2.5})
+    log({"b": 3.5}, {"a": 4.5})
+    lines = (tmp_path / "csv" / "metrics.csv").read_text().split()
+    assert lines == ["a,b,step", ",1.5,0", ",2.5,1", ",3.5,0", "4.5,,1"]

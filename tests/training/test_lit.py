@@ -1,0 +1,221 @@
+"""Losses and metrics of training and evaluation, with one process and with two."""
+
+import json
+import signal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import cohen_kappa_score
+from torchmetrics import MeanMetric
+
+from heedful.base.errors import UserError
+from heedful.records.run_files import read_history
+from heedful.training import build
+from heedful.training.lit import LitClassifier, _total_steps
+from heedful.training.run import Run
+from tests.forks import complete
+from tests.helpers import (
+    assert_equal_weights,
+    command,
+    last_weights,
+    one_batch,
+    read_csv,
+    run,
+    saved_predictions,
+    small_config,
+    train,
+)
+
+
+def last_values(folder: Path) -> dict[str, float]:
+    """The last logged value of each metric."""
+    rows = read_csv(folder / "csv" / "metrics.csv")
+    return {name: float(value) for row in rows for name, value in row.items() if value}
+
+
+def test_losses_are_means_over_texts_and_not_over_batches(tmp_path: Path) -> None:
+    """The logged losses of a model with learning rate 0, over uneven batches, equal its losses over whole splits."""
+    options = ["optimizer=sgd", "optimizer.lr=0.0", "data.batch_size=5", "trainer.max_epochs=1"]
+    train(tmp_path / "run", *options, "callbacks=checkpoints", "test=false")
+    path = str(tmp_path / "run" / "checkpoints" / "last.ckpt")
+    cfg = small_config(tmp_path / "run", options)
+    _, card, model, loss = build.restore(path, cfg.extras)
+    data = build.datamodule(cfg, card)
+    model.eval()
+    for split in ("train", "val"):
+        batch = one_batch(data.codec, data.texts(split, range(data.sizes[split])), data.tokenized(split).labels)
+        with torch.no_grad():
+            logits = model(batch.tokens, batch.mask)
+        assert last_values(tmp_path / "run")[f"{split}/loss"] == pytest.approx(
+            loss(logits, batch.labels).item(), rel=1e-5
+        )
+        accuracy = (loss.probabilities(logits).argmax(1) == batch.labels).float().mean().item()
+        assert last_values(tmp_path / "run")[f"{split}/acc"] == pytest.approx(accuracy, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "steps"),
+    [
+        ({}, 7 * 5),
+        ({"accumulate_grad_batches": 3}, 3 * 5),
+        ({"limit_train_batches": 2}, 2 * 5),
+        ({"limit_train_batches": 0.5}, 3 * 5),
+        ({"max_steps": 11}, 11),
+    ],
+)
+def test_the_total_number_of_steps_follows_the_trainer_options(options: dict[str, Any], steps: int) -> None:
+    defaults = {"limit_train_batches": 1.0, "accumulate_grad_batches": 1, "max_epochs": 5, "max_steps": -1}
+    loader = SimpleNamespace(train_dataloader=lambda: range(7))
+    trainer: Any = SimpleNamespace(**{**defaults, **options}, datamodule=loader)
+    assert _total_steps(trainer) == steps
+
+
+def test_a_second_training_of_the_same_module_logs_its_loss(tmp_path: Path) -> None:
+    cfg = small_config(tmp_path / "run", ["trainer.max_epochs=1", "callbacks=none", "logger=none"])
+    data = build.datamodule(cfg)
+    module = build.module(cfg, Run(cfg).card(data))
+    for _ in range(2):
+        trainer = build.trainer(cfg)
+        trainer.fit(module, data)
+        assert {"train/loss", "train/acc", "val/loss"} <= trainer.callback_metrics.keys()
+
+
+def without_a_class(folder: Path) -> list[str]:
+    """Overrides for files of three classes, of which the validation file has two, and the test file one."""
+    folder.mkdir(exist_ok=True)
+    for name, classes in (("train", "abc"), ("val", "ab"), ("test", "c")):
+        rows = [f"{word} {label} {number},{label}" for number, word in enumerate(("bad", "good")) for label in classes]
+        (folder / f"{name}.csv").write_text("\n".join(["text,label", *rows]))
+    return ["data=csv", *(f"data.{key}='{folder / name}.csv'" for key, name in FILES.items())]
+
+
+FILES = {"path": "train", "val_path": "val", "test_path": "test"}
+
+
+def test_an_undefined_score_is_not_logged_and_null_in_the_result(tmp_path: Path) -> None:
+    result = train(tmp_path / "run", *without_a_class(tmp_path / "data"), "callbacks=checkpoints")
+    logged = last_values(tmp_path / "run")
+    assert {"val/acc", "val/f1_macro", "test/ece"} <= logged.keys()
+    assert not {"val/auroc", "test/auroc"} & logged.keys()
+    assert result["metrics"]["test/auroc"]["value"] is None and result["metrics"]["val/auroc"]["value"] is None
+
+
+@pytest.mark.parametrize("callback", ["early_stopping", "best_checkpoint", "pruning"])
+def test_monitoring_an_undefined_score_is_refused_before_training(callback: str, tmp_path: Path) -> None:
+    overrides = [f"callbacks.{callback}.monitor=val/auroc", f"callbacks.{callback}.mode=max"]
+    if callback == "pruning":
+        options = {"journal": tmp_path / "journal", "trial": 0, "n_startup_trials": 1, "warmup": 1}
+        options |= {"_target_": "heedful.training.callbacks.pruning.Pruning", "monitor": "val/auroc", "mode": "max"}
+        overrides = [f"+callbacks.pruning.{name}={value}" for name, value in options.items()]
+    message = "val/auroc is monitored, but it is undefined, because no validation text has the class c: monitor another"
+    with pytest.raises(UserError, match=message):
+        train(tmp_path / "run", *without_a_class(tmp_path / "data"), *overrides)
+    assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+def test_monitoring_a_metric_that_turns_out_undefined_ends_the_training(tmp_path: Path) -> None:
+    """The score is defined on all validation texts, but not on the first batch, which has a single text."""
+    limits = ["data.batch_size=1", "+trainer.limit_val_batches=1"]
+    with pytest.raises(UserError, match="val/auroc is monitored, but it is undefined, because no validation text has"):
+        monitor = ["callbacks.early_stopping.monitor=val/auroc", "callbacks.early_stopping.mode=max"]
+        train(tmp_path / "run", *limits, *monitor)
+
+
+def test_two_processes_divide_the_texts_and_train_like_one_with_twice_the_batch_size(tmp_path: Path) -> None:
+    kappa = "+metrics.kappa._target_=torchmetrics.classification.MulticlassCohenKappa"
+    options = ("model.encoder.hidden_dim=6", "trainer.max_epochs=3", "logger=csv", "callbacks=checkpoints", kappa)
+    train(tmp_path / "cpu", *options, "data.batch_size=14")  # 28 texts: two steps per epoch
+    run(tmp_path, "train", *options, "trainer=ddp_sim", "data.batch_size=7", "hydra.run.dir=ddp_sim")
+    result = json.loads((tmp_path / "ddp_sim" / "result.json").read_text())
+    assert result["status"] == "completed"
+    for split, texts in (("val", 3), ("test", 8)):  # one of three texts is in the batches of both processes
+        predictions = saved_predictions(tmp_path / "ddp_sim", split)
+        assert predictions.index.tolist() == list(range(texts))
+        accuracy = (predictions.probabilities.argmax(1) == predictions.labels).mean()
+        assert result["metrics"][f"{split}/acc"]["value"] == pytest.approx(accuracy)
+        assert result["metrics"][f"{split}/acc"]["n"] == texts
+        assert last_values(tmp_path / "ddp_sim")[f"{split}/acc"] == pytest.approx(accuracy)
+        logged = last_values(tmp_path / "ddp_sim")[f"{split}/kappa"]
+        predicted = predictions.probabilities.argmax(1)
+        assert logged == pytest.approx(cohen_kappa_score(predictions.labels, predicted))
+    single, distributed = (
+        {
+            **last_weights(tmp_path / name),
+            "probabilities": saved_predictions(tmp_path / name).probabilities,
+            "losses": [value for key, value in sorted(last_values(tmp_path / name).items()) if key.endswith("/loss")],
+        }
+        for name in ("cpu", "ddp_sim")
+    )
+    assert single.keys() == distributed.keys()
+    for name, value in single.items():
+        np.testing.assert_allclose(value, distributed[name], rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+STOPPER = """
+import os, signal
+from pytorch_lightning import Callback
+
+class Stopper(Callback):
+    def on_train_batch_start(self, trainer, *args):
+        if trainer.global_rank == 1 and trainer.global_step == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+def test_two_processes_stop_after_a_signal_to_one_of_them_and_resume_exactly(tmp_path: Path) -> None:
+    (tmp_path / "stopper.py").write_text(STOPPER)
+    options = ["model.encoder.hidden_dim=6", "model.embedding.dropout=0.3", "trainer.max_epochs=2", "logger=csv"]
+    options += ["callbacks=checkpoints", "trainer=ddp_sim", "data.batch_size=5", "test=false"]
+    stops = ["extras.trusted_modules=[stopper]", "+callbacks.stopper={_target_: stopper.Stopper}"]
+    run(tmp_path, "train", *options, "hydra.run.dir=whole")  # three steps per epoch
+    stopped = complete(*command(tmp_path, "train", *options, *stops, "hydra.run.dir=half"))
+    assert stopped.returncode == 128 + signal.SIGTERM, stopped.stderr
+    last = tmp_path / "half" / "checkpoints" / "last.ckpt"
+    content = torch.load(last, weights_only=True)
+    assert content["global_step"] == 5
+    first, second = content["processes"]
+    assert first["running"]["train_loss"]["mean_value"] != second["running"]["train_loss"]["mean_value"]
+    run(tmp_path, "train", f"ckpt_path={last}")
+    assert_equal_weights(tmp_path / "whole", tmp_path / "half")
+    assert read_history(tmp_path / "whole") == read_history(tmp_path / "half")
+
+
+@pytest.mark.parametrize(("rank", "restored"), [(0, 0), (1, 1), (2, 0)])
+def test_each_process_restores_its_own_random_state(rank: int, restored: int) -> None:
+    """A third process, which has no state, repeats the random numbers of the first."""
+    seeds = (11, 13)
+    states = [{"cpu": torch.manual_seed(seed).get_state(), "running": {}} for seed in seeds]
+    checkpoint = {"callbacks": {}, "optimizer_states": [], "processes": states, "should_stop": False}
+    strategy = SimpleNamespace(root_device=torch.device("cpu"))
+    module: Any = SimpleNamespace(trainer=SimpleNamespace(callbacks=[], global_rank=rank, strategy=strategy))
+    LitClassifier.on_load_checkpoint(module, checkpoint)
+    assert torch.initial_seed() == seeds[restored]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize(("batch", "batches", "reported"), [(0, 60, 1), (3, 60, 26), (25, 60, 26), (30, 41, 41)])
+def test_a_loss_that_is_not_finite_stops_the_training(value: float, batch: int, batches: int, reported: int) -> None:
+    """The batch that the message names is the last of those between two checks, or of the epoch."""
+    progress = SimpleNamespace(is_last_batch=False)
+    loop = SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress, done=False))
+    strategy = SimpleNamespace(reduce=lambda value: value)
+    trainer = SimpleNamespace(fit_loop=loop, global_step=0, max_steps=-1, strategy=strategy, is_global_zero=True)
+    metric = MeanMetric(nan_strategy="disable")
+    module: Any = SimpleNamespace(train_loss=metric, trainer=trainer, current_epoch=2)
+
+    def run_epoch(losses: list[float]) -> None:
+        for number, loss in enumerate(losses):
+            progress.is_last_batch = number == len(losses) - 1
+            module.train_loss.update(torch.tensor(loss).expand(3))
+            LitClassifier.on_train_batch_end(module, None, None, number)  # type: ignore[arg-type]
+
+    run_epoch([1e30] * batches)
+    losses = [0.5] * batches
+    losses[batch] = value
+    module.train_loss.reset()
+    with pytest.raises(UserError, match=f"the loss became {value} by batch {reported} of epoch 3"):
+        run_epoch(losses)
