@@ -73,7 +73,7 @@ def test_an_interrupted_run_resumes_exactly_with_the_printed_command(tmp_path: P
     line = [python, "-c", INTERRUPTED, *OVERRIDES, "hydra.run.dir=half of it"]
     interrupted = complete(line, options)
     assert interrupted.returncode == 128 + signal.SIGINT, interrupted.stderr
-    match = re.search(r"Resume with: python -m src\.train (.*)", interrupted.stdout)
+    match = re.search(r"Resume with: heedful train (.*)", interrupted.stdout)
     assert match, interrupted.stdout
     arguments = shlex.split(match[1])
     assert len(arguments) == 1
