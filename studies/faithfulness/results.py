@@ -25,7 +25,6 @@ from heedful.terms.intervals import LEVEL, estimate
 from heedful.terms.measurements import measure
 from studies.faithfulness import adversary, erasure, guides, polarity, seeds, weights
 from studies.faithfulness.script import Estimates, estimates_of, record_file, section, summarize_records
-from studies.plan import ROOT
 
 SCRIPTS = {  # name of the record → title and headings
     "erasure": ("Other kinds of erasure", erasure.HEADINGS),
@@ -65,8 +64,8 @@ class DataSetResults:
 
     @cached_property
     def comparison(self) -> Comparison:
-        """The comparison of the variants, with the claims in `studies/faithfulness.yaml`."""
-        return compare([self.folder], study=ROOT / "studies" / "faithfulness.yaml")
+        """The comparison of the variants, with the claims of the study `faithfulness`."""
+        return compare([self.folder], study=Path("faithfulness"))
 
     @cached_property
     def tables(self) -> list[tuple[str, Mapping[str, str], Mapping[str, Estimates]]]:

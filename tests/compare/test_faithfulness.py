@@ -11,7 +11,6 @@ from heedful.compare.output import comparison_files, render_csv, render_page
 from heedful.compare.sections import claim_lines
 from heedful.records.faithfulness import RECORD_FILE, Options, Record
 from heedful.terms.comparison import compare
-from tests.helpers import ROOT
 from tests.run_folders import write_sweep
 
 
@@ -51,7 +50,7 @@ def test_columns_from_the_records(sweep: Path) -> None:
 
 
 def test_a_claim_about_the_records(sweep: Path) -> None:
-    comparison = compare([sweep], None, "acc", ROOT / "studies" / "faithfulness.yaml")
+    comparison = compare([sweep], None, "acc", Path("faithfulness"))
     verdicts = {claim.definition.claim: (claim.verdict, claim_lines(claim)[0]) for claim in comparison.claims}
     verdict, numbers = verdicts["Additive attention agrees with gradients more than dot-product attention"]
     assert verdict == "supported"

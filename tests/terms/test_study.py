@@ -52,6 +52,14 @@ def test_only_a_study_has_claims(sweep: Path) -> None:
     assert by_claim["BiLSTM beats RNN"].reason == expected
 
 
+def test_a_bundled_study_is_found_beside_a_folder_of_its_name(
+    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "faithfulness").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert len(compare([sweep], study=Path("faithfulness")).claims) == 3
+
+
 @pytest.mark.parametrize(("direction", "verdict"), [("higher", "supported"), ("lower", "contradicted")])
 def test_the_direction_of_a_claim_determines_its_verdict(
     sweep: Path, tmp_path: Path, direction: str, verdict: str

@@ -52,7 +52,7 @@ def arguments() -> argparse.ArgumentParser:
         "--study",
         type=Path,
         metavar="FILE",
-        help="file with claims to test; twenty_variants names the claims of the twenty-model report",
+        help="file with claims to test, or the name of a bundled study: twenty_variants or faithfulness",
     )
     text = "an option that makes no other variant, such as callbacks.mine; may be repeated"
     parser.add_argument("--ignore", action="append", default=[], metavar="KEY", help=text)

@@ -91,7 +91,7 @@ def compare(
             validation accuracy, or, if all variants have attention, the variant that started first.
         metric: the score to compare: a key of SCORES, or a metric that the config group `metrics` of the runs adds, of
             which only the value of each run is known.
-        study: file with the claims to judge, or the name of a file in `studies/`; without it, there are no claims.
+        study: file with the claims to judge, or the name of a bundled study; without it, there are no claims.
         command: the command line that the page shows.
         ignored: keys of options that make no other variant.
     """

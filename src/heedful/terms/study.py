@@ -11,12 +11,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidato
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_value
+from heedful.config.keys import CONF
 from heedful.config.mistakes import no_such
 from heedful.records.statistics import RUN_STATISTICS
 from heedful.records.variants import GROUPS, Variant
 from heedful.terms.scores import SCORES
 
-ROOT = Path(__file__).resolve().parents[3]
+BUNDLED = Path(__file__).parent / "studies"
 
 
 @dataclass(frozen=True)
@@ -102,15 +103,15 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
     """Read a study file; the error message lists all mistakes.
 
     Args:
-        path: the file, or the name of a file in `studies/` without its suffix.
+        path: the file, or the name of a bundled study, such as twenty_variants.
         variants: the compared variants. A study may name the options in which they differ, their choices, and the
             choices in `conf/`.
     """
-    bundled = ROOT / "studies" / f"{path}.yaml"
-    path = bundled if bundled.exists() and not path.exists() else path
+    if not path.is_file() and (bundled := BUNDLED / f"{path}.yaml").is_file():
+        path = bundled
     known: dict[str, Collection[str]] = {name: () for variant in variants for name in variant.differs}
     for group, key in GROUPS.items():
-        files = (ROOT / "conf" / key.replace(".", "/")).glob("*.yaml")
+        files = (CONF / key.replace(".", "/")).glob("*.yaml")
         used = {str(variant.choices[group]) for variant in variants if group in variant.choices}
         known[group] = {file.stem for file in files} - {"base"} | used
     try:
