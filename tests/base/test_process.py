@@ -135,7 +135,7 @@ def test_training_does_not_import_packages_that_only_other_metrics_need() -> Non
     unused = ("transformers", "scipy.signal", "datasets", "wandb", "onnxruntime", "pandas", "matplotlib.pyplot")
     code = f"""
 import sys
-from heedful.base.process import import_lightning
+from heedful.base.lightning import import_lightning
 import_lightning()
 import heedful.commands.train, heedful.training.build, pytorch_lightning, torchmetrics
 from lightning_utilities.core.imports import RequirementCache

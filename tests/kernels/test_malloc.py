@@ -27,7 +27,7 @@ for _ in range(60):
 OPTIONS = """
 import os, sys
 sys.argv[0] = "-m"  # as while `python -m src.train` imports the package
-import heedful
+import heedful.commands
 print(os.getpid(), os.environ["GLIBC_TUNABLES"])
 """
 

@@ -84,7 +84,7 @@ def test_the_jobs_that_an_unfinished_sweep_lacks_are_counted(tmp_path: Path) -> 
     assert pending == ["1_x", *names[3:10], "12_x"]
     assert summarize_excluded(excluded, 13) == [
         "11 of 13 runs are not compared: 9 pending, 2 interrupted.",
-        f"To run them: python -m src.train sweep.resume={tmp_path}",
+        f"To run them: heedful train sweep.resume={tmp_path}",
         "2_x: stopped by SIGTERM",
         "11_x: stopped by SIGTERM",
     ]
@@ -100,6 +100,6 @@ def test_several_unfinished_sweeps_are_summarized_in_five_lines(tmp_path: Path) 
     _, excluded = find_runs([tmp_path])
     assert summarize_excluded(excluded, 7) == [
         "6 of 7 runs are not compared: 6 failed.",
-        f"To run them: python -m src.train sweep.resume={tmp_path / 's1'} (and 2 more sweeps)",
+        f"To run them: heedful train sweep.resume={tmp_path / 's1'} (and 2 more sweeps)",
         *("9_x: ValueError: no", "10_x: ValueError: no", "9_x: ValueError: no"),
     ]
