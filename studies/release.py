@@ -43,16 +43,15 @@ from heedful.base.errors import UserError
 from heedful.base.files import csv_line, read_arrays, replace_atomically, write_arrays, write_text
 from heedful.base.process import exit_with_message
 from heedful.config.keys import LOCAL, is_within
-from heedful.records.run_files import (
+from heedful.records.runs import FinishedRun, find_runs
+from heedful.runs.result import RESULT_FILE, RunResult
+from heedful.runs.run_files import (
     GRADIENTS_FILE,
     HISTORY_FILE,
     STATISTICS_FILE,
     Predictions,
     read_statistics,
-    write_predictions,
 )
-from heedful.records.runs import FinishedRun, find_runs
-from heedful.runs.result import RESULT_FILE, RunResult
 
 LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # options with paths that a run reads or writes
 LIMIT = 40.0  # bound on the absolute log-odds, in nats
@@ -195,7 +194,7 @@ def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
     probabilities = unpack_probabilities(row["log_odds"].reshape(-1, len(row["class_names"]) - 1))
     columns = ("labels", "class_names", "index")
     predictions = Predictions("test", probabilities, *(row[column] for column in columns), row.get("groups"))
-    write_predictions(run / "predictions", predictions)
+    predictions.save(run / "predictions")
     if len(row.get("entropy", ())):
         statistics = {column: row[column].astype(np.float32) for column in STATISTICS}
         write_arrays(run / STATISTICS_FILE, effective=np.exp(statistics["entropy"]), **statistics)

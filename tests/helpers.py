@@ -19,7 +19,7 @@ from heedful.config.compose import ConfigFiles, without_hydra
 from heedful.config.schema import validate_config
 from heedful.data.codec import Codec
 from heedful.data.padded_batches import Batch
-from heedful.records.run_files import Predictions, load_predictions
+from heedful.runs.run_files import Predictions
 from tests.forks import complete
 
 ROOT = Path(__file__).parents[1]
@@ -79,7 +79,7 @@ def trained(folder: Path, *overrides: str) -> Path:
 
 
 def saved_predictions(run: Path, split: str = "test") -> Predictions:
-    return load_predictions(run / "predictions" / f"{split}.npz")
+    return Predictions.load(run / "predictions" / f"{split}.npz")
 
 
 def last_weights(run: Path) -> dict[str, torch.Tensor]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from heedful.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts
 from heedful.faithfulness.trained import Sample, TrainedRun
 from heedful.models.classifier import Classifier
-from heedful.records.faithfulness import ATTENTION
+from heedful.runs.faithfulness_record import ATTENTION
 from heedful.training import build
 from studies.faithfulness.script import EPOCHS, TRAIN_TEXTS, Arrays, study, training_batches
 from studies.faithfulness.weights import jensen_shannon

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from heedful.faithfulness.probe import Probe, Scores, Texts, pad
 from heedful.faithfulness.trained import Sample, TrainedRun
 from heedful.models.component import masked_softmax
-from heedful.records.faithfulness import ATTENTION
+from heedful.runs.faithfulness_record import ATTENTION
 from studies.faithfulness.script import EPOCHS, TRAIN_TEXTS, Arrays, study, training_batches
 
 HIDDEN, RATE = 128, 1e-3  # number of features of a transformed word vector, and learning rate of Adam

@@ -10,7 +10,7 @@ from heedful.faithfulness.measures import Ranked
 from heedful.faithfulness.probe import Scores
 from heedful.faithfulness.texts import rank_texts
 from heedful.faithfulness.trained import Sample, TrainedRun
-from heedful.records.faithfulness import LEAVE_ONE_OUT
+from heedful.runs.faithfulness_record import LEAVE_ONE_OUT
 from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 
 SHARE = 0.1  # share of the tokens that are tested

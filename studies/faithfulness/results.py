@@ -14,11 +14,11 @@ from heedful.faithfulness.measurement import Report, measurable_variants
 from heedful.faithfulness.sections import render_csv, sections
 from heedful.faithfulness.summary import Estimate, VariantSummary
 from heedful.faithfulness.verdict import faithfulness_verdict
-from heedful.records.faithfulness import AGREEMENT, ATTENTION, RANKINGS, UNIFORM
 from heedful.records.variants import Variant
 from heedful.report.markdown import render_markdown
 from heedful.report.numbers import format_with_bounds, format_with_margin
 from heedful.report.section import Chart, Section
+from heedful.runs.faithfulness_record import AGREEMENT, ATTENTION, RANKINGS, UNIFORM
 from heedful.terms.claims import Claim
 from heedful.terms.comparison import Comparison, compare
 from heedful.terms.intervals import LEVEL, estimate

@@ -21,10 +21,10 @@ from heedful.faithfulness.sections import format_estimate
 from heedful.faithfulness.summary import MEASURES, Estimate, VariantSummary, summarize
 from heedful.faithfulness.texts import map_chunks
 from heedful.faithfulness.trained import Sample, TrainedRun, checkpoint_digest
-from heedful.records.faithfulness import ATTENTION, RANKINGS, RECORD_FILE, Options, Record
 from heedful.records.variants import Variant
 from heedful.report.section import Section, Table
 from heedful.report.terminal import OutputConsole, render_terminal
+from heedful.runs.faithfulness_record import ATTENTION, RANKINGS, RECORD_FILE, FaithfulnessRecord, Options
 
 BATCH_SIZE = 32
 TRAIN_TEXTS, EPOCHS = 1000, 5  # size of the sample of training texts and number of passes over it, if a measure trains
@@ -61,21 +61,21 @@ def study(
         for run in [run.folder for variant in variants for run in variant.runs]:
             digest = checkpoint_digest(run)
             options = Options(checkpoint=digest, texts=args.texts, seed=args.seed, measures=list(headings))
-            record = Record.load(run, file)
+            record = FaithfulnessRecord.load(run, file)
             if record is None or not record.has(options):
                 measure(TrainedRun(run, data_path=args.data_path), compute, options).save(run, file)
         estimates = estimates_of(summarize_records(variants, file, list(headings)))
         OutputConsole().print(render_terminal([section(name.capitalize(), estimates, headings)]))
 
 
-def measure(trained: TrainedRun, compute: Compute, options: Options) -> Record:
+def measure(trained: TrainedRun, compute: Compute, options: Options) -> FaithfulnessRecord:
     """Measure a sample of a run's test texts."""
     sample = trained.sample("test", options.texts, options.seed)
     values = compute(trained, sample, options.seed)
     rankings = list(dict.fromkeys(ranking for ranking, _ in values))
     arrays = {name: np.stack([values[ranking, name] for ranking in rankings], axis=1) for name in options.measures}
     described = {"rankings": rankings, "skipped": sample.skipped}
-    return Record(options.model_copy(update=described), {"rows": sample.rows, **arrays})
+    return FaithfulnessRecord(options.model_copy(update=described), {"rows": sample.rows, **arrays})
 
 
 def record_file(script: str) -> str:
@@ -86,10 +86,10 @@ def summarize_records(
     variants: Sequence[Variant], file: str = RECORD_FILE, names: Sequence[str] = MEASURES
 ) -> list[VariantSummary]:
     """Summarize measures in a record of each run, by default those of `src.faithfulness`."""
-    records: dict[str, list[Record]] = {}
+    records: dict[str, list[FaithfulnessRecord]] = {}
     for variant in variants:
         for run in variant.runs:
-            if (record := Record.load(run.folder, file)) is None:
+            if (record := FaithfulnessRecord.load(run.folder, file)) is None:
                 raise UserError(f"{run.folder} has no {file}: first run the command that measures it")
             records.setdefault(variant.name, []).append(record)
     return summarize(variants, records, names)

@@ -21,9 +21,9 @@ from heedful.compare.sections import claims_section
 from heedful.faithfulness.claims import gather, trained_attention
 from heedful.faithfulness.measurement import measurable_variants
 from heedful.faithfulness.summary import VariantSummary, estimate_rankings
-from heedful.records.faithfulness import ATTENTION as OF_ATTENTION
-from heedful.records.faithfulness import Record
 from heedful.report.terminal import OutputConsole, render_terminal
+from heedful.runs.faithfulness_record import ATTENTION as OF_ATTENTION
+from heedful.runs.faithfulness_record import FaithfulnessRecord
 from heedful.terms.claims import Claim, judge
 from heedful.terms.intervals import Sample
 from studies.faithfulness.script import Estimates, section, summarize_records
@@ -45,7 +45,7 @@ HEADINGS = {
 CLAIM = "Seeds agree more on predictions than on attention"
 
 
-def agreement_between_seeds(records: Sequence[Record]) -> dict[str, np.ndarray]:
+def agreement_between_seeds(records: Sequence[FaithfulnessRecord]) -> dict[str, np.ndarray]:
     """Return values S×n for each measure; the mean of the values is the mean agreement over pairs of seeds and texts.
 
     A mean over pairs of seeds is a U-statistic. The value of a seed is the jackknife's pseudo-value (Arvesen 1969), so
@@ -59,7 +59,7 @@ def agreement_between_seeds(records: Sequence[Record]) -> dict[str, np.ndarray]:
     pairs = list(combinations(records, 2))
     if not pairs or any(not np.array_equal(a.arrays["lengths"], b.arrays["lengths"]) for a, b in pairs):
         return {}
-    measures: dict[str, Callable[[Record, Record], np.ndarray | None]] = {
+    measures: dict[str, Callable[[FaithfulnessRecord, FaithfulnessRecord], np.ndarray | None]] = {
         "seeds_classes": _same_class,
         "seeds_predictions": lambda a, b: 1 - _distance(a.arrays["probabilities"], b.arrays["probabilities"]),
         PREDICTIONS: _predictions_above_chance,
@@ -114,11 +114,11 @@ def _distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.abs(first - second).sum(1, dtype=np.float64) / 2
 
 
-def _same_class(first: Record, second: Record) -> np.ndarray:
+def _same_class(first: FaithfulnessRecord, second: FaithfulnessRecord) -> np.ndarray:
     return (first.arrays["probabilities"].argmax(1) == second.arrays["probabilities"].argmax(1)).astype(np.float64)
 
 
-def _predictions_above_chance(first: Record, second: Record) -> np.ndarray | None:
+def _predictions_above_chance(first: FaithfulnessRecord, second: FaithfulnessRecord) -> np.ndarray | None:
     p, q = first.arrays["probabilities"], second.arrays["probabilities"]
     # mean distance from each text of one seed to all texts of the other seed
     of_first = sum(mean_distances(a, b) for a, b in zip(p.T, q.T, strict=True)) / 2
@@ -126,7 +126,7 @@ def _predictions_above_chance(first: Record, second: Record) -> np.ndarray | Non
     return above_chance(_distance(p, q), np.asarray(of_first + of_second - np.mean(of_first)))
 
 
-def _attention_above_chance(first: Record, second: Record) -> np.ndarray | None:
+def _attention_above_chance(first: FaithfulnessRecord, second: FaithfulnessRecord) -> np.ndarray | None:
     a, b = first.arrays["weights"].astype(np.float64), second.arrays["weights"].astype(np.float64)
     chance = [
         mean_distances(x[:length], y[:length]).sum() / 2
@@ -135,7 +135,7 @@ def _attention_above_chance(first: Record, second: Record) -> np.ndarray | None:
     return above_chance(_distance(a, b), np.array(chance))
 
 
-def _same_top(first: Record, second: Record) -> np.ndarray:
+def _same_top(first: FaithfulnessRecord, second: FaithfulnessRecord) -> np.ndarray:
     """Return the share of the top 10 % of tokens (at least one token) that two seeds have in common: n."""
     tops = np.maximum(1, np.rint(TOP_SHARE * first.arrays["lengths"]))
     selected = [
@@ -145,7 +145,7 @@ def _same_top(first: Record, second: Record) -> np.ndarray:
     return (selected[0] & selected[1]).sum(1) / tops
 
 
-def _divergence(first: Record, second: Record) -> np.ndarray:
+def _divergence(first: FaithfulnessRecord, second: FaithfulnessRecord) -> np.ndarray:
     weights = [torch.from_numpy(record.arrays["weights"])[:, None, None, :].double() for record in (first, second)]
     return jensen_shannon(*weights).numpy()
 

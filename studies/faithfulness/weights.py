@@ -17,7 +17,7 @@ from heedful.faithfulness.probe import QUADRATIC_TOKENS, Probe
 from heedful.faithfulness.texts import measure_texts
 from heedful.faithfulness.trained import Sample, TrainedRun
 from heedful.models.component import Encoded, masked_softmax
-from heedful.records.faithfulness import ATTENTION
+from heedful.runs.faithfulness_record import ATTENTION
 from studies.faithfulness.script import Arrays, compute_chunks, study
 
 PERMUTATIONS = 100

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from heedful.commands.faithfulness import main
-from heedful.records.faithfulness import RECORD_FILE, Record
+from heedful.runs.faithfulness_record import RECORD_FILE, FaithfulnessRecord
 from tests.data.data_files import write_parquet
 from tests.helpers import read_csv, train
 from tests.report.test_rendering import Reader
@@ -56,7 +56,7 @@ def test_a_sweep_is_measured_once(
     assert "Exploratory, with fewer than 5 seeds. " in page
     assert Reader(page).elements.count("svg") == 1
 
-    def fail(*_: Any) -> Record:
+    def fail(*_: Any) -> FaithfulnessRecord:
         raise AssertionError("a measured run is measured again")
 
     monkeypatch.setattr("heedful.faithfulness.measurement.measure_run", fail)

@@ -14,8 +14,8 @@ import torch
 
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import Batch
-from heedful.records.run_files import read_history
 from heedful.runs.checkpoint_writer import CheckpointWriter
+from heedful.runs.run_files import read_history
 from heedful.training.callbacks.stop import Interrupted
 from heedful.training.lit import LitClassifier
 from tests.helpers import assert_equal_weights, last_weights, read_csv, saved_predictions, train

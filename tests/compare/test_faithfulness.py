@@ -9,7 +9,7 @@ import pytest
 
 from heedful.compare.output import comparison_files, render_csv, render_page
 from heedful.compare.sections import claim_lines
-from heedful.records.faithfulness import RECORD_FILE, Options, Record
+from heedful.runs.faithfulness_record import RECORD_FILE, FaithfulnessRecord, Options
 from heedful.terms.comparison import compare
 from tests.run_folders import write_sweep
 
@@ -25,7 +25,7 @@ def write_record(run: Path, comprehensiveness: float, tau: float) -> None:
         **{"comprehensiveness_low": np.array([-0.1, 0.2]), "comprehensiveness_high": np.array([0.4, 0.2])},
         "tau_gradient": np.array([tau - 0.1, tau + 0.1]),
     }
-    Record(options, arrays).save(run)
+    FaithfulnessRecord(options, arrays).save(run)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from heedful.compare.sections import claim_lines
 from heedful.faithfulness.claims import judge_rankings
 from heedful.faithfulness.summary import VariantSummary
-from heedful.records.faithfulness import Options, Record
+from heedful.runs.faithfulness_record import FaithfulnessRecord, Options
 from studies.faithfulness.seeds import ATTENTION, PREDICTIONS, judge_seeds
 
 RANKINGS = ["attention", "attention × gradient", "random", "uniform"]
@@ -23,7 +23,7 @@ def summary(name: str, means: list[float], attention: str = "bahdanau") -> Varia
         values = np.array(means) + 0.02 * rng.standard_normal(4) + 0.1 * rng.standard_normal((53, 4))  # n×R
         arrays = {"comprehensiveness_removal": np.repeat(values[:, :, None], 5, axis=2)}
         arrays |= {"comprehensiveness_low": np.zeros(53), "comprehensiveness_high": np.ones(53)}
-        records.append(Record(options, arrays))
+        records.append(FaithfulnessRecord(options, arrays))
     variant: Any = SimpleNamespace(name=name, seeds=tuple(range(5)), choices={"attention": attention})
     return VariantSummary(variant, tuple(records), tuple(RANKINGS), {})
 
@@ -60,7 +60,7 @@ def test_texts_of_a_group_count_once() -> None:
     repeated = []
     for record in records[1].records:
         arrays = {name: np.repeat(array, 3, axis=0) for name, array in record.arrays.items()}
-        repeated.append(Record(record.options, arrays))
+        repeated.append(FaithfulnessRecord(record.options, arrays))
     grouped = replace(records[1], records=tuple(repeated), groups=np.repeat(np.arange(53), 3))
     (one, *_), (three, *_), (ignored, *_) = (
         judge_rankings([each]) for each in (records[0], grouped, replace(grouped, groups=None))

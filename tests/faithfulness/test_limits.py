@@ -9,7 +9,7 @@ from heedful.faithfulness.limits import search_limits
 from heedful.faithfulness.measures import Predicted, erased_counts, retain
 from heedful.faithfulness.probe import Probe
 from heedful.models.loss import CrossEntropy
-from heedful.records.faithfulness import normalize
+from heedful.runs.faithfulness_record import normalize
 from tests.faithfulness.models import BAD, CONFIDENCE, GOOD, NEUTRAL, additive
 from tests.models.combinations import compose
 

@@ -5,20 +5,22 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from heedful.records.faithfulness import Options, Record
+from heedful.runs.faithfulness_record import FaithfulnessRecord, Options
 from studies.faithfulness.seeds import ATTENTION, PREDICTIONS, agreement_between_seeds, pseudo_values
 
 
-def record(probabilities: np.ndarray, weights: list[list[float]]) -> Record:
+def record(probabilities: np.ndarray, weights: list[list[float]]) -> FaithfulnessRecord:
     lengths = [len(row) for row in weights]
     padded = np.zeros((len(weights), max(lengths)))
     for line, row in zip(padded, weights, strict=True):
         line[: len(row)] = row
     options = Options(checkpoint="", texts=len(weights), seed=0, measures=[])
-    return Record(options, {"probabilities": probabilities, "weights": padded, "lengths": np.array(lengths)})
+    return FaithfulnessRecord(
+        options, {"probabilities": probabilities, "weights": padded, "lengths": np.array(lengths)}
+    )
 
 
-def means(*records: Record) -> dict[str, float]:
+def means(*records: FaithfulnessRecord) -> dict[str, float]:
     return {name: float(values.mean()) for name, values in agreement_between_seeds(records).items()}
 
 
@@ -40,7 +42,7 @@ def test_agreement_of_two_seeds() -> None:
 def test_equal_seeds_agree_fully_and_unrelated_seeds_at_chance() -> None:
     rng = np.random.default_rng(0)
 
-    def draw() -> Record:
+    def draw() -> FaithfulnessRecord:
         return record(rng.dirichlet([0.5] * 3, 2003), rng.dirichlet([0.5] * 7, 2003).tolist())
 
     first = draw()

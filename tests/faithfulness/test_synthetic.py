@@ -9,7 +9,7 @@ import pytest
 from heedful.commands.faithfulness import MEASURES
 from heedful.faithfulness.probe import Probe
 from heedful.faithfulness.texts import measure_texts
-from heedful.records.faithfulness import normalize
+from heedful.runs.faithfulness_record import normalize
 from tests.faithfulness.models import CONFIDENCE, additive, faithful, marked_texts, misleading
 
 COUNT = 211

@@ -13,7 +13,7 @@ from heedful.inference.api import restore_ensemble
 from heedful.models.classifier import Classifier
 from heedful.models.component import Encoded
 from heedful.models.ensemble import Ensemble, Member
-from heedful.records.examples import Example, read_examples, write_examples
+from heedful.runs.examples import Example, read_examples, write_examples
 from heedful.training import build
 from tests.helpers import one_batch, small_config, trained
 

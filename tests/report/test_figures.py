@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from heedful.records.run_files import Statistics
 from heedful.report.figures import style
 from heedful.report.figures.comparison import Bar, draw_intervals
 from heedful.report.figures.run_figures import (
@@ -17,6 +16,7 @@ from heedful.report.figures.run_figures import (
     draw_reliability,
 )
 from heedful.report.figures.style import new_figure, save_figure, user_text
+from heedful.runs.run_files import Statistics
 from heedful.terms.intervals import Interval
 
 HISTORY = {

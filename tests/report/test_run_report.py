@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from matplotlib.image import imread
 
-from heedful.records.examples import disarm
 from heedful.report.run_report import print_summary, run_sections, write_report
 from heedful.report.section import Group, Maps, Strip
+from heedful.runs.examples import disarm
 from heedful.runs.result import Best, ClassScore, RunResult, Score
 from tests.run_folders import example
 

@@ -8,12 +8,12 @@ import pytest
 from rich.console import Console, RenderableType
 
 from heedful.inference.predictions import prediction_section
-from heedful.records.examples import Example
-from heedful.records.run_files import Predictions
 from heedful.report.scores import baseline_section, classes_section, scores_section
 from heedful.report.section import Section
 from heedful.report.terminal import files_table, render_terminal
+from heedful.runs.examples import Example
 from heedful.runs.result import Baseline, ClassScore, RunResult, Score
+from heedful.runs.run_files import Predictions
 from heedful.terms.evaluation import evaluate
 from tests.run_folders import predictions
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from heedful.inference.predictions import print_predictions
-from heedful.records.examples import BranchWords, Example
 from heedful.report.section import Strip
 from heedful.report.words import clean_text, colour_limit, example_content, top_words
+from heedful.runs.examples import BranchWords, Example
 
 
 def test_top_words_by_weight_then_position_with_each_occurrence() -> None:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.base.errors import UserError
-from heedful.records.faithfulness import RANKINGS, Options, Record
-from heedful.records.run_files import read_gradients, read_history, read_predictions, read_statistics
+from heedful.runs.faithfulness_record import RANKINGS, FaithfulnessRecord, Options
+from heedful.runs.run_files import read_gradients, read_history, read_predictions, read_statistics
 from heedful.terms.comparison import compare
 from studies.release import pack_probabilities, unpack_probabilities, unpack_release, write_release
 from tests.run_folders import make_probabilities, write_run, write_sweep
@@ -73,9 +73,9 @@ def measured(tmp_path):
         lengths = np.arange(13) % 7 + 2
         weights = rng.random((13, 8)) * (np.arange(8) < lengths[:, None])
         arrays = {"rows": np.arange(13) * 3, "lengths": lengths, "correct": CORRECT, "weights": weights}
-        Record(options, arrays | {"sufficiency_removal": rng.random((13, len(RANKINGS), 5))}).save(run)
+        FaithfulnessRecord(options, arrays | {"sufficiency_removal": rng.random((13, len(RANKINGS), 5))}).save(run)
         values = {"rows": arrays["rows"], "soft_sufficiency": rng.random((13, len(RANKINGS)))}
-        Record(options, values).save(run, "faithfulness_erasure.npz")
+        FaithfulnessRecord(options, values).save(run, "faithfulness_erasure.npz")
     return tmp_path / "measured"
 
 
@@ -83,7 +83,7 @@ def test_records_of_faithfulness_are_preserved(measured, tmp_path):
     assert write_release(measured, tmp_path / "r.parquet") == 2
     for run in unpack_release(tmp_path / "r.parquet", tmp_path / "runs"):
         for name in ("faithfulness.npz", "faithfulness_erasure.npz"):
-            before, after = Record.load(measured / run.name, name), Record.load(run, name)
+            before, after = FaithfulnessRecord.load(measured / run.name, name), FaithfulnessRecord.load(run, name)
             assert before.options == after.options and before.arrays.keys() == after.arrays.keys()
             for key, array in before.arrays.items():
                 expected = array.mean(2) if array.ndim == 3 else array  # over the erased shares

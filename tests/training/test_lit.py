@@ -13,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 from torchmetrics import MeanMetric
 
 from heedful.base.errors import UserError
-from heedful.records.run_files import read_history
+from heedful.runs.run_files import read_history
 from heedful.training import build
 from heedful.training.lit import LitClassifier, _total_steps
 from heedful.training.run import Run

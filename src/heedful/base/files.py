@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
 YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every build of PyYAML has the faster C loader
-Record = TypeVar("Record")
+Value = TypeVar("Value")
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)  # creating one takes longer than reading a file
 
 
@@ -92,7 +92,7 @@ def write_json(path: Path, record: Any) -> None:
     write_text(path, _adapter(type(record)).dump_json(record, indent=2).decode())
 
 
-def validate(value: Any, kind: type[Record]) -> Record:
+def validate(value: Any, kind: type[Value]) -> Value:
     """Return JSON as bytes, or another plain value, as a value of a type that pydantic knows, such as a dataclass.
 
     Unknown keys are ignored.
@@ -102,7 +102,7 @@ def validate(value: Any, kind: type[Record]) -> Record:
     """
     check = _adapter(kind).validate_json if isinstance(value, bytes) else _adapter(kind).validate_python
     try:
-        record: Record = check(value, strict=True)
+        record: Value = check(value, strict=True)
     except ValidationError as error:
         raise ValueError(first_mistake(error)) from error
     return record

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from heedful.records.examples import Example, read_examples
-from heedful.records.run_files import read_history, read_or_warn
 from heedful.records.runs import summarize_excluded
 from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant
@@ -14,6 +12,8 @@ from heedful.report.figures.style import COLOURS, GREY
 from heedful.report.numbers import UNKNOWN, format_known, format_p_value, format_with_bounds, format_with_margin
 from heedful.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
 from heedful.report.words import STRIP_NOTE, WITHOUT_BRANCH, branch_title, clean_text, coloured_words
+from heedful.runs.examples import Example, read_examples
+from heedful.runs.run_files import read_history, read_or_warn
 from heedful.terms.claims import Claim
 from heedful.terms.comparison import METRICS, Comparison, Row
 from heedful.terms.intervals import MIN_SEEDS, Interval

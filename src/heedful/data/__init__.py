@@ -1,0 +1,1 @@
+"""Texts and labels: read, divided, tokenized and batched."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from heedful.faithfulness.summary import VariantSummary, stack
-from heedful.records.faithfulness import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM, WITHOUT_ATTENTION
+from heedful.runs.faithfulness_record import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM, WITHOUT_ATTENTION
 from heedful.terms.claims import Claim, Pair, judge
 from heedful.terms.intervals import Sample
 from heedful.terms.study import Statement

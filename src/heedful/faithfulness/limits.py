@@ -15,7 +15,7 @@ import numpy as np
 
 from heedful.faithfulness.measures import Predicted, erased_counts
 from heedful.faithfulness.probe import Probe, Scores, Texts
-from heedful.records.faithfulness import GRADIENT, LEAVE_ONE_OUT
+from heedful.runs.faithfulness_record import GRADIENT, LEAVE_ONE_OUT
 
 SHORT = 32  # in texts of at most this number of tokens, the search adds one token at a time, as in Edin et al.
 SHORT_BEAM, LONG_BEAM = 5, 3  # widths of the beam search in short and in long texts

@@ -17,10 +17,10 @@ from heedful.faithfulness.summary import VariantSummary, summarize
 from heedful.faithfulness.texts import map_chunks, measure_texts, most_passes
 from heedful.faithfulness.trained import TrainedRun, checkpoint_digest
 from heedful.kernels.malloc import limit_compiled_kernels
-from heedful.records.faithfulness import ATTENTION, Options, Record
 from heedful.records.runs import ExcludedRun
 from heedful.records.variants import Variant, find_variants
 from heedful.report.terminal import row_progress
+from heedful.runs.faithfulness_record import ATTENTION, FaithfulnessRecord, Options
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def measure(args: argparse.Namespace, command: str) -> Report:
     limit_compiled_kernels()
     variants, excluded = measurable_variants(args.folders)
     runs = [run.folder for variant in variants for run in variant.runs]
-    records, wanted = {run: Record.load(run) for run in runs}, {}
+    records, wanted = {run: FaithfulnessRecord.load(run) for run in runs}, {}
     for run in runs:
         wanted[run] = Options(
             checkpoint=checkpoint_digest(run), texts=args.texts, seed=args.seed, measures=args.measures
@@ -79,7 +79,7 @@ def measurable_variants(folders: Sequence[Path]) -> tuple[list[Variant], tuple[E
     return variants, excluded
 
 
-def measure_run(trained: TrainedRun, options: Options, title: str) -> Record:
+def measure_run(trained: TrainedRun, options: Options, title: str) -> FaithfulnessRecord:
     """Measure a sample of a run's test texts; the progress line starts with `title`."""
     sample = trained.sample("test", options.texts, options.seed)
     rows, texts = sample.rows, sample.texts
@@ -107,4 +107,4 @@ def measure_run(trained: TrainedRun, options: Options, title: str) -> Record:
     weights = pad(attention, np.arange(len(texts)), lengths.max())
     arrays |= {"rows": rows, "lengths": lengths, "correct": predicted == sample.labels, "weights": weights}
     described = {"rankings": list(results[0][1]), "skipped": sample.skipped}
-    return Record(options.model_copy(update=described), arrays)
+    return FaithfulnessRecord(options.model_copy(update=described), arrays)

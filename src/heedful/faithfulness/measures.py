@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from heedful.faithfulness.probe import Probe, Scores, Texts
-from heedful.records.faithfulness import SHARES
+from heedful.runs.faithfulness_record import SHARES
 
 Ranked = Mapping[str, list[np.ndarray]]  # by ranking, the positions of each text's tokens, the most important first
 Erase = Callable[[np.ndarray, np.ndarray], np.ndarray]  # tokens of a text, and positions → tokens after the erasure

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from heedful.faithfulness.probe import Probe, Scores, Texts
-from heedful.records.faithfulness import (
+from heedful.runs.faithfulness_record import (
     ATTENTION,
     ATTENTION_GRADIENT,
     GRADIENT,
@@ -18,7 +18,7 @@ from heedful.records.faithfulness import (
     UNIFORM,
 )
 
-# increment FORMAT in records/faithfulness.py when you change one of these numbers, so that runs are measured again
+# increment FORMAT in runs/faithfulness_record.py when you change one of these numbers, so that runs are measured again
 STEPS = (16, 64)  # numbers of steps of the integral; the second number is for errors between TOLERANCE and JUMP
 TOLERANCE = 0.005  # largest error that is accepted, in units of probability
 JUMP = 0.05  # if the error is larger, p jumps at a point of the path, and more steps do not help

@@ -10,12 +10,12 @@ from heedful.faithfulness.measurement import Report
 from heedful.faithfulness.rankings import TOLERANCE, is_inexact
 from heedful.faithfulness.summary import Estimate, VariantSummary
 from heedful.faithfulness.verdict import faithfulness_verdict, main_column
-from heedful.records.faithfulness import AGREEMENT, ATTENTION, RANDOM
 from heedful.report.figures.comparison import Bar, draw_intervals
 from heedful.report.html import render_html
 from heedful.report.markdown import render_markdown
 from heedful.report.numbers import UNKNOWN, format_with_margin
 from heedful.report.section import Chart, Section, Table
+from heedful.runs.faithfulness_record import AGREEMENT, ATTENTION, RANDOM
 from heedful.terms.intervals import MIN_SEEDS
 
 NOTE = (

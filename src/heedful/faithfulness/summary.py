@@ -7,9 +7,9 @@ from functools import reduce
 import numpy as np
 
 from heedful.base.errors import UserError
-from heedful.records.faithfulness import AGREEMENT, ATTENTION, COLUMNS, RANDOM, RANKINGS, Column, Record
 from heedful.records.runs import FinishedRun
 from heedful.records.variants import Variant
+from heedful.runs.faithfulness_record import AGREEMENT, ATTENTION, COLUMNS, RANDOM, RANKINGS, Column, FaithfulnessRecord
 from heedful.terms.intervals import Interval, Sample, estimate
 
 MEASURES = tuple(column.name for column in COLUMNS)
@@ -35,7 +35,7 @@ class VariantSummary:
     """The results of one variant."""
 
     variant: Variant
-    records: tuple[Record, ...]  # one for each seed
+    records: tuple[FaithfulnessRecord, ...]  # one for each seed
     rankings: tuple[str, ...]
     measures: Mapping[tuple[str, str], Estimate]  # by ranking and name in COLUMNS, or ATTENTION and name in AGREEMENT
     groups: np.ndarray | None = None  # n, the group of each text; None if the texts are independent
@@ -53,7 +53,7 @@ class VariantSummary:
 
 def summarize(
     variants: Sequence[Variant],
-    records: Mapping[str, Sequence[Record]],
+    records: Mapping[str, Sequence[FaithfulnessRecord]],
     names: Sequence[str] = MEASURES,
 ) -> list[VariantSummary]:
     """Summarize each variant.
@@ -81,13 +81,13 @@ def _groups(run: FinishedRun, rows: np.ndarray) -> np.ndarray | None:
     return np.array([by_row.get(row, -1) for row in rows.tolist()])
 
 
-def _select(record: Record, rows: np.ndarray) -> Record:
+def _select(record: FaithfulnessRecord, rows: np.ndarray) -> FaithfulnessRecord:
     index = np.searchsorted(record.arrays["rows"], rows)
-    return Record(record.options, {name: array[index] for name, array in record.arrays.items()})
+    return FaithfulnessRecord(record.options, {name: array[index] for name, array in record.arrays.items()})
 
 
 def _summarize(
-    variant: Variant, records: Sequence[Record], names: Sequence[str], groups: np.ndarray | None
+    variant: Variant, records: Sequence[FaithfulnessRecord], names: Sequence[str], groups: np.ndarray | None
 ) -> VariantSummary:
     rankings = tuple(name for name in RANKINGS if all(name in record.options.rankings for record in records))
     measures: dict[tuple[str, str], Estimate] = {}

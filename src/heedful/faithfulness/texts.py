@@ -21,7 +21,7 @@ from heedful.faithfulness.measures import (
 from heedful.faithfulness.probe import Probe, Scores, Texts
 from heedful.faithfulness.rankings import STEPS, rank_tokens
 from heedful.faithfulness.rationales import plausibility
-from heedful.records.faithfulness import ATTENTION, GRADIENT, LEAVE_ONE_OUT, RANKINGS
+from heedful.runs.faithfulness_record import ATTENTION, GRADIENT, LEAVE_ONE_OUT, RANKINGS
 
 # number of tokens that are measured together; 2,000 tokens at a time cost 6 to 10 % more CPU time than 8,000 at a time
 CHUNK_TOKENS = 4_000

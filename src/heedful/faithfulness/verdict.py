@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from heedful.base.formatting import format_count
 from heedful.faithfulness.claims import trained_attention
 from heedful.faithfulness.summary import VariantSummary
-from heedful.records.faithfulness import ATTENTION, RANDOM, Column
+from heedful.runs.faithfulness_record import ATTENTION, RANDOM, Column
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, holm
 
 # the verdict and the chart are about the first of these measures that was computed

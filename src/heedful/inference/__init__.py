@@ -1,0 +1,1 @@
+"""Trained models in use: loaded, evaluated together, and asked for predictions."""

@@ -20,7 +20,6 @@ from heedful.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
 from heedful.data.text_files import absolute_path, existing_path
 from heedful.inference.input_texts import TextSource
 from heedful.models.ensemble import Ensemble
-from heedful.records.examples import Example
 from heedful.report.section import Section, Table
 from heedful.report.terminal import render_terminal, row_progress
 from heedful.report.words import (
@@ -32,6 +31,7 @@ from heedful.report.words import (
     top_words,
     words_table,
 )
+from heedful.runs.examples import Example
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,1 @@
+"""Fast layers, and the settings of the memory allocator."""

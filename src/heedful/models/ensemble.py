@@ -13,8 +13,8 @@ from heedful.base.formatting import format_list
 from heedful.data.padded_batches import Batch, by_length
 from heedful.models.classifier import Classifier, mean_weights
 from heedful.models.loss import Loss
-from heedful.records.examples import BranchWords, Example
 from heedful.runs.checkpoint import Card
+from heedful.runs.examples import BranchWords, Example
 
 HEADS_WORDS = 64  # maximum number of words of a text that gets a map for each head, and maps of the encoder's layers
 MAP_WORDS = 512  # maximum number of words of a text that gets a map

@@ -1,0 +1,1 @@
+"""Models that are exported for use without Heedful and torch."""

@@ -1,1 +1,1 @@
-"""Finished runs as frozen values, read from the files in their folders; torch is not imported."""
+"""Finished runs as frozen values, found below folders and grouped into variants; nothing is written."""

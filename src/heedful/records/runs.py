@@ -17,8 +17,8 @@ from heedful.base.files import YAML_LOADER
 from heedful.base.formatting import format_count
 from heedful.base.process import typed
 from heedful.config.keys import rename_targets
-from heedful.records.run_files import Predictions, read_existing, read_predictions
 from heedful.runs.result import RESULT_FILE, RunResult
+from heedful.runs.run_files import Predictions, read_existing, read_predictions
 from heedful.runs.sweep_record import SWEEP_FILE, Sweep
 
 REQUIRED = ("seed", "choices", "data", "parameters", "seconds", "peak_memory_mb", "started")

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heedful.records.faithfulness import ATTENTION, RECORD_FILE, Record
-from heedful.records.run_files import GRADIENTS_FILE, STATISTICS_FILE, read_gradients, read_or_warn, read_statistics
 from heedful.records.runs import FinishedRun
+from heedful.runs.faithfulness_record import ATTENTION, RECORD_FILE, FaithfulnessRecord
 from heedful.runs.result import RESULT_FILE
+from heedful.runs.run_files import GRADIENTS_FILE, STATISTICS_FILE, read_gradients, read_or_warn, read_statistics
 
 MIN_NORMS = 10  # minimum number of gradient norms that `gradient_variation` requires
 
@@ -43,12 +43,12 @@ def gradient_variation(run: FinishedRun) -> float | None:
 
 
 def attention_faithfulness(run: FinishedRun) -> float | None:
-    record = read_or_warn(Record.load, run.folder)
+    record = read_or_warn(FaithfulnessRecord.load, run.folder)
     return None if record is None else _mean_of_defined(record.values("normalized_comprehensiveness", ATTENTION))
 
 
 def gradient_agreement(run: FinishedRun) -> float | None:
-    record = read_or_warn(Record.load, run.folder)
+    record = read_or_warn(FaithfulnessRecord.load, run.folder)
     return None if record is None else _mean_of_defined(record.arrays.get("tau_gradient"))
 
 

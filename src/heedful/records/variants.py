@@ -13,8 +13,8 @@ from heedful.base.errors import UserError
 from heedful.base.formatting import format_names, format_value
 from heedful.config.keys import MODEL, UNRELATED_TO_RESULT, is_within, options_in, paths_in
 from heedful.config.mistakes import no_such
-from heedful.records.run_files import Predictions
 from heedful.records.runs import ExcludedRun, FinishedRun, find_runs
+from heedful.runs.run_files import Predictions
 
 GROUPS = {  # config groups and their keys, in the order in which a variant's name lists them
     key.rpartition(".")[2]: key

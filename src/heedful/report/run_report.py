@@ -7,15 +7,6 @@ from statistics import median
 
 from heedful.base.files import write_text
 from heedful.base.formatting import format_count
-from heedful.records.examples import KINDS, Example, read_texts
-from heedful.records.run_files import (
-    Predictions,
-    read_features,
-    read_gradients,
-    read_history,
-    read_predictions,
-    read_statistics,
-)
 from heedful.report.data_section import data_section, trained_note
 from heedful.report.figures.run_figures import (
     draw_confusion,
@@ -33,7 +24,16 @@ from heedful.report.section import Chart, Content, Group, Section
 from heedful.report.terminal import OutputConsole, files_table, render_terminal
 from heedful.report.verdict import run_verdict
 from heedful.report.words import example_content, example_notes, example_strips
+from heedful.runs.examples import KINDS, Example, read_texts
 from heedful.runs.result import RunResult
+from heedful.runs.run_files import (
+    Predictions,
+    read_features,
+    read_gradients,
+    read_history,
+    read_predictions,
+    read_statistics,
+)
 
 
 def write_report(run: Path) -> list[Path]:

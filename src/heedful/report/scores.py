@@ -6,11 +6,11 @@ import numpy as np
 
 from heedful.base.formatting import SPLIT_NAMES, format_count
 from heedful.data.classes import describe_rare_classes
-from heedful.records.run_files import Predictions
 from heedful.report.numbers import UNKNOWN, format_known, format_with_bounds
 from heedful.report.section import Section, Table
 from heedful.report.words import clean_text
 from heedful.runs.result import ClassScore, RunResult, Score
+from heedful.runs.run_files import Predictions
 from heedful.terms.scores import SCORES
 
 MAX_CLASSES = 20  # maximum number of rows in the table of classes

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heedful.records.examples import BranchWords, Example
 from heedful.report.section import Content, Group, Maps, Strip, Table, Word
+from heedful.runs.examples import BranchWords, Example
 
 STRIP_NOTE = (
     "The stronger the colour of a word, the larger its attention weight; point at a word to show the weight. The full "

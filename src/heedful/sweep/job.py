@@ -23,10 +23,10 @@ from heedful.base.formatting import format_duration
 from heedful.base.process import STOP_SIGNALS, end_with_parent, exit_with_message
 from heedful.config.overrides import quote
 from heedful.kernels.malloc import reuse_freed_memory
-from heedful.records.run_files import load_predictions, read_existing, read_or_warn
 from heedful.report.numbers import UNKNOWN, format_known
 from heedful.runs.folder import LAST
 from heedful.runs.result import DONE, RESULT_FILE, RunResult
+from heedful.runs.run_files import Predictions, read_existing, read_or_warn
 from heedful.runs.sweep_record import Job
 
 log = logging.getLogger(__name__)
@@ -134,7 +134,7 @@ def recorded_result(folder: Path) -> RunResult:
 
     def read(folder: Path) -> RunResult:
         for split in ("val", "test"):
-            read_existing(folder / "predictions" / f"{split}.npz", load_predictions)
+            read_existing(folder / "predictions" / f"{split}.npz", Predictions.load)
         return RunResult.load(folder)
 
     return read_or_warn(read, folder) or RunResult()

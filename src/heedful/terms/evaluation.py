@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from heedful.config.keys import default_metrics
-from heedful.records.run_files import load_predictions
 from heedful.runs.result import Baseline, ClassScore, Score
+from heedful.runs.run_files import Predictions
 from heedful.terms.intervals import (
     QUANTILE,
     area_interval,
@@ -45,7 +45,7 @@ def evaluate_splits(
     linear: dict[str, Score] = {}
     differences: dict[str, Score] = {}
     for path in sorted((folder / "predictions").glob("*.npz")):
-        predictions = load_predictions(path)
+        predictions = Predictions.load(path)
         split, probabilities, labels, names, index, groups = predictions
         scores = evaluate(probabilities, labels, groups, majority=majority)
         results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
@@ -62,7 +62,7 @@ def evaluate_splits(
             )
         if not (path := folder / "baseline" / path.name).exists():
             continue
-        baseline = load_predictions(path)
+        baseline = Predictions.load(path)
         of_baseline = evaluate(baseline.probabilities, baseline.labels, baseline.groups)
         linear |= {f"{split}/{name}": score for name, score in of_baseline.items() if name in scores.keys() - removed}
         if np.array_equal(index, baseline.index):  # not if trainer.limit_test_batches left texts out

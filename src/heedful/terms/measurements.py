@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 
 from heedful.base.errors import UserError
-from heedful.records.run_files import read_or_warn, read_predictions
 from heedful.records.runs import FinishedRun
 from heedful.records.statistics import RUN_STATISTICS
 from heedful.records.variants import Variant, pool_folds
+from heedful.runs.run_files import read_or_warn, read_predictions
 from heedful.terms.intervals import Sample, sample_score
 from heedful.terms.scores import SCORES
 

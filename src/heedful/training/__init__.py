@@ -1,0 +1,1 @@
+"""The training of a model: its objects, its loop, and what watches it."""

@@ -39,7 +39,7 @@ from heedful.runs.result import RESULT_FILE, Best, Parameters, RunResult, Second
 from heedful.runs.training_state import TrainingState, require_same_training
 from heedful.terms.evaluation import evaluate_splits
 from heedful.training import build
-from heedful.training.callbacks.predictions import Predictions
+from heedful.training.callbacks.predictions import PredictionWriter
 from heedful.training.callbacks.pruning import Pruned
 from heedful.training.callbacks.speed import Speed
 from heedful.training.callbacks.stop import Interrupted, StopOnSignal
@@ -65,7 +65,7 @@ class Run:
         self.folder = Path(cfg.paths.output_dir)
         self.stop = StopOnSignal(self.folder / "checkpoints" / LAST)
         self.speed = Speed()
-        self.callbacks: list[pl.Callback] = [self.stop, self.speed, Predictions(self.folder / "predictions")]
+        self.callbacks: list[pl.Callback] = [self.stop, self.speed, PredictionWriter(self.folder / "predictions")]
         self.trackers: list[Tracker] = []  # loggers that are closed at the end
         self.resumes = resumes
         self.is_started = False  # whether the files of the run may be written

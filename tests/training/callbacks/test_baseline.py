@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from heedful.base.errors import UserError
 from heedful.data.source import Source
 from heedful.data.tokenizer import Word
-from heedful.records.run_files import load_predictions
+from heedful.runs.run_files import Predictions
 from heedful.training.callbacks.baseline import LinearBaseline
 from tests.helpers import read_csv, train
 
@@ -48,7 +48,7 @@ def test_two_classes_equal_the_pipeline_of_scikit_learn(tmp_path: Path, split: s
         LogisticRegression(C=10, tol=1e-8, max_iter=1000),
     )
     expected = pipeline.fit(texts["train"], data.tokenized("train").labels).predict_proba(texts[split])
-    _, probabilities, labels, names, index, _ = load_predictions(tmp_path / "out" / f"{split}.npz")
+    _, probabilities, labels, names, index, _ = Predictions.load(tmp_path / "out" / f"{split}.npz")
     np.testing.assert_allclose(probabilities, expected, atol=0.05)  # liblinear penalizes the intercept, too
     assert probabilities.argmax(1).tolist() == labels.tolist() == data.tokenized(split).labels.tolist()
     assert index.tolist() == list(range(data.sizes[split]))
@@ -64,9 +64,9 @@ def test_a_cache_that_cannot_be_written_does_not_prevent_the_baseline(
     ):
         baseline(tmp_path).write(data)
     assert "The linear baseline is not kept for other runs: data.cache_dir=x: read-only" in caplog.text
-    uncached = load_predictions(tmp_path / "out" / "test.npz").probabilities
+    uncached = Predictions.load(tmp_path / "out" / "test.npz").probabilities
     baseline(tmp_path).write(data)
-    np.testing.assert_array_equal(uncached, load_predictions(tmp_path / "out" / "test.npz").probabilities)
+    np.testing.assert_array_equal(uncached, Predictions.load(tmp_path / "out" / "test.npz").probabilities)
 
 
 def test_the_first_feature_of_each_class_is_its_word(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_second_run_reads_the_baseline_from_the_cache(tmp_path: Path) -> None:
         second.write(source(tmp_path))
         with pytest.raises(AssertionError):
             baseline(tmp_path, max_order=1).write(source(tmp_path))
-    expected, found = (load_predictions(Path(each.folder, "test.npz")) for each in (first, second))
+    expected, found = (Predictions.load(Path(each.folder, "test.npz")) for each in (first, second))
     assert np.array_equal(found.probabilities, expected.probabilities)
 
 
@@ -94,7 +94,7 @@ def test_a_class_without_training_texts_has_the_probability_zero(tmp_path: Path)
     for name in ("train", "val", "test"):
         np.add(data.tokenized(name).labels, 1, out=data.tokenized(name).labels)
     baseline(tmp_path).write(data)
-    probabilities = load_predictions(tmp_path / "out" / "test.npz").probabilities
+    probabilities = Predictions.load(tmp_path / "out" / "test.npz").probabilities
     assert probabilities.shape[1] == 3
     assert not probabilities[:, 0].any()
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from heedful.base.errors import UserError
-from heedful.records.run_files import load_predictions
-from heedful.training.callbacks.predictions import Predictions
+from heedful.runs.run_files import Predictions
+from heedful.training.callbacks.predictions import PredictionWriter
 from tests.helpers import read_csv, saved_predictions, train
 
 
@@ -50,8 +50,8 @@ def test_the_groups_of_the_rows_are_recorded(tmp_path: Path) -> None:
         data = SimpleNamespace(class_names=("bad", "good"), groups=lambda split, groups=groups: groups)
         data.origins = lambda split, index: {"row": list(index)}
         trainer: Any = SimpleNamespace(state=SimpleNamespace(fn="test"), is_global_zero=True, datamodule=data)
-        Predictions(tmp_path).on_test_end(trainer, module)
-        found = load_predictions(tmp_path / "test.npz")
+        PredictionWriter(tmp_path).on_test_end(trainer, module)
+        found = Predictions.load(tmp_path / "test.npz")
         assert (found.groups if found.groups is None else found.groups.tolist()) == expected
         assert (found.class_names, found.index.tolist()) == (["bad", "good"], [0, 2, 4])
 
@@ -62,5 +62,5 @@ def test_probabilities_that_are_not_finite_are_reported(tmp_path: Path) -> None:
     probabilities = np.array([[0.5, 0.5], [0.25, 0.75], [np.nan, np.nan]])
     module: Any = SimpleNamespace(evaluated={"probabilities": probabilities})
     with pytest.raises(UserError, match="the model returned test probabilities that are not finite"):
-        Predictions(tmp_path).on_test_end(trainer, module)
+        PredictionWriter(tmp_path).on_test_end(trainer, module)
     assert list(tmp_path.iterdir()) == []

@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from heedful.records.run_files import History
 from heedful.report.figures.run_figures import SPLITS
 from heedful.report.figures.style import COLOURS, GREY, INK, integer_ticks, name_axes, new_figure, user_text
 from heedful.report.numbers import format_compact
 from heedful.report.words import clean_text
+from heedful.runs.run_files import History
 from heedful.terms.intervals import Interval
 
 SHAPES = "osD^PvX"

@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, PercentFormatter
 
 from heedful.base.formatting import SPLIT_NAMES
-from heedful.records.run_files import History, Statistics
 from heedful.report.figures.style import COLOURS, GREY, INK, WEIGHTS, integer_ticks, name_axes, new_figure, user_text
 from heedful.report.words import clean_text
+from heedful.runs.run_files import History, Statistics
 from heedful.terms.intervals import wilson_interval
 from heedful.terms.scores import BINS, accuracy, confidence_bins, ece
 

@@ -13,9 +13,8 @@ from pydantic import Field
 
 from heedful.base.files import write_arrays
 from heedful.data.source import Source
-from heedful.records.examples import Example, write_errors, write_examples
-from heedful.records.run_files import STATISTICS_FILE, Statistics, load_predictions
-from heedful.training.callbacks.predictions import Predictions
+from heedful.runs.examples import Example, write_errors, write_examples
+from heedful.runs.run_files import STATISTICS_FILE, Statistics
 
 BINS = 50  # equal parts of a text, in which `by_position` sums the weights
 
@@ -35,14 +34,12 @@ class AttentionRecorder(pl.Callback):
     texts: Sequence[str] = ()
     errors: Annotated[int, Field(ge=0)] = 10
 
-    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def on_test_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
         if not trainer.is_global_zero:
             return
         data: Source = trainer.datamodule  # type: ignore[attr-defined]
-        watcher = next(callback for callback in trainer.callbacks if isinstance(callback, Predictions))  # type: ignore[attr-defined]
-        test = load_predictions(watcher.folder / "test.npz")
-        rows, confidence = test.index, test.probabilities.max(1)
-        is_correct = test.probabilities.argmax(1) == test.labels
+        probabilities, labels, rows = (pl_module.evaluated[name] for name in ("probabilities", "labels", "index"))
+        confidence, is_correct = probabilities.max(1), probabilities.argmax(1) == labels
         examples = self._explain(data, pl_module, self._select_rows(rows, confidence, is_correct))
         by_confidence = np.argsort(-confidence, kind="stable")
         mistakes = rows[by_confidence[~is_correct[by_confidence]]][: self.errors]

@@ -16,7 +16,7 @@ from heedful.base.files import csv_line, read_arrays, write_arrays, write_text
 from heedful.data.corpus import SPLITS
 from heedful.data.source import Source
 from heedful.data.store import code_version, load_or_build
-from heedful.records.run_files import Predictions, write_predictions
+from heedful.runs.run_files import Predictions
 
 WORD = r"(?u)\b\w+\b"  # scikit-learn's default omits words of one letter
 HEAD = ("class", "feature", "weight")
@@ -76,7 +76,7 @@ class LinearBaseline(pl.Callback):
         for split, values in probabilities.items():
             labels, names = np.asarray(data.tokenized(split).labels), list(data.class_names)
             predictions = Predictions(split, values, labels, names, np.arange(len(labels)), data.groups(split))
-            write_predictions(Path(self.folder), predictions)
+            predictions.save(Path(self.folder))
         if not probabilities:
             log.warning("No linear baseline is fitted, because the texts have no words or a single class")
             return

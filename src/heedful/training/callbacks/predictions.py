@@ -11,10 +11,10 @@ from heedful.base.errors import UserError
 from heedful.base.files import number_names
 from heedful.data.source import Source
 from heedful.data.tables import CHUNK, Rows, write_table
-from heedful.records import run_files
+from heedful.runs.run_files import Predictions
 
 
-class Predictions(pl.Callback):
+class PredictionWriter(pl.Callback):
     """Writes the predictions of an evaluation outside training, in the order of the split.
 
     `<folder>/<split>.npz` has the arrays, and `<folder>/<split>.csv` a table with the origin of each text.
@@ -35,13 +35,13 @@ class Predictions(pl.Callback):
         if trainer.is_global_zero:
             data: Source = trainer.datamodule  # type: ignore[attr-defined]
             groups = data.groups(split)
-            predictions = run_files.Predictions(
+            predictions = Predictions(
                 split,
                 **evaluated,
                 class_names=list(data.class_names),
                 groups=None if groups is None else groups[evaluated["index"]],
             )
-            run_files.write_predictions(self.folder, predictions)
+            predictions.save(self.folder)
             self._write_table(data, split, **evaluated)
 
     def _write_table(

@@ -13,8 +13,8 @@ import wandb
 from pytorch_lightning.loggers import WandbLogger
 
 from heedful.base.errors import UserError
-from heedful.records.examples import Example, read_examples
 from heedful.report.words import clean_text, top_words
+from heedful.runs.examples import Example, read_examples
 from heedful.runs.result import RunResult
 from heedful.training.loggers.tracker import Tracker
 

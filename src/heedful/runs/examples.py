@@ -11,7 +11,7 @@ from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from heedful.base.files import csv_line, number_names, validate, write_text
 from heedful.base.formatting import format_value
-from heedful.records.run_files import read_existing
+from heedful.runs.run_files import read_existing
 
 EXAMPLES_FILE, ERRORS_FILE = "attention.json", "errors.csv"
 ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text")  # before the last: the text's origin

@@ -1,4 +1,7 @@
-"""Read the files of a run. The functions return None if the file is absent, and raise UserError if it is damaged."""
+"""The files that a run writes beside its record: predictions, logs and statistics; torch is not imported.
+
+The functions return None if the file is absent, and raise UserError if it is damaged.
+"""
 
 import csv
 import logging
@@ -33,6 +36,18 @@ class Predictions(NamedTuple):
     class_names: list[str]
     index: np.ndarray  # type: ignore[assignment]  # n int64, row number in the split
     groups: np.ndarray | None = None  # n int64, equal for texts that may depend on each other; None without groups
+
+    @classmethod
+    def load(cls, path: Path) -> "Predictions":
+        """Read the predictions for the split after which the file is named; a ValueError says how it is damaged."""
+        arrays = read_arrays(path)
+        names = [str(name) for name in arrays["class_names"]]
+        return cls(path.stem, arrays["probabilities"], arrays["labels"], names, arrays["index"], arrays.get("groups"))
+
+    def save(self, folder: Path) -> None:
+        """Write the file that `load` reads into the folder, named after the split."""
+        columns = {name: value for name, value in self._asdict().items() if name != "split" and value is not None}
+        write_arrays(folder / f"{self.split}.npz", **{name: np.asarray(value) for name, value in columns.items()})
 
     @property
     def confusion_matrix(self) -> np.ndarray:
@@ -73,22 +88,7 @@ def read_predictions(run: Path, folder: str = "predictions") -> Predictions | No
         folder: predictions of the run's model, or baseline, those of the linear baseline.
     """
     test, val = (run / folder / f"{split}.npz" for split in ("test", "val"))
-    return read_existing(test, load_predictions) or read_existing(val, load_predictions)
-
-
-def load_predictions(path: Path) -> Predictions:
-    """Read the predictions for the split after which the file is named; a ValueError says how it is damaged."""
-    arrays = read_arrays(path)
-    names = [str(name) for name in arrays["class_names"]]
-    return Predictions(
-        path.stem, arrays["probabilities"], arrays["labels"], names, arrays["index"], arrays.get("groups")
-    )
-
-
-def write_predictions(folder: Path, predictions: Predictions) -> None:
-    """Write the file that `load_predictions` reads, named after the split."""
-    columns = {name: value for name, value in predictions._asdict().items() if name != "split" and value is not None}
-    write_arrays(folder / f"{predictions.split}.npz", **{name: np.asarray(value) for name, value in columns.items()})
+    return read_existing(test, Predictions.load) or read_existing(val, Predictions.load)
 
 
 def read_history(run: Path) -> History | None:

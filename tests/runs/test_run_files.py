@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from heedful.base.errors import UserError
-from heedful.records.examples import read_examples
-from heedful.records.run_files import Predictions, read_gradients, read_history, read_predictions, read_statistics
+from heedful.runs.examples import read_examples
 from heedful.runs.result import ClassScore, RunResult
+from heedful.runs.run_files import Predictions, read_gradients, read_history, read_predictions, read_statistics
 from tests.run_folders import example, write_rows
 
 READERS = {

@@ -5,7 +5,7 @@ import pytest
 
 from heedful.base.errors import UserError
 from heedful.base.files import write_arrays
-from heedful.records.faithfulness import FORMAT, RECORD_FILE, Options, Record
+from heedful.runs.faithfulness_record import FORMAT, RECORD_FILE, FaithfulnessRecord, Options
 
 OPTIONS = Options(checkpoint="abc", texts=3, seed=0, measures=["removal", "limits"], rankings=["attention", "random"])
 ARRAYS = {
@@ -16,9 +16,9 @@ ARRAYS = {
 
 
 def test_a_loaded_record_equals_the_saved_record(tmp_path: Path) -> None:
-    assert Record.load(tmp_path) is None
-    Record(OPTIONS, ARRAYS).save(tmp_path)
-    record = Record.load(tmp_path)
+    assert FaithfulnessRecord.load(tmp_path) is None
+    FaithfulnessRecord(OPTIONS, ARRAYS).save(tmp_path)
+    record = FaithfulnessRecord.load(tmp_path)
     assert record is not None
     assert record.options == OPTIONS
     values = record.values("flip", "random")
@@ -28,7 +28,7 @@ def test_a_loaded_record_equals_the_saved_record(tmp_path: Path) -> None:
 
 
 def test_a_record_has_the_measures_of_one_checkpoint_and_sample() -> None:
-    record = Record(OPTIONS, {})
+    record = FaithfulnessRecord(OPTIONS, {})
     request = Options(checkpoint="abc", texts=3, seed=0, measures=["limits"])
     assert record.has(request)
     changes = ({"checkpoint": "abd"}, {"texts": 4}, {"seed": 1}, {"measures": ["removal", "flip"]})
@@ -37,16 +37,16 @@ def test_a_record_has_the_measures_of_one_checkpoint_and_sample() -> None:
 
 
 def test_a_record_of_another_version_is_measured_again(tmp_path: Path) -> None:
-    Record(OPTIONS.model_copy(update={"format": FORMAT + 1}), ARRAYS).save(tmp_path)
-    assert Record.load(tmp_path) is None
+    FaithfulnessRecord(OPTIONS.model_copy(update={"format": FORMAT + 1}), ARRAYS).save(tmp_path)
+    assert FaithfulnessRecord.load(tmp_path) is None
 
 
 def test_a_damaged_record_is_reported(tmp_path: Path) -> None:
-    Record(OPTIONS, ARRAYS).save(tmp_path)
+    FaithfulnessRecord(OPTIONS, ARRAYS).save(tmp_path)
     path = tmp_path / RECORD_FILE
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(UserError, match=rf"{RECORD_FILE} cannot be read .*: delete it, and run the command again"):
-        Record.load(tmp_path)
+        FaithfulnessRecord.load(tmp_path)
     write_arrays(path, options=np.array(OPTIONS.model_dump_json().replace('"seed":0', '"seed":"x"')))
     with pytest.raises(UserError, match="seed"):
-        Record.load(tmp_path)
+        FaithfulnessRecord.load(tmp_path)

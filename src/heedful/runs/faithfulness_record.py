@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from heedful.base.files import read_arrays, validate, write_arrays
-from heedful.records.run_files import read_existing
+from heedful.runs.run_files import read_existing
 
 RECORD_FILE = "faithfulness.npz"
 FORMAT = 8  # version of the file and of the measures; runs with a record of another version are measured again
@@ -60,7 +60,7 @@ class Options(BaseModel):
 
 
 @dataclass(frozen=True)
-class Record:
+class FaithfulnessRecord:
     """The results of a run on n texts, with R rankings.
 
     Args:
@@ -99,10 +99,10 @@ class Record:
         write_arrays(run / file, options=np.array(self.options.model_dump_json()), **self.arrays)
 
     @classmethod
-    def load(cls, run: Path, file: str = RECORD_FILE) -> "Record | None":
+    def load(cls, run: Path, file: str = RECORD_FILE) -> "FaithfulnessRecord | None":
         """Read a record of a run; None if there is no record, or if it has another format version."""
 
-        def read(path: Path) -> "Record | None":
+        def read(path: Path) -> "FaithfulnessRecord | None":
             arrays = read_arrays(path)
             options = json.loads(str(arrays.pop("options")))
             return None if options["format"] != FORMAT else cls(validate(options, Options), arrays)
