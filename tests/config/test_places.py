@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
 
@@ -14,12 +15,14 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.profilers import Profiler
 from pytorch_lightning.strategies import Strategy
+from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import SubprocessHandler
 
 from heedful.base.errors import UserError
 from heedful.config.places import (
     PLACES,
     TRUSTED,
     TRUSTED_IN_CHECKPOINTS,
+    Place,
     accepted_classes,
     find_class,
     object_class,
@@ -32,13 +35,13 @@ from heedful.runs.checkpoint import read_checkpoint
 from heedful.training import build
 from tests.helpers import small_config
 
-SHELL = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler.SubprocessHandler"
+SHELL = f"{SubprocessHandler.__module__}.SubprocessHandler"
 
 
 def shell_node(marker: Path) -> dict[str, Any]:
     """The node of an object that runs a shell command when it is created."""
-    plain = {"env": {}, "stdout": None, "stderr": None, "local_rank_id": 0, "numa_options": None}
-    return {"_target_": SHELL, "entrypoint": "/bin/sh", "args": ["-c", f"touch {marker}"], **plain}
+    plain = {**dict.fromkeys(signature(SubprocessHandler).parameters), "env": {}, "local_rank_id": 0}
+    return {"_target_": SHELL, **plain, "entrypoint": "/bin/sh", "args": ["-c", f"touch {marker}"]}
 
 
 def test_the_shell_node_runs_its_command_if_it_is_created(tmp_path: Path) -> None:
@@ -218,6 +221,16 @@ def test_the_shipped_classes_are_of_the_kinds_of_their_places(composed_config: d
     assert list(config_mistakes(cfg, "train")) == []
     assert place_at("callbacks.best_checkpoint").base_class is pl.Callback  # type: ignore[union-attr]
     assert place_at("callbacks.best_checkpoint.mode") is None
+
+
+def test_the_error_of_a_module_that_cannot_be_imported_is_not_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kind_of_place").mkdir()
+    (tmp_path / "kind_of_place" / "part.py").write_text("from os import Regex\nclass Part: ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match="cannot import name 'Regex' from 'os'"):
+        _ = Place("kind_of_place.part.Part").base_class
 
 
 # The class that a `_target_` names.

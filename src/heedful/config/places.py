@@ -45,7 +45,8 @@ class Place(NamedTuple):
 
     @property
     def base_class(self) -> type:
-        return resolve_name(self.base)
+        module, _, name = self.base.rpartition(".")
+        return resolve_name(f"{module}:{name}")  # without the colon, it hides why a module cannot be imported
 
     def passed_to(self, cls: type) -> tuple[str, ...]:
         """Return the parameters that training/build.py passes to the constructor of `cls` by name."""
