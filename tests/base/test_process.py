@@ -114,6 +114,7 @@ def test_a_closed_pipe_ends_the_command_without_a_message(name: str, tmp_path: P
         (MemoryError(), "the memory of this machine or GPU is not sufficient: choose a smaller batch_size"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "the memory of this machine"),
         (RuntimeError("[gloo/pair.cc:537] Read error: Connection reset by peer"), "another process of this run has"),
+        (ModuleNotFoundError("DeviceStatsMonitor needs psutil"), "DeviceStatsMonitor needs psutil"),
     ],
 )
 def test_an_error_of_the_system_is_reported_with_its_path(error: Exception, message: str) -> None:
@@ -124,7 +125,12 @@ def test_an_error_of_the_system_is_reported_with_its_path(error: Exception, mess
 
 @pytest.mark.parametrize(
     "error",
-    [FileNotFoundError(errno.ENOENT, "no such file", "a"), OSError("timed out"), RuntimeError("gloo: no shape")],
+    [
+        FileNotFoundError(errno.ENOENT, "no such file", "a"),
+        OSError("timed out"),
+        RuntimeError("gloo: no shape"),
+        ModuleNotFoundError("No module named 'heedful.other'", name="heedful.other"),
+    ],
 )
 def test_other_errors_keep_their_traceback(error: Exception) -> None:
     with pytest.raises(type(error)), exit_with_message("run"):

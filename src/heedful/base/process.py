@@ -140,6 +140,10 @@ def exit_with_message(path: str) -> Iterator[None]:
         signum = signal.Signals(stop.args[0] if stop.args else signal.SIGINT)
         print(f"\nStopped by {signum.name}", file=sys.stderr)
         raise SystemExit(128 + signum) from None
+    except ModuleNotFoundError as error:
+        if error.name is None:  # a library says that an option needs a further package, and which; no import failed
+            raise SystemExit(f"Error: {error}") from None
+        raise
     except (RuntimeError, MemoryError) as error:
         text = f"{type(error).__name__}: {error}"
         if cause := next((CAUSES[pattern] for pattern in CAUSES if re.search(pattern, text)), None):
