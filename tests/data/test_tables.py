@@ -42,6 +42,29 @@ def test_texts_and_labels_are_read_from_text_files(tmp_path: Path, name: str, co
         assert read_texts(path) == [('good, "really"\nso', "pos"), ("bad", "neg")]
 
 
+@pytest.mark.parametrize("composed", [True, False])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.json", "a.parquet"])
+def test_a_column_is_found_in_either_form_of_its_letters(name: str, composed: bool, tmp_path: Path) -> None:
+    asked, written = ("é", "e\u0301")[:: 1 if composed else -1]
+    path = tmp_path / name
+    if name == "a.parquet":
+        write_parquet(path, **{written: ["a", "b"], "id": ["1", "2"]})
+    elif "json" in name:
+        write(path, f'[{{"{written}": "a", "id": "1"}},{{"{written}": "b", "id": "2"}}]')
+        if name == "a.jsonl":
+            write(path, path.read_text().strip("[]").replace("},", "}\n"))
+    else:
+        write(path, f"{written};id\na;1\nb;2\n".replace(";", ";" if name == "a.csv" else "\t"))
+    assert read_columns(path, asked) == {asked: ["a", "b"]}
+    assert read_columns(path, asked, others=True) == {asked: ["a", "b"], "id": ["1", "2"]}
+
+
+def test_columns_whose_names_differ_only_in_form_are_not_unique(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", '{"é": "a", "e\u0301": "b"}')
+    with pytest.raises(UserError, match="2 columns are called 'é'"):
+        read_columns(path, "é")
+
+
 def test_only_a_line_feed_ends_a_row_of_jsonl(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", '{"text": "a\u2028b\x85c", "label": "x"}\n{"text": "d", "label": "y"}')
     assert read_texts(path) == [("a\u2028b\x85c", "x"), ("d", "y")]
@@ -253,7 +276,7 @@ def test_arrow_columns_are_written(tmp_path: Path) -> None:
     ("values", "kind", "expected"),
     [
         ([[0.1, NAN], None, [], [None]], pa.list_(pa.float32()), [[0.1, None], None, [], [None]]),
-        ([[[0.1]], [None]], pa.large_list(pa.list_(pa.float16())), [[[0.1]], [None]]),
+        ([[[np.float16(0.1)]], [None]], pa.large_list(pa.list_(pa.float16())), [[[0.1]], [None]]),
         ([[0.1, -math.inf], None], pa.list_(pa.float64(), 2), [[0.1, None], None]),
         ([{"x": NAN, "y": 1}, None], pa.struct({"x": pa.float64(), "y": pa.int8()}), [{"x": None, "y": 1}, None]),
         ([[("k", 0.1), ("l", NAN)], None], pa.map_(pa.string(), pa.float32()), [[["k", 0.1], ["l", None]], None]),

@@ -14,6 +14,7 @@ from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
+from unicodedata import normalize
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -95,8 +96,12 @@ def format_places(unit: str, places: Sequence[int]) -> str:
     return f"{unit}s {first}{', …' if len(places) > MAX_PLACES else ''} ({len(places):,} in all)"
 
 
-def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise a UserError if a required column of a file or data set is missing or not unique."""
+def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return the columns of a file or data set, with the spelling of a required column where only their NFC is equal.
+
+    Raise a UserError if a required column is missing or not unique.
+    """
+    columns = _respell(columns, _by_nfc(required))
     for name in required:
         if name not in columns:
             raise UserError(
@@ -106,6 +111,16 @@ def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) 
             )
         if (count := columns.count(name)) > 1:
             raise UserError(f"{source}: {count} columns are called {name!r}; rename all but one of them")
+    return columns
+
+
+def _by_nfc(names: Iterable[str]) -> dict[str, str]:
+    """Return names by their composed form, in which an accent is not a character of its own."""
+    return {normalize("NFC", name): name for name in names}
+
+
+def _respell(names: Iterable[str], spellings: Mapping[str, str]) -> list[str]:
+    return [spellings.get(normalize("NFC", name), name) for name in names]
 
 
 def parse_delimiter(value: str | None) -> str | None:
@@ -151,8 +166,9 @@ class Table:
         if rows is None:
             raise UserError(f"{self.path}: the file has no rows")
 
-    def _check(self, columns: Sequence[str]) -> None:
-        check_columns(str(self.path), [*self.required, *(columns if self.others else [])], columns)
+    def _check(self, columns: Sequence[str]) -> list[str]:
+        required = list(_by_nfc([*columns, *self.required]).values()) if self.others else self.required
+        return check_columns(str(self.path), required, columns)
 
     def _text(self, kind: str) -> Iterator[Rows]:
         unit = place_unit(self.path)
@@ -163,7 +179,7 @@ class Table:
     def _objects(self, text: TextIO, unit: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """Yield the objects in the lines of a .jsonl file or in the array of a .json file, and their places."""
         where = str(self.path)
-        names: dict[str, Any] = {}
+        names, spellings = dict[str, Any](), _by_nfc(self.required)
         # JSON has neither NaN nor infinity; `json.loads` would create a decoder for each line
         parse = json.JSONDecoder(object_pairs_hook=_object, parse_constant=lambda name: None).decode
         try:
@@ -182,7 +198,7 @@ class Table:
                 if not isinstance(record, dict):
                     raise ValueError(f"it is {format_repr(record)}")
                 names |= record
-                yield place, record
+                yield place, dict(zip(_respell(record, spellings), record.values(), strict=True))
         except UnicodeDecodeError:  # a ValueError, which `open_text` reports
             raise
         except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, and too many nested brackets
@@ -207,16 +223,15 @@ class Table:
         try:
             for record in reader:
                 if not header:
-                    if header := [] if marker and line == 1 else record:
-                        self._check(header)
-                        line_end = last[-1:]
+                    if written := [] if marker and line == 1 else record:
+                        header, line_end = self._check(written), last[-1:]
                 elif record or len(header) == 1:  # a blank line is a row if there is one column
                     record = record or [""]
                     if last.endswith("\r") and line_end == "\n":
                         raise csv.Error("a carriage return without a line feed ends it, unlike the header: remove it")
                     if len(record) != len(header):
                         raise csv.Error(f"{len(record)} fields where the header has {len(header)}")
-                    if record == header and len(header) > 1:
+                    if record == written and len(header) > 1:
                         raise csv.Error("it repeats the header, as in joined files")
                     if delimiter == "\t" and any("\t" in field and "\n" in field for field in record):
                         raise csv.Error("a double quote encloses a tab and a line break")
@@ -242,9 +257,10 @@ class Table:
         try:
             with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
                 names = file.schema_arrow.names
-                self._check(names)
-                columns = names if self.others else list(self.required)
-                batches = file.iter_batches(CHUNK, columns=columns)
+                columns = dict(zip(self._check(names), names, strict=True))
+                if not self.others:
+                    columns = {name: columns[name] for name in self.required}
+                batches = file.iter_batches(CHUNK, columns=list(columns.values()))
                 yield from arrow_rows(str(self.path), batches, columns, file.schema_arrow)
         except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
             with open_file(self.path) as file:
@@ -267,7 +283,7 @@ def detect_delimiter(text: str, columns: Sequence[str]) -> str:
     def fit(delimiter: str) -> tuple[bool, int]:
         records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         header = next((record for record in records if record), [])
-        return set(columns) <= set(header), len(header)
+        return _by_nfc(columns).keys() <= _by_nfc(header).keys(), len(header)
 
     return max(dict.fromkeys(DELIMITERS.values()), key=fit)
 
@@ -287,18 +303,22 @@ def gather(
         yield Rows(source, unit, [place for place, _ in chunk], columns)
 
 
-def arrow_rows(source: str, batches: Iterable[Any], columns: Sequence[str], schema: pa.Schema) -> Iterator[Rows]:
-    """Yield the rows of Arrow batches or tables, with the names of the classes that Hugging Face's metadata contain."""
+def arrow_rows(source: str, batches: Iterable[Any], columns: Mapping[str, str], schema: pa.Schema) -> Iterator[Rows]:
+    """Yield the rows of Arrow batches or tables, with the names of the classes that Hugging Face's metadata contain.
+
+    Args:
+        columns: for each column of the rows, its name in the batches.
+    """
     class_names = {}
-    for name in columns:
+    for name, own in columns.items():
         with suppress(KeyError, TypeError, ValueError):
-            feature = json.loads(schema.metadata[b"huggingface"])["info"]["features"][name]
-            kind = schema.field(name).type  # pandas turns integers into floats where values are missing
+            feature = json.loads(schema.metadata[b"huggingface"])["info"]["features"][own]
+            kind = schema.field(own).type  # pandas turns integers into floats where values are missing
             if feature["_type"] == "ClassLabel" and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
                 class_names[name] = tuple(map(str, feature["names"]))
     count = 0
     for batch in batches:
-        cells = {name: batch.column(name) for name in columns}
+        cells = {name: batch.column(own) for name, own in columns.items()}
         yield Rows(source, "row", range(count + 1, count + batch.num_rows + 1), cells, class_names)
         count += batch.num_rows
 
