@@ -1,6 +1,7 @@
 """Sources: files, folders, data sets of the hub (replaced by local ones) and of `datasets`."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -76,10 +77,37 @@ def test_splits_may_be_separate_files(tmp_path: Path, source_options: Options) -
         reviews(train, source_options, test_path=test).read()
 
 
-def test_the_training_file_cannot_be_another_split(tmp_path: Path, source_options: Options) -> None:
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({"test_path": "a.csv"}, r"a\.csv: has the same rows as the train split, .* trained on these"),
+        ({"val_path": "copy.csv"}, r"data\.val_path=.*copy\.csv: has the same rows as the train split"),
+        (
+            {"val_path": "b.csv", "test_path": "link.csv"},
+            r"data\.test_path=.*: has the same rows as the val split, .* chosen",
+        ),
+    ],
+)
+def test_the_same_rows_cannot_be_two_splits(
+    others: dict[str, str], message: str, tmp_path: Path, source_options: Options
+) -> None:
     path = write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4)
-    with pytest.raises(UserError, match=r"data\.test_path=.*is the same file as data\.path"):
-        reviews(path, source_options, test_path=path).setup()
+    shutil.copy(path, tmp_path / "copy.csv")
+    write_reviews(tmp_path / "b.csv", "c,1", "d,2")
+    (tmp_path / "link.csv").symlink_to("b.csv")
+    with pytest.raises(UserError, match=message):
+        reviews(path, source_options, **{name: str(tmp_path / file) for name, file in others.items()}).setup()
+
+
+def test_the_same_split_of_a_data_set_cannot_be_two_splits(source_options: Options) -> None:
+    data = Dataset.from_dict({"text": [f"t{i}" for i in range(20)], "label": [0, 1] * 10})
+    source = Source.of({"train": data, "test": data}, val_split="test", **source_options)
+    with pytest.raises(UserError, match=r"data\.test_split=test: has the same rows as the val split"):
+        source.setup()
+
+
+def test_a_model_may_be_evaluated_on_its_training_file(tmp_path: Path, source_options: Options) -> None:
+    path = write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4)
     trained = reviews(path, source_options)
     trained.setup()
     module = reviews(path, source_options, test_path=path)
@@ -330,6 +358,13 @@ def test_each_part_of_a_split_and_each_data_set_is_named(tmp_path: Path, source_
     assert origins_of_all(changed)[6][-1] == "bb"
 
 
+def test_a_column_of_a_data_set_is_found_in_either_form_of_its_letters(source_options: Options) -> None:
+    data = Dataset.from_dict({"e\u0301": [f"t{i}" for i in range(20)], "label": [0, 1] * 10})
+    source = Source.of(data, text="é", **source_options)
+    source.setup()
+    assert {text[0] for text in source.texts("train", range(source.sizes["train"]))} == {"t"}
+
+
 def test_a_column_to_keep_must_exist(tmp_path: Path, source_options: Options) -> None:
     path = write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4)
     reviews(path, source_options).setup()  # the tokens are in the cache
@@ -400,7 +435,7 @@ def write_rationales(folder: Path, rationales: list[Any]) -> str:
     texts = [f"review {i}  is\nvery good , don't miss" for i in range(7)]
     for name in ("train", "validation", "test"):
         labels = ["positive", "negative"] * 3 + ["positive"]
-        write_parquet(folder / f"{name}.parquet", text=texts, label=labels, rationale=rationales)
+        write_parquet(folder / f"{name}.parquet", text=texts, label=labels, rationale=rationales, file=[name] * 7)
     return str(folder)
 
 

@@ -23,11 +23,12 @@ def trained_on(data: Source) -> list[TrainedTexts | None]:
 
 
 def test_the_summary_of_splits_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    train, test = (tmp_path / name for name in ("train.csv", "test.csv"))
+    train, val, test = (tmp_path / name for name in ("train.csv", "val.csv", "test.csv"))
     train.write_text("\n".join(["text,label", *TRAIN]) + "\n")
     test.write_text("\n".join(["text,label", *TEST]) + "\n")
+    val.write_text("\n".join(["text;label", *TEST]).replace(",", ";") + "\n")
     options = {"cache_dir": str(tmp_path / "cache"), "max_length": 2, "progress": False}
-    data = Source(str(train), val_path=str(test), test_path=str(test), tokenizer=Word(min_frequency=1), **options)
+    data = Source(str(train), val_path=str(val), test_path=str(test), tokenizer=Word(min_frequency=1), **options)
     data.setup()
     monkeypatch.setattr(data, "read", lambda: pytest.fail("read the texts again"))
     has_vector = np.array([word in ("good", "film") for word in data.vocabulary])

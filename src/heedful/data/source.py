@@ -3,6 +3,7 @@
 A source is the data module of a Trainer: it reads, splits, tokenizes, caches and batches its texts.
 """
 
+import filecmp
 import hashlib
 import json
 import logging
@@ -11,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cached_property, partial
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -268,9 +270,10 @@ class Source(pl.LightningDataModule):
                 "Set data.train_split, data.val_split or data.test_split; null holds out part of the training split"
             )
         (source,), data = self._sources(split), sets[own]
-        check_columns(source, columns, data.column_names)
-        data = data.select_columns(columns).with_format("arrow")
-        yield from arrow_rows(source, data.iter(CHUNK), columns, data.features.arrow_schema)
+        names = dict(zip(check_columns(source, columns, data.column_names), data.column_names, strict=True))
+        names = {name: names[name] for name in columns}
+        data = data.select_columns(list(names.values())).with_format("arrow")
+        yield from arrow_rows(source, data.iter(CHUNK), names, data.features.arrow_schema)
 
     def _sources(self, split: str) -> list[str]:
         """Return the names of the files of a split, or of the data set, as messages name them."""
@@ -284,12 +287,8 @@ class Source(pl.LightningDataModule):
 
     def _write(self, folder: Path) -> None:
         """Write the valid rows of each split to a file, and the names of the classes to another."""
-        for split in {"val", "test"} & self.files.keys() if self._model_classes is None else ():
-            if self.files[split][0].samefile(self.files["train"][0]):
-                raise UserError(
-                    f"data.{split}_path={self.files[split][0]}: is the same file as data.path, so the model would be "
-                    f"trained on these texts; set another file, or null to hold out data.{split}_fraction of data.path"
-                )
+        if self._model_classes is None:
+            self._require_distinct_splits()
         write = partial(write_split, folder, self.columns, self.kept, self.on_bad_rows)
         names, splits = self.names, self.files or self.splits
         if "train" in splits:
@@ -303,6 +302,20 @@ class Source(pl.LightningDataModule):
             if split != "train":
                 write(split, self._rows(split), names)
         (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys((names or {}).values()))}))
+
+    def _require_distinct_splits(self) -> None:
+        """Refuse a split that is also another one: the same files or copies of them, or the same split on the hub."""
+        given: Mapping[str, Any] = self.files or self.splits
+        for other, split in combinations([split for split in SPLITS if split in given], 2):
+            one, two, kind = given[split], given[other], "path" if self.files else "split"
+            if one == two or (
+                self.files and len(one) == len(two) and all(map(partial(filecmp.cmp, shallow=False), one, two))
+            ):
+                raise UserError(
+                    f"data.{split}_{kind}={one[0] if self.files else one}: has the same rows as the "
+                    f"{other} split, so the model would be {'trained' if other == 'train' else 'chosen'} on these "
+                    f"texts; set another, or null to hold out data.{split}_fraction of the training rows"
+                )
 
     # Splits and tokens
 
