@@ -49,7 +49,6 @@ def run(
             main()
         except SystemExit as error:
             code = error.code
-        assert sys.argv == [f"src/{command}.py", *arguments]
         return code, capsys.readouterr().out
 
     return run
@@ -139,9 +138,13 @@ def test_free_text_is_passed_unchanged(run: Run, text: str) -> None:
         (["experiment=no_yaml"], "expected"),
         (["-m", "optimizer.lr=interval(0,1)"], "BasicSweeper does not support sweep type : INTERVAL_SWEEP"),
         (["-m", "hydra.job.name=a,b"], "Sweeping over Hydra's configuration is not supported"),
-        (["-m", "--cfg", "job"], "--cfg prints the configuration of one run: remove -m"),
+        (["--resolve"], "--resolve and --package select what --cfg prints: add --cfg job"),
+        (["--cfg=job", "-p", "optimizer.lrr"], "--package=optimizer.lrr: no such node (did you mean optimizer.lr?)"),
+        (["-sc", "foo"], "--shell-completion needs the name of a shell: install=bash"),
+        (["--experimental-rerun=x"], "--experimental-rerun is not supported: ckpt_path=<run> resumes a run"),
+        (["-cn", "trian"], "--config-name=trian: no such config (did you mean train?)"),
+        (["--config-dir=pkg://nowhere.conf"], "pkg://nowhere.conf: no such folder"),
         (["--config-dir=nowhere"], "nowhere: no such folder"),
-        (["seed=1", "seed=2"], "seed=2   sets the same option as seed=1: remove one of them"),
         (["+data.x=" + "{a: " * 300 + "1" + "}" * 300], "the configuration is nested too deeply"),
         (["-m", "seed=range(1000000)"], "seed=range(1000000)   has more than 10,000 combinations: choose fewer values"),
         (["+sweep.dry_run=true"], "sweep.dry_run=true   applies only to sweeps: add -m"),
@@ -156,19 +159,45 @@ def test_a_mistake_has_no_traceback_and_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments", [["--multirum"], ["-sc", "foo"]])
+@pytest.mark.parametrize("arguments", [["--multirum"], ["-m", "--cfg", "job"]])
 def test_an_unknown_flag_exits_with_2(run: Run, arguments: list[str]) -> None:
     assert run(*arguments)[0] == 2
 
 
-def test_config_files_may_be_in_another_folder(run: Run, started: list[DictConfig], tmp_path: Path) -> None:
+def test_config_files_may_be_in_another_folder(
+    run: Run, started: list[DictConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "mine" / "model" / "encoder"
     folder.mkdir(parents=True)
     (folder / "own.yaml").write_text("_target_: tests.config.parts.Encoder\nhidden_dim: 13\n")
-    for option in ([f"--config-dir={tmp_path}/mine"], [f"hydra.searchpath=[file://{tmp_path}/mine]"]):
+    options = ["--config-dir=mine"], ["hydra.searchpath=[file://mine]"], ["hydra.searchpath=[pkg://mine]"]
+    monkeypatch.syspath_prepend(tmp_path)
+    for option in options:
         assert run(*option, "model/encoder=own")[0] is None
         assert "no such choice (did you mean own?)" in str(run(*option, "model/encoder=owm")[0])
-    assert [cfg.model.encoder.hidden_dim for cfg in started] == [13, 13]
+    assert [cfg.model.encoder.hidden_dim for cfg in started] == [13, 13, 13]
+
+
+def test_the_primary_config_may_be_the_users_own(run: Run, started: list[DictConfig], tmp_path: Path) -> None:
+    """It may set options of Hydra and define variables, and the configs of Heedful stay available."""
+    (tmp_path / "mine").mkdir()
+    own = [
+        "defaults: [train, _self_]",
+        "size: 17",
+        "sizes: {a: ['${size}']}",
+        "model: {encoder: {hidden_dim: '${size}'}}",
+    ]
+    own += ["hydra: {run: {dir: 'mine/${seed}'}, searchpath: ['file://more']}", "tags: ['t${sizes.a[0]}']"]
+    (tmp_path / "mine" / "own.yaml").write_text("\n".join(own))
+    more = tmp_path / "more" / "experiment"
+    more.mkdir(parents=True)
+    (more / "next.yaml").write_text("# @package _global_\nseed: 19\n")
+    assert run("--config-dir=mine", "-cn", "own", "size=7", "tags=[a]")[0] is None
+    assert run("-cp", "mine", "-cn", "own", "experiment=next", "tags=[a]")[0] is None
+    assert [(cfg.model.encoder.hidden_dim, cfg.seed) for cfg in started] == [(7, 0), (17, 19)]
+    assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == ["0", "19", "own.yaml"]
+    assert run("-cp", "mine", "-cn", "own", "-m", "seed=1,2")[0] is None
+    assert "size=1   no such option" in str(run("+size=1")[0])
 
 
 @pytest.mark.parametrize("value", ["[", "folder", "null", "[1]"])
@@ -181,7 +210,36 @@ def test_cfg_prints_the_configuration(run: Run, started: list[DictConfig]) -> No
     assert (code, yaml.safe_load(out)["seed"]) == (None, 13)
     assert yaml.safe_load(out)["paths"]["output_dir"] == "${hydra:runtime.output_dir}"
     assert "sede=1   no such option" in str(run("--cfg", "job", "sede=1")[0])
+    assert run("--cfg=job", "--package=paths", "--resolve")[1] == f"# @package paths\noutput_dir: {Path.cwd()}/run\n"
+    assert run("--cfg=all", "-p", "model.encoder.hidden_dim")[1] == "7\n"
+    assert yaml.safe_load(run("--cfg=hydra")[1])["hydra"]["run"] == {"dir": "run"}
     assert started == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--info=searchpath"], f"| main     | file://{TEST_CONF} "),
+        (["--info=config", "seed=13"], "\nseed: 13\n"),
+        (["--hydra-help"], "== Configuration groups =="),
+        (["-sc", "install=bash"], "-F hydra_bash_completion heedful\n"),
+        (["-sc", "install=fish"], "complete -c heedful -x"),
+    ],
+)
+def test_hydra_prints_its_own_pages(run: Run, started: list[DictConfig], arguments: list[str], text: str) -> None:
+    assert text in run(*arguments)[1]
+    assert started == []
+
+
+def test_the_last_of_several_overrides_of_an_option_counts(
+    run: Run, started: list[DictConfig], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def read_errors(cfg: DictConfig) -> None:
+        assert capsys.readouterr().err == "seed=1 is ignored, because seed=2 follows\n"
+
+    assert run("seed=1", "tags=[a]", "seed=2", task=read_errors)[0] is None
+    assert started[0].seed == 2
+    assert yaml.safe_load(Path("run/.hydra/overrides.yaml").read_text()) == ["tags=[a]", "seed=2"]
 
 
 def test_help_lists_groups_choices_and_options(run: Run, started: list[DictConfig]) -> None:

@@ -49,8 +49,10 @@ def run_folder(tmp_path: Path) -> Path:
         ".hydra/hydra.yaml": [
             "hydra:",
             "  overrides: {hydra: [hydra.run.dir=elsewhere, 'hydra.searchpath=[file:///mine]']}",
-            "  runtime: {config_sources: [{provider: main, path: a}]}",
+            "  job: {config_name: own}",
+            f"  runtime: {{config_sources: [{{provider: main, path: '{folder}/my_conf'}}]}}",
         ],
+        "my_conf/own.yaml": [],
     }.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("\n".join(lines))
@@ -92,6 +94,7 @@ def test_an_interrupted_run_resumes_exactly_with_the_printed_command(tmp_path: P
 @pytest.mark.parametrize("path", ["", "/checkpoints/last.ckpt"])
 def test_a_run_resumes_with_its_recorded_overrides_and_configuration_files(path: str, run_folder: Path) -> None:
     flags = restore(f"ckpt_path={run_folder}{path}", "trainer.max_epochs=9", "logger=none")
+    assert (flags.config_name, flags.config_path) == ("own", f"{run_folder}/my_conf")
     assert flags.overrides == [
         "hydra.searchpath=[file:///mine]",
         *("model/encoder=gru", "optimizer.lr=0.02", "seed=3"),

@@ -55,7 +55,7 @@ def test_a_composition_equals_the_composition_of_hydra(lines: list[str]) -> None
 def test_the_files_of_a_configuration_compose_it_again() -> None:
     lines = ["model/encoder=transformer", "seed=5"]
     cfg = ConfigFiles("train", folder=TEST_CONF, search=[SEARCH]).compose(lines)
-    again = ConfigFiles.of(pickle.loads(pickle.dumps(cfg))).compose(lines)
+    again = ConfigFiles.of(pickle.loads(pickle.dumps(cfg)), "train").compose(lines)
     assert again == cfg
     assert again.model.encoder._target_ == "heedful.models.encoder.transformer.Transformer"
 
@@ -180,15 +180,21 @@ def test_a_file_that_cannot_be_read_is_described(content: bytes, message: str, t
         ConfigFiles("train", folder=TEST_CONF, search=[f"file://{tmp_path}"]).compose(["experiment=mine"])
 
 
-def test_a_file_outside_conf_must_not_set_options_of_hydra(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sets", ["hydra: {callbacks: {evil: {_target_: os.system, command: touch evil}}}", "seed: 1"])
+def test_only_a_file_of_the_users_own_may_set_options_of_hydra(
+    sets: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from heedful.commands.entry import find_mistakes
 
     (tmp_path / "experiment").mkdir()
     file = tmp_path / "experiment" / "mine.yaml"
-    file.write_text("# @package _global_\nhydra:\n  callbacks: {evil: {_target_: os.system, command: touch evil}}\n")
+    file.write_text(f"# @package _global_\n{sets}\n")
     files, lines = ConfigFiles("train", folder=TEST_CONF, search=[f"file://{tmp_path}"]), ["experiment=mine"]
-    (mistake,) = find_mistakes(files, files.compose(lines), lines, sweeps=True)
-    assert mistake == (str(file), "sets options of Hydra, which only conf/ and the command line may set")
+    mistakes = find_mistakes(files, files.compose(lines), lines, sweeps=True)
+    message = "sets options of Hydra, which could run any program: if you trust it, copy it into the current folder"
+    assert mistakes == ([(str(file), message)] if "hydra" in sets else [])
+    monkeypatch.chdir(tmp_path)
+    assert find_mistakes(files, files.compose(lines), lines, sweeps=True) == []
 
 
 def test_only_the_command_line_and_conf_extras_trust_modules(find_mistakes: FindMistakes) -> None:

@@ -5,15 +5,17 @@ Torch is not imported before the names on the command line are validated.
 
 import logging
 import os
+import re
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import chdir, contextmanager, nullcontext, suppress
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
+import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode
@@ -25,13 +27,14 @@ from heedful.base.formatting import format_value
 from heedful.base.lightning import import_lightning
 from heedful.base.process import exit_with_message, typed
 from heedful.commands.help import help_page
-from heedful.config.compose import ConfigFiles, explain, read_options, without_hydra
-from heedful.config.keys import CONF, is_within
-from heedful.config.mistakes import Mistake, format_mistakes
-from heedful.config.overrides import Override, key_of, parse_override, path_of, quote
+from heedful.config.compose import VERSION_BASE, ConfigFiles, config_folder, explain, read_options, without_hydra
+from heedful.config.keys import CONF, is_within, make_paths_absolute, paths_in
+from heedful.config.mistakes import Mistake, format_mistakes, no_such
+from heedful.config.overrides import Override, full_name, key_of, parse_override, path_of, quote
 from heedful.kernels.malloc import reuse_freed_memory
 
 Task = Callable[[DictConfig], Any]
+INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
 
 def entry(command: str) -> Callable[[Task], Callable[[], None]]:
@@ -51,7 +54,7 @@ def entry(command: str) -> Callable[[Task], Callable[[], None]]:
 def run_command(command: str, task: Task) -> None:
     """Validate the command line, and run the task or print the page that a flag requests."""
     with exit_with_message("standard output"):
-        arguments = sys.argv[1:]
+        arguments = [*map(full_name, sys.argv[1:])] if command == "train" else sys.argv[1:]
         if command == "train" and any(argument.startswith("sweep.resume=") for argument in arguments):
             from heedful.commands.resume import restore_sweep_arguments
 
@@ -59,7 +62,13 @@ def run_command(command: str, task: Task) -> None:
         if command == "predict":  # a text is taken literally: text=Truly = 10/10, "great"!
             arguments = [f"text={quote(line[5:])}" if line.startswith("text=") else line for line in arguments]
         flags = parse_flags(arguments)
-        _require_distinct_keys(flags.overrides)
+        if flags.shell_completion:
+            if not re.fullmatch("(install|uninstall|query)=(bash|fish|zsh)", " ".join(flags.overrides)):
+                raise UserError(
+                    "--shell-completion needs the name of a shell: install=bash, install=fish or install=zsh"
+                )
+            return show_by_hydra(ConfigFiles(command), task, "--shell-completion", *flags.overrides)
+        flags.overrides = last_of_each_key(flags.overrides)
         if command == "train" and "ckpt_path" in map(key_of, flags.overrides):
             from heedful.commands.resume import restore_run_overrides
 
@@ -75,6 +84,8 @@ def run_command(command: str, task: Task) -> None:
         if mistakes and others and not sweeps:  # the values of other options may be wrong, too
             lacking = [key_of(entry) for entry in wrong]  # the value of such a key is not in `cfg`
             mistakes += [m for m in wrong_values(files, cfg, ".") if not is_within(m.path, lacking)]
+        elif not mistakes and (flags.hydra_help or flags.info):
+            mistakes = list(untrusted(files, cfg, flags.overrides))
         elif not (mistakes or flags.help or flags.cfg):
             mistakes = find_mistakes(files, cfg, flags.overrides, sweeps)
         if mistakes:
@@ -82,8 +93,11 @@ def run_command(command: str, task: Task) -> None:
         if flags.help:
             about = sys.modules[task.__module__].__doc__ or ""
             print(help_page(files, flags.overrides, cfg, about, shutil.get_terminal_size().columns))
+        elif flags.hydra_help or flags.info:
+            page = "--hydra-help" if flags.hydra_help else f"--info={flags.info}"
+            show_by_hydra(files, task, page, *files.searchpath, *flags.overrides)
         elif flags.cfg:
-            print(OmegaConf.to_yaml(without_hydra(cfg)), end="")
+            print(config_page(cfg, flags), end="")
         else:
             folder = str(cfg.hydra.sweep.dir if sweeps else cfg.hydra.run.dir)
             _run(files, flags.overrides, wraps(task)(partial(run_task, command, task)), sweeps, folder)
@@ -93,34 +107,47 @@ def parse_flags(arguments: Sequence[str]) -> Namespace:
     """Parse a command line; overrides and flags may come in any order."""
     parser = ArgumentParser(typed(Path(sys.argv[0]).stem), "%(prog)s [flags] [key=value …]", add_help=False)
     parser.add_argument("overrides", nargs="*")
-    for name in ("--help -h", "--multirun -m"):
-        parser.add_argument(*name.split(), action="store_true")
-    parser.add_argument("--config-dir", "-cd")
-    parser.add_argument("--cfg", "-c", choices=["job"])
+    parser.add_argument("--help", "-h", action="store_true")
+    actions = parser.add_mutually_exclusive_group()
+    for name in ("--run -r", "--multirun -m", "--hydra-help", "--shell-completion -sc"):
+        actions.add_argument(*name.split(), action="store_true")
+    actions.add_argument("--cfg", "-c", choices=["job", "hydra", "all"])
+    actions.add_argument("--info", "-i", nargs="?", const="all", choices=INFO)
+    actions.add_argument("--experimental-rerun")
+    parser.add_argument("--resolve", action="store_true")
+    for name in ("--package -p", "--config-dir -cd", "--config-name -cn", "--config-path -cp"):
+        parser.add_argument(*name.split())
     flags = parser.parse_intermixed_args(arguments)
-    if flags.cfg and flags.multirun:
-        raise UserError("--cfg prints the configuration of one run: remove -m")
+    if (flags.resolve or flags.package) and not flags.cfg:
+        raise UserError("--resolve and --package select what --cfg prints: add --cfg job")
+    if flags.experimental_rerun:
+        raise UserError("--experimental-rerun is not supported: ckpt_path=<run> resumes a run with its overrides")
     return flags
 
 
-def _require_distinct_keys(lines: Sequence[str]) -> None:
-    """Check that no option is set twice, except by Lightning, which adds options to the commands of its processes."""
-    first: dict[str, str] = {}
-    mistakes = [
-        Mistake(line, f"sets the same option as {first[key_of(line)]}: remove one of them")
-        for line in lines
-        if first.setdefault(key_of(line), line) is not line and not line.startswith("~")
-    ]
-    if mistakes and "LOCAL_RANK" not in os.environ:
-        raise UserError(format_mistakes(mistakes))
+def last_of_each_key(lines: Sequence[str]) -> list[str]:
+    """Return the overrides without those that a later one replaces, and say so on standard error.
+
+    Lightning adds options to the commands of its processes, which say nothing.
+    """
+    last: dict[str, str] = {}
+    for line in lines:
+        key = line if line.startswith("~") else key_of(line)
+        if replaced := last.pop(key, ""):
+            line = f"+{line.lstrip('+')}" if replaced.startswith("+") else line
+            if "LOCAL_RANK" not in os.environ:
+                print(f"{replaced} is ignored, because {line} follows", file=sys.stderr)
+        last[key] = line
+    return list(last.values())
 
 
 def config_files(command: str, flags: Namespace) -> ConfigFiles:
     """Return the config files that the flags select.
 
-    The folder of `--config-dir` is added to `hydra.searchpath`, so that the record of a run contains it.
+    The folder of `--config-dir` is added to `hydra.searchpath`, so that the record of a run contains it. So is conf/ if
+    `--config-path` names another folder.
     """
-    search = [] if flags.config_dir is None else [f"file://{Path(flags.config_dir).absolute()}"]
+    search = [] if flags.config_dir is None else [flags.config_dir]
     for line in [line for line in flags.overrides if key_of(line) == "hydra.searchpath"]:
         try:
             folders = parse_override(line, {}).value()
@@ -130,7 +157,31 @@ def config_files(command: str, flags: Namespace) -> ConfigFiles:
             raise UserError(format_mistakes([Mistake(line, "must be a list of folders: hydra.searchpath=[…,…]")]))
         search += folders
         flags.overrides.remove(line)
-    return ConfigFiles(command, CONF, search)
+    folder = CONF if flags.config_path is None else config_folder(flags.config_path)
+    if folder != CONF and str(CONF) not in map(str, map(config_folder, search)):
+        search.append(str(CONF))
+    return ConfigFiles(command, folder, search, flags.config_name)
+
+
+def show_by_hydra(files: ConfigFiles, task: Task, *arguments: str) -> None:
+    """Let Hydra print a page of its own, which needs a plain application of `hydra.main` with the same task."""
+    sys.argv = ["heedful", *arguments]  # the name that a shell completes
+    hydra.main(config_path=str(files.folder), config_name=files.name, **VERSION_BASE)(task)()
+
+
+def config_page(cfg: DictConfig, flags: Namespace) -> str:
+    """Return the part of a configuration that --cfg, --package and --resolve select, as YAML."""
+    with as_run(cfg, str(cfg.hydra.run.dir)) if flags.resolve else nullcontext():
+        values: Any = OmegaConf.to_container(cfg, resolve=flags.resolve)
+    if flags.cfg != "all":
+        values = {key: value for key, value in values.items() if (key == "hydra") == (flags.cfg == "hydra")}
+    if flags.package in (None, "_global_"):
+        return OmegaConf.to_yaml(values)
+    nodes = paths_in(values)
+    if flags.package not in nodes:
+        raise UserError(f"--package={flags.package}: {no_such('node', flags.package, nodes)}")
+    node = nodes[flags.package]
+    return f"# @package {flags.package}\n{OmegaConf.to_yaml(node)}" if isinstance(node, dict | list) else f"{node}\n"
 
 
 def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], sweeps: bool) -> list[Mistake]:
@@ -138,7 +189,7 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
 
     The jobs of a sweep are validated later.
     """
-    mistakes = list(_untrusted(files, cfg, lines))
+    mistakes = list(untrusted(files, cfg, lines))
     if sweeps:
         return mistakes
     try:
@@ -161,7 +212,7 @@ def wrong_values(files: ConfigFiles, cfg: DictConfig, folder: str) -> list[Mista
     with as_run(cfg, folder) as task:
         if files.command in ("train", "eval"):  # prediction and export need no metrics
             import_lightning()
-        return config_mistakes(task, files.command)
+        return config_mistakes(task, files.command, variables=files.variables)
 
 
 @contextmanager
@@ -190,11 +241,23 @@ def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
             validate_config(cfg, command)
         reuse_freed_memory()
         logging.raiseExceptions = False  # a log file that cannot be written would cause a traceback for each line
+        start = HydraConfig.get().runtime.cwd
+        if HydraConfig.get().job.chdir:
+            with chdir(start):
+                cfg = with_absolute_paths(cfg)
         try:
             return task(cfg)
         except (UserError, OSError):
+            os.chdir(start)  # from the folder of the run, if hydra.job.chdir is set
             _remove_if_unused(folder, command)
             raise
+
+
+def with_absolute_paths(cfg: DictConfig) -> DictConfig:
+    """Return the configuration of a run that starts in another folder than the command."""
+    values: Any = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
+    values |= {key: os.path.abspath(values[key]) for key in ("file", "out", "pictures") if values.get(key)}
+    return OmegaConf.create(values, flags={"struct": True})
 
 
 def _run(files: ConfigFiles, overrides: list[str], job: Task, sweeps: bool, folder: str) -> None:
@@ -204,7 +267,7 @@ def _run(files: ConfigFiles, overrides: list[str], job: Task, sweeps: bool, fold
         overrides = _defer(overrides, files.groups) if sweeps else overrides
         start, mode = (application.multirun, ["hydra.mode=MULTIRUN"]) if sweeps else (application.run, [])
         try:
-            start(files.command, job, [*files.searchpath, *overrides, *mode])
+            start(files.name, job, [*files.searchpath, *overrides, *mode])
         except HydraException as error:  # a mistake in the configuration
             raise UserError(explain(error, files.groups)) from None
         except (OSError, ValueError) as error:  # Hydra cannot write its files, or logging its own
@@ -229,22 +292,29 @@ def _defer(lines: Sequence[str], groups: Mapping[str, Sequence[str]]) -> list[st
     return [each.with_value(f"choice({each.texts[0]})") if is_option(each) else each.line for each in parsed]
 
 
-def _untrusted(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str]) -> Iterator[Mistake]:
-    """Find trusted modules that neither the command line nor conf/extras names, and files outside conf/ that set
-    options of Hydra, which could run any program.
+def untrusted(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str]) -> Iterator[Mistake]:
+    """Find trusted modules that neither the command line nor conf/extras names, and files that others may have written
+    and that set options of Hydra, which could run any program.
+
+    The user's own files are those in the current folder and in the folder of the primary config.
     """
     from heedful.config.places import TRUSTED
     from heedful.config.schema import trusted_modules
 
+    def is_own(path: Path) -> bool:
+        return any(path.resolve().is_relative_to(each.resolve()) for each in (CONF, files.folder, Path.cwd()))
+
     if not any(key_of(line) in ("extras", "extras.trusted_modules") for line in lines):
-        file = read_options(files.folder / "extras" / f"{cfg.hydra.runtime.choices.get('extras')}.yaml")
+        path = files.file(f"extras/{cfg.hydra.runtime.choices.get('extras')}")
+        file = read_options(path) if path and is_own(path) else {}
         if untrusted := sorted(trusted_modules(cfg) - TRUSTED - set(file.get("trusted_modules") or ())):
             entry = f"extras.trusted_modules={format_value(untrusted)}"
             yield Mistake(entry, "is allowed only on the command line or in conf/extras")
-    for path, package in files.selected(lines) if files.search else ():
+    for path, package in files.selected(lines) if len(files.folders) > 1 else ():
         sets_hydra = package.startswith("hydra") if package else "hydra" in read_options(path)
-        if sets_hydra and not path.is_relative_to(files.folder):
-            yield Mistake(str(path), "sets options of Hydra, which only conf/ and the command line may set")
+        if sets_hydra and not is_own(path):
+            remedy = "if you trust it, copy it into the current folder"
+            yield Mistake(str(path), f"sets options of Hydra, which could run any program: {remedy}")
 
 
 def _remove_if_unused(folder: Path, command: str) -> None:

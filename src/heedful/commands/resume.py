@@ -53,8 +53,12 @@ def restore_run_overrides(flags: Namespace) -> None:
     ]
     if mistakes and "LOCAL_RANK" not in os.environ:  # Lightning adds options to the commands of further processes
         raise UserError(format_mistakes(mistakes))
-    of_hydra = read_options(folder / ".hydra" / "hydra.yaml")["hydra"]["overrides"]["hydra"]
-    searchpath = [line for line in of_hydra if line.startswith("hydra.searchpath=")]
+    node = read_options(folder / ".hydra" / "hydra.yaml")["hydra"]
+    searchpath = [line for line in node["overrides"]["hydra"] if line.startswith("hydra.searchpath=")]
+    flags.config_name = flags.config_name or node["job"]["config_name"]
+    main = next(source["path"] for source in node["runtime"]["config_sources"] if source["provider"] == "main")
+    if Path(main, f"{flags.config_name}.yaml").is_file():
+        flags.config_path = main
     keys = {key_of(line) for line in may_change}
     replaced = keys & {"callbacks", "logger"}  # a new choice of callbacks or loggers also replaces their options
     kept = [line for line in recorded if key_of(line) not in keys and not is_within(key_of(line), replaced)]

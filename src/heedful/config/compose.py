@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from importlib.util import find_spec
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,13 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.types import IntervalSweep
 from hydra.errors import HydraException, MissingConfigException
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from heedful.base.errors import UserError
 from heedful.base.files import YAML_LOADER
 from heedful.base.optional_packages import plugin_install_hint
-from heedful.config.keys import CONF, is_within, paths_in
+from heedful.config.keys import CONF, is_within, paths_in, referenced_names
 from heedful.config.mistakes import Mistake, did_you_mean, format_mistakes, no_such
 from heedful.config.overrides import MAX_JOBS, Override, parse_override, path_of, quote
 
@@ -57,25 +58,44 @@ class ConfigFiles:
     """The config files of one command.
 
     Args:
-        command: train, eval, predict or export; also the name of the primary config.
-        folder: contains the primary config and the groups.
-        search: URLs of further folders, as in `hydra.searchpath`.
+        command: train, eval, predict or export.
+        folder: contains the groups and, unless one of the others does, the primary config.
+        search: further folders, as in `hydra.searchpath`. The folder of the primary config is searched first, and those
+            that this config names last.
+        name: of the primary config; None: the name of the command.
     """
 
-    def __init__(self, command: str, folder: Path = CONF, search: Sequence[str] = ()) -> None:
-        self.command, self.folder, self.search = command, folder, list(search)
-        self.folders = [folder, *(Path(url.removeprefix("file://")).absolute() for url in search)]
-        if missing := [path for path in self.folders if not path.is_dir()]:
-            raise UserError(f"--config-dir or hydra.searchpath: {missing[0]}: no such folder")
-        self.searchpath = [f"hydra.searchpath=[{','.join(map(quote, search))}]"] if search else []
+    def __init__(self, command: str, folder: Path = CONF, search: Sequence[str] = (), name: str | None = None) -> None:
+        self.command, self.name = command, (name or command).removesuffix(".yaml")
+        folders = [folder, *map(config_folder, search)]
+        self.folder = next((each for each in folders if (each / f"{self.name}.yaml").is_file()), folder)
+        self.primary = self.folder / f"{self.name}.yaml"
+        if not self.primary.is_file():
+            names = {path.stem for each in folders for path in each.glob("*.yaml")}
+            raise UserError(f"--config-name={self.name}: {no_such('config', self.name, names)}")
+        own = [] if self.folder == CONF else _own_search_path(self.primary)
+        self.folders = list(dict.fromkeys([self.folder, *folders, *map(config_folder, own)]))
+        others = ",".join(quote(f"file://{path}") for path in self.folders[1:])
+        self.searchpath = [f"hydra.searchpath=[{others}]"] if others else []
+        self.variables: set[str] = set()  # names to which the files that were checked last refer, as in ${size}
         self._merged: dict[tuple[str, ...], bytes] = {}
 
     @classmethod
-    def of(cls, cfg: DictConfig) -> "ConfigFiles":
+    def of(cls, cfg: DictConfig, command: str) -> "ConfigFiles":
         """Return the files from which `cfg`, which includes the node `hydra`, was composed."""
         sources = {source.provider: source.path for source in cfg.hydra.runtime.config_sources}
         node = cfg.hydra
-        return cls(node.job.config_name, Path(sources["main"]), list(node.searchpath or ()))
+        return cls(command, Path(sources["main"]), list(node.searchpath or ()), node.job.config_name)
+
+    @property
+    def arguments(self) -> list[str]:
+        """The arguments that select these files on a command line."""
+        folder = [] if self.folder == CONF else [f"--config-path={self.folder}"]
+        return [*folder, *([] if self.name == self.command else [f"--config-name={self.name}"]), *self.searchpath]
+
+    def file(self, name: str) -> Path | None:
+        """Return the path of the file that Hydra reads for the config `name`; None for its own ones."""
+        return next(filter(Path.is_file, (folder / f"{name}.yaml" for folder in self.folders)), None)
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
@@ -90,10 +110,9 @@ class ConfigFiles:
         """Yield the path of each file, except Hydra's own, that valid overrides select, and the node that it sets."""
         with self.initialized() as state:
             loader = state.config_loader()
-            defaults = loader.compute_defaults_list(self.command, [*self.searchpath, *lines], RunMode.MULTIRUN).defaults
+            defaults = loader.compute_defaults_list(self.name, [*self.searchpath, *lines], RunMode.MULTIRUN).defaults
         for file in defaults:
-            paths = (folder / f"{file.config_path}.yaml" for folder in self.folders)
-            if path := next(filter(Path.is_file, paths), None):
+            if path := self.file(str(file.config_path)):
                 yield path, file.package or ""
 
     @contextmanager
@@ -139,10 +158,11 @@ class ConfigFiles:
         try:
             cfg = self._merge(chosen)
         except HydraException as error:
-            entry = " ".join(override.line for override in chosen) or f"{self.command}.yaml"
+            entry = " ".join(override.line for override in chosen) or f"{self.name}.yaml"
             raise UserError(format_mistakes([*mistakes, Mistake(entry, explain(error, self.groups))])) from error
         sweeps = sweeps or cfg.hydra.mode == RunMode.MULTIRUN
         paths = paths_in(OmegaConf.to_container(cfg, resolve=False))
+        self.variables = referenced_names(paths)
         unknown = [path_of(entry) for entry, _ in mistakes]
         others = [override for override in others if not is_within(override.key, unknown)]
         for override in (*chosen, *others):
@@ -191,7 +211,7 @@ class ConfigFiles:
         if lines not in self._merged:
             try:
                 with self.initialized():
-                    cfg = hydra.compose(self.command, list(lines), return_hydra_config=True)
+                    cfg = hydra.compose(self.name, list(lines), return_hydra_config=True)
             except (yaml.YAMLError, ValueError) as error:
                 raise UserError(f"the config files cannot be composed: {error}") from error
             self._merged[lines] = pickle.dumps(cfg)
@@ -209,7 +229,8 @@ class ConfigFiles:
         adds = operation.is_add() or operation.is_force_add()
         if key not in paths and not adds:  # the schema reports an added name that its class refuses
             names = [path for path in paths if key.startswith("hydra") or not path.startswith("hydra.")]
-            files = self.folder.glob(f"{parent.replace('.', '/')}/*.yaml") if parent else ()  # all choices of the group
+            groups = [folder / parent.replace(".", "/") for folder in self.folders] if parent else []
+            files = (file for group in groups for file in group.glob("*.yaml"))  # all choices of the group
             options = {f"{parent}.{option}" for file in files for option in read_options(file)}
             names += options if key not in options else ()
             remedy = (
@@ -227,6 +248,30 @@ class ConfigFiles:
                 del OmegaConf.select(cfg, parent)[name]
         else:
             raise ValueError("cannot be removed")
+
+
+def _own_search_path(primary: Path) -> list[str]:
+    """Return the folders that a user's primary config adds; none if it is malformed, which Hydra reports."""
+    try:
+        own: Any = OmegaConf.select(OmegaConf.create(read_options(primary)), "hydra.searchpath")
+    except (yaml.YAMLError, ValueError, OmegaConfBaseException):
+        return []
+    return [str(url) for url in own] if isinstance(own, ListConfig) else []
+
+
+def config_folder(url: str) -> Path:
+    """Return the folder that an entry of `hydra.searchpath` names: a path, with or without file://, or pkg://a.b."""
+    scheme, _, name = url.rpartition("://")
+    folder = Path(name).expanduser().absolute()
+    if scheme == "pkg":
+        try:
+            spec = find_spec(name.replace("/", "."))
+        except ModuleNotFoundError:  # of a package above it
+            spec = None
+        folder = Path(next(iter(spec.submodule_search_locations or ()), name)) if spec else Path(name)
+    if scheme not in ("", "file", "pkg") or not folder.is_dir():
+        raise UserError(f"--config-dir, --config-path or hydra.searchpath: {url}: no such folder")
+    return folder
 
 
 def without_hydra(cfg: DictConfig) -> DictConfig:

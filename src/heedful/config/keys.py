@@ -57,6 +57,16 @@ def paths_in(node: Any, path: str = "") -> dict[str, Any]:
     return paths
 
 
+def referenced_names(values: Mapping[str, Any]) -> set[str]:
+    """Return the names at the top of a configuration to which references such as ${size} may refer.
+
+    Args:
+        values: the values by dotted path, as written; lists may contain references, too.
+    """
+    texts = (str(value) for value in values.values() if isinstance(value, str | list))
+    return {name for text in texts for name in re.findall(r"\$\{\.*(\w+)", text)}
+
+
 def plain_value(cfg: DictConfig, path: str) -> Any:
     """Return the plain value at a dotted path; None if there is no value, or a reference in it cannot be resolved."""
     try:

@@ -83,6 +83,11 @@ def key_of(line: str) -> str:
     return line.lstrip("+~").partition("=")[0]
 
 
+def full_name(line: str) -> str:
+    """Write the name of an option in full: `hparams_search.trials=3` is short for an option of Hydra."""
+    return re.sub(r"^([+~]*)hparams_search\.", r"\1hydra.sweeper.search.", line)
+
+
 def path_of(line: str) -> str:
     """Return the key of an override as a dotted path: `model/encoder=gru` → model.encoder."""
     return key_of(line).replace("/", ".")

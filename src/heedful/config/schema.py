@@ -19,7 +19,7 @@ from pydantic import AfterValidator, ConfigDict, Field, PydanticUserError, TypeA
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_names, format_value
-from heedful.config.keys import MODEL_COMPONENTS, join_path, paths_in, plain_value
+from heedful.config.keys import MODEL_COMPONENTS, join_path, paths_in, plain_value, referenced_names
 from heedful.config.mistakes import LabelColumn, Mistake, TextColumn, format_mistakes, nearest, no_such
 from heedful.config.places import PLACES, TRUSTED, accepted_classes, find_class, object_class, place_at
 from heedful.config.rules import rule_mistakes
@@ -195,7 +195,9 @@ def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] =
         raise UserError(format_mistakes(mistakes))
 
 
-def config_mistakes(cfg: DictConfig, command: str, trusted: Set[str] = TRUSTED) -> list[Mistake]:
+def config_mistakes(
+    cfg: DictConfig, command: str, trusted: Set[str] = TRUSTED, variables: Set[str] = frozenset()
+) -> list[Mistake]:
     """Find all mistakes in a composed configuration without the node `hydra`, and import the classes that it names.
 
     References are validated as the values they refer to.
@@ -203,11 +205,16 @@ def config_mistakes(cfg: DictConfig, command: str, trusted: Set[str] = TRUSTED) 
     Args:
         command: train, eval, predict or export, which accept different options.
         trusted: modules whose classes are allowed, in addition to `extras.trusted_modules`.
+        variables: names at the top that are no options, beside those to which the configuration itself refers.
     """
+    written = paths_in(OmegaConf.to_container(cfg, resolve=False))
+    variables = (variables | referenced_names(written)) - set(COMMANDS[command])
     absent: list[Mistake] = []
     values, trusted = _resolve(cfg, "", absent), trusted_modules(cfg, trusted)
     found = [
-        *_node_mistakes(values, "", command, trusted, ()),
+        *_node_mistakes(
+            {key: value for key, value in values.items() if key not in variables}, "", command, trusted, ()
+        ),
         *rule_mistakes(values, command),
     ]
     optimizer, groups = class_at(cfg, "optimizer"), values.get("param_groups")
@@ -215,7 +222,6 @@ def config_mistakes(cfg: DictConfig, command: str, trusted: Set[str] = TRUSTED) 
         if optimizer and isinstance(options, dict) and name in MODEL_COMPONENTS:
             found += option_mistakes(optimizer, options, f"param_groups.{name}", {"params"}, requires=False)
     mistakes = {mistake.path: mistake for mistake in [*found, *absent]}  # an absent value is not also a wrong one
-    written = paths_in(OmegaConf.to_container(cfg, resolve=False))
     targets = {path: str(written.get(path)).removeprefix("${").removesuffix("}") for path in mistakes}
     return [mistakes[path] for path in mistakes if targets[path] == path or targets[path] not in mistakes]
 

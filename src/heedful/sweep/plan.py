@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hydra.core.utils import setup_globals
-from omegaconf import DictConfig
+from omegaconf import DictConfig, read_write
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_count
-from heedful.commands.entry import as_run
+from heedful.commands.entry import as_run, untrusted
 from heedful.config.compose import ConfigFiles
 from heedful.config.keys import plain_value
 from heedful.config.mistakes import Mistake
@@ -68,7 +68,32 @@ def create_job(number: int, overrides: list[str], shared: Collection[str] = ()) 
         name = ".".join(key[-2:] if counts[key[-1]] > 1 else key[-1:])
         value = FRACTION.sub(lambda digits: f"{float(digits[0]):.4g}", value)
         words.append(re.sub("[^A-Za-z0-9._]+", "-", f"{name}={value}"))
-    return Job(number=number, overrides=overrides, folder="_".join(words)[:MAX_NAME_LENGTH].strip("-_."))
+    return Job(number=number, overrides=overrides, folder=_shorten("_".join(words)))
+
+
+def _shorten(name: str) -> str:
+    return name[:MAX_NAME_LENGTH].strip("-_.")
+
+
+def name_folders(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) -> None:
+    """Give each job the folder that `hydra.sweep.subdir` names, if the command line sets this option.
+
+    A character that may not be in the name of a folder, such as a slash, becomes a hyphen. Jobs whose configuration is
+    wrong keep their folder; `validate_jobs` reports them.
+    """
+    hydra = _hydra_overrides(sweep)
+    if "hydra.sweep.subdir" not in map(key_of, hydra):
+        return
+    for job in jobs:
+        cfg, mistakes = files.check([*hydra, *job.overrides])
+        with read_write(cfg.hydra):
+            cfg.hydra.job.override_dirname = ",".join(job.overrides)
+        with as_run(cfg, str(sweep.hydra.sweep.dir), job.number):
+            name = job.folder if mistakes else re.sub("[^A-Za-z0-9._]+", "-", str(cfg.hydra.sweep.subdir))
+        job.folder = _shorten(name) or str(job.number)
+    name, count = Counter(job.folder for job in jobs).most_common(1)[0]
+    if count > 1:
+        raise UserError(f"hydra.sweep.subdir: {count} jobs would have the folder {name}: add ${{hydra.job.num}}")
 
 
 def validate_jobs(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) -> dict[str, Data]:
@@ -111,11 +136,12 @@ def examine(files: ConfigFiles, sweep: DictConfig, job: Job) -> tuple[list[Mista
     Files are merged, and data are read, once for each choice of them.
     """
     setup_globals()
-    cfg, mistakes = files.check([*_hydra_overrides(sweep), *job.overrides])
-    if mistakes:
+    lines = [*_hydra_overrides(sweep), *job.overrides]
+    cfg, mistakes = files.check(lines)
+    if mistakes := mistakes or list(untrusted(files, cfg, lines)):
         return mistakes, None
     with as_run(cfg, f"{sweep.hydra.sweep.dir}/{job.folder}", job.number) as task:
-        if mistakes := config_mistakes(task, files.command):
+        if mistakes := config_mistakes(task, files.command, variables=files.variables):
             return mistakes, None
         try:
             return [], rehearse(task)

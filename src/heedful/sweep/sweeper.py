@@ -23,7 +23,7 @@ from heedful.base.process import announce, handle_signals, typed
 from heedful.commands.resume import OF_A_SWEEP
 from heedful.config.compose import ConfigFiles
 from heedful.config.keys import is_within
-from heedful.config.overrides import combinations, path_of, quote
+from heedful.config.overrides import combinations, full_name, path_of, quote
 from heedful.report.data_section import data_section
 from heedful.report.numbers import format_known
 from heedful.report.section import Section, Table
@@ -31,7 +31,7 @@ from heedful.report.terminal import OutputConsole, render_terminal
 from heedful.runs.result import DONE, RunResult
 from heedful.runs.sweep_record import SWEEP_FILE, Job, Sweep
 from heedful.sweep.job import STOP_FILE, Task, outcome, recorded_result, set_up_worker
-from heedful.sweep.plan import grid, parse_overrides, validate_jobs
+from heedful.sweep.plan import grid, name_folders, parse_overrides, validate_jobs
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class SweepRunner:
     def __init__(self, hydra_context: HydraContext, config: DictConfig) -> None:
         self.hydra_context = hydra_context
         self.config = config
-        self.files = ConfigFiles.of(config)
+        self.files = ConfigFiles.of(config, "train")
         self.folder = Path(str(config.hydra.sweep.dir)).absolute()
         self.objective: DictConfig | None = None  # of a search: the options of callbacks.best_checkpoint
         self.signals: list[int] = []  # those that were received; after the first one, no further job starts
@@ -61,12 +61,13 @@ class SweepRunner:
                 "hydra.sweep.dir"
             )
         else:
-            self.sweep = Sweep(arguments=sys.argv[1:])
+            self.sweep = Sweep(arguments=[*map(full_name, sys.argv[1:])])
 
     def run_grid(self, overrides: list[str], batch_size: int | None) -> None:
         """Run every combination of the values in the overrides, or, in a resumed sweep, the jobs that are missing."""
         if not self.sweep.jobs:
             self.sweep.jobs = grid(combinations(parse_overrides(self.files, self.config, overrides)))
+            name_folders(self.files, self.config, self.sweep.jobs)
         pending = self.pending()
         self.validate(pending)
         if self.config.sweep.dry_run:
@@ -184,4 +185,4 @@ class SweepRunner:
         value, job, best = choose(trials, key=lambda trial: trial[0])
         announce(f"Best: {self.objective.monitor}={value:.4g}: {self.folder / job.folder / (best.checkpoint or '')}")
         overrides = [line for line in job.overrides if not is_within(path_of(line), OF_A_SWEEP)]
-        announce(f"To repeat it: {typed('train')} {shlex.join([*self.files.searchpath, *overrides])}")
+        announce(f"To repeat it: {typed('train')} {shlex.join([*self.files.arguments, *overrides])}")
