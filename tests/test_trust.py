@@ -44,7 +44,8 @@ OF_CALLBACKS = {
     "callbacks.pruning": {
         **{
             "_target_": "heedful.training.callbacks.pruning.Pruning",
-            "journal": MARKER,
+            "storage": MARKER,
+            "study": "a",
             "trial": 0,
             "monitor": "val/loss",
         },

@@ -4,7 +4,6 @@ Hydra accepts sweepers only in the package hydra_plugins, and imports them when 
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from hydra.plugins import sweeper
 from hydra.types import HydraContext, TaskFunction
@@ -20,7 +19,7 @@ class Sweeper(sweeper.Sweeper):
         search: options of `heedful.sweep.search.run_search`; None runs every combination.
     """
 
-    def __init__(self, max_batch_size: int | None, params: Mapping[str, str], search: Mapping[str, Any] | None) -> None:
+    def __init__(self, max_batch_size: int | None, params: Mapping[str, str], search: DictConfig | None) -> None:
         self.max_batch_size, self.params, self.search = max_batch_size, params, search
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from heedful.base.errors import UserError
 from heedful.sweep.plan import parse_overrides
-from heedful.sweep.search import boundary_jobs, drop_torn_line, parse_space
+from heedful.sweep.search import SearchOptions, boundary_jobs, create_sampler, drop_torn_line, parse_space
 from heedful.training.callbacks.pruning import open_study
 from tests.helpers import repository
 from tests.sweep.sweeps import SMALL, read_results, read_statuses, run_sweep
@@ -59,12 +59,12 @@ def test_a_torn_line_of_the_journal_is_dropped(tmp_path: Path) -> None:
     journal = tmp_path / "optuna.journal"
     for _ in range(2):
         drop_torn_line(journal)
-        study = open_study(journal, "min", 2, None)
+        study = open_study(str(journal), "study", "min", 2, None)
         study.add_trial(optuna.trial.create_trial(value=0.5))
         with journal.open("a") as file:
             file.write('{"op_code": 4, "wor')
     drop_torn_line(journal)
-    assert len(open_study(journal, "min", 2, None).trials) == 2
+    assert len(open_study(str(journal), "study", "min", 2, None).trials) == 2
 
 
 def test_a_search_with_pruning_is_resumed(tmp_path: Path) -> None:
@@ -97,9 +97,84 @@ def test_a_search_with_pruning_is_resumed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("option", "message"),
-    [("trials=0", "trials: input should be greater than 0"), ("warmup=-1", "warmup: input should be greater than or")],
+    [
+        ("hparams_search.trials=0", "hparams_search.trials: input should be greater than 0"),
+        ("hydra.sweeper.search.warmup=-1", "hparams_search.warmup: input should be greater than or"),
+        ("+hparams_search.directions=[minimize,maximize]", "; a search has one objective: callbacks.best_checkpoint"),
+        ("callbacks.best_checkpoint.monitor=null", "a search needs callbacks.best_checkpoint.monitor, the metric"),
+        ("hparams_search.sampler=random", "optuna.samplers has no random (did you mean RandomSampler?)"),
+        ("hparams_search.storage=sqlite:///nowhere/s.db", "storage=sqlite:///nowhere/s.db: (sqlite3.OperationalError)"),
+    ],
 )
 def test_wrong_options_of_a_search_are_reported(option: str, message: str, tmp_path: Path) -> None:
-    arguments = ("-m", "hparams_search=optuna", f"hydra.sweeper.search.{option}", "optimizer.lr=interval(0.1, 0.2)")
+    arguments = ("-m", "hparams_search=optuna", option, "optimizer.lr=interval(0.1, 0.2)")
     code, output = run_sweep(tmp_path, *arguments, f"hydra.sweep.dir={tmp_path / 'sweep'}")
-    assert code == 1 and f"Error: hydra.sweeper.search.{message}" in output, output
+    assert code == 1 and output.startswith("Error: ") and message in output, output
+    assert not (tmp_path / "sweep").exists()
+
+
+def options(**changes: Any) -> SearchOptions:
+    plain = {"trials": 3, "n_jobs": 1, "n_startup_trials": 5, "warmup": 1, "seed": 7, "storage": None}
+    return SearchOptions(**{"sampler": "TPESampler", "study_name": None, **plain, **changes})
+
+
+def samples(sampler: Any) -> list[float]:
+    study = optuna.create_study(sampler=sampler)
+    space = {"x": optuna.distributions.FloatDistribution(0, 1)}
+    return [study.ask(space).params["x"] for _ in range(3)]
+
+
+def test_a_search_uses_any_sampler_of_optuna_with_its_seed() -> None:
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    target = {"_target_": "optuna.samplers.RandomSampler"}
+    of_optuna = samples(optuna.samplers.RandomSampler(seed=7))
+    assert samples(create_sampler(options(sampler="RandomSampler"), {"optuna"})) == of_optuna
+    assert samples(create_sampler(options(sampler={**target, "seed": 7}, seed=1), {"optuna"})) == of_optuna
+    later = samples(create_sampler(options(sampler=target), {"optuna"}, trials=3))  # of a search that was resumed
+    assert not set(later) & set(of_optuna)
+    default = optuna.samplers.TPESampler(seed=7, n_startup_trials=5, constant_liar=True)
+    assert samples(create_sampler(options(), {"optuna"})) == samples(default)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "message"),
+    [
+        ("optuna.study.Study", "_target_=optuna.study.Study: is not a sampler of Optuna"),
+        ("os.system", "os is not a trusted module"),
+        ({"_target_": "GridSampler"}, "sampler.search_space +is required"),
+        ({"multivariat": True}, "no such option .did you mean hparams_search.sampler.multivariate"),
+        ({"n_ei_candidates": "many"}, "sampler.n_ei_candidates=many +must be a valid integer"),
+        ({"_target_": "NSGAIISampler", "population_size": 1}, "sampler: NSGAIISampler: .*population_size"),
+    ],
+)
+def test_a_wrong_sampler_is_refused(sampler: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        create_sampler(options(sampler=sampler), {"optuna"})
+
+
+def test_a_study_in_a_database_is_resumed_and_continued(tmp_path: Path) -> None:
+    """A grid sampler ends the search after its last value, before all trials."""
+    rate = "optimizer.lr=interval(1e-6, 0.1)"
+    shared = (rate, "trainer.max_epochs=1", "test=false", *SMALL, "hparams_search.storage=sqlite:///s.db")
+    line = ("-m", "hparams_search=optuna", "hparams_search.trials=1", *shared)
+    code, output = run_sweep(tmp_path, *line, "hydra.sweep.dir=first")
+    assert code == 0, output
+    code, output = run_sweep(tmp_path, "sweep.resume=first", "hparams_search.trials=2")
+    assert code == 0, output
+    code, output = run_sweep(tmp_path, *line, "hydra.sweep.dir=again/first")
+    assert code == 1 and "has a study first: hparams_search.study_name" in output, output
+    grid = ("hparams_search.sampler._target_=GridSampler", "+hparams_search.sampler.search_space={optimizer.lr:[0.05]}")
+    line = ("-m", "hparams_search=optuna", "hparams_search.trials=7", *shared, "hparams_search.study_name=first", *grid)
+    code, output = run_sweep(tmp_path, *line, "hydra.sweep.dir=second")
+    assert code == 0, output
+    study = optuna.load_study(study_name="first", storage=f"sqlite:///{tmp_path}/s.db")
+    values = [value for name in ("first", "second") for value in read_values(tmp_path / name)]
+    assert [trial.value for trial in study.trials] == values and len(values) == 3
+    assert study.trials[2].params == {"optimizer.lr": 0.05}
+    (tmp_path / "s.db").unlink()
+    code, output = run_sweep(tmp_path, "sweep.resume=first", "hparams_search.trials=3")
+    assert code == 1 and "the study first does not contain the trial of job 0_lr" in output, output
+
+
+def read_values(sweep: Path) -> list[float]:
+    return [record["best"]["value"] for record in read_results(sweep).values()]

@@ -108,7 +108,7 @@ def test_an_undefined_score_is_not_logged_and_null_in_the_result(tmp_path: Path)
 def test_monitoring_an_undefined_score_is_refused_before_training(callback: str, tmp_path: Path) -> None:
     overrides = [f"callbacks.{callback}.monitor=val/auroc", f"callbacks.{callback}.mode=max"]
     if callback == "pruning":
-        options = {"journal": tmp_path / "journal", "trial": 0, "n_startup_trials": 1, "warmup": 1}
+        options = {"storage": str(tmp_path / "journal"), "study": "a", "trial": 0, "n_startup_trials": 1, "warmup": 1}
         options |= {"_target_": "heedful.training.callbacks.pruning.Pruning", "monitor": "val/auroc", "mode": "max"}
         overrides = [f"+callbacks.pruning.{name}={value}" for name, value in options.items()]
     message = "val/auroc is monitored, but it is undefined, because no validation text has the class c: monitor another"

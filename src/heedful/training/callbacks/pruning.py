@@ -1,7 +1,6 @@
 """A callback that stops a search job whose results are worse than the median of earlier jobs."""
 
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytorch_lightning as pl
 
@@ -18,9 +17,11 @@ class Pruning(pl.Callback):
     The options are those of `open_study`; `trial` is the number of the job's trial in the study.
     """
 
-    def __init__(self, journal: str, trial: int, monitor: str, mode: str, n_startup_trials: int, warmup: int) -> None:
+    def __init__(
+        self, storage: str, study: str, trial: int, monitor: str, mode: str, n_startup_trials: int, warmup: int
+    ) -> None:
         self.number, self.monitor = trial, monitor
-        self.study = open_study(Path(journal), mode, n_startup_trials, warmup)
+        self.study = open_study(storage, study, mode, n_startup_trials, warmup)
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if trainer.world_size > 1:
@@ -44,14 +45,22 @@ class Pruning(pl.Callback):
             )
 
 
-def open_study(journal: Path, mode: str, n_startup_trials: int, warmup: int | None, seed: int | None = 0) -> Any:
-    """Open or create the Optuna study in a file that the search and its jobs share.
+def direction_of(mode: str) -> Literal["minimize", "maximize"]:
+    """Return Optuna's word for a mode of a checkpoint, min or max."""
+    return "maximize" if mode == "max" else "minimize"
+
+
+def open_study(
+    storage: str, study: str, mode: str, n_startup_trials: int, warmup: int | None, sampler: Any = None
+) -> Any:
+    """Open or create an Optuna study in a storage that the search and its jobs share.
 
     Args:
-        journal: the file; several processes and machines may write to it.
-        n_startup_trials: number of initial trials, which are sampled at random and never pruned.
+        storage: URL of a database, or path of a journal; several processes and machines may write to it.
+        study: name of the study.
+        n_startup_trials: number of initial trials, which are never pruned.
         warmup: number of epochs before a job may be pruned; None disables pruning.
-        seed: seed of the sampler; None samples differently in every search.
+        sampler: an Optuna sampler; jobs need none.
     """
     import optuna
     from optuna import pruners
@@ -59,10 +68,10 @@ def open_study(journal: Path, mode: str, n_startup_trials: int, warmup: int | No
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna.create_study(
-        storage=JournalStorage(JournalFileBackend(str(journal))),
-        study_name="heedful",
-        direction="maximize" if mode == "max" else "minimize",
+        storage=storage if "://" in storage else JournalStorage(JournalFileBackend(storage)),
+        study_name=study,
+        direction=direction_of(mode),
         load_if_exists=True,
-        sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=n_startup_trials, constant_liar=True),
+        sampler=sampler,
         pruner=pruners.NopPruner() if warmup is None else pruners.MedianPruner(n_startup_trials, n_warmup_steps=warmup),
     )
