@@ -19,6 +19,7 @@ from heedful.data.padded_batches import Batches, Plan, ShuffledBatches
 from heedful.runs.checkpoint import Card
 from heedful.training import build
 from heedful.training.callbacks.speed import Speed
+from heedful.training.lit import LitClassifier
 
 STEP_CALLBACKS = ("gradient_norms",)  # default callbacks that take time during an epoch
 
@@ -50,7 +51,7 @@ class HeedfulRunner:
         self.cfg = configuration(overrides, folder, device)
         self.data = build.datamodule(self.cfg)
         config: Any = OmegaConf.to_container(self.cfg, resolve=True)
-        self.module = build.module(
+        self.module = LitClassifier.untrained(
             self.cfg, Card(config=config, codec=self.data.codec, class_counts=self.data.class_counts)
         )
         loader = self.data.train_dataloader()

@@ -3,16 +3,25 @@
 In Python: `from heedful import load; load("best.ckpt").predict(["A film to remember"])`.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from heedful.config.compose import compose as compose
     from heedful.inference.api import load as load
+    from heedful.training.build import datamodule as datamodule
+    from heedful.training.lit import LitClassifier as LitClassifier
+
+MODULES = {
+    "compose": "heedful.config.compose",
+    "load": "heedful.inference.api",
+    "datamodule": "heedful.training.build",
+    "LitClassifier": "heedful.training.lit",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import `load` on its first use, so that the commands start without importing torch."""
-    if name == "load":
-        from heedful.inference.api import load
-
-        return load
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import a function or class on its first use, so that the commands start without importing torch."""
+    if name not in MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(MODULES[name]), name)

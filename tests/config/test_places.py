@@ -148,11 +148,9 @@ def test_a_component_of_another_kind_is_refused(target: str, reason: str) -> Non
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("StochasticWeightAveraging", "averages weights, but best.ckpt and the test would"),
-        ("WeightAveraging", "averages weights"),
-        ("EMAWeightAveraging", "averages weights"),
+        ("StochasticWeightAveraging", "averages weights after the training"),
         ("ModelPruning", "renames the weights"),
-        ("BackboneFinetuning", "needs a model with an attribute `backbone`"),
+        ("BackboneFinetuning", "freezes all of the backbone again when a training resumes"),
     ],
 )
 def test_a_callback_that_does_not_suit_a_run_is_refused(name: str, reason: str) -> None:

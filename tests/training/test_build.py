@@ -121,7 +121,7 @@ def test_null_creates_no_separate_parameter_group(override: str) -> None:
 def test_options_that_do_not_support_sparse_gradients_are_refused(overrides: list[str], message: str) -> None:
     cfg, model = build_model("model/embedding=ngrams", "model.embedding.sparse=true", *overrides)
     with pytest.raises(UserError, match=f"^{message}"):
-        build.optimizer(cfg, model)
+        build.optimizers(cfg, model, build.trainer(cfg))
 
 
 def test_attention_over_ngrams_trains_with_sparse_gradients(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_dense_components_beside_sparse_gradients_may_have_a_weight_decay() -> N
 def test_a_scheduler_by_steps_needs_their_number() -> None:
     cfg, model = build_model("scheduler=linear")
     with pytest.raises(UserError, match=r"^scheduler: needs the number of steps: set trainer\.max_epochs or"):
-        build.optimizers(cfg, model, steps=-1)
+        build.scheduler(cfg, build.optimizer(cfg, model), steps=-1)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_schedulers_have_the_correct_interval_and_steps(
     name: str, kind: type, interval: str, steps: dict[str, int]
 ) -> None:
     cfg, model = build_model(f"scheduler={name}")
-    scheduler: Any = build.optimizers(cfg, model, steps=13)["lr_scheduler"]
+    scheduler: Any = build.scheduler(cfg, build.optimizer(cfg, model), steps=13)
     assert isinstance(scheduler["scheduler"], kind)
     assert scheduler["interval"] == interval
     assert vars(scheduler["scheduler"]).items() >= steps.items()
@@ -183,7 +183,7 @@ def test_each_debug_mode_completes(mode: str, tmp_path: Path) -> None:
 def test_optimizers_are_fused_if_gradients_can_be_clipped(precision: str, fused: bool, tmp_path: Path) -> None:
     options = ["optimizer=adamw", "trainer.gradient_clip_val=0.5", f"trainer.precision={precision}"]
     cfg, model = build_model(*options)
-    assert build.optimizer(cfg, model).defaults["fused"] is fused
+    assert build.optimizers(cfg, model, build.trainer(cfg))["optimizer"].defaults["fused"] is fused
     assert train(tmp_path / "run", *options)["status"] == "completed"
 
 

@@ -15,7 +15,7 @@ from torchmetrics import MeanMetric
 from heedful.base.errors import UserError
 from heedful.runs.run_files import read_history
 from heedful.training import build
-from heedful.training.lit import LitClassifier, _total_steps
+from heedful.training.lit import LitClassifier
 from heedful.training.run import Run
 from tests.forks import complete
 from tests.helpers import (
@@ -71,13 +71,13 @@ def test_the_total_number_of_steps_follows_the_trainer_options(options: dict[str
     defaults = {"limit_train_batches": 1.0, "accumulate_grad_batches": 1, "max_epochs": 5, "max_steps": -1}
     loader = SimpleNamespace(train_dataloader=lambda: range(7))
     trainer: Any = SimpleNamespace(**{**defaults, **options}, datamodule=loader)
-    assert _total_steps(trainer) == steps
+    assert build.total_steps(trainer) == steps
 
 
 def test_a_second_training_of_the_same_module_logs_its_loss(tmp_path: Path) -> None:
     cfg = small_config(tmp_path / "run", ["trainer.max_epochs=1", "callbacks=none", "logger=none"])
     data = build.datamodule(cfg)
-    module = build.module(cfg, Run(cfg).card(data))
+    module = LitClassifier.untrained(cfg, Run(cfg).card(data))
     for _ in range(2):
         trainer = build.trainer(cfg)
         trainer.fit(module, data)
@@ -191,7 +191,9 @@ def test_each_process_restores_its_own_random_state(rank: int, restored: int) ->
     states = [{"cpu": torch.manual_seed(seed).get_state(), "running": {}} for seed in seeds]
     checkpoint = {"callbacks": {}, "optimizer_states": [], "processes": states, "should_stop": False}
     strategy = SimpleNamespace(root_device=torch.device("cpu"))
-    module: Any = SimpleNamespace(trainer=SimpleNamespace(callbacks=[], global_rank=rank, strategy=strategy))
+    state = SimpleNamespace(fn="fit")
+    trainer = SimpleNamespace(callbacks=[], global_rank=rank, strategy=strategy, state=state)
+    module: Any = SimpleNamespace(trainer=trainer)
     LitClassifier.on_load_checkpoint(module, checkpoint)
     assert torch.initial_seed() == seeds[restored]
 

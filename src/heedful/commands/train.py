@@ -24,23 +24,23 @@ def main(cfg: DictConfig) -> float | None:
     """
     from heedful.runs.training_state import read_training_state
     from heedful.training import build
+    from heedful.training.lit import LitClassifier
     from heedful.training.run import open_run
 
     with open_run(cfg, resumes=cfg.ckpt_path is not None) as run:
         trainer = build.trainer(cfg, run.callbacks)
         state = read_training_state(cfg.ckpt_path) if run.resumes else None
         data = build.datamodule(cfg)
-        module = build.module(cfg, run.card(data))
+        module = LitClassifier.untrained(cfg, run.card(data))
         if state is None:
-            module.model.load_pretrained()
-            build.check(module, trainer.strategy.root_device)
-            if module.model.branch is not None:
-                module.model.branch.fit(data.builder("train"), data.builder("val"), module.loss)
+            module.initialize(data, trainer.strategy.root_device)
         run.start(trainer, module, data, state)
         _fit(trainer, module, data, state)
         run.load_best(trainer, module)
         if cfg.test:
+            loggers, trainer.loggers = trainer.loggers, []  # this validation is no point of the curves
             trainer.validate(module, data, verbose=False)
+            trainer.loggers = loggers
             trainer.test(module, data, verbose=False)
             run.report(trainer, module)
     return run.result.best.value

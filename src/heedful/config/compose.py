@@ -274,6 +274,19 @@ def config_folder(url: str) -> Path:
     return folder
 
 
+def compose(*overrides: str) -> DictConfig:
+    """Return the configuration of a training, for a script: `compose("model/attention=multi_head", "seed=3")`.
+
+    Raises:
+        UserError: if names or values in it are wrong.
+    """
+    from heedful.config.schema import validate_config
+
+    cfg = without_hydra(ConfigFiles("train").compose(["paths.output_dir=.", *overrides]))
+    validate_config(cfg)
+    return cfg
+
+
 def without_hydra(cfg: DictConfig) -> DictConfig:
     """Return a copy of a composed configuration without the node `hydra`, as Hydra passes it to a task."""
     task = OmegaConf.masked_copy(cfg, [str(key) for key in cfg if key != "hydra"])

@@ -26,6 +26,7 @@ TRUSTED = frozenset(
     }
 )
 TRUSTED_IN_CHECKPOINTS = frozenset({"heedful.models", "heedful.data.tokenizer", "heedful.data.source"})
+TRUSTED_OPTIMIZERS = frozenset({"heedful.training.optim", "torch.optim"})  # of a checkpoint that is trained further
 
 
 class Place(NamedTuple):
@@ -57,12 +58,11 @@ class Place(NamedTuple):
 
 # Schedulers that advance after every optimizer step, and the options that depend on the number of steps
 STEPS = {"OneCycleLR": ("max_lr", "total_steps"), "LinearLR": ("total_iters",)}
-AVERAGING = "averages weights, but best.ckpt and the test would use weights that are not averaged: remove it"
 REFUSED_CALLBACKS = {
-    "WeightAveraging": AVERAGING,
-    "StochasticWeightAveraging": AVERAGING,
+    "StochasticWeightAveraging": "averages weights after the training, so best.ckpt and the test would use others: "
+    "use WeightAveraging or EMAWeightAveraging",
     "ModelPruning": "renames the weights, so best.ckpt could not be loaded for the test: remove it",
-    "BackboneFinetuning": "needs a model with an attribute `backbone`, which no model of Heedful has: remove it",
+    "BackboneFinetuning": "freezes all of the backbone again when a training resumes: remove it",
 }
 TRAINER_KEYWORDS = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
 PLACES = {

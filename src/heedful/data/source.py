@@ -475,6 +475,11 @@ class Source(pl.LightningDataModule):
     def test_dataloader(self) -> Batches:
         return self.val_dataloader("test")
 
+    def predict_dataloader(self) -> Batches:
+        """Return the test texts (in an evaluation, those of its split), in the order of the split."""
+        builder = self.builder(list(self.sizes)[-1])
+        return Batches(builder, by_length(np.zeros(len(builder)), self.batch_size, *self._ranks()))
+
     def builder(self, split: str) -> BatchBuilder:
         """Return the builder of the batches of a split."""
         data = self.tokenized(split)
@@ -484,6 +489,14 @@ class Source(pl.LightningDataModule):
     def _ranks(self) -> tuple[int, int]:
         """Return the rank of this process and the number of processes."""
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
+
+
+def source_of(trainer: pl.Trainer) -> Source:
+    """Return the source that a Trainer was given as its data module."""
+    data = trainer.datamodule  # type: ignore[attr-defined]
+    if not isinstance(data, Source):
+        raise UserError("a callback needs the texts: give the Trainer the data module, as in trainer.fit(module, data)")
+    return data
 
 
 def _hash(text: str) -> str:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torchmetrics import Metric
 
 from heedful.data.padded_batches import Batch
-from heedful.data.source import Source
+from heedful.data.source import source_of
 from heedful.models.component import Embedding
 from heedful.models.ensemble import Ensemble
 from heedful.models.loss import CrossEntropy
@@ -56,8 +56,7 @@ class LitEnsemble(LitClassifier):
         """Return the logits of a batch; models that read different tokens encode its texts anew."""
         ensemble, total = self._ensemble, torch.zeros((), device=self.device)
         split = "test" if self.trainer.testing else "val"
-        data: Source = self.trainer.datamodule  # type: ignore[attr-defined]
-        texts = [] if ensemble.shares_tokens else data.texts(split, batch.index.tolist())
+        texts = [] if ensemble.shares_tokens else source_of(self.trainer).texts(split, batch.index.tolist())
         for member, columns in zip(ensemble.members, ensemble.columns, strict=True):
             own = member.card.codec.builder(texts)(np.arange(len(texts))) if texts else batch
             logits = member.model(own.tokens.to(self.device), own.mask.to(self.device))

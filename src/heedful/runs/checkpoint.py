@@ -1,10 +1,11 @@
 """A checkpoint: its card (all that a model needs besides its weights), and how the file is read, whoever wrote it."""
 
+import json
 import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -27,6 +28,9 @@ from heedful.config.keys import rename_targets
 from heedful.config.overrides import escape_references
 from heedful.data.codec import Codec
 from heedful.data.trained_texts import TrainedTexts
+
+if TYPE_CHECKING:  # importing Lightning takes seconds
+    from heedful.data.source import Source
 
 Node = dict[str, JsonValue]
 REMEDY = "use another checkpoint, or train again"
@@ -64,6 +68,17 @@ class Card(BaseModel):
     trained_texts: InstanceOf[TrainedTexts] | None = Field(default=None, exclude=True)
 
     _renamed = field_validator("config", mode="before")(rename_targets)
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], data: "Source") -> "Card":
+        """Return the card of a model with a resolved configuration that is trained on `data`."""
+        return cls(
+            config=json.loads(json.dumps(config)),  # keys become strings
+            codec=data.codec,
+            class_counts=data.class_counts,
+            fingerprint=data.data_fingerprint,
+            trained_texts=TrainedTexts.of(data.tokenized("train").digests),
+        )
 
     @model_validator(mode="after")
     def _is_complete(self) -> "Card":

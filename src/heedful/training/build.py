@@ -1,10 +1,10 @@
 """Create the objects that a configuration describes, and restore trained models; no other module creates them."""
 
 import logging
+import math
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,9 @@ from heedful.config.mistakes import no_such
 from heedful.config.places import PLACES, TRUSTED_IN_CHECKPOINTS, find_class
 from heedful.config.schema import class_at, of_class, trusted_modules, validate_config
 from heedful.data.labels import canonical
+from heedful.data.padded_batches import limited
 from heedful.kernels.recurrence import has_lstm
-from heedful.models.check import check_model, require_output_dim
+from heedful.models.check import require_output_dim
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Member
 from heedful.models.loss import Loss
@@ -33,7 +34,6 @@ if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evalua
     from torchmetrics import Metric
 
     from heedful.data.source import Source
-    from heedful.training.lit import LitClassifier
 
 log = logging.getLogger(__name__)
 
@@ -160,21 +160,6 @@ def _named_weights(cfg: DictConfig, class_names: Sequence[str]) -> dict[str, lis
     return {"class_weights": [by_label.get(name, 1.0) for name in class_names]}
 
 
-def module(cfg: DictConfig, card: Card) -> "LitClassifier":
-    """Create the LightningModule of an untrained model."""
-    from heedful.training.lit import LitClassifier
-
-    model, loss = untrained_model(cfg, card)
-    card = card.with_options(model.description_options())
-    return LitClassifier(model, loss, metrics(cfg, len(card.class_counts)), card, partial(optimizers, cfg))
-
-
-def check(module: "LitClassifier", device: torch.device) -> None:
-    """Check the components of an untrained model that are not part of Heedful, on the device of the training."""
-    codec = module.card.codec
-    check_model(module.model, len(codec.tokenizer.vocabulary), module.loss.num_logits, codec.max_length, device)
-
-
 # Metrics
 
 
@@ -227,18 +212,23 @@ def datamodule(cfg: DictConfig, card: Card | None = None, whole: str | None = No
     return data
 
 
-def optimizer(cfg: DictConfig, model: Classifier) -> Optimizer:
-    """Create the optimizer of all trained parameters; `cfg.param_groups` changes its options for components."""
+def optimizer(
+    cfg: DictConfig, model: Classifier, precision: str = "32-true", clips_gradients: bool = False
+) -> Optimizer:
+    """Create the optimizer of all trained parameters; `cfg.param_groups` changes its options for components.
+
+    Args:
+        precision, clips_gradients: of the Trainer.
+    """
     param_groups = {name: options or {} for name, options in (cfg.param_groups or {}).items()}  # null: no options
     with prefix_errors("param_groups"):
         groups = parameter_groups(model, param_groups)
-    clips_gradients = cfg.trainer.get("gradient_clip_val") is not None
     unfused = {}
-    if cfg.optimizer.get("fused") and clips_gradients and "mixed" in str(cfg.trainer.get("precision")):
+    if cfg.optimizer.get("fused") and clips_gradients and "mixed" in precision:
         unfused = {"fused": False}  # Lightning cannot clip gradients in mixed precision for a fused optimizer
     created: Optimizer = make(cfg, "optimizer", groups, **unfused)
     epsilon = created.defaults.get("eps")
-    if str(cfg.trainer.get("precision")) == "16-true" and epsilon and torch.tensor(epsilon).half() == 0:
+    if precision == "16-true" and epsilon and torch.tensor(epsilon).half() == 0:
         raise UserError(
             f"trainer.precision=16-true: optimizer.eps={epsilon} is 0 in half precision, so training would diverge: "
             "use 16-mixed or bf16-mixed, or a larger optimizer.eps"
@@ -247,20 +237,36 @@ def optimizer(cfg: DictConfig, model: Classifier) -> Optimizer:
     return created
 
 
-def optimizers(cfg: DictConfig, model: Classifier, steps: int) -> dict[str, Any]:
-    """Return Lightning's config of the optimizer and, if one is configured, of the scheduler.
+def optimizers(cfg: DictConfig, model: Classifier, trainer: "pl.Trainer") -> dict[str, Any]:
+    """Return Lightning's config of the optimizer and, if one is configured, of the scheduler."""
+    created = optimizer(cfg, model, str(trainer.precision), bool(trainer.gradient_clip_val))
+    if "_target_" not in cfg.scheduler:
+        return {"optimizer": created}
+    return {"optimizer": created, "lr_scheduler": scheduler(cfg, created, total_steps(trainer))}
+
+
+def total_steps(trainer: "pl.Trainer") -> int:
+    """Return the number of optimizer steps of the whole training; -1 if it is unlimited.
+
+    Lightning's `estimated_stepping_batches` is used only without a data module, because it creates the data loaders
+    before their position is restored from the checkpoint.
+    """
+    data: Any = trainer.datamodule  # type: ignore[attr-defined]
+    if trainer.max_epochs == -1:  # Lightning's value if only max_steps is set
+        return trainer.max_steps
+    if data is None:
+        return int(trainer.estimated_stepping_batches)
+    batches = limited(len(data.train_dataloader()), trainer.limit_train_batches)
+    steps = math.ceil(batches / trainer.accumulate_grad_batches) * (trainer.max_epochs or 1)
+    return min(steps, trainer.max_steps) if trainer.max_steps > 0 else steps
+
+
+def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, Any]:
+    """Return Lightning's config of the scheduler.
 
     Args:
         steps: number of optimizer steps of the whole training, for schedulers that advance after every such step.
     """
-    created = optimizer(cfg, model)
-    if "_target_" not in cfg.scheduler:
-        return {"optimizer": created}
-    return {"optimizer": created, "lr_scheduler": scheduler(cfg, created, steps)}
-
-
-def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, Any]:
-    """Return Lightning's config of the scheduler."""
     names = PLACES["scheduler"].passed_to(class_at(cfg, "scheduler") or object)
     if names and steps < 0:
         raise UserError("scheduler: needs the number of steps: set trainer.max_epochs or trainer.max_steps")

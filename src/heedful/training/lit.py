@@ -1,32 +1,44 @@
 """The LightningModule of a classifier (training, evaluation, metrics)."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
-from torch import Tensor
+from omegaconf import DictConfig, OmegaConf
+from pytorch_lightning.callbacks import WeightAveraging
+from pytorch_lightning.loggers import TensorBoardLogger
+from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import MeanMetric, Metric
 from torchmetrics.classification import MulticlassAccuracy
 
-from heedful.base.errors import UserError
+from heedful.base.errors import UserError, name_file
 from heedful.base.formatting import format_names
-from heedful.data.padded_batches import Batch, limited
+from heedful.config.keys import default_metrics, make_paths_absolute, paths_in
+from heedful.config.places import TRUSTED_OPTIMIZERS
+from heedful.config.schema import validate_config
+from heedful.data.padded_batches import Batch
+from heedful.data.source import Source
+from heedful.models.check import check_model
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
 from heedful.models.loss import Loss
 from heedful.models.metrics import LoggedScore
 from heedful.runs.checkpoint import Card
+from heedful.runs.folder import BEST, checkpoint_in
 from heedful.runs.training_state import require_same_parameters, restore_callbacks
+from heedful.training import build
 from heedful.training.callbacks.stop import end_together
+from heedful.training.loggers.tracker import with_plain_names
 
 CHECK_INTERVAL = 25  # batches between two checks of the loss, because each check waits for the device
+# The nodes of a configuration that a module and its optimizer have; a script has a Trainer of its own.
+OWN = ["seed", "data", "model", "loss", "metrics", "optimizer", "scheduler", "param_groups", "extras"]
 RUNNING = ("train_acc", "train_loss")  # metrics whose states are saved if a checkpoint is written within an epoch
-
-MakeOptimizers = Callable[[Classifier, int], dict[str, Any]]
 
 
 class LitClassifier(pl.LightningModule):
@@ -35,24 +47,16 @@ class LitClassifier(pl.LightningModule):
     Args:
         loss: the training loss, which also converts logits to probabilities.
         metrics: metrics of validation and test by name, each of which is computed once from all texts.
-        card: metadata for checkpoints.
-        make_optimizers: creates Lightning's config of the optimizer and the scheduler from the model and the total
-            number of optimizer steps; None for a model that is only evaluated.
+        card: metadata for checkpoints, with the resolved configuration. `hparams` is this configuration, and determines
+            the optimizer.
     """
 
-    def __init__(
-        self,
-        model: Classifier,
-        loss: Loss,
-        metrics: Mapping[str, Metric],
-        card: Card,
-        make_optimizers: MakeOptimizers | None = None,
-    ) -> None:
+    def __init__(self, model: Classifier, loss: Loss, metrics: Mapping[str, Metric], card: Card) -> None:
         super().__init__()
         self.model = model
         self.loss = loss
         self.card = card
-        self.make_optimizers = make_optimizers
+        self.save_hyperparameters(card.config, logger=False)  # `on_fit_start` logs them
         self.train_acc = MulticlassAccuracy(len(card.class_counts), average="micro", validate_args=False)
         self.train_loss = MeanMetric(nan_strategy="disable")  # a check for NaN would wait for the device
         self.metrics = dict(metrics)  # a plain dict, because they stay on the CPU
@@ -65,16 +69,103 @@ class LitClassifier(pl.LightningModule):
         self._logged_epoch: int | None = None  # the last epoch whose training metrics Lightning knows
         self.is_validated = False  # whether a validation ran since the last training epoch ended
 
+    @classmethod
+    def untrained(cls, cfg: DictConfig, card: Card) -> Self:
+        """Create a module with random weights, before `initialize` or the weights of a checkpoint."""
+        model, loss = build.untrained_model(cfg, card)
+        card = card.with_options(model.description_options())
+        return cls(model, loss, build.metrics(cfg, len(card.class_counts)), card)
+
+    @classmethod
+    def from_config(cls, cfg: DictConfig, data: Source) -> Self:
+        """Create a module that is ready to be trained on `data`, as `python -m src.train` does.
+
+        Args:
+            cfg: the result of `compose`.
+            data: a source after its `setup()`, such as `datamodule(cfg)`.
+        """
+        config = make_paths_absolute(OmegaConf.to_container(OmegaConf.masked_copy(cfg, OWN), resolve=True))
+        module = cls.untrained(cfg, Card.of(config, data))
+        module.initialize(data)
+        return module
+
+    @classmethod
+    def load_from_checkpoint(  # type: ignore[override]
+        cls,
+        checkpoint_path: str | Path,
+        map_location: torch.device | str = "cpu",
+        *,
+        weights_only: Literal[True] = True,
+        trusted_modules: Sequence[str] = (),
+    ) -> Self:
+        """Load a trained module, which predicts, and can be trained further: `lr` and the other options are its own.
+
+        The file may come from anyone: only weights and the card are read. The metrics are the default ones.
+
+        Args:
+            checkpoint_path: such as best.ckpt or last.ckpt; or the folder of a run, whose best checkpoint is loaded.
+            trusted_modules: names of your own packages whose classes the checkpoint may name.
+        """
+        extras = {"trusted_modules": list(trusted_modules)}
+        path, card, model, loss = build.restore(str(checkpoint_in(checkpoint_path, BEST)), OmegaConf.create(extras))
+        card.config["extras"] = extras  # a checkpoint must not declare modules as trusted
+        training = OmegaConf.masked_copy(card.cfg, ["optimizer", "scheduler", "param_groups", "extras"])
+        with name_file(path):
+            validate_config(training, trusted=TRUSTED_OPTIMIZERS)
+        metrics = build.metrics(OmegaConf.create({"metrics": default_metrics()}), len(card.class_counts))
+        return cls(model, loss, metrics, card).to(map_location)
+
+    def initialize(self, data: Source, device: torch.device | str = "cpu") -> None:
+        """Load pretrained weights, check the user's own components on `device`, and fit the branch to the texts."""
+        codec, size = self.card.codec, len(self.card.codec.tokenizer.vocabulary)
+        self.model.load_pretrained()
+        check_model(self.model, size, self.loss.num_logits, codec.max_length, torch.device(device))
+        if self.model.branch is not None:
+            self.model.branch.fit(data.builder("train"), data.builder("val"), self.loss)
+
+    @property
+    def lr(self) -> float:
+        """The learning rate of the next training, `optimizer.lr` in `hparams`."""
+        rate: float = self.hparams["optimizer"]["lr"]
+        return rate
+
+    @lr.setter
+    def lr(self, rate: float) -> None:
+        self.hparams["optimizer"]["lr"] = rate  # also in the configuration of the card
+
+    @property
+    def backbone(self) -> nn.Module:
+        """The components before the attention, for Lightning's `BackboneFinetuning`."""
+        return nn.ModuleList([self.model.embedding, self.model.position, self.model.encoder])
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return the logits of texts: N×L token ids, N×L bool (True marks a token) → N×num_logits.
+
+        `card.codec.builder(texts)` encodes texts, and `loss.probabilities` converts logits to probabilities N×C.
+        """
+        logits: Tensor = self.model(tokens, mask)
+        return logits
+
+    def predict_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> dict[str, Tensor]:
+        """Return the predictions for the N texts of a batch.
+
+        They are `probabilities` (N×C), `predicted` (N, the most probable class, a number in `card.codec.class_names`),
+        `labels` (N, the true class; -1 if unknown) and `index` (N, the position in the split).
+        """
+        probabilities = self.loss.probabilities(self.logits(batch)).float()
+        predicted = probabilities.argmax(1)
+        return {"probabilities": probabilities, "predicted": predicted, "labels": batch.labels, "index": batch.index}
+
     def logits(self, batch: Batch) -> Tensor:
         """Return the logits of a batch for validation or test, N×num_logits."""
-        return self.model(batch.tokens, batch.mask)
+        return self(batch.tokens, batch.mask)
 
     def ensemble(self) -> Ensemble:
         """Return the model with its tokenizer, which classifies texts and shows the attention weight of each word."""
         return Ensemble([Member("", self.card, self.model, self.loss)])
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        logits = self.model(batch.tokens, batch.mask)
+        logits = self(batch.tokens, batch.mask)
         loss = self.loss(logits, batch.labels)
         if self._logged_epoch != self.current_epoch:  # once an epoch, because log() takes a millisecond
             self._logged_epoch = self.current_epoch
@@ -99,23 +190,25 @@ class LitClassifier(pl.LightningModule):
             remedy = "try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"
             end_together(self.trainer, UserError(f"{reason}, so training stopped; {remedy}"))
 
-    def on_validation_start(self) -> None:
+    def _choose_branch_weight(self) -> None:
         """In training, choose the weight of the branch with the lowest loss, unless the configuration sets it."""
         branch = self.model.branch
         if branch is None or not branch.chooses_weight or self.trainer.state.fn != "fit":
             return
         weights = torch.linspace(0, 1, 21, device=self.device)
         losses = torch.zeros_like(weights)
-        for batch in self.trainer.datamodule.val_dataloader():  # type: ignore[attr-defined]
+        for batch in self.trainer.val_dataloaders or ():
             _, _, labels, _ = batch = self.trainer.strategy.batch_to_device(batch)
             parts = self.model.separate_logits(batch.tokens, batch.mask)
             losses += len(labels) * torch.stack([self.loss(torch.lerp(*parts, weight), labels) for weight in weights])
         branch.weight.copy_(weights[self.trainer.strategy.reduce(losses, reduce_op="sum").argmin()])
 
     def on_validation_epoch_start(self) -> None:
-        self._batches, self._losses = [], []  # an evaluation that was interrupted leaves batches
+        self._choose_branch_weight()  # of averaged weights, which Lightning's callbacks have set by now
+        self.on_test_epoch_start()
 
-    on_test_epoch_start = on_validation_epoch_start
+    def on_test_epoch_start(self) -> None:
+        self._batches, self._losses = [], []  # an evaluation that was interrupted leaves batches
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         logits = self.logits(batch)
@@ -136,7 +229,7 @@ class LitClassifier(pl.LightningModule):
         texts = sum(len(batch["index"]) for batch in self._batches)
         total = torch.stack([sum(self._losses, torch.zeros((), device=self.device)), self._losses[0].new_tensor(texts)])
         loss, count = self.trainer.strategy.reduce(total, reduce_op="sum")
-        self.log(f"{stage}/loss", loss / count, prog_bar=True, logger=self._uses_loggers)
+        self.log(f"{stage}/loss", loss / count, prog_bar=True)
         self.evaluated = self._collect()
         probabilities, labels = (torch.from_numpy(self.evaluated[name]) for name in ("probabilities", "labels"))
         values = {}
@@ -148,7 +241,7 @@ class LitClassifier(pl.LightningModule):
         if self.trainer.state.fn == "fit" and not self.trainer.sanity_checking:
             self._require_defined(undefined, self.evaluated["labels"])
         defined = {name: value for name, value in values.items() if name not in undefined}
-        self.log_dict(defined, logger=self._uses_loggers)
+        self.log_dict(defined)
 
     def _collect(self) -> dict[str, np.ndarray]:
         """Return the texts that all processes evaluated, each once, in the order of the split."""
@@ -162,17 +255,43 @@ class LitClassifier(pl.LightningModule):
         return {name: values[rows] for name, values in columns.items()}
 
     def on_fit_start(self) -> None:
-        """Prepare for another training, and refuse one that would monitor a score without a value."""
+        """Log the hyperparameters, and refuse a training that would monitor a score without a value."""
         self._logged_epoch = None
+        if self.model.branch is not None and self._averagings():
+            raise UserError("model.branch: its n-grams have no average: remove WeightAveraging, or write ~model.branch")
+        for state in self._optimizer_states:
+            require_same_parameters(self.trainer.optimizers[0], state)
+        self._optimizer_states = []
+        self._log_hyperparameters()
         scores = {f"val/{name}": each.score for name, each in self.metrics.items() if isinstance(each, LoggedScore)}
-        if monitored := self._monitors() & scores.keys():
-            labels = np.asarray(self.trainer.datamodule.tokenized("val").labels)  # type: ignore[attr-defined]
+        data = self.trainer.datamodule  # type: ignore[attr-defined]
+        if isinstance(data, Source) and (monitored := self._monitors() & scores.keys()):
+            labels = np.asarray(data.tokenized("val").labels)
             uniform = np.full((len(labels), len(self.card.class_counts)), 1 / len(self.card.class_counts))
             self._require_defined([name for name in monitored if scores[name].terms(uniform, labels) is None], labels)
+
+    def _log_hyperparameters(self) -> None:
+        """Log the configuration; TensorBoard needs the names of all scores from the start to show them in HPARAMS."""
+        config = dict(self.hparams)
+        names = [f"{stage}/{name}" for stage in ("val", "test") for name in ("loss", *self.metrics)]
+        options = {
+            path: value for path, value in paths_in(config).items() if isinstance(value, bool | int | float | str)
+        }
+        for logger in self.trainer.loggers:
+            if isinstance(logger, TensorBoardLogger) and self.trainer.is_global_zero:
+                from torch.utils.tensorboard.summary import hparams  # an optional package
+
+                for summary in hparams(options, dict.fromkeys(names, 0.0)):
+                    logger.experiment.file_writer.add_summary(summary)
+            logger.log_hyperparams(with_plain_names(config))
 
     def _monitors(self) -> set[str]:
         callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]
         return {callback.monitor for callback in callbacks if isinstance(getattr(callback, "monitor", None), str)}
+
+    def _averagings(self) -> list[WeightAveraging]:
+        callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]
+        return [callback for callback in callbacks if isinstance(callback, WeightAveraging)]
 
     def _require_defined(self, undefined: Iterable[str], labels: np.ndarray) -> None:
         """Refuse callbacks that monitor a metric that has no value on these validation labels."""
@@ -191,18 +310,8 @@ class LitClassifier(pl.LightningModule):
         }
         return tuple(name for name, metrics in parts.items() if metrics[-1].higher_is_better is False)
 
-    @property
-    def _uses_loggers(self) -> bool | None:
-        """False in the validation of the best checkpoint after training, which is no point of the curves."""
-        is_repeated = self.trainer.state.fn == "validate" and self.trainer.global_step > 0
-        return False if is_repeated else None  # None: if there are loggers
-
     def configure_optimizers(self) -> Any:
-        assert self.make_optimizers is not None
-        config = self.make_optimizers(self.model, _total_steps(self.trainer))
-        for state in self._optimizer_states:
-            require_same_parameters(config["optimizer"], state)
-        return config
+        return build.optimizers(self.card.cfg, self.model, self.trainer)
 
     def on_train_epoch_end(self) -> None:
         for config in self.trainer.lr_scheduler_configs:
@@ -223,8 +332,14 @@ class LitClassifier(pl.LightningModule):
             scheduler.step()
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        for key in (self.CHECKPOINT_HYPER_PARAMS_KEY, self.CHECKPOINT_HYPER_PARAMS_NAME):
+            checkpoint.pop(key, None)  # the card has them
         checkpoint |= self.card.content()
         if "optimizer_states" not in checkpoint:  # only the model is saved
+            for callback in self._averagings():  # Lightning saves the average in other checkpoints only
+                callback.on_save_checkpoint(self.trainer, self, checkpoint)
+                for key in ("current_model_state", "averaging_state"):
+                    checkpoint.pop(key, None)
             return
         checkpoint["should_stop"] = self.trainer.should_stop
         state: dict[str, Any] = {"cpu": torch.get_rng_state(), "running": {}}
@@ -246,6 +361,10 @@ class LitClassifier(pl.LightningModule):
         Each process draws other random numbers and trains on other texts. If the number of processes has changed, which
         is allowed between two epochs, no metrics are stored, and further processes repeat the random states.
         """
+        if (
+            self.trainer.state.fn != "fit" or "processes" not in checkpoint
+        ):  # Lightning reports that the state is absent
+            return
         restore_callbacks(checkpoint, self.trainer)
         self._optimizer_states = checkpoint["optimizer_states"]
         states = checkpoint["processes"]
@@ -256,17 +375,3 @@ class LitClassifier(pl.LightningModule):
         for name, values in state["running"].items():
             for key, value in getattr(self, name).metric_state.items():
                 value.copy_(values[key])
-
-
-def _total_steps(trainer: pl.Trainer) -> int:
-    """Return the number of optimizer steps of the whole training.
-
-    Lightning's `estimated_stepping_batches` is not used, because it would create the data loaders before their position
-    is restored from the checkpoint.
-    """
-    batches = len(trainer.datamodule.train_dataloader())  # type: ignore[attr-defined]
-    batches = limited(batches, trainer.limit_train_batches)
-    if trainer.max_epochs == -1:  # Lightning's value if only max_steps is set
-        return trainer.max_steps
-    steps = math.ceil(batches / trainer.accumulate_grad_batches) * (trainer.max_epochs or 1)
-    return min(steps, trainer.max_steps) if trainer.max_steps > 0 else steps

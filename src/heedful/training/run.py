@@ -1,6 +1,5 @@
 """The lifecycle of a run: its folder, seed, signals, loggers and record."""
 
-import json
 import logging
 import os
 import shlex
@@ -17,7 +16,7 @@ import torch
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
-from pytorch_lightning.callbacks import ModelCheckpoint
+from pytorch_lightning.callbacks import ModelCheckpoint, WeightAveraging
 
 from heedful.base.errors import UserError
 from heedful.base.files import lock_folder, remove_parts, write_text
@@ -27,7 +26,6 @@ from heedful.base.process import announce, end_after_repeated_signals, end_with_
 from heedful.config.keys import make_paths_absolute
 from heedful.config.overrides import quote
 from heedful.data.source import Source
-from heedful.data.trained_texts import TrainedTexts
 from heedful.report.data_section import data_section
 from heedful.report.run_report import print_summary, write_report
 from heedful.report.terminal import OutputConsole, render_terminal
@@ -95,14 +93,7 @@ class Run:
 
     def card(self, data: Source) -> Card:
         """Return the card of a model that this run trains on `data`."""
-        config = json.loads(json.dumps({**self.config, "choices": dict(self.result.choices)}))  # keys become strings
-        return Card(
-            config=config,
-            codec=data.codec,
-            class_counts=data.class_counts,
-            fingerprint=data.data_fingerprint,
-            trained_texts=TrainedTexts.of(data.tokenized("train").digests),
-        )
+        return Card.of({**self.config, "choices": dict(self.result.choices)}, data)
 
     def start(
         self, trainer: pl.Trainer, module: LitClassifier, data: Source, state: TrainingState | None = None
@@ -147,6 +138,8 @@ class Run:
 
     def load_best(self, trainer: pl.Trainer, module: LitClassifier) -> None:
         """Load the best weights of the training into the module, and record them; without such, keep the last ones."""
+        # the average of the last epoch would replace the weights during the next validation
+        trainer.callbacks = [each for each in trainer.callbacks if not isinstance(each, WeightAveraging)]  # type: ignore[attr-defined]
         callback = trainer.checkpoint_callback
         if not isinstance(callback, ModelCheckpoint) or callback.monitor is None:
             return

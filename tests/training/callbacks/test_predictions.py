@@ -3,11 +3,13 @@
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import create_autospec
 
 import numpy as np
 import pytest
 
 from heedful.base.errors import UserError
+from heedful.data.source import Source
 from heedful.runs.run_files import Predictions
 from heedful.training.callbacks.predictions import PredictionWriter
 from tests.helpers import read_csv, saved_predictions, train
@@ -47,8 +49,9 @@ def test_the_groups_of_the_rows_are_recorded(tmp_path: Path) -> None:
     }
     module: Any = SimpleNamespace(evaluated=evaluated)
     for groups, expected in ((numbers, [7, 5, 11]), (None, None)):
-        data = SimpleNamespace(class_names=("bad", "good"), groups=lambda split, groups=groups: groups)
-        data.origins = lambda split, index: {"row": list(index)}
+        data = create_autospec(Source, instance=True, class_names=("bad", "good"))
+        data.groups.return_value = groups
+        data.origins.side_effect = lambda split, index: {"row": list(index)}
         trainer: Any = SimpleNamespace(state=SimpleNamespace(fn="test"), is_global_zero=True, datamodule=data)
         PredictionWriter(tmp_path).on_test_end(trainer, module)
         found = Predictions.load(tmp_path / "test.npz")

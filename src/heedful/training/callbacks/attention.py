@@ -12,7 +12,7 @@ import torch
 from pydantic import Field
 
 from heedful.base.files import write_arrays
-from heedful.data.source import Source
+from heedful.data.source import Source, source_of
 from heedful.runs.examples import Example, write_errors, write_examples
 from heedful.runs.run_files import STATISTICS_FILE, Statistics
 
@@ -37,7 +37,7 @@ class AttentionRecorder(pl.Callback):
     def on_test_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
         if not trainer.is_global_zero:
             return
-        data: Source = trainer.datamodule  # type: ignore[attr-defined]
+        data = source_of(trainer)
         probabilities, labels, rows = (pl_module.evaluated[name] for name in ("probabilities", "labels", "index"))
         confidence, is_correct = probabilities.max(1), probabilities.argmax(1) == labels
         examples = self._explain(data, pl_module, self._select_rows(rows, confidence, is_correct))

@@ -14,7 +14,7 @@ from pydantic import Field
 from heedful.base.errors import UserError
 from heedful.base.files import csv_line, read_arrays, write_arrays, write_text
 from heedful.data.corpus import SPLITS
-from heedful.data.source import Source
+from heedful.data.source import Source, source_of
 from heedful.data.store import code_version, load_or_build
 from heedful.runs.run_files import Predictions
 
@@ -46,7 +46,7 @@ class LinearBaseline(pl.Callback):
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if trainer.is_global_zero:
-            self.write(trainer.datamodule)  # type: ignore[attr-defined]
+            self.write(source_of(trainer))
 
     def write(self, data: Source) -> None:
         """Write the files of the baseline; if there is none, write nothing but a warning.

@@ -17,7 +17,7 @@ from torch import Tensor
 from heedful.base.errors import UserError
 from heedful.data.corpus import SPLITS
 from heedful.data.padded_batches import BatchBuilder, by_length
-from heedful.data.source import Source
+from heedful.data.source import source_of
 from heedful.data.store import code_version, load_or_build
 from heedful.kernels.layers import Dropout
 from heedful.models.classifier import Classifier
@@ -73,9 +73,9 @@ class FrozenStates(pl.Callback):
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         model: Any = pl_module.model
-        data: Source = trainer.datamodule  # type: ignore[attr-defined]
         if not is_frozen(model):
             return
+        data = source_of(trainer)
         builders = [data.builder(split) for split in SPLITS]
         size = sum(int(builder.lengths.sum()) for builder in builders) * model.encoder.output_dim * 2 / 1e9
         if size > self.max_gb:

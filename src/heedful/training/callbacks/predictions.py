@@ -9,7 +9,7 @@ import pytorch_lightning as pl
 
 from heedful.base.errors import UserError
 from heedful.base.files import number_names
-from heedful.data.source import Source
+from heedful.data.source import Source, source_of
 from heedful.data.tables import CHUNK, Rows, write_table
 from heedful.runs.run_files import Predictions
 
@@ -33,7 +33,7 @@ class PredictionWriter(pl.Callback):
                 "train with a smaller optimizer.lr"
             )
         if trainer.is_global_zero:
-            data: Source = trainer.datamodule  # type: ignore[attr-defined]
+            data = source_of(trainer)
             groups = data.groups(split)
             predictions = Predictions(
                 split,

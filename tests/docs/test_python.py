@@ -1,0 +1,33 @@
+"""The examples in docs/python.md."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers import ROOT
+
+PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(heading: str) -> list[str]:
+    """The examples below a heading of the second level."""
+    (section,) = [part for part in re.split(r"^## ", PAGE, flags=re.MULTILINE) if part.startswith(heading)]
+    return BLOCK.findall(section)
+
+
+@pytest.mark.filterwarnings("ignore")  # Lightning's hints
+def test_the_script_with_lightning_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    names: dict[str, Any] = {}
+    for block in blocks("Your own Lightning script"):
+        exec(block, names)
+    assert {path.name for path in tmp_path.iterdir()} == {"cache", "checkpoints", "lightning_logs"}
+    assert names["probabilities"].shape == (8, 3) and len(names["predicted"]) == 8
+    assert names["module"].lr == names["trainer"].optimizers[0].param_groups[0]["lr"] == 0.0005
+    assert set(capsys.readouterr().out.splitlines()) & set(names["data"].class_names)

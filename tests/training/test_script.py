@@ -1,0 +1,272 @@
+"""A user's own script with Lightning: a module and a Trainer without the commands."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import pytorch_lightning as pl
+import torch
+from omegaconf import DictConfig
+from pytorch_lightning.callbacks import (
+    BackboneFinetuning,
+    EMAWeightAveraging,
+    ModelCheckpoint,
+    StochasticWeightAveraging,
+)
+from pytorch_lightning.loggers import TensorBoardLogger
+from pytorch_lightning.tuner import Tuner
+from torch.utils.data import DataLoader
+
+from heedful import load
+from heedful.base.errors import UserError
+from heedful.config.compose import compose
+from heedful.data.source import Source
+from heedful.training import build
+from heedful.training.callbacks.predictions import PredictionWriter
+from heedful.training.lit import LitClassifier
+from tests.helpers import change_card, last_weights, read_csv, saved_predictions, train, trained
+
+OPTIONS = ("model.encoder.hidden_dim=6",)
+EMA = "+callbacks.ema={_target_: pytorch_lightning.callbacks.EMAWeightAveraging, decay: 0.9}"
+LINEAR = ("model/branch=ngrams", "model.branch.weight=null")
+
+
+def make(folder: Path, *overrides: str) -> tuple[DictConfig, Source, LitClassifier]:
+    cfg = compose(f"data.cache_dir={folder / 'cache'}", *OPTIONS, *overrides)
+    pl.seed_everything(cfg.seed)
+    data = build.datamodule(cfg)
+    return cfg, data, LitClassifier.from_config(cfg, data)
+
+
+def trainer(folder: Path, callbacks: Sequence[pl.Callback] = (), **options: Any) -> pl.Trainer:
+    defaults = {"accelerator": "cpu", "max_epochs": 2, "logger": False, "enable_progress_bar": False}
+    defaults |= {"enable_model_summary": False, "default_root_dir": folder, "log_every_n_steps": 1}
+    keeps = any(isinstance(callback, ModelCheckpoint) for callback in callbacks)
+    return pl.Trainer(**{**defaults, "enable_checkpointing": keeps, "callbacks": [*callbacks], **options})
+
+
+def best(folder: Path, **options: Any) -> ModelCheckpoint:
+    return ModelCheckpoint(folder / "checkpoints", "best", monitor="val/loss", enable_version_counter=False, **options)
+
+
+def assert_equal(state: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
+    assert state.keys() == other.keys()
+    for name, value in state.items():
+        assert torch.equal(value, other[name]), name
+
+
+def test_a_script_trains_like_the_command(tmp_path: Path) -> None:
+    """This includes pretrained vectors, the branch and its weight."""
+    train(tmp_path / "run", "callbacks=checkpoints", "test=false", *LINEAR)
+    _, data, module = make(tmp_path, *LINEAR)
+    assert module.model.embedding.tokens_with_vectors() is not None
+    trainer(tmp_path).fit(module, data)
+    assert_equal(last_weights(tmp_path / "run"), module.state_dict())
+
+
+@pytest.mark.parametrize("options", [LINEAR, ("scheduler=one_cycle",)])
+def test_training_without_a_data_module_gives_the_same_weights(options: Sequence[str], tmp_path: Path) -> None:
+    _, data, module = make(tmp_path, *options)
+    trainer(tmp_path).fit(module, data)
+    _, data, other = make(tmp_path, *options)
+    trainer(tmp_path).fit(other, train_dataloaders=data.train_dataloader(), val_dataloaders=data.val_dataloader())
+    assert_equal(module.state_dict(), other.state_dict())
+
+
+def test_loaders_of_torch_train_a_module(tmp_path: Path) -> None:
+    _, data, module = make(tmp_path, "scheduler=linear", *LINEAR)
+
+    def loader(split: str) -> DataLoader[Any]:
+        builder = data.builder(split)
+        rows: Any = range(len(builder))
+        return DataLoader(rows, batch_size=5, collate_fn=lambda numbers: builder(np.array(numbers)))
+
+    fitted = trainer(tmp_path)
+    fitted.fit(module, loader("train"), loader("val"))
+    assert fitted.callback_metrics["val/loss"].isfinite()
+    assert fitted.optimizers[0].param_groups[0]["lr"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_training_resumes_exactly_without_a_data_module(tmp_path: Path) -> None:
+    def fit(name: str, epochs: int, path: str | None = None) -> LitClassifier:
+        _, data, module = make(tmp_path, "model.embedding.dropout=0.3")
+        last = ModelCheckpoint(tmp_path / name, save_last=True)
+        loaders = {"train_dataloaders": data.train_dataloader(), "val_dataloaders": data.val_dataloader()}
+        trainer(tmp_path, [last], max_epochs=epochs).fit(module, **loaders, ckpt_path=path)
+        return module
+
+    whole = fit("whole", 3)
+    fit("half", 1)
+    assert_equal(whole.state_dict(), fit("resumed", 3, str(tmp_path / "half" / "last.ckpt")).state_dict())
+
+
+def test_predictions_are_in_the_order_of_the_split(tmp_path: Path) -> None:
+    _, data, module = make(tmp_path)
+    fitted = trainer(tmp_path, [best(tmp_path)], max_epochs=1)
+    fitted.fit(module, data)
+    batches: Any = fitted.predict(module, data)
+    columns = {name: torch.cat([batch[name] for batch in batches]) for name in batches[0]}
+    assert columns["index"].tolist() == list(range(8))
+    expected = load(tmp_path / "checkpoints" / "best.ckpt").predict(data.texts("test", range(8)))
+    probabilities = torch.tensor([list(each.probabilities.values()) for each in expected])
+    torch.testing.assert_close(columns["probabilities"], probabilities)
+    assert [data.class_names[number] for number in columns["predicted"]] == [each.label for each in expected]
+    assert columns["labels"].tolist() == data.tokenized("test").labels.tolist()
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_the_best_checkpoint_is_evaluated_by_the_same_trainer(weights_only: bool, tmp_path: Path) -> None:
+    _, data, module = make(tmp_path, "optimizer.lr=0.1")
+    fitted = trainer(tmp_path, [callback := best(tmp_path, save_weights_only=weights_only)], max_epochs=5)
+    fitted.fit(module, data)
+    (scores,) = fitted.validate(module, data, ckpt_path="best", verbose=False)
+    assert callback.best_model_score is not None
+    assert scores["val/loss"] == pytest.approx(callback.best_model_score.item())
+    assert "test/acc" in fitted.test(module, data, ckpt_path="best", verbose=False)[0]
+    if weights_only:
+        with pytest.raises(KeyError, match="checkpoint contains only the model"):
+            trainer(tmp_path, max_epochs=9).fit(module, data, ckpt_path=callback.best_model_path)
+
+
+@pytest.mark.parametrize("name", ["best.ckpt", "last.ckpt", ""])
+def test_a_loaded_module_is_trained_further(name: str, finished: tuple[Path, Any], tmp_path: Path) -> None:
+    folder = finished[0]
+    module = LitClassifier.load_from_checkpoint(folder / "checkpoints" / name if name else folder)
+    assert module.hparams["optimizer"]["lr"] == module.lr == 0.001
+    data = build.datamodule(compose(f"data.cache_dir={tmp_path / 'cache'}"), module.card)
+    if name != "last.ckpt":
+        scores = trainer(tmp_path).validate(module, data, verbose=False)[0]
+        predictions = saved_predictions(folder, "val")
+        accuracy = (predictions.probabilities.argmax(1) == predictions.labels).mean()
+        assert scores["val/acc"] == pytest.approx(accuracy)
+    module.lr = 0.01
+    fitted = trainer(tmp_path, [best(tmp_path)], gradient_clip_val=1.0, precision="bf16-mixed")
+    fitted.fit(module, data)
+    assert fitted.optimizers[0].param_groups[0]["lr"] == 0.01
+    assert LitClassifier.load_from_checkpoint(tmp_path / "checkpoints" / "best.ckpt").lr == 0.01
+
+
+@pytest.mark.parametrize(
+    ("key", "target"),
+    [("optimizer", "pathlib.Path"), ("optimizer", "mine.Optimizer"), ("scheduler", "torch.optim.Adam")],
+)
+def test_a_checkpoint_chooses_neither_foreign_classes_nor_trust(
+    key: str, target: str, checkpoint: Path, tmp_path: Path
+) -> None:
+    changed = change_card(checkpoint, f"config.{key}._target_", target, tmp_path / "changed.ckpt")
+    change_card(changed, "config.extras.trusted_modules", ["mine", "pathlib"])
+    with pytest.raises(UserError, match=f"changed.ckpt: (?s:.)*{key}._target_={target}   "):
+        LitClassifier.load_from_checkpoint(changed)
+
+
+def test_a_checkpoint_has_its_configuration_once(checkpoint: Path) -> None:
+    content = torch.load(checkpoint, weights_only=True)
+    assert not [key for key in content if "hparams" in key or "hyper" in key]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "options", "message"),
+    [
+        ((), {"precision": "16-true"}, r"trainer\.precision=16-true: optimizer\.eps=1e-08 is 0"),
+        (
+            ("model/embedding=ngrams", "model.embedding.sparse=true", "optimizer=adagrad"),
+            {"gradient_clip_val": 1.0},
+            r"trainer\.gradient_clip_val: row-sparse",
+        ),
+    ],
+)
+def test_the_real_trainer_is_checked(
+    overrides: Sequence[str], options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    _, data, module = make(tmp_path, *overrides)
+    with pytest.raises(UserError, match=f"^{message}"):
+        trainer(tmp_path, **options).fit(module, data)
+
+
+def test_the_tuner_sets_the_learning_rate_and_the_batch_size(tmp_path: Path) -> None:
+    _, data, module = make(tmp_path)
+    finder = Tuner(trainer(tmp_path, max_epochs=30)).lr_find(module, data, num_training=60, max_lr=0.1)
+    assert finder is not None and module.lr == finder.suggestion() == module.card.config["optimizer"]["lr"] != 0.001
+    assert Tuner(trainer(tmp_path)).scale_batch_size(module, data, init_val=3, max_trials=2) == 6
+    fitted = trainer(tmp_path, max_epochs=1)
+    fitted.fit(module, data)
+    assert fitted.optimizers[0].param_groups[0]["lr"] == module.lr
+    assert fitted.global_step == 5  # 28 texts in batches of 6
+
+
+def test_tensorboard_shows_the_hyperparameters_with_the_last_scores(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.plugins.hparams.metadata import parse_experiment_plugin_data, parse_session_start_info_plugin_data
+
+    _, data, module = make(tmp_path)
+    fitted = trainer(tmp_path, logger=TensorBoardLogger(tmp_path, "tb", ""))
+    fitted.fit(module, data)
+    scores = fitted.test(module, data, verbose=False)[0]
+    events = EventAccumulator(str(tmp_path / "tb")).Reload()
+    parts = {name: events.SummaryMetadata(f"_hparams_/{name}") for name in ("experiment", "session_start_info")}
+    shown = {
+        info.name.tag for info in parse_experiment_plugin_data(parts["experiment"].plugin_data.content).metric_infos
+    }
+    assert {"val/loss", "val/acc", *scores} <= shown
+    started = parse_session_start_info_plugin_data(parts["session_start_info"].plugin_data.content)
+    assert started.hparams["model.encoder.hidden_dim"].number_value == 6
+    assert [point.value for point in events.Scalars("test/acc")] == pytest.approx([scores["test/acc"]])
+
+
+def test_the_average_of_the_weights_is_validated_saved_and_tested_by_the_command(tmp_path: Path) -> None:
+    options = ("optimizer.lr=0.05", "callbacks=checkpoints", EMA, "trainer.max_epochs=9")
+    result = train(tmp_path / "run", *options)
+    losses = [float(row["val/loss"]) for row in read_csv(tmp_path / "run" / "csv" / "metrics.csv") if row["val/loss"]]
+    assert min(losses) < losses[-1]
+    assert result["best"]["value"] == min(losses)
+    predictions = saved_predictions(tmp_path / "run", "val")
+    likelihoods = predictions.probabilities[np.arange(len(predictions.labels)), predictions.labels]
+    assert -np.log(likelihoods).mean() == pytest.approx(min(losses), rel=1e-5)
+    trained(tmp_path / "half", *options, "trainer.max_epochs=4")
+    train(tmp_path / "half", *options, "test=false", f"ckpt_path={tmp_path / 'half' / 'checkpoints' / 'last.ckpt'}")
+    assert_equal(last_weights(tmp_path / "run"), last_weights(tmp_path / "half"))
+
+
+def test_a_branch_and_an_average_of_weights_are_refused(tmp_path: Path) -> None:
+    _, data, module = make(tmp_path, *LINEAR)
+    with pytest.raises(UserError, match=r"^model\.branch: its n-grams have no average: remove WeightAveraging"):
+        trainer(tmp_path, [EMAWeightAveraging()]).fit(module, data)
+
+
+class States(pl.Callback):
+    """Keeps the bias of the head at the start of each epoch, and the number of parameters that the epoch trained."""
+
+    def __init__(self) -> None:
+        self.biases: list[torch.Tensor] = []
+        self.sizes: list[int] = []
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: Any) -> None:
+        self.biases.append(pl_module.model.head.linear.bias.detach().clone())
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.sizes.append(sum(len(group["params"]) for group in trainer.optimizers[0].param_groups))
+
+
+def test_stochastic_weight_averaging_leaves_the_mean_of_the_last_epochs(tmp_path: Path) -> None:
+    _, data, module = make(tmp_path)
+    states = States()
+    trainer(tmp_path, [StochasticWeightAveraging(0.01, swa_epoch_start=2), states], max_epochs=4).fit(module, data)
+    head: Any = module.model.head
+    torch.testing.assert_close(head.linear.bias.detach(), torch.stack(states.biases[1:]).mean(0))
+
+
+def test_the_backbone_is_trained_from_an_epoch_on(tmp_path: Path) -> None:
+    _, data, module = make(tmp_path)
+    states = States()
+    trainer(tmp_path, [BackboneFinetuning(1), states]).fit(module, data)
+    backbone = len(list(module.backbone.parameters()))
+    total = len(list(module.model.parameters()))
+    assert states.sizes == [total - backbone, total] and backbone == 9
+
+
+def test_a_callback_of_the_commands_needs_the_data_module(tmp_path: Path) -> None:
+    _, data, module = make(tmp_path)
+    with pytest.raises(UserError, match="a callback needs the texts: give the Trainer the data module"):
+        trainer(tmp_path, [PredictionWriter(tmp_path)]).validate(module, data.val_dataloader(), verbose=False)
