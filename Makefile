@@ -8,7 +8,7 @@ LIBRARY := .venv/lib/$(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys
 INSTALLED := $(LIBRARY)/heedful-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv train test lint types format hooks docs bench bench-gpu bench-startup bench-accuracy study study-report study-verify constraints clean
+.PHONY: help venv train test test-versions lint types format hooks docs bench bench-gpu bench-startup bench-accuracy study study-report study-verify constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -20,6 +20,17 @@ train: venv  ## train a first model on the bundled reviews
 
 test: lint types  ## check style and types, then run the tests
 	$(RUN) -m pytest -n 2 --dist worksteal
+
+# VERSIONS=newest takes the newest, with pre-releases. In GitHub's CI, uv takes torch for CPUs (UV_TORCH_BACKEND).
+VERSIONS := lowest
+lowest := --resolution lowest-direct
+newest := --prerelease allow
+
+test-versions:  ## run the tests with the lowest versions that pyproject.toml allows, in .venv-lowest
+	$(PYTHON) -m venv --clear .venv-$(VERSIONS)
+	.venv-$(VERSIONS)/bin/python -m pip install -qq uv
+	.venv-$(VERSIONS)/bin/uv pip install --quiet --python .venv-$(VERSIONS) $($(VERSIONS)) --editable '.[dev]'
+	.venv-$(VERSIONS)/bin/python -m pytest -n 2 --dist worksteal
 
 lint: venv  ## check style and formatting
 	$(RUN) -m ruff check

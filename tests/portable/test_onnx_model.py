@@ -67,6 +67,7 @@ def test_binary_ngrams_and_scaling_by_length_are_exported(tmp_path: Path) -> Non
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
 
 
+@pytest.mark.skipif(torch.__version__.startswith("2.6."), reason="torch 2.6 cannot export torch.lerp for any size")
 def test_a_linear_branch_is_exported(tmp_path: Path) -> None:
     model = build_portable()
     tokens, mask = texts((17, 3, 29, 5))
