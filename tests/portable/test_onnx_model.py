@@ -56,6 +56,12 @@ def test_each_position_is_exported(position: str, tmp_path: Path) -> None:
     assert convert(build_portable(encoder="transformer", position=position), tmp_path / "model.onnx") <= TOLERANCE
 
 
+@pytest.mark.parametrize("normalizer", choices("normalizer"))
+def test_each_normalizer_is_exported(normalizer: str, tmp_path: Path) -> None:
+    model = build_portable(encoder="transformer", attention="windowed", normalizer=normalizer)
+    assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
+
+
 def test_binary_ngrams_and_scaling_by_length_are_exported(tmp_path: Path) -> None:
     model = build_portable(embedding="ngrams", attention="edge_query")
     assert isinstance(model.model.embedding, NgramEmbedding)

@@ -72,6 +72,7 @@ PLACES = {
     "model.encoder": Place("heedful.models.component.Encoder", positional=1),
     "model.attention": Place("heedful.models.component.Attention", positional=1),
     "model.sublayer": Place("heedful.models.sublayer.AttentionSublayer", positional=2),
+    "model.normalizer": Place("heedful.models.normalizer.Normalizer"),
     "model.pooling": Place("heedful.models.component.Pooling", positional=1),
     "model.head": Place("heedful.models.component.Head", positional=2),
     "model.branch": Place("heedful.models.branch.NgramBranch", positional=2),

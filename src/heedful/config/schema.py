@@ -75,7 +75,7 @@ RECORDS = {
     "paths": _options(output_dir=str),
     "extras": _options(ignore_warnings=bool, trusted_modules=list[str]),
     "sweep": _options(dry_run=bool, resume=str | None),
-    "model": _options(**dict.fromkeys((*MODEL_COMPONENTS, "sublayer", "branch"), Node)),
+    "model": _options(**dict.fromkeys((*MODEL_COMPONENTS, "sublayer", "normalizer", "branch"), Node)),
     "param_groups": _options(**dict.fromkeys(MODEL_COMPONENTS, Node | None)),
 }
 EVERY = _options(task_name=RelativePath, paths=Node, extras=Node)

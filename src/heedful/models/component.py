@@ -9,7 +9,7 @@ the options. A rule that relates several options is an error `ValueError("name=v
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 Size = Annotated[int, Field(ge=1)]  # a number of features, heads, rows, …
 Rate = Annotated[float, Field(ge=0, lt=1)]  # the probability of dropping an element
+Normalize = Callable[[Tensor, Tensor, int], Tensor]  # scores, mask and dimension → weights
 Layers = Annotated[int, Field(ge=1, le=1000)]  # more layers would take minutes to build, and are probably a mistake
 
 
@@ -103,10 +104,21 @@ class Attention(Component):
     Attributes:
         per_token: whether there is a row of weights for each token (T = L), not one for the text (T = 1).
         sums_to_one: whether the row of each real state sums to 1.
+        normalizer: converts scores to weights (`models/normalizer.py`); None is softmax.
     """
 
     per_token: bool = False
     sums_to_one: bool = True
+    normalizer: Normalize | None = None
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether `normalize` converts scores to the weights; by default, they are computed in another way."""
+        return False
+
+    def normalize(self, scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
+        """Return the weights of the scores along `dim`; padding gets 0. The mask is broadcast to the scores."""
+        return (self.normalizer or masked_softmax)(scores, mask, dim)
 
     def redefines(self, owner: type, *methods: str) -> bool:
         """Return whether this subclass of `owner` redefines one of the methods for which `owner` has a fast path."""

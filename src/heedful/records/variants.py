@@ -19,7 +19,7 @@ from heedful.runs.run_files import Predictions
 GROUPS = {  # config groups and their keys, in the order in which a variant's name lists them
     key.rpartition(".")[2]: key
     for key in (
-        *("data", "data.tokenizer", *MODEL, "model.branch"),
+        *("data", "data.tokenizer", *MODEL, "model.normalizer", "model.branch"),
         *("loss", "optimizer", "scheduler", "trainer", "callbacks"),
     )
 }

@@ -110,6 +110,10 @@ def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> C
         attention = _component(cfg, "sublayer", encoder.output_dim, attention)
     with prefix_errors("model.position"):
         position.attach(encoder, attention)
+    if OmegaConf.select(cfg, "model.normalizer._target_") is not None:
+        normalizer = make(cfg, "model.normalizer")
+        with prefix_errors("model.normalizer"):
+            normalizer.attach(encoder, attention)
     pooling = _component(cfg, "pooling", attention.output_dim)
     head = _component(cfg, "head", pooling.output_dim, num_logits)
     branch = None

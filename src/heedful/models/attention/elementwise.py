@@ -8,7 +8,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from heedful.kernels.layers import Dropout, Linear
-from heedful.models.component import Encoded, Rate, Size, TokenAttention, masked_mean, masked_softmax, zero_padding
+from heedful.models.component import (
+    Encoded,
+    Normalize,
+    Rate,
+    Size,
+    TokenAttention,
+    masked_mean,
+    masked_softmax,
+    zero_padding,
+)
 
 VectorNorm = Literal["none", "layer", "batch"]
 Gate = Literal["tanh", "sigmoid", "linear"]
@@ -30,18 +39,18 @@ class GlobalVector(nn.Module):
         self.norm = norms[norm](output_dim)
         self.dropout = Dropout(dropout)
 
-    def weights(self, states: Tensor, mask: Tensor) -> Tensor:
+    def weights(self, states: Tensor, mask: Tensor, normalizer: Normalize = masked_softmax) -> Tensor:
         """Return weights that sum to 1 over the real tokens for each feature of E: N×L×D, N×L → N×L×De."""
-        return masked_softmax(self.scores(states), mask.unsqueeze(-1), dim=1)
+        return normalizer(self.scores(states), mask.unsqueeze(-1), 1)
 
     def mix(self, states: Tensor, mask: Tensor, weights: Tensor) -> Tensor:
         """Return E for the given weights, zero for an empty text: N×L×D, N×L, N×L×De → N×De."""
         vector = self._normalize((weights * self.values(states)).sum(1))
         return vector.masked_fill(~mask.any(1, keepdim=True), 0.0)
 
-    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, states: Tensor, mask: Tensor, normalizer: Normalize = masked_softmax) -> Tensor:
         """Return E: N×L×D, N×L → N×De."""
-        return self.mix(states, mask, self.dropout(self.weights(states, mask)))
+        return self.mix(states, mask, self.dropout(self.weights(states, mask, normalizer)))
 
     def _normalize(self, vector: Tensor) -> Tensor:
         norm = self.norm
@@ -74,14 +83,18 @@ class ElementwiseMixing(TokenAttention):
         self.retrieval = Linear(input_dim, vector_dim)
         self.output = Linear(vector_dim, input_dim, bias=False)
 
+    @property
+    def has_scores(self) -> bool:
+        return not self.redefines(ElementwiseMixing, "weights")
+
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
         if self.redefines(ElementwiseMixing, "weights", "mix"):
             return self.forward(Encoded(states, mask, masked_mean(states, mask))).states
-        return self._retrieve(states, self.vector(states, mask))
+        return self._retrieve(states, self.vector(states, mask, self.normalize))
 
     def weights(self, encoded: Encoded) -> Tensor:
         """Return the weights N×De×1×L: one head for each feature of E."""
-        weights = self.vector.weights(encoded.states, encoded.mask)  # N×L×De
+        weights = self.vector.weights(encoded.states, encoded.mask, self.normalize)  # N×L×De
         return weights.transpose(1, 2).unsqueeze(2)
 
     def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
@@ -91,7 +104,7 @@ class ElementwiseMixing(TokenAttention):
     def forward(self, encoded: Encoded) -> Encoded:
         if self.redefines(ElementwiseMixing, "weights", "mix"):
             return self.mix(encoded, self.vector.dropout(self.weights(encoded)))
-        return self._encoded(encoded, self.vector(encoded.states, encoded.mask))
+        return self._encoded(encoded, self.vector(encoded.states, encoded.mask, self.normalize))
 
     def _retrieve(self, states: Tensor, vector: Tensor) -> Tensor:
         """Return the output for each state, given the global vectors: N×L×D, N×De → N×L×D."""

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from heedful.kernels.layers import Dropout
-from heedful.models.component import Attention, Encoded, Rate, masked_softmax
+from heedful.models.component import Attention, Encoded, Rate
 
 
 class QueryAttention(Attention):
-    """One context vector per text: c = Σ_i softmax(score(q, h_i)) h_i over the real states h_i.
+    """One context vector per text: c = Σ_i softmax(score(q, h_i)) h_i over the real states h_i, or another normalizer.
 
     The query q is the summary of the text. A subclass implements `score`; to add a bias to the scores, it overrides
     `scaled_scores`.
@@ -28,17 +28,21 @@ class QueryAttention(Attention):
         self.dropout = Dropout(dropout)
         self.combine = nn.Linear(2 * input_dim, input_dim, bias=False) if attentional else None
 
+    @property
+    def has_scores(self) -> bool:
+        return not self.redefines(QueryAttention, "weights")
+
     @abstractmethod
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         """Return the score of each state for the query: N×D, N×T×D → N×T."""
 
     def scaled_scores(self, encoded: Encoded) -> Tensor:
-        """Return the arguments of the softmax: N×T. They are the scores, divided by √D if `scaled`."""
+        """Return the arguments of the normalizer: N×T. They are the scores, divided by √D if `scaled`."""
         return self.scale * self.score(encoded.summary, encoded.states)
 
     def weights(self, encoded: Encoded) -> Tensor:
         """Return the weights N×1×1×T."""
-        return masked_softmax(self.scaled_scores(encoded), encoded.mask)[:, None, None, :]
+        return self.normalize(self.scaled_scores(encoded), encoded.mask)[:, None, None, :]
 
     def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
         """Return the context vector of each text as a sequence of one state: N×T×D, N×1×1×T → N×1×D."""

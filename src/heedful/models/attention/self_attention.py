@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from heedful.kernels.layers import Dropout, Linear, fused_attention
-from heedful.models.component import Encoded, Rate, Size, TokenAttention, masked_mean, masked_softmax, zero_padding
+from heedful.models.component import Encoded, Rate, Size, TokenAttention, masked_mean, zero_padding
 from heedful.models.position import Rotary
 
 
@@ -15,7 +15,7 @@ class SelfAttention(TokenAttention):
 
     The summary is the mean of the output states. A subclass implements `project`. It may override `visible`, `score`,
     `merge`, `weights` and `mix`. `forward` calls a fused kernel, which does not store the weights, unless `score`,
-    `weights` or `mix` is overridden.
+    `weights` or `mix` is overridden, or the normalizer is not softmax.
 
     Args:
         output_dim: D', number of features of an output state; None means D.
@@ -32,6 +32,10 @@ class SelfAttention(TokenAttention):
         self.head_dim = input_dim
         self.dropout = Dropout(dropout)
         self.rotary: Rotary | None = None
+
+    @property
+    def has_scores(self) -> bool:
+        return not self.redefines(SelfAttention, "weights")
 
     @abstractmethod
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -51,7 +55,7 @@ class SelfAttention(TokenAttention):
 
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         """Return the averages of the values, by a fused kernel if the scores are dot products: N×H×L×d → N×H×L×d."""
-        if self.redefines(SelfAttention, "score"):
+        if self.normalizer is not None or self.redefines(SelfAttention, "score"):
             return self.dropout(self._weights(queries, keys, mask)) @ values
         return fused_attention(queries, keys, values, self.visible(mask), self.drop_rate)
 
@@ -88,7 +92,7 @@ class SelfAttention(TokenAttention):
         return self._encoded(self.transform(encoded.states, encoded.mask), encoded.mask)
 
     def _weights(self, queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
-        return masked_softmax(self.score(queries, keys), self.visible(mask))
+        return self.normalize(self.score(queries, keys), self.visible(mask))
 
     def _project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         queries, keys, values = self.project(states, mask)

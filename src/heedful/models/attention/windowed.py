@@ -33,7 +33,8 @@ class WindowedAttention(MultiHeadAttention):
         texts, length = mask.shape
         window = self.window
         is_fixed = torch.onnx.is_in_onnx_export()  # an ONNX model would have a fixed number of chunks
-        if length <= window or is_fixed or self.redefines(WindowedAttention, "score", "visible"):
+        is_other = self.normalizer is not None or self.redefines(WindowedAttention, "score", "visible")
+        if length <= window or is_fixed or is_other:
             return super().attend(queries, keys, values, mask)
         chunks = math.ceil(length / window)
         padding = chunks * window - length

@@ -76,6 +76,8 @@ class AttentionRecorder(pl.Callback):
                 continue
             weights = module.model.token_weights(batch.tokens.to(module.device), batch.mask.to(module.device))
             weights = weights.double().cpu()  # N×L
+            if not module.model.attention.sums_to_one:
+                weights /= weights.sum(1, keepdim=True).clamp(min=1e-12)  # shares of the total
             length = batch.mask.sum(1).cpu().numpy()  # N
             entropies.append(torch.special.entr(weights).sum(1).numpy())
             lengths.append(length)
