@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from heedful.base.process import exit_with_message
 from heedful.compare.output import render_page
-from heedful.report.figures.comparison import draw_intervals
+from heedful.report.figures.comparison_figures import draw_intervals
 from heedful.report.figures.style import save_figure
 from studies.faithfulness.results import DataSetResults
 from studies.plan import RESULTS, ROOT, load_plan, release_file

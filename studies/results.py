@@ -10,7 +10,7 @@ from statistics import mean, median
 from heedful.compare.sections import claim_lines
 from heedful.records.runs import FinishedRun, find_runs
 from heedful.records.variants import Variant, group_runs
-from heedful.report.figures.comparison import Bar
+from heedful.report.figures.comparison_figures import Bar
 from heedful.report.figures.style import COLOURS, GREY
 from heedful.report.numbers import format_p_value, format_with_bounds, format_with_margin
 from heedful.terms.comparison import Comparison, compare, judge_differences

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts
-from heedful.faithfulness.trained import Sample, TrainedRun
+from heedful.faithfulness.probe import QUADRATIC_TOKENS, Probe, TokenIds
+from heedful.faithfulness.trained import SampledTexts, TrainedRun
 from heedful.models.classifier import Classifier
 from heedful.runs.faithfulness_record import ATTENTION
 from heedful.training import build
@@ -28,7 +28,7 @@ UNIFORM_RANGE = 1e-6  # weights that differ by at most this amount from 1 / leng
 
 
 def adversary_results(
-    probe: Probe, build: Callable[[], Classifier], train: Texts, test: Texts, epochs: int, seed: int
+    probe: Probe, build: Callable[[], Classifier], train: TokenIds, test: TokenIds, epochs: int, seed: int
 ) -> dict[str, np.ndarray]:
     """Return how much each adversary differs from the measured model, as arrays with a value for each test text.
 
@@ -59,7 +59,7 @@ def adversary_results(
 
 
 @torch.inference_mode()
-def _is_applicable(probe: Probe, texts: Texts) -> bool:
+def _is_applicable(probe: Probe, texts: TokenIds) -> bool:
     if probe.model.encoder.is_pretrained:
         return False
     for _, tokens, mask in probe.batches(texts, QUADRATIC_TOKENS):
@@ -73,7 +73,7 @@ def _is_applicable(probe: Probe, texts: Texts) -> bool:
 
 
 def _train(
-    probe: Probe, build: Callable[[], Classifier], texts: Texts, strength: float, epochs: int, seed: int
+    probe: Probe, build: Callable[[], Classifier], texts: TokenIds, strength: float, epochs: int, seed: int
 ) -> Classifier:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -101,7 +101,7 @@ def _compare(probe: Probe, adversary: Classifier, tokens: Tensor, mask: Tensor) 
     return difference.abs().sum(1) / 2, other_weights, weights
 
 
-def compute(trained: TrainedRun, sample: Sample, seed: int) -> Arrays:
+def compute(trained: TrainedRun, sample: SampledTexts, seed: int) -> Arrays:
     def untrained() -> Classifier:
         cfg = trained.card.cfg
         cfg.extras = trained.extras

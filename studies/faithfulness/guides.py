@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from heedful.faithfulness.probe import Probe, Scores, Texts, pad
-from heedful.faithfulness.trained import Sample, TrainedRun
+from heedful.faithfulness.probe import Probe, Scores, TokenIds, pad
+from heedful.faithfulness.trained import SampledTexts, TrainedRun
 from heedful.models.component import masked_softmax
 from heedful.runs.faithfulness_record import ATTENTION
 from studies.faithfulness.script import EPOCHS, TRAIN_TEXTS, Arrays, study, training_batches
@@ -49,13 +49,15 @@ class Guide(nn.Module):
         return self.head(torch.einsum("nl,nld->nd", weights, states))
 
 
-def guide_results(probe: Probe, train: Sample, test: Sample, epochs: int, seed: int) -> dict[str, np.ndarray]:
+def guide_results(
+    probe: Probe, train: SampledTexts, test: SampledTexts, epochs: int, seed: int
+) -> dict[str, np.ndarray]:
     """Return for each guide n values: 1 for a test text that it classifies correctly, else 0.
 
     A guide uses uniform weights, the weights of the model's attention, or weights that the guide learns. All guides
     start from the same parameters, and use the word vectors of the trained model, which stay fixed.
     """
-    weights_of: dict[str, Callable[[Texts], Scores | None]] = {
+    weights_of: dict[str, Callable[[TokenIds], Scores | None]] = {
         "guide_uniform": lambda texts: [np.full(len(text), 1 / len(text)) for text in texts],
         "guide_attention": probe.attention,
         "guide_learned": lambda texts: None,
@@ -67,7 +69,7 @@ def guide_results(probe: Probe, train: Sample, test: Sample, epochs: int, seed: 
     return results
 
 
-def _train(probe: Probe, sample: Sample, weights: Scores | None, epochs: int, seed: int) -> Guide:
+def _train(probe: Probe, sample: SampledTexts, weights: Scores | None, epochs: int, seed: int) -> Guide:
     classes = probe.probabilities(sample.texts[:1]).shape[1]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -83,7 +85,7 @@ def _train(probe: Probe, sample: Sample, weights: Scores | None, epochs: int, se
 
 
 @torch.inference_mode()
-def _is_correct(probe: Probe, guide: Guide, sample: Sample, weights: Scores | None) -> np.ndarray:
+def _is_correct(probe: Probe, guide: Guide, sample: SampledTexts, weights: Scores | None) -> np.ndarray:
     correct = np.zeros(len(sample.texts))
     for rows, tokens, mask in probe.batches(sample.texts):
         logits = guide(probe.model.embedding(tokens, mask), mask, _padded(weights, rows, mask))
@@ -95,7 +97,7 @@ def _padded(weights: Scores | None, rows: np.ndarray, mask: Tensor) -> Tensor | 
     return None if weights is None else torch.from_numpy(pad(weights, rows, mask.shape[1])).to(mask.device)
 
 
-def compute(trained: TrainedRun, sample: Sample, seed: int) -> Arrays:
+def compute(trained: TrainedRun, sample: SampledTexts, seed: int) -> Arrays:
     train = trained.sample("train", TRAIN_TEXTS, seed)
     results = guide_results(trained.probe, train, sample, EPOCHS, seed)
     results["guide_difference"] = results["guide_attention"] - results["guide_uniform"]

@@ -9,8 +9,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from heedful.compare.sections import claims_section
-from heedful.faithfulness.claims import judge_rankings
 from heedful.faithfulness.measurement import Report, measurable_variants
+from heedful.faithfulness.ranking_claims import judge_rankings
 from heedful.faithfulness.sections import render_csv, sections
 from heedful.faithfulness.summary import Estimate, VariantSummary
 from heedful.faithfulness.verdict import faithfulness_verdict

@@ -16,11 +16,11 @@ from heedful.base.process import exit_with_message
 from heedful.commands.faithfulness import TEXTS
 from heedful.data.padded_batches import shuffled
 from heedful.faithfulness.measurement import measurable_variants
-from heedful.faithfulness.probe import Probe, Texts
+from heedful.faithfulness.probe import Probe, TokenIds
 from heedful.faithfulness.sections import format_estimate
 from heedful.faithfulness.summary import MEASURES, Estimate, VariantSummary, summarize
 from heedful.faithfulness.texts import map_chunks
-from heedful.faithfulness.trained import Sample, TrainedRun, checkpoint_digest
+from heedful.faithfulness.trained import SampledTexts, TrainedRun, checkpoint_digest
 from heedful.records.variants import Variant
 from heedful.report.section import Section, Table
 from heedful.report.terminal import OutputConsole, render_terminal
@@ -30,7 +30,7 @@ BATCH_SIZE = 32
 TRAIN_TEXTS, EPOCHS = 1000, 5  # size of the sample of training texts and number of passes over it, if a measure trains
 Arrays = Mapping[tuple[str, str], np.ndarray]  # by ranking and measure, n values each
 Estimates = Mapping[tuple[str, str], Estimate]  # by ranking and measure
-Compute = Callable[[TrainedRun, Sample, int], Arrays]
+Compute = Callable[[TrainedRun, SampledTexts, int], Arrays]
 
 
 def study(
@@ -114,7 +114,7 @@ def section(title: str, estimates: Mapping[str, Estimates], headings: Mapping[st
     return Section(title, [Table(head, rows)] if rows else [])
 
 
-def compute_chunks(trained: TrainedRun, sample: Sample, function: Callable[[np.ndarray], Arrays]) -> Arrays:
+def compute_chunks(trained: TrainedRun, sample: SampledTexts, function: Callable[[np.ndarray], Arrays]) -> Arrays:
     """Join the values of all chunks of a sample; the function receives the positions of the texts of a chunk."""
     chunks = [arrays for _, arrays in map_chunks(trained.probe.device, sample.texts, function)]
     return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
@@ -125,7 +125,9 @@ def by_ranking(rankings: Iterable[str], measure: str, values: np.ndarray) -> dic
     return {(ranking, measure): row for ranking, row in zip(rankings, values, strict=True)}
 
 
-def training_batches(probe: Probe, texts: Texts, epochs: int, seed: int) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
+def training_batches(
+    probe: Probe, texts: TokenIds, epochs: int, seed: int
+) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
     """Yield the rows, tokens N×L and mask N×L of random batches, each of at most 32 texts of similar length."""
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
     for epoch in range(epochs):

@@ -18,8 +18,8 @@ import torch
 
 from heedful.base.process import exit_with_message
 from heedful.compare.sections import claims_section
-from heedful.faithfulness.claims import gather, trained_attention
 from heedful.faithfulness.measurement import measurable_variants
+from heedful.faithfulness.ranking_claims import find_claims, trained_attention
 from heedful.faithfulness.summary import VariantSummary, estimate_rankings
 from heedful.report.terminal import OutputConsole, render_terminal
 from heedful.runs.faithfulness_record import ATTENTION as OF_ATTENTION
@@ -167,7 +167,7 @@ def judge_seeds(
             difference = measured[PREDICTIONS] - measured[ATTENTION]
             sample = Sample(difference, summary.variant.seeds, groups=summary.groups)
         differences[f"predictions of {summary.variant.name}"] = sample
-    return judge(gather(CLAIM, "agreement above chance", differences, "attention"))
+    return judge(find_claims(CLAIM, "agreement above chance", differences, "attention"))
 
 
 def estimate_seeds(summaries: Sequence[VariantSummary]) -> tuple[dict[str, Estimates], tuple[Claim, ...]]:

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from heedful.data.tables import Table
+from heedful.data.tables import TableFile
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -22,12 +22,12 @@ def write_parquet(path: Path, **columns: Any) -> Path:
 
 def read_columns(path: Path, *names: str, others: bool = False, **options: Any) -> dict[str, list[Any]]:
     """Read a file, and join its chunks."""
-    chunks = list(Table(path, names, others, **options).read())
+    chunks = list(TableFile(path, names, others, **options).read())
     columns = dict.fromkeys(name for rows in chunks for name in rows.columns)
     return {name: [value for rows in chunks for value in rows.cells(name)] for name in columns}
 
 
 def read_texts(path: Path) -> list[tuple[str, str]]:
     """Return the columns `text` and `label` of each row as strings."""
-    chunks = Table(path, ("text", "label")).read()
+    chunks = TableFile(path, ("text", "label")).read()
     return [pair for rows in chunks for pair in zip(rows.texts("text"), rows.texts("label"), strict=True)]

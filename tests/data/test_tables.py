@@ -19,7 +19,7 @@ import pytest
 
 from heedful.base.errors import UserError
 from heedful.base.files import csv_line
-from heedful.data.tables import Rows, Table, detect_delimiter, format_places, parse_delimiter, write_table
+from heedful.data.tables import Rows, TableFile, detect_delimiter, format_places, parse_delimiter, write_table
 from tests.data.data_files import read_columns, read_texts, write, write_parquet
 
 
@@ -187,7 +187,7 @@ def test_quotes_are_part_of_the_text_on_request(tmp_path: Path) -> None:
 def test_parquet_columns_of_every_type_are_read_as_text(tmp_path: Path, values: Any, texts: list[str]) -> None:
     path = write_parquet(tmp_path / "a.parquet", text=["good", "bad"], label=values)
     assert read_texts(path) == [("good", texts[0]), ("bad", texts[1])]
-    (rows,) = Table(path, ["label"]).read()
+    (rows,) = TableFile(path, ["label"]).read()
     assert rows.columns["label"].type == values.type
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from heedful.faithfulness.trained import Sample
+from heedful.faithfulness.trained import SampledTexts
 from studies.faithfulness.guides import guide_results
 from tests.faithfulness.models import BAD, GOOD, LURE, additive, faithful, marked_texts
 
 
-def balanced_sample(count: int, seed: int) -> Sample:
+def balanced_sample(count: int, seed: int) -> SampledTexts:
     """Texts of five good and five bad words with a lure in front of one of them, whose polarity is the label."""
     rng = np.random.default_rng(seed)
     texts, labels = [], rng.integers(0, 2, count)
@@ -16,7 +16,7 @@ def balanced_sample(count: int, seed: int) -> Sample:
         words = rng.permutation([GOOD, BAD] * 5)
         position = rng.choice(np.flatnonzero(words == (GOOD if label else BAD)))
         texts.append(np.insert(words, position, LURE))
-    return Sample(np.arange(count), labels, texts, 0)
+    return SampledTexts(np.arange(count), labels, texts, 0)
 
 
 def weights_after_lure(texts: list[np.ndarray]) -> list[np.ndarray]:
@@ -37,6 +37,6 @@ def test_a_guide_with_weights_on_the_relevant_words_is_correct(monkeypatch: pyte
 def test_guides_are_correct_if_the_class_does_not_depend_on_context() -> None:
     texts = marked_texts(307)
     labels = np.array([int((text == GOOD).any()) for text in texts])
-    sample = Sample(np.arange(307), labels, texts, 0)
+    sample = SampledTexts(np.arange(307), labels, texts, 0)
     results = guide_results(faithful(), sample, sample, epochs=20, seed=0)
     assert {name: float(correct.mean()) for name, correct in results.items()} == dict.fromkeys(results, 1.0)

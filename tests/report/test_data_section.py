@@ -5,7 +5,7 @@ import pytest
 from heedful.report.data_section import data_section, trained_note
 from heedful.report.section import Lines
 from heedful.runs.result import Data, SplitSummary
-from tests.report.test_scores import print_table
+from tests.report.test_score_sections import print_table
 
 LONG = SplitSummary(
     texts=30,

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.image import imread
 
 from heedful.report.figures import style
-from heedful.report.figures.comparison import Bar, draw_intervals
+from heedful.report.figures.comparison_figures import Bar, draw_intervals
 from heedful.report.figures.run_figures import (
     draw_confusion,
     draw_curves,

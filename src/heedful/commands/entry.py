@@ -18,7 +18,7 @@ from typing import Any
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
-from hydra.types import RunMode
+from hydra.types import RunMode, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
@@ -33,11 +33,10 @@ from heedful.config.mistakes import Mistake, format_mistakes, no_such
 from heedful.config.overrides import Override, full_name, key_of, parse_override, path_of, quote
 from heedful.kernels.malloc import reuse_freed_memory
 
-Task = Callable[[DictConfig], Any]
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
 
-def entry(command: str) -> Callable[[Task], Callable[[], None]]:
+def entry(command: str) -> Callable[[TaskFunction], Callable[[], None]]:
     """Return a decorator that turns a function of a configuration into the `main` of a command.
 
     A user's mistake, or an error of the system such as a full disk, ends the program with a message and exit code 1,
@@ -51,7 +50,7 @@ def entry(command: str) -> Callable[[Task], Callable[[], None]]:
     return lambda task: wraps(task)(partial(run_command, command, task))
 
 
-def run_command(command: str, task: Task) -> None:
+def run_command(command: str, task: TaskFunction) -> None:
     """Validate the command line, and run the task or print the page that a flag requests."""
     with exit_with_message("standard output"):
         arguments = [*map(full_name, sys.argv[1:])] if command == "train" else sys.argv[1:]
@@ -163,7 +162,7 @@ def config_files(command: str, flags: Namespace) -> ConfigFiles:
     return ConfigFiles(command, folder, search, flags.config_name)
 
 
-def show_by_hydra(files: ConfigFiles, task: Task, *arguments: str) -> None:
+def show_by_hydra(files: ConfigFiles, task: TaskFunction, *arguments: str) -> None:
     """Let Hydra print a page of its own, which needs a plain application of `hydra.main` with the same task."""
     sys.argv = ["heedful", *arguments]  # the name that a shell completes
     hydra.main(config_path=str(files.folder), config_name=files.name, **VERSION_BASE)(task)()
@@ -231,7 +230,7 @@ def as_run(cfg: DictConfig, folder: str, number: int = 0) -> Iterator[DictConfig
         HydraConfig.instance().cfg = None
 
 
-def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
+def run_task(command: str, task: TaskFunction, cfg: DictConfig) -> Any:
     """Call the task with the configuration of one run, after Hydra has created the folder of the run."""
     from heedful.config.schema import validate_config
 
@@ -260,7 +259,7 @@ def with_absolute_paths(cfg: DictConfig) -> DictConfig:
     return OmegaConf.create(values, flags={"struct": True})
 
 
-def _run(files: ConfigFiles, overrides: list[str], job: Task, sweeps: bool, folder: str) -> None:
+def _run(files: ConfigFiles, overrides: list[str], job: TaskFunction, sweeps: bool, folder: str) -> None:
     """Let Hydra compose the configuration, create `folder`, that of the run or the sweep, and call the job."""
     with files.initialized() as state:
         application: Any = state.hydra  # `hydra.main` would compose the configuration once more

@@ -26,13 +26,13 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         require_extra("captum", by=typed("faithfulness"), extra="faithfulness")
 
-        from heedful.faithfulness.measurement import measure
+        from heedful.faithfulness.measurement import measure_folders
         from heedful.faithfulness.sections import faithfulness_files, sections
         from heedful.faithfulness.verdict import faithfulness_verdict
         from heedful.report.terminal import render_terminal
 
         command = f"{typed('faithfulness')} {shlex.join(sys.argv[1:] if argv is None else argv)}"
-        report = measure(args, command)
+        report = measure_folders(args, command)
         parts = sections(report)
         write_report(
             out, faithfulness_files(report, parts), render_terminal(parts, faithfulness_verdict(report.summaries))

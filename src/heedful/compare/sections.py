@@ -7,7 +7,7 @@ import numpy as np
 from heedful.records.runs import summarize_excluded
 from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant
-from heedful.report.figures.comparison import Bar, Mark, draw_costs, draw_intervals, draw_variant_curves
+from heedful.report.figures.comparison_figures import Bar, Mark, draw_costs, draw_intervals, draw_variant_curves
 from heedful.report.figures.style import COLOURS, GREY
 from heedful.report.numbers import UNKNOWN, format_known, format_p_value, format_with_bounds, format_with_margin
 from heedful.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table

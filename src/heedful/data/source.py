@@ -37,7 +37,7 @@ from heedful.data.tables import (
     CHUNK,
     FORMATS,
     Rows,
-    Table,
+    TableFile,
     arrow_rows,
     check_columns,
     parse_delimiter,
@@ -260,7 +260,7 @@ class Source(pl.LightningDataModule):
         """Yield the rows of a split in chunks."""
         columns = list(dict.fromkeys([*self.columns.values(), *self.kept]))
         for file in self.files.get(split, ()):
-            yield from Table(file, columns, False, self.delimiter, self.quotes, self.columns["label"]).read()
+            yield from TableFile(file, columns, False, self.delimiter, self.quotes, self.columns["label"]).read()
         if self.files:
             return
         sets, own = self._sets, self.splits[split]

@@ -132,7 +132,7 @@ def parse_delimiter(value: str | None) -> str | None:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableFile:
     """A file of rows: its extension determines the format, and text formats may be compressed as .gz.
 
     Args:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heedful.faithfulness.measures import Predicted, erased_counts
-from heedful.faithfulness.probe import Probe, Scores, Texts
+from heedful.faithfulness.probe import Probe, Scores, TokenIds
 from heedful.runs.faithfulness_record import GRADIENT, LEAVE_ONE_OUT
 
 SHORT = 32  # in texts of at most this number of tokens, the search adds one token at a time, as in Edin et al.
@@ -25,7 +25,7 @@ PERTURBATIONS = (0.5, 1.0)  # noise on scores, in standard deviations of the sco
 class Request(NamedTuple):
     """A search's request for the class probabilities of texts, or for their scores by gradient × input."""
 
-    texts: Texts
+    texts: TokenIds
     by_gradient: bool = False
 
 

@@ -33,7 +33,7 @@ class Report:
     command: str
 
 
-def measure(args: argparse.Namespace, command: str) -> Report:
+def measure_folders(args: argparse.Namespace, command: str) -> Report:
     """Measure all runs below the folders, and summarize them by variant.
 
     Args:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import kendalltau
 
-from heedful.faithfulness.probe import Probe, Scores, Texts
+from heedful.faithfulness.probe import Probe, Scores, TokenIds
 from heedful.runs.faithfulness_record import SHARES
 
 Ranked = Mapping[str, list[np.ndarray]]  # by ranking, the positions of each text's tokens, the most important first
@@ -19,7 +19,7 @@ Erase = Callable[[np.ndarray, np.ndarray], np.ndarray]  # tokens of a text, and 
 class Predicted(NamedTuple):
     """n texts with their predicted classes."""
 
-    texts: Texts
+    texts: TokenIds
     classes: np.ndarray  # n int64
     probabilities: np.ndarray  # n, probability of the predicted class for the whole text
 

@@ -16,7 +16,7 @@ from heedful.models.loss import Loss
 BATCH_TOKENS = 16_000
 QUADRATIC_TOKENS = 4_000  # maximum number of tokens in a batch whose token × token weights are computed
 
-Texts = Sequence[np.ndarray]  # the token ids of each text
+TokenIds = Sequence[np.ndarray]  # the token ids of each text
 Scores = list[np.ndarray]  # a score for each token of each text
 
 
@@ -41,7 +41,7 @@ class Probe:
         mask = torch.ones_like(ids, dtype=torch.bool)
         return self.model.embedding.known(ids, mask)[0].cpu().numpy()
 
-    def batches(self, texts: Texts, budget: int = BATCH_TOKENS) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
+    def batches(self, texts: TokenIds, budget: int = BATCH_TOKENS) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
         """Yield the rows, tokens N×L and mask N×L of each batch, longest texts first.
 
         A batch has at most `budget` tokens, including padding, or consists of a single longer text.
@@ -55,7 +55,7 @@ class Probe:
             start += len(selected)
             yield selected, *self.batch([texts[row] for row in selected])
 
-    def batch(self, texts: Texts) -> tuple[Tensor, Tensor]:
+    def batch(self, texts: TokenIds) -> tuple[Tensor, Tensor]:
         """Return the tokens N×L and the mask N×L of a batch."""
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         mask = np.arange(max(1, self.truncation.padded_length(int(lengths.max())))) < lengths[:, None]
@@ -64,7 +64,7 @@ class Probe:
         return torch.from_numpy(tokens).to(self.device), torch.from_numpy(mask).to(self.device)
 
     @torch.inference_mode()
-    def probabilities(self, texts: Texts) -> np.ndarray:
+    def probabilities(self, texts: TokenIds) -> np.ndarray:
         """Return the probability of each class for each text: n×C float64."""
         result: np.ndarray | None = None
         for rows, tokens, mask in self.batches(texts):
@@ -73,7 +73,7 @@ class Probe:
             result[rows] = values
         return np.empty((0, 0)) if result is None else result
 
-    def probability(self, texts: Texts, classes: np.ndarray) -> np.ndarray:
+    def probability(self, texts: TokenIds, classes: np.ndarray) -> np.ndarray:
         """Return the probability of class `classes[i]` for each text i: n."""
         return self.probabilities(texts)[np.arange(len(texts)), classes] if len(texts) else np.empty(0)
 
@@ -82,7 +82,7 @@ class Probe:
         return self._of_class(self.model.classify(self.model.encode(embeddings, mask)), classes)
 
     @torch.inference_mode()
-    def attention(self, texts: Texts) -> Scores:
+    def attention(self, texts: TokenIds) -> Scores:
         """Return the attention weight of each token, averaged over heads and rows.
 
         If the encoder has self-attention layers, the weight is traced back through them: it becomes the sum, over all
@@ -98,7 +98,7 @@ class Probe:
             _store(scores, rows, texts, weights)
         return scores
 
-    def attention_gradient(self, texts: Texts, classes: np.ndarray) -> Scores | None:
+    def attention_gradient(self, texts: TokenIds, classes: np.ndarray) -> Scores | None:
         """Return Σ a ∂p/∂a for each token, summed over the heads and rows of its weights a.
 
         Here, p is the probability of class `classes[i]` for each text i. The result is None without attention.
@@ -116,7 +116,7 @@ class Probe:
             _store(scores, rows, texts, (weights * gradient).detach().float().sum((1, 2)) * mask)
         return scores
 
-    def gradient_times_input(self, texts: Texts, classes: np.ndarray) -> Scores:
+    def gradient_times_input(self, texts: TokenIds, classes: np.ndarray) -> Scores:
         """Return Σ_d x_d ∂p/∂x_d for each token, where x is its embedding and p the probability of the class."""
 
         def method(embeddings: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
@@ -127,7 +127,7 @@ class Probe:
         return self.attribute(texts, classes, method)[0]
 
     def attribute(
-        self, texts: Texts, classes: np.ndarray, method: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+        self, texts: TokenIds, classes: np.ndarray, method: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
     ) -> tuple[Scores, np.ndarray]:
         """Return the token scores of an attribution method, and its error for each text: n.
 
@@ -150,7 +150,7 @@ class Probe:
         return torch.from_numpy(np.asarray(classes, dtype=np.int64)).to(self.device)
 
 
-def _store(scores: Scores, rows: np.ndarray, texts: Texts, values: Tensor) -> None:
+def _store(scores: Scores, rows: np.ndarray, texts: TokenIds, values: Tensor) -> None:
     """Store row i of `values`, N×L float32, as the scores of the text `rows[i]`, without padding.
 
     Gradients of a recurrent encoder may overflow: infinite values become ± the largest float32, and NaN becomes 0.

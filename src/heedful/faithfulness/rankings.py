@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.faithfulness.probe import Probe, Scores, Texts
+from heedful.faithfulness.probe import Probe, Scores, TokenIds
 from heedful.runs.faithfulness_record import (
     ATTENTION,
     ATTENTION_GRADIENT,
@@ -25,7 +25,7 @@ JUMP = 0.05  # if the error is larger, p jumps at a point of the path, and more 
 
 
 def rank_tokens(
-    probe: Probe, texts: Texts, classes: np.ndarray, rngs: Sequence[np.random.Generator]
+    probe: Probe, texts: TokenIds, classes: np.ndarray, rngs: Sequence[np.random.Generator]
 ) -> tuple[dict[str, Scores], np.ndarray]:
     """Return the scores of the tokens of n texts by ranking, and the errors of the integrated gradients, n.
 
@@ -43,7 +43,7 @@ def rank_tokens(
     return scores, errors
 
 
-def leave_one_out(probe: Probe, texts: Texts, classes: np.ndarray) -> Scores:
+def leave_one_out(probe: Probe, texts: TokenIds, classes: np.ndarray) -> Scores:
     """Return p(c|x) − p(c|x without the token) for each token."""
     whole = probe.probability(texts, classes)
     shorter = [np.delete(text, i) for text in texts for i in range(len(text))]
@@ -53,7 +53,7 @@ def leave_one_out(probe: Probe, texts: Texts, classes: np.ndarray) -> Scores:
     return [probability - part for probability, part in zip(whole, parts, strict=True)]
 
 
-def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tuple[Scores, np.ndarray]:
+def integrated_gradients(probe: Probe, texts: TokenIds, classes: np.ndarray) -> tuple[Scores, np.ndarray]:
     """Integrate the gradients of p(c) from zeros to the embeddings of the text (Sundararajan, Taly & Yan 2017, eq. 1).
 
     The error of a text is the sum of its scores minus (p(c|x) − p(c|zeros)), NaN if the sum overflows.
@@ -73,7 +73,7 @@ def is_inexact(errors: np.ndarray) -> np.ndarray:
     return ~(np.abs(errors) <= TOLERANCE)
 
 
-def _integrate(probe: Probe, texts: Texts, classes: np.ndarray, steps: int) -> tuple[Scores, np.ndarray]:
+def _integrate(probe: Probe, texts: TokenIds, classes: np.ndarray, steps: int) -> tuple[Scores, np.ndarray]:
     from captum.attr import IntegratedGradients  # an optional package
 
     integral: Any = IntegratedGradients(probe.class_probability)

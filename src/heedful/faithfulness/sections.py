@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from heedful.base.files import csv_line
 from heedful.base.formatting import format_count
 from heedful.compare.sections import claims_section
-from heedful.faithfulness.claims import judge_rankings
 from heedful.faithfulness.measurement import Report
+from heedful.faithfulness.ranking_claims import judge_rankings
 from heedful.faithfulness.rankings import TOLERANCE, is_inexact
 from heedful.faithfulness.summary import Estimate, VariantSummary
 from heedful.faithfulness.verdict import faithfulness_verdict, main_column
-from heedful.report.figures.comparison import Bar, draw_intervals
+from heedful.report.figures.comparison_figures import Bar, draw_intervals
 from heedful.report.html import render_html
 from heedful.report.markdown import render_markdown
 from heedful.report.numbers import UNKNOWN, format_with_margin

@@ -18,7 +18,7 @@ from heedful.faithfulness.measures import (
     rank,
     retain,
 )
-from heedful.faithfulness.probe import Probe, Scores, Texts
+from heedful.faithfulness.probe import Probe, Scores, TokenIds
 from heedful.faithfulness.rankings import STEPS, rank_tokens
 from heedful.faithfulness.rationales import plausibility
 from heedful.runs.faithfulness_record import ATTENTION, GRADIENT, LEAVE_ONE_OUT, RANKINGS
@@ -39,7 +39,7 @@ class RankedTexts(NamedTuple):
     integral_errors: np.ndarray  # n
 
 
-def rank_texts(probe: Probe, texts: Texts, rngs: Generators) -> RankedTexts:
+def rank_texts(probe: Probe, texts: TokenIds, rngs: Generators) -> RankedTexts:
     """Predict the class of n texts, and rank the tokens of each text by every ranking."""
     probabilities = probe.probabilities(texts)
     predicted = Predicted(texts, probabilities.argmax(1), probabilities.max(1))
@@ -52,7 +52,7 @@ def rank_texts(probe: Probe, texts: Texts, rngs: Generators) -> RankedTexts:
 
 def measure_texts(
     probe: Probe,
-    texts: Texts,
+    texts: TokenIds,
     rngs: Generators,
     names: Sequence[str],
     rationales: tuple[list[np.ndarray], float] | None = None,
@@ -98,7 +98,7 @@ def most_passes(lengths: Iterable[int], names: Sequence[str]) -> int:
 
 
 def map_chunks(
-    device: torch.device, texts: Texts, function: Callable[[np.ndarray], Result]
+    device: torch.device, texts: TokenIds, function: Callable[[np.ndarray], Result]
 ) -> Generator[tuple[np.ndarray, Result], None, None]:
     """Yield the positions of successive chunks of texts, and the result of a function of each chunk.
 

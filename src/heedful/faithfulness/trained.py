@@ -19,7 +19,7 @@ from heedful.runs.folder import BEST, LAST, checkpoint_in
 from heedful.training import build
 
 
-class Sample(NamedTuple):
+class SampledTexts(NamedTuple):
     """n texts of a split; each contains only the tokens that the model knows, and at least one such token."""
 
     rows: np.ndarray  # n, row numbers in the split, ascending
@@ -48,7 +48,7 @@ class TrainedRun:
         cfg = OmegaConf.create({"ckpt_path": path, "data": overrides, "extras": self.extras, "seed": 0})
         self._data = evaluation_data(cfg, self.card)
 
-    def sample(self, split: str, count: int, seed: int) -> Sample:
+    def sample(self, split: str, count: int, seed: int) -> SampledTexts:
         """Draw a stratified sample of a split, with a text of each class; skip texts without known tokens."""
         labels = self._data.tokenized(split).labels
         rows = sample(labels, max(count, len(np.unique(labels))), [seed])
@@ -57,7 +57,7 @@ class TrainedRun:
         if is_empty.all():
             raise UserError(f"{self.run}: the model knows no token of the {len(rows):,} selected {split} texts")
         rows = rows[~is_empty]
-        return Sample(rows, labels[rows], [text for text in texts if len(text)], int(is_empty.sum()))
+        return SampledTexts(rows, labels[rows], [text for text in texts if len(text)], int(is_empty.sum()))
 
     def marks(self, rows: np.ndarray) -> list[np.ndarray] | None:
         """Return whether people marked each known token of these test texts; None if the data have no rationales."""

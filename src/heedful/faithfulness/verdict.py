@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from heedful.base.formatting import format_count
-from heedful.faithfulness.claims import trained_attention
+from heedful.faithfulness.ranking_claims import trained_attention
 from heedful.faithfulness.summary import VariantSummary
 from heedful.runs.faithfulness_record import ATTENTION, RANDOM, Column
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, holm

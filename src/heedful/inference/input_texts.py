@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from heedful.base.errors import UserError
-from heedful.data.tables import FORMATS, Rows, Table, gather, parse_delimiter
+from heedful.data.tables import FORMATS, Rows, TableFile, gather, parse_delimiter
 from heedful.data.text_files import existing_path, file_format, open_text
 
 
@@ -41,7 +41,7 @@ def text_source(
         text: one text; None reads a file or standard input.
         file: a file with one text per line, or a table if `column` is set.
         column: the column of texts in the table.
-        delimiter, quotes: as for `heedful.data.tables.Table`.
+        delimiter, quotes: as for `heedful.data.tables.TableFile`.
     """
     if text is not None and file is not None:
         raise UserError("text=… and file=… are both set: remove one of them")
@@ -60,7 +60,7 @@ def text_source(
     path, name = existing_path(file, "file"), f"file={file}"
     if column is not None:
         try:
-            table = Table(path, [column], True, parse_delimiter(delimiter), quotes)
+            table = TableFile(path, [column], True, parse_delimiter(delimiter), quotes)
         except ValueError as error:
             raise UserError(str(error)) from None
         return TextSource(str(path), table.read, column)

@@ -46,7 +46,7 @@ class Chart:
     png: "Path | None" = None  # the saved figure, which a page embeds instead of drawing it again
 
 
-class Word(NamedTuple):
+class ColouredWord(NamedTuple):
     """A word of a text with its colour."""
 
     text: str
@@ -59,7 +59,7 @@ class Strip:
     """A text whose words are coloured by their weights."""
 
     title: str
-    words: Sequence[Word]
+    words: Sequence[ColouredWord]
     is_open: bool = True  # whether the words are visible before a click on the title
 
 

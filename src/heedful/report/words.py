@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heedful.report.section import Content, Group, Maps, Strip, Table, Word
+from heedful.report.section import ColouredWord, Content, Group, Maps, Strip, Table
 from heedful.runs.examples import BranchWords, Example
 
 STRIP_NOTE = (
@@ -26,21 +26,22 @@ ATTACHED = ("Mn", "Me", "Cf", "Sk")  # categories of accents, joiners and skin t
 MAP_QUANTILE = 0.995  # the quantile of a map's weights that gets the full colour, to keep small weights visible
 
 
-def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[Word]:
+def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[ColouredWord]:
     """Return the words with the depth of their colour and a tooltip that shows the weight."""
     weights = np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
     limit, count = colour_limit(weights), max(1, len(weights))
     return [
-        Word(word, weight / limit, f"weight {weight:.4f}, {weight * count:.1f} × uniform")
+        ColouredWord(word, weight / limit, f"weight {weight:.4f}, {weight * count:.1f} × uniform")
         for word, weight in zip(words, weights.tolist(), strict=True)
     ]
 
 
-def signed_words(words: Sequence[str], shares: np.ndarray) -> list[Word]:
+def signed_words(words: Sequence[str], shares: np.ndarray) -> list[ColouredWord]:
     """Return the words with the depth of their colour, negative for negative shares, and a tooltip with the share."""
     limit = np.abs(shares).max(initial=0.0) or 1.0
     return [
-        Word(word, share / limit, f"log odds {share:+.3f}") for word, share in zip(words, shares.tolist(), strict=True)
+        ColouredWord(word, share / limit, f"log odds {share:+.3f}")
+        for word, share in zip(words, shares.tolist(), strict=True)
     ]
 
 

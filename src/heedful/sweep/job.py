@@ -47,7 +47,7 @@ def job_context() -> Any:
 
 
 @dataclass(frozen=True)
-class Task:
+class JobRunner:
     """Runs one job in a child process, and records the job's outcome even if the child is killed.
 
     A completed or pruned job is not repeated, an interrupted job resumes from its last checkpoint, and a job that is

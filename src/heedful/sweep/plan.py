@@ -144,13 +144,13 @@ def examine(files: ConfigFiles, sweep: DictConfig, job: Job) -> tuple[list[Mista
         if mistakes := config_mistakes(task, files.command, variables=files.variables):
             return mistakes, None
         try:
-            return [], rehearse(task)
+            return [], rehearse_job(task)
         except UserError as error:
             entry, _, message = str(error).partition(": ")
             return [Mistake(entry, message)], None
 
 
-def rehearse(cfg: DictConfig) -> Data:
+def rehearse_job(cfg: DictConfig) -> Data:
     """Read the data of a run, create what depends on their classes and vocabulary, and describe the data."""
     from heedful.data.trained_texts import TrainedTexts
     from heedful.runs.data_summary import summarize_data

@@ -30,7 +30,7 @@ from heedful.report.section import Section, Table
 from heedful.report.terminal import OutputConsole, render_terminal
 from heedful.runs.result import DONE, RunResult
 from heedful.runs.sweep_record import SWEEP_FILE, Job, Sweep
-from heedful.sweep.job import STOP_FILE, Task, outcome, recorded_result, set_up_worker
+from heedful.sweep.job import STOP_FILE, JobRunner, outcome, recorded_result, set_up_worker
 from heedful.sweep.plan import grid, name_folders, parse_overrides, validate_jobs
 
 log = logging.getLogger(__name__)
@@ -134,11 +134,11 @@ class SweepRunner:
         )
 
     def launch(self, jobs: Sequence[Job], pruning: Mapping[str, object] | None = None) -> None:
-        """Run one or more jobs with the launcher, unless a signal was received; `Task` describes `pruning`."""
+        """Run one or more jobs with the launcher, unless a signal was received; `JobRunner` describes `pruning`."""
         if self.signals:
             return
         name = self.config.hydra.runtime.choices.get("hydra/launcher")
-        task = Task(Path.cwd(), self.folder, {job.folder: job for job in jobs}, name != "basic", pruning)
+        task = JobRunner(Path.cwd(), self.folder, {job.folder: job for job in jobs}, name != "basic", pruning)
         try:
             launcher = Plugins.instance().instantiate_launcher(self.hydra_context, task, self.config)
         except (RuntimeError, ImportError) as error:

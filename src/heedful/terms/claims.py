@@ -9,7 +9,7 @@ from heedful.base.formatting import format_count
 from heedful.data.classes import MIN_TEXTS
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm
 from heedful.terms.measurements import Measurement, missing, untested
-from heedful.terms.study import ClaimDefinition, Statement, describe, match_pairs
+from heedful.terms.study import ClaimDefinition, Statement, describe_selector, match_pairs
 
 ClaimVerdict = Literal["supported", "real but negligible", "contradicted", "not supported", "inconclusive"]
 
@@ -120,7 +120,7 @@ def _find_pairs(definition: ClaimDefinition, measurements: Sequence[Measurement]
     by_name = {item.variant.name: item for item in measurements}
     matches = match_pairs([item.variant for item in measurements], definition.variants, definition.against)
     if not matches:
-        favoured, against = describe(definition.variants), describe(definition.against)
+        favoured, against = describe_selector(definition.variants), describe_selector(definition.against)
         return Claim(definition, reason=f"no variant with {favoured} has a counterpart with {against}")
     names = dict.fromkeys(variant.name for pair in matches for variant in pair)
     samples = {name: sample for name in names if (sample := by_name[name].samples.get(definition.metric))}

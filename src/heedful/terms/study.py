@@ -124,7 +124,7 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
         raise UserError(f"--study {path} cannot be read ({str(error) or type(error).__name__})") from None
 
 
-def describe(selector: Mapping[str, Choices]) -> str:
+def describe_selector(selector: Mapping[str, Choices]) -> str:
     """Return a selector as text, such as "encoder=lstm or bilstm, attention=not none"."""
     return ", ".join(f"{name}={choices}" for name, choices in selector.items())
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from heedful.base.errors import UserError
 from heedful.data.codec import Codec
 from heedful.data.tokenizer import Pretrained, Tokenizer
-from heedful.models import pretrained
+from heedful.models import hugging_face
 from heedful.models.check import check_component
 from heedful.models.classifier import Classifier
 from heedful.models.component import Encoded
@@ -145,9 +145,9 @@ def test_a_checkpoint_can_be_evaluated_without_the_folder_of_its_pretrained_mode
 
 
 def test_a_description_cannot_select_code(bert: Path) -> None:
-    description = pretrained.describe(str(bert))
+    description = hugging_face.describe_model(str(bert))
     hostile = {"attn_implementation": "someone/kernel", "auto_map": {"AutoModel": "evil--code.Model"}}
-    model = pretrained.build_model({**description, "config": {**description["config"], **hostile}})
+    model = hugging_face.build_model({**description, "config": {**description["config"], **hostile}})
     assert model.config._attn_implementation in ("sdpa", "eager")
     assert not hasattr(model.config, "auto_map")
 

@@ -6,7 +6,7 @@ import torch
 
 from heedful.base.errors import UserError
 from heedful.data.tokenizer import Pretrained
-from heedful.models import pretrained
+from heedful.models import hugging_face
 from heedful.models.component import Rate, Size
 from heedful.models.embedding.learned import LearnedEmbedding
 
@@ -31,8 +31,8 @@ class PretrainedEmbedding(LearnedEmbedding):
         word_dropout: Rate = 0.0,
     ) -> None:
         if name_or_path is None:
-            raise ValueError(pretrained.MISSING_NAME)
-        dim = pretrained.word_dim(name_or_path) if dim is None else dim
+            raise ValueError(hugging_face.MISSING_NAME)
+        dim = hugging_face.word_dim(name_or_path) if dim is None else dim
         super().__init__(vocabulary, dim=dim, dropout=dropout, word_dropout=word_dropout)
         self.description_options = {"dim": dim}
         self.vocabulary = tuple(vocabulary)
@@ -47,7 +47,7 @@ class PretrainedEmbedding(LearnedEmbedding):
                 f"the data does not use the tokenizer of {self.name_or_path}: write data/tokenizer=pretrained "
                 f"data.tokenizer.name_or_path={self.name_or_path}"
             )
-        vectors = pretrained.word_vectors(self.name_or_path)  # rows×D
+        vectors = hugging_face.word_vectors(self.name_or_path)  # rows×D
         tokens = len(self.vocabulary) - tokenizer.shift
         if len(vectors) < tokens or vectors.shape[1] != self.output_dim:
             raise UserError(

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from heedful.models import pretrained
+from heedful.models import hugging_face
 from heedful.models.component import Embedding, Encoded, Encoder, Size, masked_mean
 from heedful.models.embedding.pretrained import PretrainedEmbedding
 
@@ -17,7 +17,7 @@ class PretrainedEncoder(Encoder):
     positional encoding, are this encoder. It adds the special tokens of the model, such as [CLS] and [SEP], and removes
     their states from the output, which has one state for each token of the text.
 
-    The constructor reads the description of the model, which checkpoints store (`models.pretrained.describe`), and
+    The constructor reads the description of the model, which checkpoints store (`describe_model`), and
     `load_pretrained` reads the weights. Loading a checkpoint does not need the model's files.
 
     Args:
@@ -37,12 +37,12 @@ class PretrainedEncoder(Encoder):
     ) -> None:
         super().__init__()
         if name_or_path is None:
-            raise ValueError(pretrained.MISSING_NAME)
+            raise ValueError(hugging_face.MISSING_NAME)
         self.name_or_path = name_or_path
-        self.description = pretrained.describe(name_or_path) if description is None else description
+        self.description = hugging_face.describe_model(name_or_path) if description is None else description
         self.description_options = {"description": self.description}
         self.prefix_length, self.suffix_length = len(self.description["prefix"]), len(self.description["suffix"])
-        self.model = pretrained.build_model(self.description).requires_grad_(not freeze)
+        self.model = hugging_face.build_model(self.description).requires_grad_(not freeze)
         self.output_dim: int = self.model.config.hidden_size
         self.freeze = freeze
         word_dim = self.model.get_input_embeddings().embedding_dim
@@ -51,7 +51,7 @@ class PretrainedEncoder(Encoder):
                 f"the model reads vectors of {word_dim} features, but the input has {input_dim} features: use "
                 "model/embedding=pretrained and model/position=none"
             )
-        limit, special = pretrained.max_tokens(self.model), self.prefix_length + self.suffix_length
+        limit, special = hugging_face.max_tokens(self.model), self.prefix_length + self.suffix_length
         if limit is not None and max_length is not None and max_length + special > limit:
             raise ValueError(
                 f"max_length={max_length}: the model reads at most {limit} tokens, including {special} special tokens: "
@@ -67,7 +67,7 @@ class PretrainedEncoder(Encoder):
             )
 
     def load_pretrained(self) -> None:
-        self.model.load_state_dict(pretrained.load_model(self.name_or_path, self.description).state_dict())
+        self.model.load_state_dict(hugging_face.load_model(self.name_or_path, self.description).state_dict())
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
         """Encode texts, whose padding must be at the end of each row: N×L×input_dim → N×L×D.

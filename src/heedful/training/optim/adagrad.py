@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.optim import Optimizer
 
-NotNegative = Annotated[float, Field(ge=0)]
+NotNegativeFloat = Annotated[float, Field(ge=0)]
 
 
 class Adagrad(Optimizer):
@@ -22,9 +22,9 @@ class Adagrad(Optimizer):
     def __init__(
         self,
         params: Iterable[Any],
-        lr: NotNegative = 0.01,
+        lr: NotNegativeFloat = 0.01,
         eps: Annotated[float, Field(gt=0)] = 1e-10,
-        weight_decay: NotNegative = 0.0,
+        weight_decay: NotNegativeFloat = 0.0,
     ) -> None:
         super().__init__(params, {"lr": lr, "eps": eps, "weight_decay": weight_decay})
 

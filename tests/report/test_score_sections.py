@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from heedful.inference.predictions import prediction_section
-from heedful.report.scores import baseline_section, classes_section, scores_section
+from heedful.report.score_sections import baseline_section, classes_section, scores_section
 from heedful.report.section import Section
 from heedful.report.terminal import files_table, render_terminal
 from heedful.runs.examples import Example

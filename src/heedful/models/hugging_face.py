@@ -21,7 +21,7 @@ MISSING_NAME = (
 CODE = ("auto_map", "implementation")
 
 
-def describe(name_or_path: str) -> dict[str, Any]:
+def describe_model(name_or_path: str) -> dict[str, Any]:
     """Return what `build_model` needs, in plain containers that a checkpoint can store.
 
     These are the model's `config`, and the ids of the special tokens before (`prefix`) and after (`suffix`) a text.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heedful.compare.sections import claim_lines
-from heedful.faithfulness.claims import judge_rankings
+from heedful.faithfulness.ranking_claims import judge_rankings
 from heedful.faithfulness.summary import VariantSummary
 from heedful.runs.faithfulness_record import FaithfulnessRecord, Options
 from studies.faithfulness.seeds import ATTENTION, PREDICTIONS, judge_seeds

@@ -1,4 +1,4 @@
-"""Claims that compare rankings of a variant, with verdicts; claims that compare variants are in studies/."""
+"""Claims that compare rankings of a variant, with verdicts; a study file has claims that compare variants."""
 
 from collections.abc import Mapping, Sequence
 
@@ -30,7 +30,7 @@ def judge_rankings(summaries: Sequence[VariantSummary]) -> tuple[Claim, ...]:
             if values is not None and others is not None:
                 sample = Sample(values - others, summary.variant.seeds, groups=summary.groups)
             differences[f"{first} of {summary.variant.name}"] = sample
-        claims += gather(text, "normalized comprehensiveness", differences, second)
+        claims += find_claims(text, "normalized comprehensiveness", differences, second)
     return judge(claims)
 
 
@@ -39,7 +39,7 @@ def trained_attention(summaries: Sequence[VariantSummary]) -> list[VariantSummar
     return [summary for summary in summaries if summary.variant.choices.get("attention") not in WITHOUT_ATTENTION]
 
 
-def gather(claim: str, metric: str, differences: Mapping[str, Sample | None], counterpart: str) -> list[Claim]:
+def find_claims(claim: str, metric: str, differences: Mapping[str, Sample | None], counterpart: str) -> list[Claim]:
     """Return the claim that a difference is positive, on average over variants, with its evidence.
 
     The list is empty if a variant lacks its values, or if no text has values in all variants.
