@@ -10,31 +10,36 @@ from heedful.commands import set_up
 from heedful.config.mistakes import no_such
 
 
-def main() -> None:
-    """Run the command that the first argument names, or list all commands."""
+def main(program: str = "heedful ") -> None:
+    """Run the command that the first argument names, or list all commands.
+
+    Args:
+        program: what the user types before the name of a command.
+    """
     name = sys.argv.pop(1) if len(sys.argv) > 1 else "--help"
     if name in ("--help", "-h"):
-        return print(help_page())
+        return print(help_page(program))
     if name not in commands():
         raise SystemExit(f"Error: {name}: {no_such('command', name, commands())}")
-    set_up(name, "heedful ")
+    set_up(name, program)
     if not sys.flags.safe_path:  # as for `python -m`: mine.py in the current folder can be imported
         sys.path.insert(0, os.getcwd())
     runpy.run_module(f"heedful.commands.{name}", run_name="__main__", alter_sys=True)
 
 
 def commands() -> dict[str, str]:
-    """Return the first sentence about each command, by its name."""
+    """Return what each command does, by its name: the part of its docstring before the example."""
     modules = {path.stem: ast.parse(path.read_text("utf-8")) for path in Path(__file__).parent.glob("commands/*.py")}
-    runnable = {name: tree for name, tree in modules.items() if isinstance(tree.body[-1], ast.If)}
-    return {name: (ast.get_docstring(tree) or "").split("\n\n")[0] for name, tree in sorted(runnable.items())}
+    runnable = {name: tree for name, tree in modules.items() if ast.unparse(tree.body[-1]).startswith("if __name__")}
+    return {name: (ast.get_docstring(tree) or "").partition(":")[0] for name, tree in sorted(runnable.items())}
 
 
-def help_page() -> str:
+def help_page(program: str) -> str:
     """Return the list of the commands."""
-    lines = [f"  {name:13} {about.partition(':')[0]}" for name, about in commands().items()]
-    return "\n".join(["Usage: heedful <command> [flags] [key=value …]", "", *lines, "", "heedful <command> --help"])
+    lines = [f"  {name:13} {about}" for name, about in commands().items()]
+    usage = f"Usage: {program}<command> [flags] [key=value …]"
+    return "\n".join([usage, "", *lines, "", f"{program}<command> --help shows the options and flags of a command."])
 
 
 if __name__ == "__main__":
-    main()
+    main("python -m heedful ")

@@ -60,7 +60,7 @@ def test_jobs_share_a_gpu_of_a_ray_cluster_with_two_nodes(tmp_path: Path, monkey
 
 
 def test_missing_launchers_are_reported_with_their_install_command() -> None:
-    command = "in Heedful's folder, run pip install -c constraints.txt '.[submitit]'"
+    command = "run pip install 'heedful[submitit]'"
     assert plugin_install_hint("slurm") == plugin_install_hint("submitit_local") == command
     assert plugin_install_hint("nowhere") == "is its plugin installed?"
 

@@ -5,7 +5,7 @@ from importlib import import_module
 from heedful.base.errors import UserError
 
 LAUNCHERS = {"joblib": "joblib", "submitit": "submitit", "slurm": "submitit", "ray": "ray"}  # launcher → its extra
-INSTALL = "in Heedful's folder, run pip install -c constraints.txt '.[{}]'"
+INSTALL = "run pip install 'heedful[{}]'"
 
 
 def plugin_install_hint(plugin: object) -> str:

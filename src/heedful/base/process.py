@@ -25,7 +25,7 @@ CAUSES = {
     r"(?is)(gloo|nccl).*(peer|remote|timed? ?out)": "another process of this run has ended or does not answer, perhaps "
     "because it was killed: run the command again; a run that has saved a checkpoint resumes with ckpt_path=…",
 }
-PROGRAM = "HEEDFUL_PROGRAM"  # environment variable: what the user types before the name of a command
+PROGRAM = "HEEDFUL_PROGRAM"  # environment variable, for child processes, too: what the user types before a command
 GRACE = 10.0  # seconds between a repeated signal and the end of the process
 POLL = 0.2  # seconds between checks whether the parent of a process lives
 

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from heedful.base.process import PROGRAM, set_up_process
+from heedful.base.process import PROGRAM, set_up_process, typed
 from heedful.kernels.malloc import restart_without_cache
 
 
@@ -21,5 +21,5 @@ def set_up(command: str, program: str) -> None:
 
 if sys.argv[:1] == ["-m"]:  # Python imports the packages of the module that it will run
     module = next((name for name in sys.orig_argv if name.startswith(("src.", f"{__name__}."))), "")
-    if module:
-        set_up(module.rpartition(".")[2], f"python -m {module.rpartition('.')[0]}.")
+    if module:  # Lightning starts further processes of `heedful train` by the module's own name
+        set_up(module.rpartition(".")[2], "python -m src." if module.startswith("src.") else typed(""))

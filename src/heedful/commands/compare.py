@@ -1,4 +1,4 @@
-"""Compare finished runs: `python -m src.compare outputs/train/multiruns/…`."""
+"""Compare finished runs: `heedful compare outputs/train/multiruns/…`."""
 
 import argparse
 import shlex

@@ -1,4 +1,4 @@
-"""A W&B workspace that compares the runs of a project: `python -m src.dashboard --save ENTITY/PROJECT`.
+"""Build a W&B workspace that compares the runs of a project: `heedful dashboard --save ENTITY/PROJECT`.
 
 The panels refer to metrics and media by the names in src/heedful/training/loggers/wandb.py and in Lightning.
 """

@@ -90,7 +90,7 @@ def run_command(command: str, task: TaskFunction) -> None:
         if mistakes:
             raise UserError(format_mistakes(mistakes))
         if flags.help:
-            about = sys.modules[task.__module__].__doc__ or ""
+            about = (sys.modules[task.__module__].__doc__ or "").replace("`heedful ", f"`{typed('')}")
             print(help_page(files, flags.overrides, cfg, about, shutil.get_terminal_size().columns))
         elif flags.hydra_help or flags.info:
             page = "--hydra-help" if flags.hydra_help else f"--info={flags.info}"

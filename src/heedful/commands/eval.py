@@ -1,4 +1,4 @@
-"""Evaluate a model, `python -m src.eval ckpt_path=<run>`, or several, on the test split or on all rows of `file=…`."""
+"""Evaluate one or several models on the test split or on all rows of `file=…`: `heedful eval ckpt_path=<run>`."""
 
 from omegaconf import DictConfig
 

@@ -1,4 +1,4 @@
-"""Write a trained model for use without Heedful and torch: `python -m src.export ckpt_path=… out=my_model`."""
+"""Write a trained model for use without Heedful and torch: `heedful export ckpt_path=… out=my_model`."""
 
 from omegaconf import DictConfig
 

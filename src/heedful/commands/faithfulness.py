@@ -1,4 +1,4 @@
-"""Measure how faithful rankings of tokens are to predictions: `python -m src.faithfulness <runs or sweeps>`."""
+"""Measure how faithful rankings of tokens are to predictions: `heedful faithfulness <runs or sweeps>`."""
 
 import argparse
 import shlex

@@ -1,4 +1,4 @@
-"""Classify texts from `text="…"`, `file=…` or standard input: `python -m src.predict ckpt_path=… text="…"`."""
+"""Classify texts from `text="…"`, `file=…` or standard input: `heedful predict ckpt_path=… text="…"`."""
 
 from omegaconf import DictConfig
 

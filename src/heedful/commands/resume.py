@@ -1,4 +1,4 @@
-"""Resume a run or a sweep from its folder: `python -m src.train ckpt_path=<run>`.
+"""Resume a run or a sweep from its folder: `heedful train ckpt_path=<run>`.
 
 The folder is trusted: the run repeats the overrides that `.hydra/overrides.yaml` records, and may run any code that its
 configuration names.

@@ -1,4 +1,4 @@
-"""Train and test a classifier: `python -m src.train model/attention=luong_general`."""
+"""Train and test a classifier: `heedful train model/attention=luong_general`."""
 
 import os
 from typing import TYPE_CHECKING

@@ -1,1 +1,1 @@
-"""Compare finished runs with intervals and tests: `python -m src.compare outputs/train/multiruns/…`."""
+"""Compare finished runs with intervals and tests: `heedful compare outputs/train/multiruns/…`."""

@@ -53,7 +53,7 @@ RULES = (
     "unadjusted."
 )
 FAITHFULNESS_NOTE = (
-    "From the records of `python -m src.faithfulness`, mean over seeds ± the half-width of the 95 % interval "
+    "From the records of the command `faithfulness`, mean over seeds ± the half-width of the 95 % interval "
     "(Student's t). Normalized comprehensiveness: 0 is the lowest and 1 the highest value that a ranking can reach."
 )
 CURVES = (

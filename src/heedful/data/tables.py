@@ -35,8 +35,8 @@ HEAD = 1 << 20  # characters in which the delimiter is detected; a header should
 log = logging.getLogger(__name__)
 CSV_RULE = (
     "a field that contains the delimiter, a double quote or a line break must be in double quotes, and each double "
-    "quote in it must be doubled; if double quotes are part of the texts, set data.quotes=false, or quotes=false of "
-    "src.predict"
+    "quote in it must be doubled; if double quotes are part of the texts, set data.quotes=false, or quotes=false for a "
+    "prediction"
 )
 JSON_RULE = "a .json file must be one array of objects, and each line of a .jsonl file one object"
 MAX_PLACES = 5  # maximum number of rows that a message lists

@@ -1,4 +1,4 @@
-"""The predictions of `src.predict`: printed, as a page, or in a table with the rows of the source."""
+"""The predictions of `heedful predict`: printed, as a page, or in a table with the rows of the source."""
 
 import json
 import logging

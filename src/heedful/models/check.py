@@ -24,7 +24,7 @@ from heedful.models.sublayer import AttentionSublayer
 
 SHORT, LONG = 7, 17  # padded lengths of the two batches
 TOLERANCE = 1e-3  # largest difference of equal values, as a share of the largest value; float32 differs far less
-USE_MASK = "use the mask, as masked_softmax, masked_mean and zero_padding in src/heedful/models/component.py do"
+USE_MASK = "use the mask, as masked_softmax, masked_mean and zero_padding in heedful.models.component do"
 
 
 def check_component(

@@ -1,4 +1,4 @@
-"""The record of `python -m src.faithfulness` in a run's folder: the measures of each text, and the names of both."""
+"""The record of `heedful faithfulness` in a run's folder: the measures of each text, and the names of both."""
 
 import json
 from dataclasses import dataclass

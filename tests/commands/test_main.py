@@ -1,0 +1,67 @@
+"""The program `heedful`: its list of commands, the command that it runs, and what its messages call it."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from heedful.__main__ import commands
+from tests.forks import complete
+from tests.helpers import ROOT, command
+
+
+def heedful(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    """Run `heedful …` in a folder, and return the exit code and what it printed."""
+    (python, *_), options = command(folder, "train")
+    options["env"] |= {"GLIBC_TUNABLES": ""}  # as after the restart, which would repeat the command of the server
+    code = "from heedful.__main__ import main; main()"
+    process = complete([python, "-c", code, *arguments], options)
+    return process.returncode, process.stdout, process.stderr
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
+def test_all_commands_are_listed(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    returncode, page, _ = heedful(tmp_path, *arguments)
+    assert returncode == 0
+    names = re.findall(r"^  (\w+) +[A-Z].{10,}$", page, re.MULTILINE)
+    assert names == ["compare", "dashboard", "eval", "export", "faithfulness", "predict", "train"] == [*commands()]
+    assert max(map(len, page.splitlines())) < 100
+
+
+def test_a_misspelt_command_gets_a_suggestion(tmp_path: Path) -> None:
+    assert heedful(tmp_path, "trian") == (1, "", "Error: trian: no such command (did you mean train?)\n")
+
+
+def test_a_command_names_itself_as_it_was_typed(tmp_path: Path) -> None:
+    returncode, _, error = heedful(tmp_path, "train", "--nonsense")
+    assert (returncode, error.splitlines()[0]) == (2, "usage: heedful train [flags] [key=value …]")
+    returncode, page, _ = heedful(tmp_path, "train", "--help")
+    assert (returncode, page.splitlines()[0]) == (
+        0,
+        "Train and test a classifier: `heedful train model/attention=luong_general`.",
+    )
+
+
+def test_a_command_finds_data_and_modules_in_the_current_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from pytorch_lightning import Callback\n\nclass Mine(Callback):\n"
+        "    def on_train_end(self, trainer, module): print('trained with mine.py')\n"
+    )
+    (tmp_path / "my.csv").write_text("text,label\n" + "good film,1\nbad film,0\n" * 19)
+    options = ["data=csv", "data.path=my.csv", "model=linear", "trainer.max_epochs=1", "callbacks=none", "logger=none"]
+    mine = ["+callbacks.mine._target_=mine.Mine", "extras.trusted_modules=[mine]", "hydra.run.dir=run"]
+    returncode, page, error = heedful(tmp_path, "train", *options, *mine)
+    assert returncode == 0, error
+    assert "trained with mine.py" in page
+    assert '"command": "heedful train data=csv' in (tmp_path / "run" / "result.json").read_text()
+
+
+def test_no_message_names_a_command_or_a_file_of_the_clone() -> None:
+    """Who has installed Heedful has no folder src/."""
+    for path in (ROOT / "src" / "heedful").rglob("*.py"):
+        nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
+        strings = {node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+        docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
+        texts = [str(node.value) for node in strings - docstrings]
+        assert not [text for text in texts if re.search(r"\bsrc[./][a-z]", text)], path
