@@ -42,6 +42,13 @@ def test_a_class_with_a_single_row_stays_in_the_training_split() -> None:
     assert sorted(np.concatenate([rows for _, rows in divided.values()])) == list(range(103))
 
 
+def test_without_a_test_fraction_there_is_no_test_split() -> None:
+    corpus = Corpus(Split([""] * 20, repeat(10, 10)), None, None, tuple("ab"))  # type: ignore[arg-type]
+    divided = divide(corpus, Splitting(0.1, 0.0, 0))
+    assert {name: len(rows) for name, (_, rows) in divided.items()} == {"train": 18, "val": 2}
+    assert "test" in divide(corpus, Splitting(0.1, 0.0, 0, folds=5, fold=0))
+
+
 def test_labels_are_refused_if_most_classes_have_a_single_row() -> None:
     with pytest.raises(
         UserError, match=r"2 of 3 classes \('fair', 'good'\) have a single row, but .* not support regression"

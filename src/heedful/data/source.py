@@ -31,6 +31,7 @@ from heedful.data.codec import Codec
 from heedful.data.corpus import FACTS, SPLITS, Corpus, Split, TokenizedCorpus, TokenizedSplit, tokenize, write_split
 from heedful.data.labels import describe_combinations, describe_look_alikes, parse_labels, sort_classes
 from heedful.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
+from heedful.data.sets import as_sets, usual_splits
 from heedful.data.splits import Splitting, distinct_rows, divide
 from heedful.data.store import code_version, load_or_build
 from heedful.data.tables import (
@@ -110,7 +111,7 @@ class Source(pl.LightningDataModule):
         keep_columns: Sequence[str] | None = None,
         duplicates: Literal["drop"] | None = None,
         val_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1,
-        test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2,
+        test_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.2,
         split_seed: Annotated[int, Field(ge=0)] = 0,
         limit: Annotated[int, Field(ge=1)] | None = None,
         folds: Annotated[int, Field(ge=2)] | None = None,
@@ -153,11 +154,9 @@ class Source(pl.LightningDataModule):
     @classmethod
     def of(cls, data: "datasets.Dataset | Mapping[str, datasets.Dataset]", **options: Any) -> "Source":
         """Return the source of a `datasets.Dataset`, or of a `DatasetDict` with splits of the usual names."""
-        given = data if isinstance(data, Mapping) else {"train": data}
-        usual = {"val_split": ("validation", "val", "dev"), "test_split": ("test",)}
-        splits = {option: next((name for name in names if name in given), None) for option, names in usual.items()}
-        source = cls(**{**splits, **options})
-        source._sets = given
+        sets = as_sets(data)
+        source = cls(**{**usual_splits(sets), **options})
+        source.sets = sets
         return source
 
     def _find_files(self, path: str, others: Mapping[str, str | None]) -> dict[str, list[Path]]:
@@ -209,7 +208,10 @@ class Source(pl.LightningDataModule):
         import datasets
 
         if self.dataset_name is None:
-            raise UserError("data: set data.path, the path of a file or folder, or data.name, a name on the hub")
+            raise UserError(
+                "data: set data.path, the path of a file or folder, or data.name, a name on the hub; the texts of "
+                "data=python are given by a program"
+            )
         try:
             return datasets.load_dataset(self.dataset_name, self.config)
         except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
@@ -220,7 +222,7 @@ class Source(pl.LightningDataModule):
             ) from None
 
     @cached_property
-    def _sets(self) -> "Mapping[str, datasets.Dataset]":
+    def sets(self) -> "Mapping[str, datasets.Dataset]":
         return self.load()
 
     def fingerprint(self) -> str:
@@ -263,7 +265,7 @@ class Source(pl.LightningDataModule):
             yield from TableFile(file, columns, False, self.delimiter, self.quotes, self.columns["label"]).read()
         if self.files:
             return
-        sets, own = self._sets, self.splits[split]
+        sets, own = self.sets, self.splits[split]
         if own not in sets:
             raise UserError(
                 f"{self.title}: has no split {own!r}{did_you_mean(own, sets)}, only {format_list(sets, plain=True)}. "
@@ -272,6 +274,8 @@ class Source(pl.LightningDataModule):
         (source,), data = self._sources(split), sets[own]
         names = dict(zip(check_columns(source, columns, data.column_names), data.column_names, strict=True))
         names = {name: names[name] for name in columns}
+        if not len(data):
+            raise UserError(f"{source}: has no rows")
         data = data.select_columns(list(names.values())).with_format("arrow")
         yield from arrow_rows(source, data.iter(CHUNK), names, data.features.arrow_schema)
 
@@ -366,7 +370,7 @@ class Source(pl.LightningDataModule):
 
     def _warn_of_classes(self, data: TokenizedCorpus) -> None:
         """Warn about classes that look alike, texts with several, and classes with few validation or test texts."""
-        counts = {split: self.count_classes(split) for split in SPLITS}
+        counts = {split: self.count_classes(split) for split in self.sizes}
         by_class = dict(zip(self.class_names, map(sum, zip(*counts.values(), strict=True)), strict=True))
         if warning := describe_look_alikes(by_class, are_set=self.names is not None):
             log.warning(warning)
@@ -384,7 +388,10 @@ class Source(pl.LightningDataModule):
                 "not include them; add rows, or provide each split as a file (data.val_path, data.test_path)",
                 format_list(absent),
             )
-        if rare := describe_rare_classes(self.tokenized("test").labels, self.class_names, self.groups("test")):
+        test = self.sizes.get("test")
+        if test and (
+            rare := describe_rare_classes(self.tokenized("test").labels, self.class_names, self.groups("test"))
+        ):
             log.warning(
                 "Some classes have fewer than %d test texts: %s. Scores that are means over classes, such as macro F1 "
                 "and AUROC, will have no interval, and do not include classes without a text: add rows of these "
@@ -406,6 +413,8 @@ class Source(pl.LightningDataModule):
     def tokenized(self, split: str) -> TokenizedSplit:
         """Return the tokenized split "train", "val" or "test"; `Batch.index` contains positions in this split."""
         assert self._data is not None, "call setup() first"
+        if split not in self._data:
+            raise UserError(f"{self.title}: has no {split} split; with data.test_fraction=0, add test=false")
         return self._data[split]
 
     @cached_property

@@ -25,6 +25,11 @@ class Splitting(NamedTuple):
     folds: int | None = None  # number of folds of a cross-validation
     fold: int | None = None  # index of the fold that is the test split
 
+    @property
+    def has_test(self) -> bool:
+        """Whether test rows are held out if the source has no test split."""
+        return self.test_fraction > 0 or self.folds is not None
+
 
 def distinct_rows(corpus: Corpus) -> np.ndarray:
     """Return the first row of each text of the source's training split that is in none of its other splits, ascending.
@@ -48,10 +53,10 @@ def distinct_rows(corpus: Corpus) -> np.ndarray:
 def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None) -> dict[str, tuple[str, np.ndarray]]:
     """Assign rows of the source's splits to train, val and test.
 
-    If the source has no test split, one fold or `test_fraction` of its training split is held out. If the source has no
-    validation split, `val_fraction` of the remaining training rows is held out. Without a training split, nothing is
-    held out. If `limit` is set, each split is then reduced to a sample. If a single row (or group) of a class remains,
-    it stays in train.
+    If the source has no test split, one fold or `test_fraction` of its training split is held out; with 0, there is no
+    test split. If the source has no validation split, `val_fraction` of the remaining training rows is held out.
+    Without a training split, nothing is held out. If `limit` is set, each split is then reduced to a sample. If a
+    single row (or group) of a class remains, it stays in train.
 
     Args:
         rows: the rows of the source's training split to use, ascending; None means all.
@@ -74,7 +79,7 @@ def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None)
     for split in ("test", "val"):
         if (source := getattr(corpus, split)) is not None:
             divided[split] = (split, np.arange(len(source.labels)))
-        elif corpus.train is not None:
+        elif corpus.train is not None and (split == "val" or splitting.has_test):
             is_held_out = _held_out(corpus.train, train, corpus.class_names, split, splitting)
             divided[split], train = ("train", train[is_held_out]), train[~is_held_out]
     if corpus.train is not None:

@@ -1,0 +1,72 @@
+"""Data that a program gives, in all their forms."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from datasets import Dataset, DatasetDict
+
+from heedful.base.errors import UserError
+from heedful.data.sets import as_sets, split_names, usual_splits
+
+TEXTS, LABELS = ["good", "bad", "so so"], ["pos", "neg", "neu"]
+FRAME = pd.DataFrame({"text": TEXTS, "label": LABELS})
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        FRAME,
+        FRAME.astype({"text": "string", "label": "category"}),
+        FRAME.set_index(pd.Index([7, 5, 3])),
+        Dataset.from_pandas(FRAME),
+        (TEXTS, LABELS),
+        [TEXTS, tuple(LABELS)],
+        (FRAME.text, FRAME.label),
+        (np.array(TEXTS), np.array(LABELS, dtype=object)),
+        {"text": TEXTS, "label": FRAME.label},
+        [{"text": text, "label": label} for text, label in zip(TEXTS, LABELS, strict=True)],
+        DatasetDict({"train": Dataset.from_pandas(FRAME)}),
+        {"train": FRAME},
+    ],
+)
+def test_every_form_of_data_gives_the_same_rows(data: Any) -> None:
+    assert split_names(data) == ["train"]
+    assert as_sets(data)["train"].to_dict() == {"text": TEXTS, "label": LABELS}
+
+
+def test_texts_and_labels_get_the_names_of_the_columns() -> None:
+    assert as_sets((TEXTS, LABELS), "review", "stars")["train"].column_names == ["review", "stars"]
+
+
+def test_splits_may_have_different_forms_and_usual_names() -> None:
+    data = {"train": FRAME, "dev": (TEXTS, LABELS), "test": Dataset.from_pandas(FRAME)}
+    assert {name: len(rows) for name, rows in as_sets(data).items()} == {"train": 3, "dev": 3, "test": 3}
+    assert usual_splits(split_names(data)) == {"val_split": "dev", "test_split": "test"}
+    assert usual_splits(["train"]) == {"val_split": None, "test_split": None}
+
+
+def test_missing_values_stay_missing_and_mixed_cells_become_text() -> None:
+    mixed = [1, "a", float("nan"), None, pd.NA]
+    columns = {"mixed": mixed, "number": [1.5, np.nan, 2, 3, 5], "bool": np.array([True, False, True, True, False])}
+    assert as_sets(pd.DataFrame(columns))["train"].to_dict() == {
+        "mixed": ["1", "a", None, None, None],
+        "number": [1.5, None, 2.0, 3.0, 5.0],
+        "bool": [True, False, True, True, False],
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (3, r"^data: is of type int, but expects a pandas frame"),
+        (["good", "bad"], r"^data: is of type list"),
+        ((TEXTS, LABELS[:2]), r"^data: the columns have different lengths: \('text', 3\), \('label', 2\)"),
+        ({"text": "good", "label": LABELS}, r"^data: the column 'text' is of type str"),
+        (FRAME.rename(columns={"label": "text"}), r"^data: two columns of the frame have the same name"),
+    ],
+)
+def test_other_data_are_refused(data: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        as_sets(data)
