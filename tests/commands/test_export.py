@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from heedful.base.errors import UserError
 from heedful.config.compose import without_hydra
 from heedful.portable.folder import write_model_card
 from heedful.runs.checkpoint import read_checkpoint
-from tests.helpers import repository
+from tests.helpers import evaluate, repository
 
 TEXTS = [
     "A great film, a film to remember",
@@ -56,7 +57,7 @@ def test_the_script_predicts_like_the_checkpoint(exported: tuple[Path, Path]) ->
     checkpoint, out = exported
     line = [sys.executable, "-c", WITHOUT_TORCH, json.dumps(TEXTS)]
     process = subprocess.run(line, cwd=out, capture_output=True, text=True, check=True)
-    examples = load(checkpoint).explain(TEXTS)
+    examples = load(checkpoint).examples(TEXTS)
     for result, example in zip(json.loads(process.stdout), examples, strict=True):
         assert result["label"] == example.predicted
         assert list(result["probabilities"]) == list(example.probabilities)
@@ -65,6 +66,29 @@ def test_the_script_predicts_like_the_checkpoint(exported: tuple[Path, Path]) ->
         assert result["only_unknown"] == example.is_unknown
         np.testing.assert_allclose([weight for _, weight in result["weights"]], example.weights, atol=1e-5)
     assert len(examples[3].words) == 500  # truncated
+
+
+def test_an_export_predicts_like_the_checkpoint(exported: tuple[Path, Path], tmp_path: Path) -> None:
+    checkpoint, out = exported
+    folder = shutil.copytree(out, tmp_path / "copy")
+    (folder / "predict.py").write_text("raise SystemExit('a model from another person runs no code')")
+    expected, model = load(checkpoint).predict(TEXTS), load(folder)
+    np.testing.assert_array_equal(load([folder, checkpoint]).class_names, model.class_names)
+    for ours, theirs in zip(model.to("cpu").predict(TEXTS), expected, strict=True):
+        assert (ours.label, ours.text) == (theirs.label, theirs.text)
+        assert ours.probabilities == pytest.approx(theirs.probabilities, abs=1e-5)
+        assert [word for word, _ in ours.tokens] == [word for word, _ in theirs.tokens]
+        weights = [[weight for _, weight in prediction.tokens] for prediction in (ours, theirs)]
+        np.testing.assert_allclose(*weights, atol=1e-5)
+    np.testing.assert_array_equal(model.classify(TEXTS)[1], load(checkpoint).classify(TEXTS)[1])
+    assert load(folder / "model.int8.onnx").predict_proba(TEXTS).shape == (len(TEXTS), 3)
+    with pytest.raises(UserError, match=r"model\.onnx: is an export: copy its folder"):
+        model.save_pretrained(tmp_path / "saved")
+    with pytest.raises(UserError, match=r"model\.onnx: is an export, which can only predict: name a checkpoint"):
+        evaluate(tmp_path / "run", folder)
+    (folder / "config.json").write_text("{}")
+    with pytest.raises(UserError, match=r"model\.onnx: is not the model of an export, or is damaged \(.*\): export it"):
+        load(folder)
 
 
 def run_script(folder: Path, *texts: str, given: bytes = b"", encoding: str = "utf-8") -> tuple[list[Any], str]:

@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from heedful import load
 from heedful.base.errors import UserError
 from heedful.inference.api import Prediction
-from tests.helpers import ROOT, change_card, run
+from tests.helpers import ROOT, change_card, run, trained
 
 
 def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
@@ -114,3 +115,76 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     exec("\n".join(cells), namespace)
     assert list(namespace["model"].class_names) == ["negative", "neutral", "positive"]
     assert len(list(tmp_path.glob("outputs/notebook/*/result.json"))) == 2
+
+
+TEXTS = ["A great film, a film to remember", "dull", "", "xqzzy"]
+
+
+def test_probabilities_have_the_order_of_the_classes(checkpoint: Path) -> None:
+    model = load(checkpoint)
+    expected = [list(prediction.probabilities.values()) for prediction in model.predict(TEXTS)]
+    np.testing.assert_allclose(model.predict_proba(iter(TEXTS)), expected, atol=1e-7)
+    assert list(model.predict(TEXTS)[0].probabilities) == list(model.class_names)
+    assert model.to("cpu") is model
+    with pytest.raises(TypeError, match="texts must be a list of texts"):
+        model.predict_proba("A film")
+    with pytest.raises(TypeError, match="texts must be a list of texts"):
+        model.explain("A film")
+
+
+def test_explanations_have_the_weights_of_each_head(tmp_path: Path) -> None:
+    model = load(trained(tmp_path / "run", "model/attention=multi_head"))
+    (explained,), (predicted,) = model.explain(["a great film"]), model.predict(["a great film"])
+    assert explained == predicted and predicted.maps == {}
+    assert explained.maps["attention"].shape == (4, 3, 3)
+    means = explained.maps["attention"].mean((0, 1))
+    np.testing.assert_allclose(means, [weight for _, weight in explained.tokens], atol=1e-6)
+
+
+def test_a_saved_model_predicts_the_same_from_a_folder_and_from_the_hub(
+    finished: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, result = finished
+    model, snapshot = load(folder), tmp_path / "models--me--model" / "snapshots" / ("a" * 40)
+    model.save_pretrained(snapshot)
+    assert {path.name for path in snapshot.rglob("*") if path.is_file()} == {"best.ckpt", "README.md"}
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs" / "main").write_text("a" * 40)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    for name in (snapshot, "me/model"):
+        np.testing.assert_array_equal(load(name).predict_proba(TEXTS), model.predict_proba(TEXTS))
+    card = (snapshot / "README.md").read_text()
+    assert f"| acc | {result['metrics']['test/acc']['value']:.4f} |" in card and "load(" in card and "onnx" not in card
+    content = (snapshot / "checkpoints" / "best.ckpt").read_bytes()
+    assert str(folder).encode() not in content and b"small.csv" not in content
+    with pytest.raises(UserError, match=rf"^folder={snapshot}: exists and is not an empty folder"):
+        model.save_pretrained(snapshot)
+    with pytest.raises(UserError, match=r"^an ensemble cannot be saved"):
+        load([folder, snapshot]).save_pretrained(tmp_path / "new")
+    with pytest.raises(UserError, match=r"^me/other: there is no such file here, and the hub has no such model"):
+        load("me/other")
+    change_card(snapshot / "checkpoints" / "best.ckpt", "config.model.encoder._target_", "os.path.Path")
+    with pytest.raises(UserError, match=r"is not a trusted module|is outside the modules that are allowed here"):
+        load("me/model")
+
+
+def test_a_model_is_uploaded_as_it_is_saved(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = list[Any]()
+
+    class Hub:
+        def __init__(self, token: str | None) -> None:
+            calls.append(token)
+
+        def create_repo(self, name: str, **options: Any) -> str:
+            calls.append((name, options))
+            return f"https://hub/{name}"
+
+        def upload_folder(self, repo_id: str, folder_path: Path) -> None:
+            calls.append((repo_id, load(folder_path).predict_proba(TEXTS)))
+
+    monkeypatch.setattr("huggingface_hub.HfApi", Hub)
+    assert load(checkpoint).push_to_hub("me/model", private=True, token="secret") == "https://hub/me/model"
+    assert calls[:2] == ["secret", ("me/model", {"private": True, "exist_ok": True})]
+    name, probabilities = calls[2]
+    assert name == "me/model"
+    np.testing.assert_array_equal(probabilities, load(checkpoint).predict_proba(TEXTS))

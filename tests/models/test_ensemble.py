@@ -31,7 +31,7 @@ def member(tmp_path_factory: pytest.TempPathFactory) -> Member:
 
 @pytest.fixture(scope="module")
 def examples(member: Member) -> list[Example]:
-    return Ensemble([member]).explain(TEXTS, batch_size=2)
+    return Ensemble([member]).examples(TEXTS, batch_size=2)
 
 
 def test_each_word_as_written_has_its_weight(examples: list[Example]) -> None:
@@ -45,7 +45,7 @@ def test_each_word_as_written_has_its_weight(examples: list[Example]) -> None:
 
 def test_batch_and_single_text_agree(member: Member, examples: list[Example]) -> None:
     for text, example in zip(TEXTS, examples, strict=True):
-        (expected,) = Ensemble([member]).explain([text])
+        (expected,) = Ensemble([member]).examples([text])
         assert expected.probabilities == pytest.approx(example.probabilities, abs=1e-5)
         assert expected.weights == pytest.approx(example.weights, abs=1e-5)
         assert expected.predicted == max(expected.probabilities, key=lambda name: expected.probabilities[name])
@@ -71,7 +71,7 @@ def test_the_shape_of_maps_depends_on_the_length_of_the_text(member: Member, exa
         if each.matrix is not None:
             assert each.matrix.sum(-1) == pytest.approx(1, abs=1e-5)
             assert each.matrix.mean((0, 1)) == pytest.approx(each.weights, abs=1e-5)
-    (without,) = Ensemble([member]).explain(TEXTS[:1], maps=False)
+    (without,) = Ensemble([member]).examples(TEXTS[:1], maps=False)
     assert without.matrix is None and without.layers == {}
 
 
@@ -83,7 +83,7 @@ def transformer(member: Member) -> Classifier:
 
 
 def test_encoder_layers_have_maps_for_short_texts(member: Member, transformer: Classifier) -> None:
-    first, word, long, longer, empty = Ensemble([member._replace(model=transformer)]).explain(TEXTS)
+    first, word, long, longer, empty = Ensemble([member._replace(model=transformer)]).examples(TEXTS)
     assert list(first.layers) == ["encoder 1", "encoder 2", "encoder 3"]
     assert word.layers == long.layers == longer.layers == empty.layers == {}
     batch = one_batch(member.card.codec, TEXTS[:2])
@@ -124,7 +124,7 @@ def _with_codec(member: Member, **changes: Any) -> Member:
 def test_the_words_have_shares_in_the_linear_branch_of_a_single_model(tmp_path: Path) -> None:
     path = trained(tmp_path / "run", "model/branch=ngrams", "model.branch.weight=0.25")
     one = restore_ensemble(path, small_config(tmp_path / "run").extras).members[0]
-    text, _ = examples = Ensemble([one]).explain(["a great product", ""])
+    text, _ = examples = Ensemble([one]).examples(["a great product", ""])
     assert [each.branch and each.branch.weight for each in examples] == [0.25, 0.25] and text.branch is not None
     batch = one_batch(one.card.codec, ["a great product"])
     with torch.inference_mode():
@@ -135,11 +135,11 @@ def test_the_words_have_shares_in_the_linear_branch_of_a_single_model(tmp_path: 
     read = read_examples(tmp_path)[0].branch
     assert read is not None
     np.testing.assert_allclose(read.shares, expected, atol=1e-6)
-    assert Ensemble([one, one._replace(name="copy")]).explain(["a great product"])[0].branch is None
+    assert Ensemble([one, one._replace(name="copy")]).examples(["a great product"])[0].branch is None
 
 
 def test_truncated_texts_state_the_number_of_remaining_tokens(member: Member) -> None:
-    short, long = Ensemble([_with_codec(member, max_length=3, keep="last")]).explain(["a b c", "a " * 2000])
+    short, long = Ensemble([_with_codec(member, max_length=3, keep="last")]).examples(["a b c", "a " * 2000])
     assert (short.cut, long.cut) == ("", "last 3 of 2,000 tokens")
     assert long.title.endswith(", last 3 of 2,000 tokens")
 
@@ -160,9 +160,9 @@ def members(tmp_path_factory: pytest.TempPathFactory) -> list[Member]:
 
 def test_probabilities_are_means_by_class_name(members: list[Member]) -> None:
     ensemble = Ensemble(members)
-    first, second, third = (_probabilities(Ensemble([member]).explain(SHORT)) for member in members)
+    first, second, third = (_probabilities(Ensemble([member]).examples(SHORT)) for member in members)
     mean = (first + second + third[:, ::-1]) / 3
-    examples = ensemble.explain(SHORT)
+    examples = ensemble.examples(SHORT)
     assert _probabilities(examples) == pytest.approx(mean, abs=1e-6)
     assert [list(each.probabilities) for each in examples] == [list(ensemble.class_names)] * 3
     probabilities, is_unknown = ensemble.classify(SHORT, batch_size=2)
@@ -173,11 +173,11 @@ def test_probabilities_are_means_by_class_name(members: list[Member]) -> None:
 
 
 def test_weights_are_means_if_the_tokens_are_the_same(members: list[Member], caplog: pytest.LogCaptureFixture) -> None:
-    first, second = (Ensemble([member]).explain(SHORT) for member in members[:2])
-    for a, b, mean in zip(first, second, Ensemble(members[:2]).explain(SHORT), strict=True):
+    first, second = (Ensemble([member]).examples(SHORT) for member in members[:2])
+    for a, b, mean in zip(first, second, Ensemble(members[:2]).examples(SHORT), strict=True):
         assert mean.weights == pytest.approx(np.mean([a.weights, b.weights], 0))
     assert not caplog.records
-    for a, other in zip(first, Ensemble([members[0], members[2]]).explain(SHORT), strict=True):
+    for a, other in zip(first, Ensemble([members[0], members[2]]).examples(SHORT), strict=True):
         assert (other.words, other.weights.tolist()) == (a.words, a.weights.tolist())
     assert f"attention weights are those of {members[0].name}" in caplog.text
 

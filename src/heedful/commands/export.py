@@ -10,14 +10,12 @@ from heedful.commands.entry import entry
 def main(cfg: DictConfig) -> None:
     """Write a folder with the model in ONNX format, its tokenizer, a model card and a script that classifies texts."""
     from heedful.base.optional_packages import require_extra
-    from heedful.inference.api import evaluation_data
+    from heedful.inference.api import evaluation_data, restore_ensemble
     from heedful.portable.folder import new_folder, write_model, write_model_card
     from heedful.portable.onnx_model import PortableModel, compare_accuracy, convert, quantize
-    from heedful.runs.folder import BEST, checkpoint_in
-    from heedful.training import build
 
     require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by=typed("export"), extra="export")
-    path, card, model, loss = build.restore(str(checkpoint_in(cfg.ckpt_path, BEST)), cfg.extras)
+    path, card, model, loss = restore_ensemble(cfg.ckpt_path, cfg.extras, accepts_exports=False).members[0]
     portable = PortableModel(model, loss, len(card.codec.tokenizer.vocabulary), card.codec.max_length).eval()
     int8 = ""
     with new_folder(cfg.out) as folder:

@@ -1,20 +1,28 @@
 """Trained models in Python, for scripts, notebooks and the commands: `from heedful import load`."""
 
 import logging
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import numpy as np
+import torch
 from omegaconf import DictConfig, OmegaConf
+from torch import nn
 
 from heedful.base.errors import UserError, name_file
+from heedful.base.files import replace_atomically
 from heedful.config.overrides import escape_references
 from heedful.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from heedful.config.schema import validate_config
 from heedful.data.text_files import existing_path
+from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble
+from heedful.portable.folder import FILES_OF_AN_EXPORT, ONNX_FILE, new_folder, read_export, write_model_card
 from heedful.report.words import branch_title
 from heedful.runs.checkpoint import Card
 from heedful.runs.folder import BEST, checkpoint_in
@@ -24,6 +32,8 @@ if TYPE_CHECKING:
     from heedful.data.source import Source
 
 PLACES_OF_TEXTS = ("path", "val_path", "test_path", "name", "config")  # options of data
+HUB_NAME = r"[\w-][\w.-]*/(?!.*\.(ckpt|onnx)$)[\w.-]+"  # owner/name
+FILES_OF_A_MODEL = [f"checkpoints/{BEST}", *FILES_OF_AN_EXPORT]
 log = logging.getLogger(__name__)
 
 
@@ -39,6 +49,8 @@ class Prediction:
         branch: each token with its share in the linear branch's log odds of `label`; empty for a model without such a
             branch and for several models.
         branch_weight: the weight of the linear branch in the logits, 0 to 1.
+        maps: the token × token weights H×L×L of the attention component and of the encoder's layers, by name; empty
+            for predictions that `predict` returns, and for long texts.
     """
 
     text: str
@@ -47,6 +59,7 @@ class Prediction:
     tokens: list[tuple[str, float]]
     branch: list[tuple[str, float]] = field(default_factory=list)
     branch_weight: float = 0.0
+    maps: dict[str, np.ndarray] = field(default_factory=dict, compare=False, repr=False)
 
     def _repr_html_(self) -> str:
         lines = [f"<b>{escape(self.label)}</b> {self.probabilities[self.label]:.3f}", _coloured(self.tokens)]
@@ -68,7 +81,14 @@ def _coloured(tokens: Sequence[tuple[str, float]]) -> str:
 class Model(Ensemble):
     """A trained classifier, or an ensemble of trained classifiers, for Python programs."""
 
-    def predict(self, texts: Iterable[str], batch_size: int = 32) -> list[Prediction]:
+    def to(self, device: torch.device | str) -> "Model":
+        """Move the classifiers to a device, such as "cuda", which then classifies the texts; return the model."""
+        for member in self.members:
+            member.model.to(device)
+            member.loss.to(device)
+        return self
+
+    def predict(self, texts: Iterable[str], batch_size: int = 32, maps: bool = False) -> list[Prediction]:
         """Classify texts by the mean of the classifiers' probabilities.
 
         The weight of a token is the mean of its weights in all classifiers if these read the same tokens. Otherwise, it
@@ -76,35 +96,88 @@ class Model(Ensemble):
 
         Args:
             batch_size: number of texts in a batch; it does not change the results.
+            maps: whether the predictions have `maps`.
 
         Raises:
             TypeError: if `texts` is a single text, or contains anything but texts.
             ValueError: if `batch_size` is less than 1, or a text contains half of a surrogate pair.
         """
-        texts = texts if isinstance(texts, str) else list(texts)
-        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-            raise TypeError("texts must be a list of texts, such as ['A film to remember']")
-        if batch_size < 1:
-            raise ValueError(f"batch_size={batch_size} must be at least 1")
-        for text in texts:
-            text.encode()  # fails for half of a surrogate pair
+        texts = _checked(texts, batch_size)
         predictions = []
-        for text, example in zip(texts, self.explain(texts, batch_size, maps=False), strict=True):
+        for text, example in zip(texts, self.examples(texts, batch_size, maps), strict=True):
             tokens = list(zip(example.words, example.weights.tolist(), strict=True))
-            prediction = Prediction(text, example.predicted, example.probabilities, tokens)
+            prediction = Prediction(text, example.predicted, example.probabilities, tokens, maps=example.maps)
             if (branch := example.branch) is not None:
                 shares = list(zip(example.words, branch.shares.tolist(), strict=True))
                 prediction = replace(prediction, branch=shares, branch_weight=branch.weight)
             predictions.append(prediction)
         return predictions
 
+    def predict_proba(self, texts: Iterable[str], batch_size: int = 32) -> np.ndarray:
+        """Return the probability of each class, N×C float64, in the order of `class_names`."""
+        return self.classify(_checked(texts, batch_size), batch_size)[0]
+
+    def explain(self, texts: Iterable[str], batch_size: int = 32) -> list[Prediction]:
+        """Classify texts as `predict` does; the predictions also have the token × token weights, `maps`."""
+        return self.predict(texts, batch_size, maps=True)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write the weights, `checkpoints/best.ckpt`, and a model card, README.md, into a new folder, for `load`.
+
+        Paths of the training data and other options of the training that a model does not need are left out.
+
+        Raises:
+            UserError: if the folder exists and is not empty, or the model is an ensemble or an export.
+        """
+        name, card, model, loss = self.members[0]
+        if len(self.members) > 1:
+            raise UserError("an ensemble cannot be saved: save each of its models, and load them as a list")
+        if not isinstance(model, Classifier):
+            raise UserError(f"{name}: is an export: copy its folder")
+        with new_folder(str(folder), "folder") as part:
+            weights = nn.ModuleDict({"model": model, "loss": loss}).state_dict()
+            plain = {key: weight.detach().cpu().clone().contiguous() for key, weight in weights.items()}
+            with replace_atomically(part / "checkpoints" / BEST) as file:
+                torch.save({"state_dict": plain, **card.for_others().content()}, file)
+            write_model_card(part, card, name, model)
+
+    def push_to_hub(self, name: str, private: bool = False, token: str | None = None) -> str:
+        """Upload the model, as `save_pretrained` writes it, to the Hugging Face hub, and return its address.
+
+        Args:
+            name: owner/name on the hub; it is created if it does not exist.
+            token: of your account; None means that of `hf auth login`.
+        """
+        import huggingface_hub
+
+        with TemporaryDirectory() as parent:
+            self.save_pretrained(Path(parent, "model"))
+            hub = huggingface_hub.HfApi(token=token)
+            url = hub.create_repo(name, private=private, exist_ok=True)
+            hub.upload_folder(repo_id=name, folder_path=Path(parent, "model"))
+        return str(url)
+
+
+def _checked(texts: Iterable[str], batch_size: int) -> list[str]:
+    """Return texts as a list, after checking them and the size of a batch."""
+    listed = [] if isinstance(texts, str) else list(texts)
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in listed):
+        raise TypeError("texts must be a list of texts, such as ['A film to remember']")
+    if batch_size < 1:
+        raise ValueError(f"batch_size={batch_size} must be at least 1")
+    for text in listed:
+        text.encode()  # fails for half of a surrogate pair
+    return listed
+
 
 def load(path: str | Path | Sequence[str | Path], trusted_modules: Sequence[str] = ()) -> Model:
-    """Load a checkpoint, or several as an ensemble, for inference on the CPU.
+    """Load a trained model, or several as an ensemble, for inference on the CPU.
 
     Args:
-        path: the folder of a run, such as `outputs/train/runs/<time>`, whose best checkpoint is loaded; or the path of
-            a checkpoint; or a list of both, with the same classes, for example of runs with different seeds.
+        path: the folder of a run, such as `outputs/train/runs/<time>`, whose best checkpoint is loaded; the path of a
+            checkpoint; a folder of `save_pretrained`; the folder of an export, or an ONNX file in it; a name on the
+            Hugging Face hub, such as me/model; or a list of these, with the same classes, for example of runs with
+            different seeds.
         trusted_modules: names of your own packages whose classes the checkpoints may name.
 
     Raises:
@@ -161,11 +234,34 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
     return selected
 
 
-def restore_ensemble(paths: str | Path | Sequence[str | Path], extras: DictConfig) -> Ensemble:
-    """Restore one or more checkpoints, or the best ones of runs; the node `extras` names the trusted modules."""
-    names = [str(checkpoint_in(path, BEST)) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+def restore_ensemble(
+    paths: str | Path | Sequence[str | Path], extras: DictConfig, accepts_exports: bool = True
+) -> Ensemble:
+    """Restore the models that `find_model` finds; the node `extras` names the trusted modules."""
+    names = [str(find_model(path)) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not names:
         raise UserError("ckpt_path=[]: names no checkpoint; write ckpt_path=… or ckpt_path=[…,…]")
+    if exports := [name for name in names if name.endswith(".onnx") and not accepts_exports]:
+        raise UserError(f"ckpt_path={exports[0]}: is an export, which can only predict: name a checkpoint")
     if len(set(names)) < len(names):
         raise UserError("ckpt_path: names a checkpoint twice, which would count twice in the mean; remove one")
-    return Ensemble([build.restore(name, extras) for name in names])
+    return Ensemble(
+        [read_export(Path(name)) if name.endswith(".onnx") else build.restore(name, extras) for name in names]
+    )
+
+
+def find_model(path: str | Path) -> Path:
+    """Return the checkpoint or the ONNX file of a model: itself, in a folder, or downloaded from the hub by its name.
+
+    Only the files of a model are downloaded; like every model, they may come from anyone.
+    """
+    folder = Path(path)
+    if re.fullmatch(HUB_NAME, str(path)) and not folder.exists():
+        import huggingface_hub
+
+        try:
+            folder = Path(huggingface_hub.snapshot_download(str(path), allow_patterns=FILES_OF_A_MODEL))
+        except (OSError, ValueError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise UserError(f"{path}: there is no such file here, and the hub has no such model ({reason})") from None
+    return folder / ONNX_FILE if (folder / ONNX_FILE).is_file() else checkpoint_in(folder, BEST)

@@ -42,7 +42,7 @@ def show_predictions(cfg: DictConfig, source: TextSource, ensemble: Ensemble) ->
     texts = [text for _, chunk in chunks for text in chunk]
     places = [place for rows, _ in chunks for place in rows.places]
     selection = _not_blank(texts)
-    examples = ensemble.explain([texts[i] for i in selection], cfg.batch_size, maps=cfg.pictures is not None)
+    examples = ensemble.examples([texts[i] for i in selection], cfg.batch_size, maps=cfg.pictures is not None)
     by_row = {i: replace(example, index=i) for i, example in zip(selection, examples, strict=True)}
     print_predictions(texts, by_row, cfg.json, cfg.top)
     if cfg.pictures is not None:

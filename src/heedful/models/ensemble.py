@@ -71,7 +71,7 @@ class Ensemble:
                 is_unknown[rows] &= ~_has_known_token(member, batch)
         return total / len(self.members), is_unknown
 
-    def explain(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Example]:
+    def examples(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Example]:
         """Classify texts, and return each text's prediction with the attention weight of each word.
 
         If all models read the same tokens, the weights and `matrix` are means over the models; otherwise they come from

@@ -10,30 +10,52 @@ from typing import Any
 
 import torch
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pydantic import BaseModel
+from torch import nn
 
 from heedful.base.errors import UserError
 from heedful.base.files import write_text
+from heedful.base.optional_packages import require_extra
 from heedful.config.keys import MODEL_COMPONENTS
-from heedful.portable.onnx_model import PortableModel
+from heedful.data.codec import Codec
+from heedful.models.ensemble import Member
+from heedful.models.loss import CrossEntropy
+from heedful.portable.onnx_model import OnnxClassifier, PortableModel, load_session
 from heedful.runs.checkpoint import Card
 from heedful.runs.result import RunResult
 
 FILES = Path(__file__).parent / "files"
 FORMAT = 1  # format version of config.json
+ONNX_FILE, CONFIG_FILE, TOKENIZER_FILE = FILES_OF_AN_EXPORT = ("model.onnx", "config.json", "tokenizer.json")
 MARKUP = "\\`*_{}[]<>#|"  # characters with a meaning in Markdown or HTML
 
 
+class Export(BaseModel):
+    """The content of config.json: what a program needs besides the tokenizer and the ONNX model."""
+
+    format: int = FORMAT
+    class_names: tuple[str, ...]
+    max_length: int
+    keep: str
+    id_shift: int  # is added to the ids of tokenizer.json
+    unknown_ids: list[int]  # of tokens that the model does not use
+    training: dict[str, Any]  # the nodes model and loss of the configuration
+
+
 @contextmanager
-def new_folder(out: str) -> Iterator[Path]:
-    """Yield a new folder next to `out`; it becomes `out` if the block raises no exception, and is deleted otherwise."""
+def new_folder(out: str, option: str = "out") -> Iterator[Path]:
+    """Yield a new folder next to `out`; it becomes `out` if the block raises no exception, and is deleted otherwise.
+
+    Messages call the folder by the name of an option.
+    """
     target = Path(out).absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UserError(f"out={out}: exists and is not an empty folder: choose another name")
+        raise UserError(f"{option}={out}: exists and is not an empty folder: choose another name")
     folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         folder.mkdir(parents=True)
     except OSError as error:
-        raise UserError(f"out={out}: cannot be created ({error.strerror})") from error
+        raise UserError(f"{option}={out}: cannot be created ({error.strerror})") from error
     try:
         yield folder
         folder.replace(target)
@@ -51,32 +73,57 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
     codec = card.codec
     ids = torch.arange(portable.vocab_size).unsqueeze(1)  # a text for each token
     known = portable.model.has_known_token(ids, torch.ones_like(ids, dtype=torch.bool), codec.tokenizer.unknown_id)
-    config = {
-        "format": FORMAT,
-        "class_names": codec.class_names,
-        "max_length": codec.max_length,
-        "keep": codec.keep,
-        "id_shift": codec.tokenizer.shift,
-        "unknown_ids": (~known).nonzero().flatten().tolist(),
-        "training": {name: card.config[name] for name in ("model", "loss")},
-    }
-    write_text(folder / "config.json", json.dumps(config, indent=2, ensure_ascii=False))
-    write_text(folder / "tokenizer.json", codec.tokenizer.to_json())
+    config = Export(
+        class_names=codec.class_names,
+        max_length=codec.max_length,
+        keep=codec.keep,
+        id_shift=codec.tokenizer.shift,
+        unknown_ids=(~known).nonzero().flatten().tolist(),
+        training={name: card.config[name] for name in ("model", "loss")},
+    )
+    write_text(folder / CONFIG_FILE, json.dumps(config.model_dump(mode="json"), indent=2, ensure_ascii=False))
+    write_text(folder / TOKENIZER_FILE, codec.tokenizer.to_json())
     weights = {name: weight.detach().clone().contiguous() for name, weight in portable.state_dict().items()}
     (folder / "model.safetensors").write_bytes(save(weights))
     shutil.copyfile(FILES / "predict.py", folder / "predict.py")
 
 
+def read_export(path: Path) -> Member:
+    """Return the model of an ONNX file in the folder of an export; no code in the folder is run."""
+    require_extra("onnxruntime", by=str(path), extra="export")
+    try:
+        export = Export.model_validate_json((path.parent / CONFIG_FILE).read_bytes())
+        tokenizer = (path.parent / TOKENIZER_FILE).read_text(encoding="utf-8")
+        own = {"class_names": export.class_names, "max_length": export.max_length, "keep": export.keep}
+        codec = Codec.model_validate({"tokenizer": tokenizer, **own})
+        counts = [0] * len(export.class_names)
+        card = Card(config={**export.training, "data": {}}, codec=codec, class_counts=counts)
+        model: Any = OnnxClassifier(load_session(path), export.unknown_ids)
+    except Exception as error:  # onnxruntime raises many types
+        reason = str(error).strip().partition("\n")[0][:200]
+        raise UserError(f"{path}: is not the model of an export, or is damaged ({reason}): export it again") from error
+    if export.format > FORMAT:
+        raise UserError(
+            f"{path}: has format {export.format}, and this version of Heedful reads {FORMAT}: update Heedful"
+        )
+    return Member(str(path), card, model, CrossEntropy(counts))
+
+
 def write_model_card(
-    folder: Path, card: Card, checkpoint: str, portable: PortableModel, difference: float, int8: str
+    folder: Path, card: Card, checkpoint: str, model: nn.Module, difference: float | None = None, int8: str = ""
 ) -> None:
     """Write README.md, with the scores on the test split, or on the validation split if the run was not tested.
-    The scores are known if the checkpoint is in the folder of its run. `int8` describes the accuracy of the int8 model;
-    it is empty if there is none.
+
+    The scores are known if the checkpoint is in the folder of its run.
+
+    Args:
+        checkpoint: path of the checkpoint; "" if there is none.
+        difference: between the outputs of the ONNX model and of the trained model; None if there is no ONNX model.
+        int8: describes the accuracy of the int8 model; "" if there is none.
     """
-    result = RunResult.load(Path(checkpoint).resolve().parent.parent)
+    result = RunResult.load(Path(checkpoint).resolve().parent.parent) if checkpoint else RunResult()
     data, choices = card.config["data"], card.choices
-    source = data.get("path") or data.get("name") or str(data.get("_target_", "")).rpartition(".")[2]
+    source = data.get("path") or data.get("name") or choices.get("data", "")
     scores = {
         name.removeprefix(f"{result.split}/"): score
         for name, score in result.metrics.items()
@@ -89,7 +136,7 @@ def write_model_card(
         codec=card.codec,
         architecture=RunResult(choices=choices).architecture,
         components=[f"{part} {choices[part]}" for part in (*MODEL_COMPONENTS, "branch") if part in choices],
-        parameters=sum(parameter.numel() for parameter in portable.parameters()),
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
         data=Path(str(source)).name,
         sizes=[f"{size:,} {split}" for split, size in result.data.sizes.items()],
         result=result,

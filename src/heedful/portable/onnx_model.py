@@ -4,7 +4,7 @@ import errno
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,42 @@ class PortableModel(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         logits, weights = self.model.forward_with_weights(tokens, mask)
         return self.loss.probabilities(logits).float(), mean_weights(weights.float())
+
+
+class OnnxClassifier(nn.Module):
+    """An ONNX model, which computes on the CPU, with those attributes of a `Classifier` that an `Ensemble` uses.
+
+    Its logits are the logarithms of the probabilities, and its weights are the means over heads and states.
+
+    Args:
+        unknown_ids: tokens that the model does not use.
+    """
+
+    used_branch = None
+
+    def __init__(self, session: "InferenceSession", unknown_ids: Sequence[int]) -> None:
+        super().__init__()
+        self.session = session
+        self.unknown_ids = torch.tensor(unknown_ids)
+        self.attention = nn.Module()
+        self.attention.per_token = False  # type: ignore[assignment]
+        self.place = nn.Parameter(torch.empty(0))  # the device of the inputs and outputs
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        return self.forward_with_weights(tokens, mask)[0]
+
+    def forward_with_weights(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the logits N×C and the weights N×1×1×L of tokens N×L with their mask N×L."""
+        outputs = self.session.run(None, feed(tokens.cpu().numpy(), mask.cpu().numpy()))
+        probabilities, weights = (torch.from_numpy(output).to(tokens.device) for output in outputs)
+        return probabilities.clamp_min(torch.finfo(probabilities.dtype).tiny).log(), weights[:, None, None]
+
+    def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
+        return {}
+
+    def has_known_token(self, tokens: Tensor, mask: Tensor, unknown_id: int | None) -> Tensor:
+        """Return whether each text has a token that the model uses, N bool."""
+        return (mask & ~torch.isin(tokens, self.unknown_ids.to(tokens.device))).any(1)
 
 
 def convert(portable: PortableModel, path: Path) -> float:

@@ -92,6 +92,12 @@ class Card(BaseModel):
         model = {name: {**node, **options.get(name, {})} for name, node in self.config["model"].items()}
         return self.model_copy(update={"config": {**self.config, "model": model}})
 
+    def for_others(self) -> "Card":
+        """Return a copy with only those options that a model needs, and without the paths of the data."""
+        config = {name: self.config[name] for name in Configuration.model_fields if name in self.config}
+        data = {name: value for name, value in self.config["data"].items() if not name.endswith(("path", "_dir"))}
+        return self.model_copy(update={"config": {**config, "data": data}})
+
     def content(self) -> dict[str, Any]:
         """Return the entries of a checkpoint that `read_checkpoint` reads, except the weights."""
         content: dict[str, Any] = {CARD: self.model_dump_json()}

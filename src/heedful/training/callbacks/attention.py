@@ -61,7 +61,7 @@ class AttentionRecorder(pl.Callback):
         return selection
 
     def _explain(self, data: Source, module: Any, rows: list[int]) -> list[Example]:
-        examples = module.ensemble().explain([*_texts(data, rows), *self.texts])
+        examples = module.ensemble().examples([*_texts(data, rows), *self.texts])
         of_own = [replace(example, index=number) for number, example in enumerate(examples[len(rows) :])]
         return [*_of_test(data, examples[: len(rows)], rows), *of_own]
 
@@ -92,7 +92,7 @@ def _explain_errors(data: Source, module: Any, rows_by_kind: dict[str, list[int]
     errors: list[tuple[str, Example]] = []
     for kind, rows in rows_by_kind.items():
         texts = _texts(data, rows)
-        examples = _of_test(data, module.ensemble().explain(texts, maps=False), rows)
+        examples = _of_test(data, module.ensemble().examples(texts, maps=False), rows)
         errors += [(text, replace(example, kind=kind)) for text, example in zip(texts, examples, strict=True)]
     return errors
 
