@@ -6,12 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from heedful.base.process import exit_with_message, set_up_process
+from heedful.base.process import Interrupted, exit_with_message, set_up_process, stopping_signals
 from tests.helpers import ROOT
 from tests.helpers import command as base_command
 
@@ -151,3 +152,17 @@ print(*[name for name in {unused} if name in sys.modules])
 """
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout.strip()) == (0, ""), result.stderr
+
+
+def test_signals_are_handled_only_in_the_main_thread() -> None:
+    found = [stopping_signals()]
+    thread = threading.Thread(target=lambda: found.append(stopping_signals()))
+    thread.start()
+    thread.join()
+    assert found[0] and found[1] == ()
+
+
+def test_an_interrupted_run_exits_with_the_number_of_its_signal_without_a_message() -> None:
+    with pytest.raises(SystemExit) as exit_info, exit_with_message("run"):
+        raise Interrupted(signal.SIGTERM)
+    assert exit_info.value.code == 128 + signal.SIGTERM

@@ -11,6 +11,7 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from heedful.base.errors import UserError
 from heedful.base.files import lock_folder
+from heedful.runs.environment import Launch
 from heedful.runs.result import RunResult
 from heedful.training.run import Run, open_run
 
@@ -21,7 +22,7 @@ def new_run(
     paths, extras = {"output_dir": str(path)}, {"ignore_warnings": False}
     values = {"task_name": "train", "seed": seed, "paths": paths, "extras": extras}
     cfg = OmegaConf.create({**values, "ckpt_path": ckpt_path, "threads": threads})
-    return open_run(cfg, resumes=ckpt_path is not None)
+    return open_run(cfg, Launch(), resumes=ckpt_path is not None)
 
 
 def read_seeds(path: Path) -> tuple[int, int | None]:

@@ -1,6 +1,7 @@
 """The import of Lightning, which takes seconds, and what it says of this process."""
 
 import gc
+import sys
 from unittest.mock import patch
 
 HIDDEN = ("matplotlib", "scipy", "transformers")  # packages that only plots, text and audio metrics need
@@ -16,8 +17,11 @@ def is_main_process() -> bool:
 def import_lightning() -> None:
     """Import Lightning, and torchmetrics as if the HIDDEN packages were not installed, which saves 3 s of CPU time.
 
-    The imported objects stay until the end of the process, so the garbage collector need not examine them.
+    The imported objects stay until the end of the process, so the garbage collector need not examine them. A program
+    that has imported Lightning itself is left as it is.
     """
+    if "pytorch_lightning" in sys.modules:
+        return
     from lightning_utilities.core import imports
 
     gc.disable()

@@ -48,14 +48,31 @@ def typed(command: str) -> str:
     return os.environ.get(PROGRAM, "heedful ") + command
 
 
+class Interrupted(BaseException):  # like KeyboardInterrupt, so that `except Exception` does not catch it
+    """A signal stopped the run.
+
+    Args:
+        signum: the signal's number; a command exits with 128 + signum.
+    """
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(f"stopped by {signal.Signals(signum).name}")
+        self.signum = signum
+
+
 def stopping_signals() -> tuple[signal.Signals, ...]:
-    """Return the signals that stop a command; SIGHUP, of a closed terminal, is omitted if `nohup` ignores it."""
+    """Return the signals that stop a run; SIGHUP, of a closed terminal, is omitted if `nohup` ignores it.
+
+    There are none outside the main thread, the only one that Python lets handle signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return ()
     return STOP_SIGNALS[:-1] if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN else STOP_SIGNALS
 
 
 @contextmanager
 def handle_signals(handler: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
-    """Call `handler` for signals that stop a command in the block; then restore their handlers."""
+    """Call `handler` for signals that stop a run in the block; then restore their handlers."""
     previous = {signum: signal.signal(signum, handler) for signum in stopping_signals()}
     try:
         yield
@@ -124,7 +141,7 @@ def exit_with_message(path: str) -> Iterator[None]:
 
     Raises:
         SystemExit: after such an error or signal; the exit code is 128 plus the signal's number after a signal, and
-            otherwise 1.
+            otherwise 1. There is no message after `Interrupted`.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
@@ -136,6 +153,8 @@ def exit_with_message(path: str) -> Iterator[None]:
                 sys.stdout.flush()
     except UserError as error:
         raise SystemExit(f"Error: {error}") from None
+    except Interrupted as stop:
+        raise SystemExit(128 + stop.signum) from None
     except KeyboardInterrupt as stop:
         signum = signal.Signals(stop.args[0] if stop.args else signal.SIGINT)
         print(f"\nStopped by {signum.name}", file=sys.stderr)

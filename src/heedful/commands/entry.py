@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, nullcontext, suppress
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -30,8 +30,11 @@ from heedful.commands.help import help_page
 from heedful.config.compose import VERSION_BASE, ConfigFiles, config_folder, explain, read_options, without_hydra
 from heedful.config.keys import CONF, is_within, make_paths_absolute, paths_in
 from heedful.config.mistakes import Mistake, format_mistakes, no_such
-from heedful.config.overrides import Override, full_name, key_of, parse_override, path_of, quote
+from heedful.config.overrides import Override, as_typed, full_name, key_of, parse_override, path_of, quote
 from heedful.kernels.malloc import reuse_freed_memory
+
+if TYPE_CHECKING:
+    from heedful.runs.environment import Launch
 
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
@@ -67,28 +70,7 @@ def run_command(command: str, task: TaskFunction) -> None:
                     "--shell-completion needs the name of a shell: install=bash, install=fish or install=zsh"
                 )
             return show_by_hydra(ConfigFiles(command), task, "--shell-completion", *flags.overrides)
-        flags.overrides = last_of_each_key(flags.overrides)
-        if command == "train" and "ckpt_path" in map(key_of, flags.overrides):
-            from heedful.commands.resume import restore_run_overrides
-
-            restore_run_overrides(flags)
-        files = config_files(command, flags)
-        try:
-            cfg, mistakes = files.check(flags.overrides, flags.multirun)
-        except RecursionError:
-            raise UserError("the configuration is nested too deeply: write it in fewer levels") from None
-        sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
-        wrong = {mistake.entry for mistake in mistakes}
-        others = any(line not in wrong and key_of(line) not in files.groups for line in flags.overrides)
-        if mistakes and others and not sweeps:  # the values of other options may be wrong, too
-            lacking = [key_of(entry) for entry in wrong]  # the value of such a key is not in `cfg`
-            mistakes += [m for m in wrong_values(files, cfg, ".") if not is_within(m.path, lacking)]
-        elif not mistakes and (flags.hydra_help or flags.info):
-            mistakes = list(untrusted(files, cfg, flags.overrides))
-        elif not (mistakes or flags.help or flags.cfg):
-            mistakes = find_mistakes(files, cfg, flags.overrides, sweeps)
-        if mistakes:
-            raise UserError(format_mistakes(mistakes))
+        files, cfg = compose_command(command, flags)
         if flags.help:
             about = (sys.modules[task.__module__].__doc__ or "").replace("`heedful ", f"`{typed('')}")
             print(help_page(files, flags.overrides, cfg, about, shutil.get_terminal_size().columns))
@@ -98,8 +80,42 @@ def run_command(command: str, task: TaskFunction) -> None:
         elif flags.cfg:
             print(config_page(cfg, flags), end="")
         else:
+            sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
             folder = str(cfg.hydra.sweep.dir if sweeps else cfg.hydra.run.dir)
             _run(files, flags.overrides, wraps(task)(partial(run_task, command, task)), sweeps, folder)
+
+
+def compose_command(command: str, flags: Namespace) -> tuple[ConfigFiles, DictConfig]:
+    """Compose and validate the configuration that the flags and overrides of a command describe.
+
+    It includes the node `hydra`. If a training resumes, the overrides of its run replace `flags.overrides`.
+
+    Raises:
+        UserError: lists all mistakes.
+    """
+    flags.overrides = last_of_each_key(flags.overrides)
+    if command == "train" and "ckpt_path" in map(key_of, flags.overrides):
+        from heedful.commands.resume import restore_run_overrides
+
+        restore_run_overrides(flags)
+    files = config_files(command, flags)
+    try:
+        cfg, mistakes = files.check(flags.overrides, flags.multirun)
+    except RecursionError:
+        raise UserError("the configuration is nested too deeply: write it in fewer levels") from None
+    sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
+    wrong = {mistake.entry for mistake in mistakes}
+    others = any(line not in wrong and key_of(line) not in files.groups for line in flags.overrides)
+    if mistakes and others and not sweeps:  # the values of other options may be wrong, too
+        lacking = [key_of(entry) for entry in wrong]  # the value of such a key is not in `cfg`
+        mistakes += [m for m in wrong_values(files, cfg, ".") if not is_within(m.path, lacking)]
+    elif not mistakes and (flags.hydra_help or flags.info):
+        mistakes = list(untrusted(files, cfg, flags.overrides))
+    elif not (mistakes or flags.help or flags.cfg):
+        mistakes = find_mistakes(files, cfg, flags.overrides, sweeps)
+    if mistakes:
+        raise UserError(format_mistakes(mistakes))
+    return files, cfg
 
 
 def parse_flags(arguments: Sequence[str]) -> Namespace:
@@ -223,11 +239,23 @@ def as_run(cfg: DictConfig, folder: str, number: int = 0) -> Iterator[DictConfig
     with read_write(cfg.hydra), open_dict(cfg.hydra):  # as Hydra does at the start of a run
         cfg.hydra.runtime.output_dir = os.path.abspath(folder)
         cfg.hydra.job.num, cfg.hydra.job.id = number, str(number)
+    outer = HydraConfig.instance().cfg
     HydraConfig.instance().set_config(cfg)
     try:
         yield without_hydra(cfg)
     finally:
-        HydraConfig.instance().cfg = None
+        HydraConfig.instance().cfg = outer
+
+
+def launched() -> "Launch":
+    """Return how this command, or job of a sweep, was started."""
+    from heedful.runs.environment import Launch, command_line
+
+    if not HydraConfig.initialized():
+        return Launch(command_line())
+    node = HydraConfig.get()
+    is_job = node.mode == RunMode.MULTIRUN
+    return Launch(command_line(), tuple(as_typed(node.overrides.task)), node.runtime.choices, is_job)
 
 
 def run_task(command: str, task: TaskFunction, cfg: DictConfig) -> Any:
@@ -248,7 +276,7 @@ def run_task(command: str, task: TaskFunction, cfg: DictConfig) -> Any:
             return task(cfg)
         except (UserError, OSError):
             os.chdir(start)  # from the folder of the run, if hydra.job.chdir is set
-            _remove_if_unused(folder, command)
+            remove_if_unused(folder, command)
             raise
 
 
@@ -316,7 +344,7 @@ def untrusted(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str]) -> Iter
             yield Mistake(str(path), f"sets options of Hydra, which could run any program: {remedy}")
 
 
-def _remove_if_unused(folder: Path, command: str) -> None:
+def remove_if_unused(folder: Path, command: str) -> None:
     """Remove the folder of a run that produced nothing, and the folders above it that are then empty."""
     from heedful.runs.result import RESULT_FILE
 

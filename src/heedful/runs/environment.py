@@ -1,39 +1,52 @@
-"""The environment of a run: command line, choices, versions of packages and code, device and memory."""
+"""The environment of a run: how it was started, versions of packages and code, device and memory."""
 
 import platform
 import resource
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
 import torch
-from hydra.core.hydra_config import HydraConfig
 
 from heedful.base.process import typed
 from heedful.config.keys import IS_INSTALLED, PACKAGE
-from heedful.config.overrides import as_typed
 from heedful.runs.result import PeakMemory
 
 PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "hydra-core", "tokenizers", "datasets", "wandb", "numpy")
 
 
+@dataclass(frozen=True)
+class Launch:
+    """How a run was started: what its configuration does not say.
+
+    Args:
+        command: the command, or the call in Python.
+        overrides: the overrides as typed, except those of Hydra's own options.
+        by_group: the choice of each config group.
+        is_job: whether a sweep started the run; it locks the folder and shows the data itself.
+        is_quiet: whether the run prints nothing.
+    """
+
+    command: str | None = None
+    overrides: tuple[str, ...] = ()
+    by_group: Mapping[str, str | None] = field(default_factory=dict)
+    is_job: bool = False
+    is_quiet: bool = False
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """The choices of config groups except Hydra's, by the last name in the group's path."""
+        chosen = {group: choice for group, choice in self.by_group.items() if choice is not None}
+        return {group.split("/")[-1]: str(choice) for group, choice in chosen.items() if not group.startswith("hydra")}
+
+
 def command_line() -> str:
     """Return the command of this process, quoted for a shell."""
     return f"{typed(Path(sys.argv[0]).stem)} {shlex.join(sys.argv[1:])}".rstrip()
-
-
-def overrides() -> tuple[str, ...]:
-    """Return the overrides of this run or job as typed, except those of Hydra's own options; () outside Hydra."""
-    return tuple(as_typed(HydraConfig.get().overrides.task)) if HydraConfig.initialized() else ()
-
-
-def choices() -> dict[str, str]:
-    """Return the choices of config groups except Hydra's, by the last name in the group's path; {} outside Hydra."""
-    by_group = HydraConfig.get().runtime.choices if HydraConfig.initialized() else {}
-    selected = {group: choice for group, choice in by_group.items() if choice is not None}
-    return {group.split("/")[-1]: str(choice) for group, choice in selected.items() if not group.startswith("hydra")}
 
 
 def versions() -> dict[str, str]:

@@ -30,6 +30,7 @@ from heedful.runs.checkpoint import Card, read_checkpoint
 from heedful.training.optim.parameter_groups import parameter_groups, require_sparse_support
 
 if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
+    import datasets
     import pytorch_lightning as pl
     from torchmetrics import Metric
 
@@ -200,14 +201,22 @@ def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
 # Data, optimizer and Trainer
 
 
-def datamodule(cfg: DictConfig, card: Card | None = None, whole: str | None = None) -> "Source":
+def datamodule(
+    cfg: DictConfig,
+    card: Card | None = None,
+    whole: str | None = None,
+    sets: "Mapping[str, datasets.Dataset] | None" = None,
+) -> "Source":
     """Create the data module, and tokenize and split its texts, so that vocabulary, classes and sizes are known.
 
     Args:
         card: card of a trained model; None uses the tokenizer that `data` configures.
         whole: the only split, test or val, of data on which the model is evaluated; None divides the data.
+        sets: the data of each split, instead of those that `cfg.data` names.
     """
     data: Source = make(cfg, "data")
+    if sets is not None:
+        data.sets, data.title = sets, "data"
     if card is not None:
         data.use_codec(card.codec)
         if whole is not None:

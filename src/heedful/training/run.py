@@ -13,8 +13,6 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint, WeightAveraging
 
@@ -22,7 +20,7 @@ from heedful.base.errors import UserError
 from heedful.base.files import lock_folder, remove_parts, write_text
 from heedful.base.formatting import format_duration, format_now
 from heedful.base.lightning import is_main_process
-from heedful.base.process import announce, end_after_repeated_signals, end_with_parent, handle_signals, typed, write_log
+from heedful.base.process import Interrupted, announce, end_with_parent, handle_signals, typed, write_log
 from heedful.config.keys import make_paths_absolute
 from heedful.config.overrides import quote
 from heedful.data.source import Source
@@ -32,6 +30,7 @@ from heedful.report.terminal import OutputConsole, render_terminal
 from heedful.runs import environment
 from heedful.runs.checkpoint import Card, read_checkpoint
 from heedful.runs.data_summary import summarize_data
+from heedful.runs.environment import Launch
 from heedful.runs.folder import LAST, require_new, run_folder_of, trim_logs
 from heedful.runs.result import RESULT_FILE, Best, Parameters, RunResult, Seconds
 from heedful.runs.training_state import TrainingState, require_same_training
@@ -40,7 +39,7 @@ from heedful.training import build
 from heedful.training.callbacks.predictions import PredictionWriter
 from heedful.training.callbacks.pruning import Pruned
 from heedful.training.callbacks.speed import Speed
-from heedful.training.callbacks.stop import Interrupted, StopOnSignal
+from heedful.training.callbacks.stop import StopOnSignal
 from heedful.training.lit import LitClassifier
 from heedful.training.loggers.tracker import Tracker, with_plain_names
 
@@ -57,8 +56,8 @@ class Run:
         resumes: whether the run continues the training of `cfg.ckpt_path` in the folder of that run.
     """
 
-    def __init__(self, cfg: DictConfig, resumes: bool = False) -> None:
-        self.cfg = cfg
+    def __init__(self, cfg: DictConfig, launch: Launch, resumes: bool = False) -> None:
+        self.cfg, self.launch = cfg, launch
         self.config: dict[str, Any] = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
         self.folder = Path(cfg.paths.output_dir)
         self.stop = StopOnSignal(self.folder / "checkpoints" / LAST)
@@ -68,14 +67,14 @@ class Run:
         self.resumes = resumes
         self.is_started = False  # whether the files of the run may be written
         self.start_time = time.perf_counter()
-        choices = environment.choices()
+        choices = launch.choices
         if "branch" in choices and not self.config["model"].get("branch"):
             choices["branch"] = "none"  # by ~model.branch
         self.result = RunResult(
             task=cfg.task_name,
             status="failed",
-            command=environment.command_line(),
-            overrides=environment.overrides(),
+            command=launch.command,
+            overrides=launch.overrides,
             seed=cfg.seed,
             choices=choices,
             started=format_now(),
@@ -132,7 +131,7 @@ class Run:
         )
         for tracker in self.trackers:
             tracker.describe(self.result)
-        is_shown = trainer.is_global_zero and not _is_job()  # a sweep shows its data itself
+        is_shown = trainer.is_global_zero and not (self.launch.is_job or self.launch.is_quiet)
         if is_shown and (section := data_section(self.result.data)):
             OutputConsole().print(render_terminal([section]))
 
@@ -170,7 +169,8 @@ class Run:
                 tracker.show(self.result, self.folder, figures, trainer.global_step)
         except Exception as error:  # a report that cannot be written does not change the status of the run
             log.warning("The report could not be written, but the scores are in %s: %s", RESULT_FILE, error)
-        print_summary(self.result, self.folder)
+        if not self.launch.is_quiet:
+            print_summary(self.result, self.folder)
 
     def write_record(self) -> None:
         """Write the record with the durations until now."""
@@ -199,36 +199,30 @@ class Run:
 
 
 @contextmanager
-def open_run(cfg: DictConfig, resumes: bool = False) -> Iterator[Run]:
+def open_run(cfg: DictConfig, launch: Launch, resumes: bool = False) -> Iterator[Run]:
     """Lock the folder of a run, write its config, set the seed and handle Ctrl-C, SIGTERM and SIGHUP during the block.
 
-    At the end, the record is written with the status completed, pruned, interrupted or failed. After a signal, the
-    process exits with 128 plus the signal's number; a pruned run ends without an exception.
+    At the end, the record is written with the status completed, pruned, interrupted or failed. A signal raises
+    `Interrupted`; a pruned run ends without an exception.
 
     A folder holds one run. A run that resumes changes nothing in it before `start` is called.
     """
     if not is_main_process():
         end_with_parent()
-    run = Run(cfg, resumes)
+    run = Run(cfg, launch, resumes)
     with _locked_folder(run):
         if not run.resumes:
             run.write_config()
-        if cfg.extras.ignore_warnings:
-            warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
-            for name in ("pytorch_lightning", "lightning_fabric"):
-                logging.getLogger(name).setLevel(logging.WARNING)
-        if cfg.threads is not None:
-            torch.set_num_threads(cfg.threads)
         run.record(seed=pl.seed_everything(cfg.seed, workers=True, verbose=False))
         try:
-            with end_after_repeated_signals(), handle_signals(run.stop.handle):
+            with _process_options(cfg), handle_signals(run.stop.handle):
                 yield run
             run.record(status="completed")
         except Pruned as error:
             run.record(status="pruned", error=str(error))
         except Interrupted as error:
             run.record(status="interrupted", error=str(error))
-            raise SystemExit(128 + error.signum) from None
+            raise
         except BaseException as error:
             run.record(error=f"{type(error).__name__}: {error}")
             raise
@@ -240,13 +234,33 @@ def open_run(cfg: DictConfig, resumes: bool = False) -> Iterator[Run]:
 
 
 @contextmanager
+def _process_options(cfg: DictConfig) -> Iterator[None]:
+    """Apply the options `threads` and `extras.ignore_warnings` to this process during the block."""
+    loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
+    levels, threads = [logger.level for logger in loggers], torch.get_num_threads()
+    with warnings.catch_warnings():
+        if cfg.extras.ignore_warnings:
+            warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
+            for logger in loggers:
+                logger.setLevel(logging.WARNING)
+        if cfg.threads is not None:
+            torch.set_num_threads(cfg.threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
+
+
+@contextmanager
 def _locked_folder(run: Run) -> Iterator[None]:
     """Create the folder and lock it; a sweep locks the folders of its jobs itself."""
     folder, checkpoint = run.folder, run.cfg.ckpt_path
     folder.mkdir(parents=True, exist_ok=True)
     if run.resumes and run_folder_of(checkpoint).resolve() != folder.resolve():
         raise UserError(f"ckpt_path={checkpoint}: a training resumes in the folder of its own run, not in {folder}")
-    if _is_job() or not is_main_process():
+    if run.launch.is_job or not is_main_process():
         yield
         return
     with lock_folder(folder, LOCK_TIMEOUT) as is_locked:
@@ -257,8 +271,3 @@ def _locked_folder(run: Run) -> Iterator[None]:
         if not run.resumes:
             require_new(folder)
         yield
-
-
-def _is_job() -> bool:
-    """Return whether the run is a job of a sweep."""
-    return HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN

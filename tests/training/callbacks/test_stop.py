@@ -11,8 +11,8 @@ from unittest.mock import Mock
 import pytest
 import torch
 
-from heedful.base.process import handle_signals
-from heedful.training.callbacks.stop import Interrupted, StopOnSignal
+from heedful.base.process import Interrupted, handle_signals
+from heedful.training.callbacks.stop import StopOnSignal
 from tests.helpers import ROOT
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]

@@ -9,19 +9,7 @@ import pytorch_lightning as pl
 import torch
 
 from heedful.base.lightning import is_main_process
-from heedful.base.process import announce, stopping_signals
-
-
-class Interrupted(BaseException):  # like KeyboardInterrupt, so that `except Exception` does not catch it
-    """A signal stopped the run.
-
-    Args:
-        signum: the signal's number; the process exits with 128 + signum.
-    """
-
-    def __init__(self, signum: int) -> None:
-        super().__init__(f"stopped by {signal.Signals(signum).name}")
-        self.signum = signum
+from heedful.base.process import Interrupted, announce, stopping_signals
 
 
 def end_together(trainer: pl.Trainer, error: BaseException) -> None:

@@ -1,0 +1,60 @@
+"""Train and test a classifier: what the command and Python's `train` have in common."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from omegaconf import DictConfig
+from pytorch_lightning import Trainer
+
+from heedful.base.errors import UserError
+from heedful.data.source import Source
+from heedful.runs.environment import Launch
+from heedful.runs.training_state import TrainingState, read_training_state
+from heedful.training import build
+from heedful.training.lit import LitClassifier
+from heedful.training.run import Run, open_run
+
+if TYPE_CHECKING:
+    import datasets
+
+
+def train(
+    cfg: DictConfig, launch: Launch, sets: "Mapping[str, datasets.Dataset] | None" = None
+) -> tuple[Run, LitClassifier]:
+    """Train and test a classifier, and return the run and the trained module.
+
+    Args:
+        cfg: the configuration, without the node `hydra`.
+        sets: the data of each split, instead of those that `cfg.data` names.
+    """
+    with open_run(cfg, launch, resumes=cfg.ckpt_path is not None) as run:
+        trainer = build.trainer(cfg, run.callbacks)
+        state = read_training_state(cfg.ckpt_path) if run.resumes else None
+        data = build.datamodule(cfg, sets=sets)
+        if cfg.test:
+            data.tokenized("test")  # if there is no test split, this is reported now, not after the training
+        module = LitClassifier.untrained(cfg, run.card(data))
+        if state is None:
+            module.initialize(data, trainer.strategy.root_device)
+        run.start(trainer, module, data, state)
+        _fit(trainer, module, data, state)
+        run.load_best(trainer, module)
+        if cfg.test:
+            loggers, trainer.loggers = trainer.loggers, []  # this validation is no point of the curves
+            trainer.validate(module, data, verbose=False)
+            trainer.loggers = loggers
+            trainer.test(module, data, verbose=False)
+            run.report(trainer, module)
+    return run, module
+
+
+def _fit(trainer: Trainer, module: LitClassifier, data: Source, state: TrainingState | None) -> None:
+    """Train the model, from `state` if it is not None."""
+    path = None if state is None else os.path.abspath(state.path)
+    try:
+        trainer.fit(module, data, ckpt_path=path, weights_only=True)
+    except ValueError as error:
+        if "val_check_interval" not in str(error):
+            raise
+        raise UserError(f"trainer: {str(error).strip()}") from error
