@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from heedful.commands.estimator import TextClassifier as TextClassifier
+    from heedful.commands.trained_run import train as train
     from heedful.config.compose import compose as compose
     from heedful.inference.api import load as load
     from heedful.training.build import datamodule as datamodule
@@ -15,9 +17,15 @@ if TYPE_CHECKING:
 MODULES = {
     "compose": "heedful.config.compose",
     "load": "heedful.inference.api",
+    "train": "heedful.commands.trained_run",
+    "TextClassifier": "heedful.commands.estimator",
     "datamodule": "heedful.training.build",
     "LitClassifier": "heedful.training.lit",
 }
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *MODULES]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from heedful.config.overrides import quote
+from heedful.config.overrides import format_override, quote
 
 
 @given(st.text(st.characters(codec="utf-8")) | st.text(alphabet="\\$\"'{}[]=,: ?\n"))
@@ -22,6 +22,26 @@ def test_hydra_parses_quoted_text_to_the_original(text: str) -> None:
     OmegaConf.update(cfg, "text", OverridesParser.create().parse_override(f"text={quote(text)}").value())
     assert cfg.text == text
     assert OmegaConf.to_container(cfg, resolve=True) == {"text": text}
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec="utf-8")),
+        lambda children: st.lists(children) | st.dictionaries(st.from_regex(r"[a-z]+", fullmatch=True), children),
+        max_leaves=5,
+    )
+)
+@example("multi_head")
+@example("Null")
+@example([1e-05, "a b", {"x": [True, None]}])
+def test_hydra_parses_a_formatted_value_to_the_original(value: object) -> None:
+    cfg = OmegaConf.create({"value": None})
+    OmegaConf.update(cfg, "value", OverridesParser.create().parse_override(format_override("value", value)).value())
+    assert OmegaConf.to_container(cfg, resolve=True) == {"value": value}
+
+
+def test_a_name_needs_no_quotes() -> None:
+    assert format_override("model/attention", "multi_head") == "model/attention=multi_head"
 
 
 def test_a_simple_path_needs_no_quotes() -> None:

@@ -12,6 +12,7 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 
 MAX_JOBS = 10_000  # of a sweep
+RESERVED = re.compile("null|true|false|inf|nan", re.IGNORECASE)  # words that are not text
 
 
 class Override(NamedTuple):
@@ -100,6 +101,22 @@ def quote(text: str) -> str:
     if re.fullmatch(r"[\w.-]*/[\w./-]*", text, re.ASCII):
         return text
     return types.QuotedString(escape_references(text), types.Quote.double).with_quotes()
+
+
+def format_override(key: str, value: Any) -> str:
+    """Write a plain value as an override; a name such as bahdanau needs no quotes."""
+
+    def text(item: Any) -> str:
+        if isinstance(item, str):
+            is_name = re.fullmatch(r"[A-Za-z_][\w./-]*", item, re.ASCII) and not RESERVED.fullmatch(item)
+            return item if is_name else quote(item)
+        if isinstance(item, Mapping):
+            return "{" + ",".join(f"{name}: {text(each)}" for name, each in item.items()) + "}"
+        if isinstance(item, list | tuple):
+            return f"[{','.join(map(text, item))}]"
+        return "null" if item is None else str(item).lower()  # True is true, 1E-05 is 1e-05
+
+    return f"{key}={text(value)}"
 
 
 def escape_references(node: Any) -> Any:

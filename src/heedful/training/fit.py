@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import datasets
 
 
-def train(
+def train_classifier(
     cfg: DictConfig, launch: Launch, sets: "Mapping[str, datasets.Dataset] | None" = None
 ) -> tuple[Run, LitClassifier]:
     """Train and test a classifier, and return the run and the trained module.

@@ -1,0 +1,138 @@
+"""The classifier as an estimator of scikit-learn: `from src import TextClassifier`."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted, column_or_1d
+
+from heedful.base.formatting import format_repr
+from heedful.commands.trained_run import run_training
+from heedful.config.overrides import format_override, key_of, parse_override, quote
+from heedful.data.labels import canonical
+from heedful.inference.api import Model, Prediction
+
+# Overrides of a training whose result is a model alone, unless the user sets the option
+OF_A_MODEL = {"logger": "none", "test": "false", "data.test_fraction": "0", "data.on_bad_rows": "drop"}
+FOR_FILES = ("last_checkpoint", "gradient_norms")  # callbacks whose files nobody sees in a temporary folder
+
+
+class TextClassifier(ClassifierMixin, BaseEstimator):
+    """Trains a classifier of texts on all given texts, of which it holds out `data.val_fraction` for validation.
+
+    Args:
+        overrides: options as on the command line: one, such as "experiment=recommended", or a list. Each is also a
+            parameter of its own for `get_params`, `set_params` and searches: `{"optimizer.lr": [0.001, 0.01]}`.
+        random_state: seed of initial weights, order of texts and dropout; None means the option `seed`, 0 by default.
+        folder: where the files of the training are kept; None deletes them.
+        verbose: whether to print the epochs.
+
+    Attributes:
+        classes_: the labels, sorted.
+        model_: the trained model, as `load` returns it.
+    """
+
+    def __init__(
+        self,
+        overrides: str | Sequence[str] = (),
+        *,
+        random_state: int | np.random.RandomState | None = None,
+        folder: str | Path | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.overrides = overrides
+        self.random_state = random_state
+        self.folder = folder
+        self.verbose = verbose
+
+    def _lines(self) -> list[str]:
+        return [self.overrides] if isinstance(self.overrides, str) else list(self.overrides)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; if `deep`, also the value of each override, by its key."""
+        params = super().get_params(deep)
+        with suppress(TypeError, ValueError):  # wrong overrides are reported by `fit`
+            lines = [line for line in self._lines() if deep and isinstance(line, str)]
+            params |= {key_of(line): parse_override(line, {}).value() for line in lines}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters and, by their keys, overrides; return the estimator."""
+        own = super().get_params(deep=False)
+        super().set_params(**{name: value for name, value in params.items() if name in own})
+        options = {key_of(key): format_override(key, value) for key, value in params.items() if key not in own}
+        if options:
+            lines = {**{key_of(line): line for line in self._lines()}, **options}
+            self.overrides = list(lines.values())
+        return self
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on texts X, a sequence of n texts, with labels y, n of any type that can be sorted."""
+        texts, labels = _texts(X), column_or_1d(y, warn=True)
+        check_consistent_length(texts, labels)
+        assert_all_finite(labels)
+        check_classification_targets(labels)
+        self.classes_, numbers = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has 1 class, {format_repr(labels[0])}, but training needs two or more")
+        self._names = [canonical(str(label)) for label in self.classes_.tolist()]
+        if len(set(self._names)) < len(self._names) or "" in self._names:
+            self._names = list(map(str, range(len(self._names))))
+        defaults = {**OF_A_MODEL, "data.progress": str(self.verbose).lower()}
+        keys, seed = {key_of(line) for line in self._lines()}, self.random_state
+        lines = [*self._lines(), *(f"{key}={value}" for key, value in defaults.items() if key not in keys)]
+        if seed is not None:
+            lines.append(f"seed={seed.randint(2**31) if isinstance(seed, np.random.RandomState) else seed}")
+        data = (texts, [self._names[number] for number in numbers])
+        with TemporaryDirectory() as parent:
+            folder, without = (Path(parent, "run"), FOR_FILES) if self.folder is None else (self.folder, ())
+            lines.append(f"hydra.run.dir={quote(str(folder))}")
+            (member,) = run_training(lines, data, repr(self), self.verbose, without).model.members
+        self.model_ = Model([member if self.folder is not None else member._replace(name="")])  # its file is deleted
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class for n texts, n × the number of `classes_`, in their order."""
+        check_is_fitted(self)
+        probabilities = self.model_.predict_proba(_texts(X))
+        columns = [self.model_.class_names.index(name) for name in self._names]
+        return probabilities[:, columns]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable label of each text, n."""
+        numbers = self.predict_proba(X).argmax(1)
+        labels: np.ndarray = self.classes_[numbers]
+        return labels
+
+    def explain(self, X: Any) -> list[Prediction]:
+        """Return the prediction for each text with its attention weights; a notebook shows the tokens in colour."""
+        check_is_fitted(self)
+        return self.model_.explain(_texts(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array, tags.input_tags.one_d_array = True, False, True
+        return tags
+
+    def _more_tags(self) -> Mapping[str, Any]:  # before scikit-learn 1.6
+        return {"X_types": ["string"]}
+
+
+def _texts(X: Any) -> list[str]:
+    """Return the texts of a sequence, or of a table with one column; raise a ValueError for other values."""
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
+        X = X[:, 0]
+    if isinstance(X, str) or not hasattr(X, "__iter__"):
+        raise ValueError("X must be a sequence of texts, such as ['A film to remember']")
+    texts = list(X)
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"X must be a sequence of texts, but row {row} is {text!r:.80}")
+    return texts

@@ -1,0 +1,139 @@
+"""Train in Python: `from src import train`; the result is a value with the scores, the folder and the model."""
+
+import io
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from pytorch_lightning.utilities.seed import isolate_rng
+from rich.console import Console
+
+from heedful.base.errors import UserError
+from heedful.base.files import write_text
+from heedful.base.process import Interrupted
+from heedful.commands.entry import as_run, compose_command, parse_flags, remove_if_unused
+from heedful.config.keys import plain_value
+from heedful.config.overrides import escape_references, key_of, quote
+from heedful.data.sets import as_sets, split_names, usual_splits
+from heedful.inference.api import Model
+from heedful.report.run_verdict import run_verdict
+from heedful.report.score_sections import scores_section
+from heedful.report.terminal import render_terminal
+from heedful.runs.environment import Launch
+from heedful.runs.folder import BEST
+from heedful.runs.result import RunResult
+from heedful.runs.run_files import read_predictions
+from heedful.training.fit import train_classifier
+
+ONE_AT_A_TIME = RLock()  # the states of Hydra and of torch's random numbers are global
+
+
+@dataclass(frozen=True, repr=False)
+class TrainedRun:
+    """A training that has ended. Printed, it shows the scores as the command does.
+
+    Args:
+        folder: contains the files that docs/run-folders.md describes.
+        result: the record, `result.json`.
+        model: the best weights on the CPU; the last ones if no checkpoint was selected.
+    """
+
+    folder: Path
+    result: RunResult
+    model: Model = field(compare=False)
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The value of each final metric, by names such as test/acc; None if it is undefined for the texts."""
+        return {name: score.value for name, score in self.result.metrics.items()}
+
+    def __repr__(self) -> str:
+        console = Console(file=io.StringIO(), width=100)
+        sections = [scores_section(self.result.metrics, predictions=read_predictions(self.folder))]
+        console.print(render_terminal(sections, run_verdict(self.result)))
+        return f"{console.file.getvalue().strip()}\n\n{self.result.status}: {self.folder}"  # type: ignore[attr-defined]
+
+
+def train(*overrides: str, data: Any = None, verbose: bool = True) -> TrainedRun:
+    """Train and test a classifier, as the command `train` does, and return its scores, folder and model.
+
+    Args:
+        overrides: options as on the command line, such as "experiment=recommended" or "optimizer.lr=0.01".
+        data: texts with labels: a pandas frame, a `datasets.Dataset`, (texts, labels), a dict of columns or a list of
+            dicts; a dict of several of them (or a `DatasetDict`) with the keys train and, if they exist, validation and
+            test; or the path of a file. The columns are text and label, unless the overrides data.text and data.label
+            name others. None means the data that the overrides select.
+        verbose: whether to print the data, the epochs and the scores.
+
+    Raises:
+        UserError: if an option or the data are wrong; nothing was started.
+        KeyboardInterrupt: if Ctrl-C stopped the training, which `ckpt_path=<folder>` resumes.
+    """
+    typed = f"train({', '.join([*map(repr, overrides), *(['data=…'] if data is not None else [])])})"
+    return run_training(overrides, data, typed, verbose)
+
+
+def run_training(
+    overrides: Collection[str], data: Any, typed: str, verbose: bool, without: Collection[str] = ()
+) -> TrainedRun:
+    """Train as `train` does.
+
+    Args:
+        typed: the call, for the record.
+        without: names of callbacks that are left out.
+    """
+    if wrong := [line for line in overrides if not isinstance(line, str) or line.startswith("-")]:
+        raise UserError(f"{wrong[0]!r}: is not an override such as 'optimizer.lr=0.01'; sweeps (-m) need the command")
+    flags = parse_flags([*_data_lines(overrides, data), *overrides])
+    with ONE_AT_A_TIME:
+        _, cfg = compose_command("train", flags)
+        if cfg.hydra.mode == RunMode.MULTIRUN:
+            raise UserError("hydra.mode=MULTIRUN: train() trains one model; sweeps need the command")
+        devices = plain_value(cfg, "trainer.devices")
+        if (len(devices) if isinstance(devices, list) else devices) not in (1, "1"):
+            raise UserError(f"trainer.devices={devices}: train() uses one device; several need the command")
+        with as_run(cfg, str(cfg.hydra.run.dir)) as task:
+            for name in {*without, *(() if verbose else ("progress",))} & set(task.callbacks or ()):
+                task.callbacks[name] = None
+            values = OmegaConf.create(escape_references(OmegaConf.to_container(task, resolve=True)))
+        is_in_memory = data is not None and not isinstance(data, str | PathLike)
+        sets = as_sets(data, values.data.text, values.data.label) if is_in_memory else None
+        folder = Path(cfg.hydra.runtime.output_dir)
+        lines = [line for line in flags.overrides if not key_of(line).startswith("hydra")]
+        if cfg.hydra.output_subdir is not None:
+            _write_hydra(folder / str(cfg.hydra.output_subdir), cfg, task, lines)
+        launch = Launch(typed, tuple(lines), dict(cfg.hydra.runtime.choices), is_quiet=not verbose)
+        try:
+            with isolate_rng():
+                run, module = train_classifier(values, launch, sets)
+        except Interrupted as stop:
+            raise KeyboardInterrupt(str(stop)) from None
+        except (UserError, OSError):
+            remove_if_unused(folder, "train")
+            raise
+    (member,) = module.ensemble().members
+    best = folder / "checkpoints" / BEST
+    return TrainedRun(folder, run.result, Model([member._replace(name=str(best) if best.exists() else "")]))
+
+
+def _data_lines(overrides: Collection[str], data: Any) -> list[str]:
+    """Return the overrides that select `data`, unless `overrides` do."""
+    keys = set(map(key_of, overrides))
+    if data is None:
+        return []
+    if isinstance(data, str | PathLike):
+        return [*([] if "data" in keys else ["data=csv"]), f"data.path={quote(str(data))}"]
+    splits = {f"data.{option}": name for option, name in usual_splits(split_names(data)).items() if name is not None}
+    return ["data=python", *(f"{key}={name}" for key, name in splits.items() if key not in keys)]
+
+
+def _write_hydra(folder: Path, cfg: DictConfig, task: DictConfig, lines: list[str]) -> None:
+    """Write the files that Hydra writes for a command, from which a run resumes."""
+    nodes = {"config": task, "hydra": OmegaConf.masked_copy(cfg, ["hydra"]), "overrides": OmegaConf.create(lines)}
+    for name, node in nodes.items():
+        write_text(folder / f"{name}.yaml", OmegaConf.to_yaml(node))

@@ -1,0 +1,185 @@
+"""The estimator of scikit-learn."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from heedful import TextClassifier
+from heedful.base.errors import UserError
+from tests.helpers import ROOT, repository
+
+SMALL = ["model.encoder.hidden_dim=6", "trainer.max_epochs=2"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setattr("heedful.commands.entry.config_files", lambda command, flags: repository(command))  # read once
+        yield
+
+
+@pytest.fixture(scope="module")
+def reviews() -> tuple[pd.Series, pd.Series]:
+    frame = pd.read_csv(next((ROOT / "src").rglob("small.csv")))
+    return frame.cleaned_review, frame.sentiments
+
+
+@pytest.fixture(scope="module")
+def fitted(reviews: tuple[pd.Series, pd.Series]) -> TextClassifier:
+    return TextClassifier(["model/attention=multi_head", *SMALL], random_state=3).fit(*reviews)
+
+
+def test_it_predicts_labels_and_probabilities(fitted: TextClassifier, reviews: tuple[pd.Series, pd.Series]) -> None:
+    texts, labels = reviews
+    assert fitted.classes_.tolist() == ["negative", "neutral", "positive"]
+    probabilities = fitted.predict_proba(texts)
+    assert probabilities.shape == (39, 3)
+    np.testing.assert_allclose(probabilities.sum(1), 1, atol=1e-6)
+    predicted = fitted.predict(texts.tolist())
+    assert predicted.tolist() == fitted.classes_[probabilities.argmax(1)].tolist()
+    assert fitted.score(texts, labels) == (predicted == labels).mean()
+    assert fitted.predict(pd.DataFrame({"text": texts})).tolist() == predicted.tolist()
+    (explanation,) = fitted.explain(texts[:1])
+    assert explanation.label == predicted[0] and explanation.text == texts[0]
+    assert sum(weight for _, weight in explanation.tokens) == pytest.approx(1, abs=1e-5)
+    assert explanation.maps["attention"].shape == (4, *2 * (len(explanation.tokens),))
+
+
+def test_fitting_again_and_pickling_give_equal_predictions(
+    fitted: TextClassifier, reviews: tuple[pd.Series, pd.Series]
+) -> None:
+    probabilities = fitted.predict_proba(reviews[0])
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params() and not hasattr(copy, "model_")
+    np.testing.assert_array_equal(copy.fit(*reviews).predict_proba(reviews[0]), probabilities)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict_proba(reviews[0]), probabilities)
+    other = copy.set_params(random_state=5).fit(*reviews)
+    assert not np.array_equal(other.predict_proba(reviews[0]), probabilities)
+
+
+def test_overrides_are_parameters() -> None:
+    estimator = TextClassifier("optimizer.lr=0.01")
+    assert estimator.get_params()["optimizer.lr"] == 0.01
+    estimator.set_params(
+        **{
+            "optimizer.lr": 0.02,
+            "model/attention": "bahdanau",
+        },
+        verbose=True,
+    )
+    assert estimator.overrides == ["optimizer.lr=0.02", "model/attention=bahdanau"]
+    assert clone(estimator).get_params() == estimator.get_params()
+    assert estimator.get_params()["model/attention"] == "bahdanau" and estimator.verbose
+    assert "optimizer.lr" not in estimator.get_params(deep=False)
+
+
+def test_searches_pipelines_and_cross_validation(reviews: tuple[pd.Series, pd.Series]) -> None:
+    grid = {"model/attention": ["uniform", "bahdanau"], "optimizer.lr": [0.001, 0.03]}
+    search = GridSearchCV(TextClassifier(SMALL), grid, cv=2, error_score="raise").fit(*reviews)
+    tried = {(params["model/attention"], params["optimizer.lr"]) for params in search.cv_results_["params"]}
+    assert tried == {("uniform", 0.001), ("uniform", 0.03), ("bahdanau", 0.001), ("bahdanau", 0.03)}
+    assert search.best_estimator_.model_.members[0].card.choices["attention"] == search.best_params_["model/attention"]
+    scores = cross_val_score(search.best_estimator_, *reviews, cv=2, error_score="raise")
+    assert scores.mean() == search.best_score_
+    lower = FunctionTransformer(lambda texts: texts.str.lower())
+    pipeline = Pipeline([("lower", lower), ("classifier", TextClassifier(SMALL))])
+    pipeline.set_params(**{"classifier__optimizer.lr": 0.03}).fit(*reviews)
+    upper = reviews[0].str.upper()
+    np.testing.assert_array_equal(pipeline.predict_proba(upper), pipeline.predict_proba(reviews[0]))
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (np.array([5, 3, 7] * 13), [3, 5, 7]),
+        ([True, False, True] * 13, [False, True]),
+        (["1", "1.0", "2"] * 13, ["1", "1.0", "2"]),  # one class in a file, but three here
+        (["", "b", "c"] * 13, ["", "b", "c"]),
+    ],
+)
+def test_labels_of_any_type_are_predicted(
+    labels: Any, classes: list[Any], reviews: tuple[pd.Series, pd.Series]
+) -> None:
+    fitted = TextClassifier([*SMALL, "model/attention=uniform"]).fit(reviews[0], labels)
+    assert fitted.classes_.tolist() == classes
+    assert fitted.predict(reviews[0]).dtype == fitted.classes_.dtype
+
+
+def test_it_is_quiet_and_keeps_files_only_on_demand(
+    reviews: tuple[pd.Series, pd.Series],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    TextClassifier(SMALL).fit(*reviews)
+    assert capfd.readouterr() == ("", "") and not list(tmp_path.iterdir())
+    kept = TextClassifier(SMALL, folder="kept", verbose=True).fit(*reviews)
+    assert "Epoch 2 of 2" in capfd.readouterr().out
+    assert kept.model_.members[0].name == str(tmp_path / "kept" / "checkpoints" / "best.ckpt")
+    assert (tmp_path / "kept" / "checkpoints" / "last.ckpt").exists()
+
+
+def test_mistakes_are_reported(reviews: tuple[pd.Series, pd.Series]) -> None:
+    texts, labels = reviews
+    with pytest.raises(NotFittedError):
+        TextClassifier().predict(texts)
+    with pytest.raises(UserError, match=r"did you mean model/attention\?"):
+        TextClassifier("model/atention=x").fit(texts, labels)
+    with pytest.raises(ValueError, match="X must be a sequence of texts, such as"):
+        TextClassifier().fit("text", labels)
+    with pytest.raises(ValueError, match="X must be a sequence of texts, but row 1 is nan"):
+        TextClassifier().fit(["text", float("nan")], ["a", "b"])
+    with pytest.raises(ValueError, match="y has 1 class, 'a', but training needs two or more"):
+        TextClassifier().fit(texts, ["a"] * 39)
+
+
+class RowClassifier(TextClassifier):
+    """Reads rows of numbers, which the checks of scikit-learn use, as texts with a word for each number."""
+
+    def fit(self, X: Any, y: Any) -> "RowClassifier":
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        rows = check_array(X, estimator=self)
+        self.n_features_in_ = rows.shape[1]
+        return super().fit(_words(rows), y)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        rows = check_array(X, estimator=self)
+        if rows.shape[1] != self.n_features_in_:
+            expected = f"RowClassifier is expecting {self.n_features_in_} features as input"
+            raise ValueError(f"X has {rows.shape[1]} features, but {expected}")
+        return super().predict_proba(_words(rows))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.one_d_array, tags.input_tags.two_d_array = False, False, True
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:
+        return {"X_types": ["2darray"]}
+
+
+def _words(rows: np.ndarray) -> list[str]:
+    return [" ".join(f"c{column}v{round(2 * float(value))}" for column, value in enumerate(row)) for row in rows]
+
+
+TINY = ["model/encoder=identity", "model/embedding=learned", "model.embedding.dim=8", "callbacks=checkpoints"]
+
+
+@parametrize_with_checks([RowClassifier([*TINY, "trainer.max_epochs=8", "optimizer.lr=0.1"])])
+def test_the_checks_of_scikit_learn_pass(estimator: Any, check: Any) -> None:
+    check(estimator)
