@@ -14,6 +14,7 @@ from pytorch_lightning.callbacks import (
     EMAWeightAveraging,
     ModelCheckpoint,
     StochasticWeightAveraging,
+    WeightAveraging,
 )
 from pytorch_lightning.loggers import TensorBoardLogger
 from pytorch_lightning.tuner import Tuner
@@ -216,7 +217,7 @@ def test_tensorboard_shows_the_hyperparameters_with_the_last_scores(tmp_path: Pa
 
 
 def test_the_average_of_the_weights_is_validated_saved_and_tested_by_the_command(tmp_path: Path) -> None:
-    options = ("optimizer.lr=0.05", "callbacks=checkpoints", EMA, "trainer.max_epochs=9")
+    options = ("optimizer.lr=0.05", "callbacks=checkpoints", EMA, "trainer.max_epochs=9", *LINEAR)
     result = train(tmp_path / "run", *options)
     losses = [float(row["val/loss"]) for row in read_csv(tmp_path / "run" / "csv" / "metrics.csv") if row["val/loss"]]
     assert min(losses) < losses[-1]
@@ -229,10 +230,14 @@ def test_the_average_of_the_weights_is_validated_saved_and_tested_by_the_command
     assert_equal(last_weights(tmp_path / "run"), last_weights(tmp_path / "half"))
 
 
-def test_a_branch_and_an_average_of_weights_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("averaging", [WeightAveraging(), WeightAveraging(use_buffers=False), EMAWeightAveraging()])
+def test_averages_leave_flags_and_codes_unchanged(averaging: WeightAveraging, tmp_path: Path) -> None:
     _, data, module = make(tmp_path, *LINEAR)
-    with pytest.raises(UserError, match=r"^model\.branch: its n-grams have no average: remove WeightAveraging"):
-        trainer(tmp_path, [EMAWeightAveraging()]).fit(module, data)
+    before = {name: value.clone() for name, value in module.model.named_buffers() if name != "branch.weight"}
+    trainer(tmp_path, [averaging]).fit(module, data)
+    assert {value.dtype for value in before.values()} == {torch.bool, torch.int32, torch.float32}
+    for name, value in before.items():
+        torch.testing.assert_close(module.model.get_buffer(name), value, msg=name)
 
 
 class States(pl.Callback):

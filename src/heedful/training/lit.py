@@ -1,7 +1,7 @@
 """The LightningModule of a classifier (training, evaluation, metrics)."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -138,6 +138,10 @@ class LitClassifier(pl.LightningModule):
         """The components before the attention, for Lightning's `BackboneFinetuning`."""
         return nn.ModuleList([self.model.embedding, self.model.position, self.model.encoder])
 
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Yield the buffers that can be averaged, as Lightning's `WeightAveraging` does; codes and flags cannot."""
+        return (buffer for buffer in super().buffers(recurse) if buffer.is_floating_point())
+
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the logits of texts: N×L token ids, N×L bool (True marks a token) → N×num_logits.
 
@@ -257,8 +261,6 @@ class LitClassifier(pl.LightningModule):
     def on_fit_start(self) -> None:
         """Log the hyperparameters, and refuse a training that would monitor a score without a value."""
         self._logged_epoch = None
-        if self.model.branch is not None and self._averagings():
-            raise UserError("model.branch: its n-grams have no average: remove WeightAveraging, or write ~model.branch")
         for state in self._optimizer_states:
             require_same_parameters(self.trainer.optimizers[0], state)
         self._optimizer_states = []
