@@ -1,12 +1,13 @@
 """The imports between the modules and the packages of Heedful have no cycles, and importing it changes nothing."""
 
 import ast
+import subprocess
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from tests.helpers import ROOT
+from tests.helpers import ROOT, command
 
 MODULES = {
     ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__"): path
@@ -70,3 +71,42 @@ def test_packages_import_downwards() -> None:
         later = PACKAGES[PACKAGES.index(package) + 1 :] if package in PACKAGES else ()
         names = {name.split(".")[1] for name in dependencies(module, path, in_functions=True) if name.count(".")}
         assert not names & set(later), module
+
+
+IMPORT = """
+import csv, importlib, logging, os, pkgutil, signal, sys, threading, warnings
+
+def state():
+    root = logging.getLogger()
+    return {
+        "environment": dict(os.environ), "folder": os.getcwd(), "path": list(sys.path), "argv": list(sys.argv),
+        "signals": [signal.getsignal(number) for number in signal.valid_signals()],
+        "blocked": signal.pthread_sigmask(signal.SIG_BLOCK, ()), "threads": threading.active_count(),
+        "longest field": csv.field_size_limit(), "warnings": list(warnings.filters), "excepthook": sys.excepthook,
+        "logging": (root.level, list(root.handlers), logging.raiseExceptions, logging.getLogger("heedful").level),
+    }
+
+before = state()
+import heedful
+assert state() == before and not {"torch", "pytorch_lightning", "hydra", "numpy"} & set(sys.modules)
+names = [module.name for module in pkgutil.walk_packages(heedful.__path__, "heedful.")]
+assert len(names) > 150
+for library in ("torch", "pytorch_lightning", "torchmetrics", "hydra", "datasets", "wandb", "sklearn.linear_model"):
+    importlib.import_module(library)  # which do change their process
+for name in names:
+    before = state()
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:  # of an extra
+        assert not error.name.startswith("heedful"), name
+    after = state()
+    assert after == before, (name, {key: value for key, value in after.items() if value != before[key]})
+faked = [name for name, module in sys.modules.items() if name.startswith("wandb") and not hasattr(module, "__spec__")]
+assert not faked
+"""
+
+
+def test_importing_the_modules_changes_nothing_in_the_process(tmp_path: Path) -> None:
+    (python, *_), options = command(tmp_path, "train")
+    process = subprocess.run([python, "-c", IMPORT], **options, capture_output=True, check=False)
+    assert process.returncode == 0, process.stderr

@@ -42,6 +42,11 @@ def test_texts_and_labels_are_read_from_text_files(tmp_path: Path, name: str, co
         assert read_texts(path) == [('good, "really"\nso', "pos"), ("bad", "neg")]
 
 
+def test_a_text_may_be_longer_than_the_limit_of_the_csv_module(tmp_path: Path) -> None:
+    text = "good " * 30_011
+    assert read_texts(write(tmp_path / "a.csv", f"text,label\n{text},pos\n")) == [(text, "pos")]
+
+
 @pytest.mark.parametrize("composed", [True, False])
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.json", "a.parquet"])
 def test_a_column_is_found_in_either_form_of_its_letters(name: str, composed: bool, tmp_path: Path) -> None:

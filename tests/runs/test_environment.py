@@ -1,5 +1,6 @@
 """The information about the process that a run records."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -25,3 +26,27 @@ def test_versions_device_and_peak_memory() -> None:
 def test_without_git_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert environment.git_commit() is None
+
+
+@pytest.mark.parametrize(
+    ("place", "installed", "is_own"),
+    [
+        ("src/heedful", False, True),
+        ("src/heedful", True, False),
+        (".venv/site-packages/heedful", True, False),
+        ("vendor/heedful/src/heedful", False, False),  # unpacked in someone's repository
+    ],
+)
+def test_the_commit_is_that_of_heedfuls_own_repository(
+    place: str, installed: bool, is_own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / place
+    package.mkdir(parents=True)
+    monkeypatch.setattr(environment, "PACKAGE", package)
+    monkeypatch.setattr(environment, "IS_INSTALLED", installed)
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=A", "-c", "user.email=a@b.c"]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    assert environment.git_commit() is None  # there is no commit yet
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=One"], check=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    assert environment.git_commit() == (commit if is_own else None)

@@ -20,7 +20,6 @@ from heedful.base.errors import UserError
 if TYPE_CHECKING:
     import numpy as np
 
-csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
 YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every build of PyYAML has the faster C loader
 Value = TypeVar("Value")
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)  # creating one takes longer than reading a file

@@ -208,6 +208,7 @@ class TableFile:
 
     def _delimited(self, text: TextIO, kind: str) -> Iterator[tuple[int, Mapping[str, str]]]:
         """Yield the records of a CSV or TSV file, and the lines at which they start."""
+        csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
         head = text.read(HEAD)
         text.seek(0)
         marker = re.match(rf'("?)sep=({DELIMITER})\1[\r\n]', head)  # the first line that Excel writes

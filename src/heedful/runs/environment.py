@@ -55,15 +55,15 @@ def versions() -> dict[str, str]:
 
 
 def git_commit() -> str | None:
-    """Return the git commit of Heedful's code; None if it is installed, not in a repository, or git is missing."""
-    if IS_INSTALLED:
-        return None
-    command = ["git", "rev-parse", "HEAD"]
+    """Return the git commit of Heedful's code; None if it is not in its own repository, or git is missing."""
+    command = ["git", "rev-parse", "--show-prefix", "HEAD"]
     try:
         result = subprocess.run(command, cwd=PACKAGE, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         return None
-    return result.stdout.strip() or None
+    prefix, _, commit = result.stdout.partition("\n")  # the path of the package in the repository
+    is_own = result.returncode == 0 and prefix == "src/heedful/" and not IS_INSTALLED
+    return commit.strip() if is_own else None
 
 
 def device_name(device: torch.device) -> str:

@@ -1,9 +1,11 @@
 """Offline W&B runs contain the results and the status of a run."""
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest.mock import Mock
 
@@ -208,6 +210,10 @@ def test_an_online_run_without_an_account_is_refused_before_data_are_read(
     with pytest.raises(UserError, match="needs a W&B account: run `wandb login`"):
         train(tmp_path / "run", "logger=wandb", f"logger.wandb.offline={offline}", *one_class_data(tmp_path))
     assert not (tmp_path / "run" / "wandb").exists()
+
+
+def test_a_run_leaves_no_false_module_of_wandb(folder: Path) -> None:
+    assert all(isinstance(module, ModuleType) for name, module in sys.modules.items() if name.startswith("wandb"))
 
 
 def test_offline_runs_upload_no_checkpoints() -> None:

@@ -19,6 +19,7 @@ from heedful.runs.result import RunResult
 from heedful.training.loggers.tracker import Tracker
 
 EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
+LAUNCH_INPUTS = "wandb.sdk.launch.inputs.internal"
 TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
 
 
@@ -43,12 +44,20 @@ class Wandb(Tracker, WandbLogger):
         # Lightning's own `offline` sets an environment variable, which would affect later runs of this process
         super().__init__(mode=mode, **options)
         self._wandb_init.pop("anonymous")  # Lightning always passes it, and W&B warns about it
-        wandb.util.pd_available = False  # W&B would import pandas to recognize data frames, instead of by their name
         if mode != "online":
             os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # W&B would send its measurements to its server
-            # W&B would import Launch, in 1.5 s of CPU time, for inputs that only its jobs have
-            no_inputs: Any = SimpleNamespace(StagedLaunchInputs=lambda: SimpleNamespace(apply=lambda run: None))
-            sys.modules.setdefault("wandb.sdk.launch.inputs.internal", no_inputs)
+
+    @property
+    def experiment(self) -> Any:
+        """The W&B run, which the first use starts."""
+        # W&B would then import Launch, in 0.7 s of CPU time, for inputs that only its jobs have
+        no_inputs: Any = SimpleNamespace(StagedLaunchInputs=lambda: SimpleNamespace(apply=lambda run: None))
+        if sys.modules.setdefault(LAUNCH_INPUTS, no_inputs) is not no_inputs:
+            return super().experiment
+        try:
+            return super().experiment
+        finally:
+            sys.modules.pop(LAUNCH_INPUTS, None)
 
     def continue_run(self) -> None:
         """Continue the newest W&B run in the folder, `<mode>run-<time>-<id>`, unless an id is configured."""
