@@ -167,10 +167,14 @@ def test_an_unknown_flag_exits_with_2(run: Run, arguments: list[str]) -> None:
 def test_config_files_may_be_in_another_folder(
     run: Run, started: list[DictConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "mine" / "model" / "encoder"
+    folder = tmp_path / "my_folder" / "model" / "encoder"
     folder.mkdir(parents=True)
     (folder / "own.yaml").write_text("_target_: tests.config.parts.Encoder\nhidden_dim: 13\n")
-    options = ["--config-dir=mine"], ["hydra.searchpath=[file://mine]"], ["hydra.searchpath=[pkg://mine]"]
+    options = (
+        ["--config-dir=my_folder"],
+        ["hydra.searchpath=[file://my_folder]"],
+        ["hydra.searchpath=[pkg://my_folder]"],
+    )
     monkeypatch.syspath_prepend(tmp_path)
     for option in options:
         assert run(*option, "model/encoder=own")[0] is None

@@ -11,10 +11,13 @@ from tests.forks import complete
 from tests.helpers import ROOT, command
 
 
-def heedful(folder: Path, *arguments: str) -> tuple[int, str, str]:
+def heedful(folder: Path, *arguments: str, **environment: str) -> tuple[int, str, str]:
     """Run `heedful …` in a folder, and return the exit code and what it printed."""
     (python, *_), options = command(folder, "train")
-    options["env"] |= {"GLIBC_TUNABLES": ""}  # as after the restart, which would repeat the command of the server
+    options["env"] |= {
+        "GLIBC_TUNABLES": "",
+        **environment,
+    }  # as after the restart, which would repeat the command of the server
     code = "from heedful.__main__ import main; main()"
     process = complete([python, "-c", code, *arguments], options)
     return process.returncode, process.stdout, process.stderr
@@ -41,6 +44,26 @@ def test_a_command_names_itself_as_it_was_typed(tmp_path: Path) -> None:
         0,
         "Train and test a classifier: `heedful train model/attention=luong_general`.",
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("heedful tr", [*commands()]),
+        ("heedful train data/tokenizer=wor", ["data/tokenizer=word", "data/tokenizer=wordpiece"]),
+        ("heedful  train seed=1 optimizer.l", ["optimizer.lr="]),
+        ("heedful predict ckpt", ["ckpt_path="]),
+        ("heedful compare out", []),  # is no command of Hydra
+    ],
+)
+def test_a_shell_completes_commands_and_their_options(line: str, words: list[str], tmp_path: Path) -> None:
+    returncode, page, error = heedful(tmp_path, "-sc", "query=bash", COMP_LINE=line)
+    assert (returncode, page.split()) == (0, words), error
+
+
+def test_a_shell_installs_the_completion_of_all_commands(tmp_path: Path) -> None:
+    assert heedful(tmp_path, "-sc", "install=bash")[1].endswith("-F hydra_bash_completion heedful\n")
+    assert "complete -c heedful -x" in heedful(tmp_path, "train", "-sc", "install=fish")[1]
 
 
 def test_a_command_finds_data_and_modules_in_the_current_folder(tmp_path: Path) -> None:

@@ -48,9 +48,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_page_has_an_example_of_each_kind_with_its_config_file(folder: Path) -> None:
     files = {path.relative_to(folder).as_posix() for path in (folder / "my_conf").rglob("*.yaml")}
     expected = {f"my_conf/model/{group}/{name}.yaml" for group, names in COMPONENTS.items() for name in names}
-    others = ("loss/focal", "callbacks/weight_norm", "data/folders", "data/tokenizer/characters")
+    others = ("loss/focal", "callbacks/weight_norm", "data/folders", "data/tokenizer/characters", "experiment/small")
     assert files == expected | {f"my_conf/{name}.yaml" for name in others}
-    assert len(list((folder / "mine").glob("*.py"))) == len(files) + 1
+    assert len(list((folder / "mine").glob("*.py"))) == len(files)
 
 
 @pytest.mark.parametrize(("group", "name"), [(group, name) for group, names in COMPONENTS.items() for name in names])
@@ -90,11 +90,19 @@ def test_a_model_of_all_examples_trains_and_predicts(folder: Path) -> None:
     run(
         folder,
         *("train", "--config-dir", "my_conf", TRUST, *(f"model/{group}={name}" for group, name in names.items())),
-        *("data=folders", "data.path=texts", "data/tokenizer=characters", "loss=focal"),
+        *(
+            "data=folders",
+            "data.path=texts",
+            "data/tokenizer=characters",
+            "loss=focal",
+            "experiment=small",
+            "rate=0.01",
+        ),
         *("callbacks=[checkpoints,weight_norm]", "logger=csv", "trainer.max_epochs=2", "hydra.run.dir=run"),
     )
     result = json.loads((folder / "run" / "result.json").read_text())
     assert result["status"] == "completed"
+    assert yaml.safe_load((folder / "run" / "config.yaml").read_text())["optimizer"]["lr"] == 0.01
     assert result["data"]["class_names"] == ["bad", "good"] and result["data"]["train"] == 14
     assert "train/weight_norm" in (folder / "run" / "csv" / "metrics.csv").read_text()
     line = run(folder, "predict", TRUST, "ckpt_path=run/checkpoints/best.ckpt", "text=fine film", "json=true")

@@ -7,7 +7,8 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from heedful.base.optional_packages import plugin_install_hint
-from tests.helpers import repository
+from heedful.sweep.sweeper import worker_path
+from tests.helpers import ROOT, repository
 from tests.sweep.sweeps import SMALL, read_results, run_sweep
 
 
@@ -57,6 +58,17 @@ def test_jobs_share_a_gpu_of_a_ray_cluster_with_two_nodes(tmp_path: Path, monkey
     assert code == 0, output
     assert "2 completed." in output
     assert [record["seed"] for record in read_results(sweep).values()] == [1, 2]
+
+
+def test_workers_find_the_users_modules_and_those_of_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", "a:b")
+    assert worker_path() == f"{ROOT}/src:a:b"  # like `python -P`
+    monkeypatch.syspath_prepend(tmp_path)
+    assert worker_path() == f"{tmp_path}:{ROOT}/src:a:b"
+    monkeypatch.delenv("PYTHONPATH")
+    monkeypatch.setattr("sysconfig.get_path", lambda name: f"{ROOT}/src")  # as if installed
+    assert worker_path() == str(tmp_path)
 
 
 def test_missing_launchers_are_reported_with_their_install_command() -> None:

@@ -1,9 +1,11 @@
 """Run a sweep: plan its jobs, record them, pass them to a launcher and report their outcomes."""
 
 import logging
+import os
 import shlex
 import signal
 import sys
+import sysconfig
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -138,6 +140,7 @@ class SweepRunner:
         if self.signals:
             return
         name = self.config.hydra.runtime.choices.get("hydra/launcher")
+        os.environ["PYTHONPATH"] = worker_path()
         task = JobRunner(Path.cwd(), self.folder, {job.folder: job for job in jobs}, name != "basic", pruning)
         try:
             launcher = Plugins.instance().instantiate_launcher(self.hydra_context, task, self.config)
@@ -186,3 +189,10 @@ class SweepRunner:
         announce(f"Best: {self.objective.monitor}={value:.4g}: {self.folder / job.folder / (best.checkpoint or '')}")
         overrides = [line for line in job.overrides if not is_within(path_of(line), OF_A_SWEEP)]
         announce(f"To repeat it: {typed('train')} {shlex.join([*self.files.arguments, *overrides])}")
+
+
+def worker_path() -> str:
+    """Return the PYTHONPATH of launchers' workers: the current folder, with mine.py, and the package of a clone."""
+    package = str(Path(__file__).parents[2])
+    own = [path for path in (os.getcwd(), package) if path in sys.path and path != sysconfig.get_path("purelib")]
+    return os.pathsep.join(dict.fromkeys([*own, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
