@@ -123,7 +123,7 @@ def _execute(line: Sequence[str], folder: Path, environment: dict[str, str], str
     from heedful.training import run
 
     if not draws:
-        run.write_report = lambda folder: []
+        run.write_run_report = lambda *_: []
 
     # The server has only imported modules, so its children may fork, which spares a sweep a server of its own.
     job.START_METHOD = "fork"

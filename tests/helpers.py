@@ -62,7 +62,7 @@ def run_config(cfg: DictConfig, draws: bool = False) -> dict[str, Any]:
     from heedful.commands.train import main
 
     validate_config(cfg, "train")
-    with nullcontext() if draws else patch("heedful.training.run.write_report", return_value=[]):
+    with nullcontext() if draws else patch("heedful.training.run.write_run_report", return_value=[]):
         main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads(Path(cfg.paths.output_dir, "result.json").read_text())
 
@@ -125,7 +125,7 @@ def evaluate(folder: Path, checkpoint: Path | str, *overrides: str, draws: bool 
     paths = [f"ckpt_path={path}", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
     lines = [*paths, *overrides, f"++data.cache_dir='{folder.parent / 'cache'}'"]
     cfg = without_hydra(repository("eval").compose(lines))
-    with nullcontext() if draws else patch("heedful.training.run.write_report", return_value=[]):
+    with nullcontext() if draws else patch("heedful.training.run.write_run_report", return_value=[]):
         main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
 

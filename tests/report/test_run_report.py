@@ -7,14 +7,23 @@ from pathlib import Path
 import pytest
 from matplotlib.image import imread
 
-from heedful.report.run_report import print_summary, run_sections, write_report
-from heedful.report.section import Group, Maps, Strip
+from heedful.report.run_report import print_summary, run_sections, write_run_report
+from heedful.report.section import Group, Maps, Section, Strip
 from heedful.runs.examples import disarm
 from heedful.runs.result import Best, ClassScore, RunResult, Score
+from heedful.runs.run_files import read_predictions
 from tests.run_folders import example
 
 UNUSUAL = ["日本", "😀", "$5", "to", "$10", "x_y^2\\frac{", "", "a\nb", "العربية", "l" * 300]
 PICTURES = ["curves", "gradients", "confusion", "reliability", "attention_position", "attention_entropy"]
+
+
+def write_report(run: Path) -> list[Path]:
+    return write_run_report(run, RunResult.load(run), read_predictions(run))
+
+
+def sections(run: Path) -> list[Section]:
+    return run_sections(run, RunResult.load(run), read_predictions(run))
 
 
 def test_a_complete_run_has_every_picture_and_a_page(make_run: Callable[..., Path]) -> None:
@@ -35,7 +44,7 @@ def test_a_complete_run_has_every_picture_and_a_page(make_run: Callable[..., Pat
 
 def test_maps_have_the_mean_and_each_head(make_run: Callable[..., Path]) -> None:
     run = make_run(examples=[example(5, heads=3)])
-    (attention,) = [section for section in run_sections(run) if section.title == "Attention"]
+    (attention,) = [section for section in sections(run) if section.title == "Attention"]
     (group,) = [item for item in attention.content if isinstance(item, Group)]
     (maps,) = [item for item in group.content if isinstance(item, Maps)]
     assert list(maps.weights) == ["attention, mean of heads", *(f"attention, head {number}" for number in (1, 2, 3))]
@@ -73,7 +82,7 @@ def test_scores_and_errors_are_sections(make_run: Callable[..., Path]) -> None:
     result = json.loads((run / "result.json").read_text())
     score = {"value": 0.9, "low": 0.8, "high": 0.95, "n": 31}
     (run / "result.json").write_text(json.dumps(result | {"metrics": {"val/acc": score, "test/acc": score}}))
-    by_title = {section.title: section for section in run_sections(run)}
+    by_title = {section.title: section for section in sections(run)}
     (table,) = by_title["Scores"].tables
     assert table.rows == [["test/acc", "0.900", "0.800 to 0.950", "0.900"]]
     (group,) = by_title["Errors"].content
@@ -100,7 +109,7 @@ def test_the_tables_contain_the_best_epoch_and_the_classes(tmp_path: Path, capsy
         metrics={"test/acc": Score(0.5, 0.25, 0.75, 8), "val/acc": Score(0.625, 0.5, 0.75, 4)},
         classes={"val": {"ham": ClassScore(support=3)}, "test": {"spam": ClassScore(0.5, 0.125, 0.2, 1234)}},
     )
-    print_summary(result, tmp_path)
+    print_summary(result, tmp_path, None)
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "Scores, best epoch 2 (val/loss 0.2500)" in lines
     assert "test/acc 0.500 0.250 to 0.750 0.625" in lines

@@ -1,7 +1,6 @@
 """Scores against values computed by hand and simple references; intervals against theory."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +8,7 @@ from scipy.stats import binomtest, t
 
 from heedful.data.classes import describe_rare_classes
 from heedful.runs.result import Score
+from heedful.runs.run_files import Predictions
 from heedful.terms.evaluation import evaluate, evaluate_splits, score_differences
 from heedful.terms.intervals import calibration_interval, wilson_interval
 from heedful.terms.scores import SCORES
@@ -166,12 +166,10 @@ def test_equal_predictions_differ_by_zero_without_an_interval() -> None:
     [([0, 0, 0], [0, 1, 0], True), ([0, 1, 0], [0, 1, 0], False), ([0, 0, 0], [0, 0, 0], False)],
 )
 def test_a_model_that_predicts_only_one_class_causes_a_warning(
-    predicted: list[int], labels: list[int], warns: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    predicted: list[int], labels: list[int], warns: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "predictions").mkdir()
-    columns = {"probabilities": np.eye(2)[predicted], "labels": np.array(labels), "index": np.arange(len(labels))}
-    np.savez(tmp_path / "predictions" / "test.npz", class_names=np.array(["ham", "spam"]), **columns)
-    evaluate_splits(tmp_path, 0, {})
+    classes, index = ["ham", "spam"], np.arange(len(labels))
+    evaluate_splits({"test": Predictions("test", np.eye(2)[predicted], np.array(labels), classes, index)}, {}, 0, {})
     assert bool(caplog.records) == warns
     if warns:
         assert "All 3 test texts are predicted as 'ham'" in caplog.text

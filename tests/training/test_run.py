@@ -13,7 +13,9 @@ from heedful.base.errors import UserError
 from heedful.base.files import lock_folder
 from heedful.runs.environment import Launch
 from heedful.runs.result import RunResult
+from heedful.runs.run_files import Predictions
 from heedful.training.run import Run, open_run
+from tests.helpers import train
 
 
 def new_run(
@@ -34,6 +36,18 @@ def test_the_configuration_is_written_at_the_start(tmp_path: Path) -> None:
     with new_run(tmp_path / "run"):
         assert read_seeds(tmp_path / "run") == (1, None)
     assert read_seeds(tmp_path / "run") == (1, 1)
+
+
+def test_a_run_writes_its_record_once_and_reads_no_predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attention callback, the scores and the page receive the predictions, also those of the linear baseline."""
+    save, statuses = RunResult.save, list[str]()
+    monkeypatch.setattr(RunResult, "save", lambda result, run: (statuses.append(result.status), save(result, run)))
+    monkeypatch.setattr(Predictions, "load", Mock(side_effect=AssertionError("a file of predictions is read")))
+    result = train(tmp_path / "run", "callbacks=default", "~callbacks.progress", draws=True)
+    assert statuses == ["completed"]
+    assert {"test/acc", "val/acc"} <= result["metrics"].keys() & result["baseline"]["metrics"].keys()
+    page = (tmp_path / "run" / "page.html").read_text()
+    assert all(title in page for title in ("Linear baseline", "Most uncertain predictions", "Accuracy by confidence"))
 
 
 def test_a_folder_holds_one_run(tmp_path: Path) -> None:

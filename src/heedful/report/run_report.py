@@ -25,28 +25,30 @@ from heedful.report.section import Chart, Content, Group, Section
 from heedful.report.terminal import OutputConsole, files_table, render_terminal
 from heedful.report.words import example_content, example_notes, example_strips
 from heedful.runs.examples import KINDS, Example, read_texts
-from heedful.runs.result import RunResult
+from heedful.runs.result import RESULT_FILE, RunResult
 from heedful.runs.run_files import (
     Predictions,
     read_features,
     read_gradients,
     read_history,
-    read_predictions,
     read_statistics,
 )
 
 
-def write_report(run: Path) -> list[Path]:
+def write_run_report(run: Path, result: RunResult, predictions: Predictions | None) -> list[Path]:
     """Write the charts of a run into `pictures/`, and its `page.html`; return the paths of the written files.
 
-    A chart is omitted if the file that it shows is missing or empty; the page is omitted if it would be empty.
+    A chart is omitted if what it shows is missing or empty; the page is omitted if it would be empty.
+
+    Args:
+        predictions: those of the test split, or of the validation split without a test.
 
     Raises:
         UserError: if a file of the run cannot be read.
     """
     paths: list[Path] = []
     sections = []
-    for section in run_sections(run):
+    for section in run_sections(run, result, predictions):
         content = list(section.content)
         for place, item in enumerate(content):
             if isinstance(item, Chart):
@@ -54,17 +56,15 @@ def write_report(run: Path) -> list[Path]:
                 content[place] = replace(item, png=paths[-1])
         sections.append(replace(section, content=content))
     if sections:
-        result = RunResult.load(run)
         page = run / "page.html"
         write_text(page, render_html(_title(result), run_verdict(result), _facts(result), sections))
         paths.append(page)
     return paths
 
 
-def run_sections(run: Path) -> list[Section]:
+def run_sections(run: Path, result: RunResult, predictions: Predictions | None) -> list[Section]:
     """Return the sections of a run that have content."""
-    result, predictions, texts = RunResult.load(run), read_predictions(run), read_texts(run)
-    metrics = result.metrics.items()
+    metrics, texts = result.metrics.items(), read_texts(run)
     examples, errors = ([text for text in texts if bool(text.kind) == is_error] for is_error in (False, True))
     sections = [
         scores_section(
@@ -130,16 +130,16 @@ def _facts(result: RunResult) -> dict[str, str]:
     }
 
 
-def print_summary(result: RunResult, folder: Path) -> None:
+def print_summary(result: RunResult, folder: Path, predictions: Predictions | None) -> None:
     """Print the verdict, the metrics, the class scores of the test or else the validation split, and the files."""
     console, best = OutputConsole(), result.best.describe()
-    sections = [scores_section(result.metrics, f"Scores, best {best}" if best else "Scores", read_predictions(folder))]
+    sections = [scores_section(result.metrics, f"Scores, best {best}" if best else "Scores", predictions)]
     if result.split in result.classes:
         sections.append(classes_section(result.classes[result.split], result.split))
     console.print(render_terminal(sections, verdict := run_verdict(result)))
     if (note := trained_note(result.data, result.split)) not in verdict:
         console.print(f"{note}.\n", soft_wrap=True)
-    written = [path for path in folder.rglob("*") if path.is_file()]
+    written = {folder / RESULT_FILE, *(path for path in folder.rglob("*") if path.is_file())}
     hidden = {folder / "wandb", folder / ".hydra"}
     console.print(files_table(folder, [path for path in written if hidden.isdisjoint(path.parents)]))
     for offline in sorted((folder / "wandb").glob("offline-run-*")):

@@ -3,7 +3,6 @@
 import logging
 import math
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
@@ -27,12 +26,16 @@ log = logging.getLogger(__name__)
 
 
 def evaluate_splits(
-    folder: Path, majority: int, logged: Mapping[str, float]
+    by_split: Mapping[str, Predictions],
+    baselines: Mapping[str, Predictions],
+    majority: int,
+    logged: Mapping[str, float],
 ) -> tuple[dict[str, Score], dict[str, dict[str, ClassScore]], Baseline]:
     """Return the metrics of all predicted splits, by names such as test/acc; the class scores, by split and class; and
     the scores of the linear baseline, which are empty if it was not fitted.
 
     Args:
+        by_split, baselines: the predictions of the model and of the linear baseline, by split.
         majority: index of the most frequent class of the training texts.
         logged: the metrics that were logged, by the same names. Default metrics that are not among them are omitted;
             metrics that the run has added have no interval.
@@ -44,9 +47,9 @@ def evaluate_splits(
     classes: dict[str, dict[str, ClassScore]] = {}
     linear: dict[str, Score] = {}
     differences: dict[str, Score] = {}
-    for path in sorted((folder / "predictions").glob("*.npz")):
-        predictions = Predictions.load(path)
-        split, probabilities, labels, names, index, groups = predictions
+    for split in sorted(by_split):
+        predictions = by_split[split]
+        _, probabilities, labels, names, index, groups = predictions
         scores = evaluate(probabilities, labels, groups, majority=majority)
         results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
         results |= {name: Score(value, n=len(labels)) for name, value in added.items() if name.startswith(f"{split}/")}
@@ -60,9 +63,8 @@ def evaluate_splits(
                 split,
                 names[predicted[0]],
             )
-        if not (path := folder / "baseline" / path.name).exists():
+        if (baseline := baselines.get(split)) is None:
             continue
-        baseline = Predictions.load(path)
         of_baseline = evaluate(baseline.probabilities, baseline.labels, baseline.groups)
         linear |= {f"{split}/{name}": score for name, score in of_baseline.items() if name in scores.keys() - removed}
         if np.array_equal(index, baseline.index):  # not if trainer.limit_test_batches left texts out

@@ -25,7 +25,7 @@ from heedful.config.keys import make_paths_absolute
 from heedful.config.overrides import quote
 from heedful.data.source import Source
 from heedful.report.data_section import data_section
-from heedful.report.run_report import print_summary, write_report
+from heedful.report.run_report import print_summary, write_run_report
 from heedful.report.terminal import OutputConsole, render_terminal
 from heedful.runs import environment
 from heedful.runs.checkpoint import Card, read_checkpoint
@@ -36,6 +36,7 @@ from heedful.runs.result import RESULT_FILE, Best, Parameters, RunResult, Second
 from heedful.runs.training_state import TrainingState, require_same_training
 from heedful.terms.evaluation import evaluate_splits
 from heedful.training import build
+from heedful.training.callbacks.baseline import LinearBaseline
 from heedful.training.callbacks.predictions import PredictionWriter
 from heedful.training.callbacks.pruning import Pruned
 from heedful.training.callbacks.speed import Speed
@@ -62,7 +63,8 @@ class Run:
         self.folder = Path(cfg.paths.output_dir)
         self.stop = StopOnSignal(self.folder / "checkpoints" / LAST)
         self.speed = Speed()
-        self.callbacks: list[pl.Callback] = [self.stop, self.speed, PredictionWriter(self.folder / "predictions")]
+        self.writer = PredictionWriter(self.folder / "predictions")
+        self.callbacks: list[pl.Callback] = [self.stop, self.speed, self.writer]
         self.trackers: list[Tracker] = []  # loggers that are closed at the end
         self.resumes = resumes
         self.is_started = False  # whether the files of the run may be written
@@ -158,22 +160,25 @@ class Run:
         """Compute and record the final metrics, draw the figures, and print the metrics."""
         if not trainer.is_global_zero:
             return
-        counts = module.card.class_counts
-        metrics, classes, baseline = evaluate_splits(self.folder, counts.index(max(counts)), module.scores)
+        counts, own = module.card.class_counts, self.writer.predictions
+        callbacks: list[pl.Callback] = trainer.callbacks  # type: ignore[attr-defined]
+        linear = next((each.predictions for each in callbacks if isinstance(each, LinearBaseline)), {})
+        metrics, classes, baseline = evaluate_splits(own, linear, counts.index(max(counts)), module.scores)
         lower = module.lower_is_better()
         self.record(metrics=metrics, lower_is_better=lower, classes=classes, baseline=baseline)
-        self.write_record()
+        self.record_costs()
+        predictions = own.get("test") or own.get("val")
         try:
-            figures = write_report(self.folder)
+            figures = write_run_report(self.folder, self.result, predictions)
             for tracker in self.trackers:
                 tracker.show(self.result, self.folder, figures, trainer.global_step)
         except Exception as error:  # a report that cannot be written does not change the status of the run
             log.warning("The report could not be written, but the scores are in %s: %s", RESULT_FILE, error)
         if not self.launch.is_quiet:
-            print_summary(self.result, self.folder)
+            print_summary(self.result, self.folder, predictions)
 
-    def write_record(self) -> None:
-        """Write the record with the durations until now."""
+    def record_costs(self) -> None:
+        """Record the durations until now, the speed and the peak memory."""
         epochs = tuple(seconds for _, seconds in self.speed.epochs)
         self.record(
             seconds=Seconds(time.perf_counter() - self.start_time, sum(epochs), epochs, self.speed.test_seconds),
@@ -181,12 +186,12 @@ class Run:
             peak_memory_mb=self.speed.peak_memory or environment.peak_memory(),
             finished=format_now(),
         )
-        if self.is_started and is_main_process():
-            self.result.save(self.folder)
 
     def end(self) -> None:
         """Write the record, and close the trackers."""
-        self.write_record()
+        self.record_costs()
+        if self.is_started and is_main_process():
+            self.result.save(self.folder)
         if is_main_process():
             reason = f": {self.result.error}" if self.result.error else ""
             seconds = format_duration(time.perf_counter() - self.start_time)

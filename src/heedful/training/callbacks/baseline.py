@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -43,6 +43,7 @@ class LinearBaseline(pl.Callback):
     c: Annotated[float, Field(gt=0)] = 10.0
     max_texts: Annotated[int, Field(ge=2)] = 100_000
     top: Annotated[int, Field(ge=0)] = 20
+    predictions: dict[str, Predictions] = field(default_factory=dict, init=False)  # by split
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if trainer.is_global_zero:
@@ -77,6 +78,7 @@ class LinearBaseline(pl.Callback):
             labels, names = np.asarray(data.tokenized(split).labels), list(data.class_names)
             predictions = Predictions(split, values, labels, names, np.arange(len(labels)), data.groups(split))
             predictions.save(Path(self.folder))
+            self.predictions[split] = predictions
         if not probabilities:
             log.warning("No linear baseline is fitted, because the texts have no words or a single class")
             return

@@ -15,13 +15,14 @@ from heedful.runs.run_files import Predictions
 
 
 class PredictionWriter(pl.Callback):
-    """Writes the predictions of an evaluation outside training, in the order of the split.
+    """Writes the predictions of an evaluation outside training, in the order of the split, and keeps them by split.
 
     `<folder>/<split>.npz` has the arrays, and `<folder>/<split>.csv` a table with the origin of each text.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.predictions: dict[str, Predictions] = {}
 
     def _write(self, trainer: pl.Trainer, module: Any, split: str) -> None:
         if trainer.state.fn == "fit":
@@ -42,6 +43,7 @@ class PredictionWriter(pl.Callback):
                 groups=None if groups is None else groups[evaluated["index"]],
             )
             predictions.save(self.folder)
+            self.predictions[split] = predictions
             self._write_table(data, split, **evaluated)
 
     def _write_table(
