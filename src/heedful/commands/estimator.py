@@ -1,4 +1,4 @@
-"""The classifier as an estimator of scikit-learn: `from src import TextClassifier`."""
+"""The classifier as an estimator of scikit-learn: `from heedful import TextClassifier`."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Train in Python: `from src import train`; the result is a value with the scores, the folder and the model."""
+"""Train in Python: `from heedful import train`; the result is a value with the scores, the folder and the model."""
 
 import io
 from collections.abc import Collection
