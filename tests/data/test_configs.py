@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from datasets import ClassLabel, Dataset, Features, Value
-from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from heedful.data.source import Source
 from heedful.data.tokenizer import Word
+from heedful.training import build
 from tests.helpers import CONF, repository
 
 SOURCES = sorted({path.stem for path in (Path(CONF) / "data").glob("*.yaml")} - {"base"})
@@ -47,7 +47,7 @@ def config(*overrides: str) -> DictConfig:
 
 
 def make(cfg: DictConfig) -> Any:
-    return instantiate(cfg.data, _convert_="all")
+    return build.make(cfg, "data")
 
 
 def save_split(folder: Path, name: str, split: str, texts: int) -> None:

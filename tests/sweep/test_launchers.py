@@ -1,9 +1,10 @@
 """Launchers that run several jobs in parallel."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hydra.utils import instantiate
+from hydra.utils import get_class
 from omegaconf import OmegaConf
 
 from heedful.base.optional_packages import plugin_install_hint
@@ -80,5 +81,6 @@ def test_missing_launchers_are_reported_with_their_install_command() -> None:
 def test_a_slurm_job_is_saved_before_its_time_limit_and_requeued() -> None:
     pytest.importorskip("submitit")
     cfg = repository("train").compose(["hydra/launcher=slurm", "hydra.launcher.partition=long"])
-    options = instantiate(cfg.hydra.launcher).params
+    launcher: Any = OmegaConf.to_container(cfg.hydra.launcher)
+    options = get_class(launcher.pop("_target_"))(**launcher).params
     assert (options["partition"], options["signal_delay_s"], options["max_num_timeout"]) == ("long", 120, 100)
