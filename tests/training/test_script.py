@@ -27,7 +27,7 @@ from heedful.data.source import Source
 from heedful.training import build
 from heedful.training.callbacks.predictions import PredictionWriter
 from heedful.training.lit import LitClassifier
-from tests.helpers import change_card, last_weights, read_csv, saved_predictions, train, trained
+from tests.helpers import change_card, evaluate, last_weights, read_csv, saved_predictions, train, trained
 
 OPTIONS = ("model.encoder.hidden_dim=6",)
 EMA = "+callbacks.ema={_target_: pytorch_lightning.callbacks.EMAWeightAveraging, decay: 0.9}"
@@ -115,6 +115,9 @@ def test_predictions_are_in_the_order_of_the_split(tmp_path: Path) -> None:
     torch.testing.assert_close(columns["probabilities"], probabilities)
     assert [data.class_names[number] for number in columns["predicted"]] == [each.label for each in expected]
     assert columns["labels"].tolist() == data.tokenized("test").labels.tolist()
+    result = evaluate(tmp_path / "eval", tmp_path / "checkpoints" / "best.ckpt")
+    assert result["metrics"]["test/acc"]["value"] == (columns["predicted"] == columns["labels"]).float().mean()
+    assert result["choices"]["encoder"] == "bilstm"
 
 
 @pytest.mark.parametrize("weights_only", [True, False])

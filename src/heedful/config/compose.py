@@ -277,13 +277,18 @@ def config_folder(url: str) -> Path:
 def compose(*overrides: str) -> DictConfig:
     """Return the configuration of a training, for a script: `compose("model/attention=multi_head", "seed=3")`.
 
+    Its node `choices` has the choice of each group, for the checkpoints.
+
     Raises:
         UserError: if names or values in it are wrong.
     """
     from heedful.config.schema import validate_config
 
-    cfg = without_hydra(ConfigFiles("train").compose(["paths.output_dir=.", *overrides]))
+    composed = ConfigFiles("train").compose(["paths.output_dir=.", *overrides])
+    cfg = without_hydra(composed)
     validate_config(cfg)
+    with open_dict(cfg):
+        cfg.choices = composed.hydra.runtime.choices
     return cfg
 
 

@@ -29,6 +29,7 @@ from heedful.models.ensemble import Ensemble, Member
 from heedful.models.loss import Loss
 from heedful.models.metrics import LoggedScore
 from heedful.runs.checkpoint import Card
+from heedful.runs.environment import Launch
 from heedful.runs.folder import BEST, checkpoint_in
 from heedful.runs.training_state import require_same_parameters, restore_callbacks
 from heedful.training import build
@@ -85,6 +86,7 @@ class LitClassifier(pl.LightningModule):
             data: a source after its `setup()`, such as `datamodule(cfg)`.
         """
         config = make_paths_absolute(OmegaConf.to_container(OmegaConf.masked_copy(cfg, OWN), resolve=True))
+        config["choices"] = Launch(by_group=cfg.get("choices") or {}).choices
         module = cls.untrained(cfg, Card.of(config, data))
         module.initialize(data)
         return module
