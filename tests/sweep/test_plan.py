@@ -139,6 +139,15 @@ def test_mistakes_that_only_the_data_show_are_found_before_the_first_job(tmp_pat
     assert "model.attention" in vocabulary
 
 
+def test_a_score_that_no_validation_text_defines_is_refused_before_the_first_job(tmp_path: Path) -> None:
+    path, val = write_classes(tmp_path / "train.csv", 2), tmp_path / "val.csv"
+    val.write_text("text,label\na,c0\nb,c0\n")
+    monitor = ("callbacks.best_checkpoint.monitor=val/auroc", "callbacks.best_checkpoint.mode=max", "seed=1,2")
+    message = error_message("data=csv", f"data.path={path}", f"data.val_path={val}", *monitor)
+    assert message.startswith("1 mistake in 2 of 2 jobs; nothing was started.")
+    assert "val/auroc is monitored, but it is undefined, because no validation text has the class c1" in message
+
+
 def test_data_are_read_once_for_all_jobs_that_share_them(tmp_path: Path) -> None:
     files = repository("train")
     lines = ["data=csv", f"data.path={write_classes(tmp_path / 'a.csv', 2)},{write_classes(tmp_path / 'b.csv', 3)}"]

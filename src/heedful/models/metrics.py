@@ -1,13 +1,17 @@
 """The default metrics: the scores of `heedful.terms.scores`, as metrics of torchmetrics."""
 
 import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
+from heedful.base.errors import UserError
+from heedful.base.formatting import format_names
 from heedful.terms.scores import SCORES
 
 Name = Literal["acc", "balanced_acc", "precision_macro", "f1_macro", "mcc", "auroc", "ece", "brier", "nll"]
@@ -38,3 +42,28 @@ class LoggedScore(Metric):
         probabilities, labels = (dim_zero_cat(state).cpu().numpy() for state in (self.probabilities, self.labels))
         terms = self.score.terms(probabilities, labels)
         return torch.tensor(math.nan if terms is None else terms.mean(), dtype=torch.float32)
+
+
+def require_scores(
+    monitored: Collection[str], metrics: Mapping[str, Metric], labels: np.ndarray, class_names: Sequence[str]
+) -> None:
+    """Refuse callbacks that monitor a score without a value on the validation labels, whatever the probabilities."""
+    uniform = np.full((len(labels), len(class_names)), 1 / len(class_names))
+    scores = {f"val/{name}": each.score for name, each in metrics.items() if isinstance(each, LoggedScore)}
+    names = [name for name in scores if name in monitored and scores[name].terms(uniform, labels) is None]
+    require_defined(names, labels, class_names)
+
+
+def require_defined(names: Iterable[str], labels: np.ndarray, class_names: Sequence[str]) -> None:
+    """Refuse callbacks that monitor metrics without a value on these validation labels.
+
+    Args:
+        names: the monitored metrics that have no value.
+    """
+    absent = [name for c, name in enumerate(class_names) if c not in labels]
+    reason = f", because no validation text has the class {format_names(absent)}" if absent else ""
+    for name in names:
+        raise UserError(
+            f"{name} is monitored, but it is undefined{reason}: monitor another metric, such as val/loss "
+            "(callbacks.best_checkpoint.monitor, callbacks.early_stopping.monitor)"
+        )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SHOWN = 6  # maximum number of jobs listed for each mistake
 MAX_NAME_LENGTH = 100
 _sources: dict[str, "Source | UserError"] = {}  # of this process, by the options of `data`
-_rehearsed: set[str] = set()  # combinations of data, model, loss and metrics
+_rehearsed: set[str] = set()  # combinations of data, model, loss, metrics and callbacks
 FRACTION = re.compile(r"(?<![\w.])[0-9]+\.[0-9]{5,}(e-?[0-9]+)?(?![\w.])", re.ASCII)  # five or more decimal places
 
 
@@ -164,7 +164,9 @@ def rehearse_job(cfg: DictConfig) -> Data:
             _sources[key] = error
     if isinstance(data := _sources[key], UserError):
         raise data
-    if (parts := repr((key, *(plain_value(cfg, name) for name in ("model", "loss", "metrics"))))) not in _rehearsed:
+    if (
+        parts := repr((key, *(plain_value(cfg, name) for name in ("model", "loss", "metrics", "callbacks"))))
+    ) not in _rehearsed:
         build.rehearse(cfg, data)
         _rehearsed.add(parts)
     return summarize_data(data, [TrainedTexts.of(data.tokenized("train").digests)])

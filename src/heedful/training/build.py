@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor, nn
@@ -147,8 +148,13 @@ def rehearse(cfg: DictConfig, data: "Source") -> None:
 
     The model is created on the meta device, where it needs no memory.
     """
+    from heedful.models.metrics import require_scores
+
     num_logits = loss(cfg, data).num_logits
-    metrics(cfg, len(data.class_counts))
+    callbacks = plain_value(cfg, "callbacks") or {}
+    monitored = {str(node.get("monitor")) for node in callbacks.values() if node}
+    scores, labels = metrics(cfg, len(data.class_counts)), np.asarray(data.tokenized("val").labels)
+    require_scores(monitored, scores, labels, data.codec.class_names)
     with _on_meta_device():
         classifier(cfg, data.vocabulary, num_logits)
 

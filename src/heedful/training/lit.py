@@ -1,7 +1,7 @@
 """The LightningModule of a classifier (training, evaluation, metrics)."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -17,7 +17,6 @@ from torchmetrics import MeanMetric, Metric
 from torchmetrics.classification import MulticlassAccuracy
 
 from heedful.base.errors import UserError, name_file
-from heedful.base.formatting import format_names
 from heedful.config.keys import default_metrics, make_paths_absolute, paths_in
 from heedful.config.places import TRUSTED_OPTIMIZERS
 from heedful.config.schema import validate_config
@@ -27,7 +26,7 @@ from heedful.models.check import check_model
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
 from heedful.models.loss import Loss
-from heedful.models.metrics import LoggedScore
+from heedful.models.metrics import require_defined, require_scores
 from heedful.runs.checkpoint import Card
 from heedful.runs.environment import Launch
 from heedful.runs.folder import BEST, checkpoint_in
@@ -245,7 +244,8 @@ class LitClassifier(pl.LightningModule):
         self.scores |= values
         undefined = [name for name, value in values.items() if math.isnan(value)]
         if self.trainer.state.fn == "fit" and not self.trainer.sanity_checking:
-            self._require_defined(undefined, self.evaluated["labels"])
+            monitored = self._monitors().intersection(undefined)
+            require_defined(monitored, self.evaluated["labels"], self.card.codec.class_names)
         defined = {name: value for name, value in values.items() if name not in undefined}
         self.log_dict(defined)
 
@@ -267,12 +267,9 @@ class LitClassifier(pl.LightningModule):
             require_same_parameters(self.trainer.optimizers[0], state)
         self._optimizer_states = []
         self._log_hyperparameters()
-        scores = {f"val/{name}": each.score for name, each in self.metrics.items() if isinstance(each, LoggedScore)}
-        data = self.trainer.datamodule  # type: ignore[attr-defined]
-        if isinstance(data, Source) and (monitored := self._monitors() & scores.keys()):
+        if isinstance(data := self.trainer.datamodule, Source):  # type: ignore[attr-defined]
             labels = np.asarray(data.tokenized("val").labels)
-            uniform = np.full((len(labels), len(self.card.class_counts)), 1 / len(self.card.class_counts))
-            self._require_defined([name for name in monitored if scores[name].terms(uniform, labels) is None], labels)
+            require_scores(self._monitors(), self.metrics, labels, self.card.codec.class_names)
 
     def _log_hyperparameters(self) -> None:
         """Log the configuration; TensorBoard needs the names of all scores from the start to show them in HPARAMS."""
@@ -296,16 +293,6 @@ class LitClassifier(pl.LightningModule):
     def _averagings(self) -> list[WeightAveraging]:
         callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]
         return [callback for callback in callbacks if isinstance(callback, WeightAveraging)]
-
-    def _require_defined(self, undefined: Iterable[str], labels: np.ndarray) -> None:
-        """Refuse callbacks that monitor a metric that has no value on these validation labels."""
-        absent = [name for c, name in enumerate(self.card.codec.class_names) if c not in labels]
-        reason = f", because no validation text has the class {format_names(absent)}" if absent else ""
-        for name in self._monitors().intersection(undefined):
-            raise UserError(
-                f"{name} is monitored, but it is undefined{reason}: monitor another metric, such as val/loss "
-                "(callbacks.best_checkpoint.monitor, callbacks.early_stopping.monitor)"
-            )
 
     def lower_is_better(self) -> tuple[str, ...]:
         """Return the names of the metrics of which lower values are better; a wrapper is what the metric in it is."""
