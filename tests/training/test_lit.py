@@ -16,7 +16,6 @@ from heedful.base.errors import UserError
 from heedful.runs.run_files import read_history
 from heedful.training import build
 from heedful.training.lit import LitClassifier
-from heedful.training.run import Run
 from tests.forks import complete
 from tests.helpers import (
     assert_equal_weights,
@@ -77,7 +76,7 @@ def test_the_total_number_of_steps_follows_the_trainer_options(options: dict[str
 def test_a_second_training_of_the_same_module_logs_its_loss(tmp_path: Path) -> None:
     cfg = small_config(tmp_path / "run", ["trainer.max_epochs=1", "callbacks=none", "logger=none"])
     data = build.datamodule(cfg)
-    module = LitClassifier.untrained(cfg, Run(cfg).card(data))
+    module = LitClassifier.from_config(cfg, data)
     for _ in range(2):
         trainer = build.trainer(cfg)
         trainer.fit(module, data)
