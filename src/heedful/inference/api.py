@@ -21,8 +21,8 @@ from heedful.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from heedful.config.schema import validate_config
 from heedful.data.text_files import existing_path
 from heedful.models.classifier import Classifier
-from heedful.models.ensemble import Ensemble
-from heedful.portable.folder import FILES_OF_AN_EXPORT, ONNX_FILE, new_folder, read_export, write_model_card
+from heedful.models.ensemble import Ensemble, Member
+from heedful.portable import FILES_OF_AN_EXPORT, ONNX_FILE
 from heedful.report.words import branch_title
 from heedful.runs.checkpoint import Card
 from heedful.runs.folder import BEST, checkpoint_in
@@ -129,6 +129,8 @@ class Model(Ensemble):
         Raises:
             UserError: if the folder exists and is not empty, or the model is an ensemble or an export.
         """
+        from heedful.portable.folder import new_folder, write_model_card  # slow
+
         name, card, model, loss = self.members[0]
         if len(self.members) > 1:
             raise UserError("an ensemble cannot be saved: save each of its models, and load them as a list")
@@ -245,9 +247,15 @@ def restore_ensemble(
         raise UserError(f"ckpt_path={exports[0]}: is an export, which can only predict: name a checkpoint")
     if len(set(names)) < len(names):
         raise UserError("ckpt_path: names a checkpoint twice, which would count twice in the mean; remove one")
-    return Ensemble(
-        [read_export(Path(name)) if name.endswith(".onnx") else build.restore(name, extras) for name in names]
-    )
+    return Ensemble([_restore(name, extras) for name in names])
+
+
+def _restore(name: str, extras: DictConfig) -> Member:
+    if not name.endswith(".onnx"):
+        return build.restore(name, extras)
+    from heedful.portable.folder import read_export  # slow
+
+    return read_export(Path(name))
 
 
 def find_model(path: str | Path) -> Path:

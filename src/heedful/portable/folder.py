@@ -20,13 +20,13 @@ from heedful.config.keys import MODEL_COMPONENTS
 from heedful.data.codec import Codec
 from heedful.models.ensemble import Member
 from heedful.models.loss import CrossEntropy
+from heedful.portable import CONFIG_FILE, TOKENIZER_FILE
 from heedful.portable.onnx_model import OnnxClassifier, PortableModel, load_session
 from heedful.runs.checkpoint import Card
 from heedful.runs.result import RunResult
 
 FILES = Path(__file__).parent / "files"
 FORMAT = 1  # format version of config.json
-ONNX_FILE, CONFIG_FILE, TOKENIZER_FILE = FILES_OF_AN_EXPORT = ("model.onnx", "config.json", "tokenizer.json")
 MARKUP = "\\`*_{}[]<>#|"  # characters with a meaning in Markdown or HTML
 
 
