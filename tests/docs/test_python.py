@@ -31,3 +31,21 @@ def test_the_script_with_lightning_runs(
     assert names["probabilities"].shape == (8, 3) and len(names["predicted"]) == 8
     assert names["module"].lr == names["trainer"].optimizers[0].param_groups[0]["lr"] == 0.0005
     assert set(capsys.readouterr().out.splitlines()) & set(names["data"].class_names)
+
+
+@pytest.mark.filterwarnings("ignore")  # wandb's
+def test_the_examples_of_train_scikit_learn_and_load_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "heedful.training.run.write_run_report", lambda *arguments: []
+    )  # drawing takes most of the time
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    names: dict[str, Any] = {}
+    for heading in ("Train", "scikit-learn", "Load, save and share models"):
+        for block in blocks(heading):
+            exec(block, names)
+    run = names["run"]
+    assert run.result.choices["branch"] == "ngrams" and run.result.status == "completed"
+    assert names["search"].best_params_.keys() == {"model/attention", "optimizer.lr"}
+    assert names["model"].predict(["Great fun"]) == run.model.predict(["Great fun"])
+    assert {path.name for path in tmp_path.iterdir()} == {"cache", "my_model", "outputs"}
