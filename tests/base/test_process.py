@@ -12,7 +12,13 @@ from typing import Any
 
 import pytest
 
-from heedful.base.process import Interrupted, exit_with_message, set_up_process, stopping_signals
+from heedful.base.process import (
+    Interrupted,
+    exit_with_message,
+    is_further_process,
+    set_up_process,
+    stopping_signals,
+)
 from tests.helpers import ROOT
 from tests.helpers import command as base_command
 
@@ -68,14 +74,6 @@ def test_threads_that_wait_sleep_soon_unless_the_user_decides(
     finally:
         signal.signal(signal.SIGINT, handler)
     assert own.get("GOMP_SPINCOUNT") == spins
-
-
-def test_characters_that_the_terminal_lacks_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "cp1252"))
-    with exit_with_message("x"):
-        print("“★★” café")
-    assert written.getvalue().decode("cp1252") == "“??” café\n"
 
 
 def test_a_hangup_does_not_end_a_command_under_nohup(tmp_path: Path) -> None:
@@ -166,3 +164,23 @@ def test_an_interrupted_run_exits_with_the_number_of_its_signal_without_a_messag
     with pytest.raises(SystemExit) as exit_info, exit_with_message("run"):
         raise Interrupted(signal.SIGTERM)
     assert exit_info.value.code == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize(("rank", "expected"), [(None, False), ("0", False), ("1", True)])
+def test_the_main_process_is_no_further_one_if_torchrun_started_it(
+    rank: str | None, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    if rank is not None:
+        monkeypatch.setenv("LOCAL_RANK", rank)
+    assert is_further_process() == expected
+
+
+def test_characters_that_the_terminal_lacks_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "cp1252", write_through=True))
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setenv("GOMP_SPINCOUNT", "1000")
+    set_up_process()
+    print("“★★” café")
+    assert written.getvalue().decode("cp1252") == "“??” café\n"

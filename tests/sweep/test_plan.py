@@ -131,9 +131,9 @@ def write_classes(path: Path, count: int) -> Path:
 def test_mistakes_that_only_the_data_show_are_found_before_the_first_job(tmp_path: Path) -> None:
     seven, one = (write_classes(tmp_path / f"{count}.csv", count) for count in (7, 1))
     message = error_message("data=csv", f"data.path={seven},{one},{tmp_path}/none.csv", "loss=cross_entropy,binary")
-    assert "  loss   one logit separates 2 classes, not 7: use loss=cross_entropy\n      1_" in message
-    assert f"  {one}   every row has the label 'c0'" in message
-    assert "none.csv   there is no 'none.csv'" in message
+    assert "  loss: one logit separates 2 classes, not 7: use loss=cross_entropy\n      1_" in message
+    assert f"  {one}: every row has the label 'c0'" in message
+    assert "none.csv: there is no 'none.csv'" in message
     assert message.startswith("3 mistakes in 5 of 6 jobs; nothing was started.")
     vocabulary = error_message("model/attention=multi_head,bahdanau", "model.attention.heads=choice(7)", "seed=1,2")
     assert "model.attention" in vocabulary

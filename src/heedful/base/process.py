@@ -33,6 +33,8 @@ POLL = 0.2  # seconds between checks whether the parent of a process lives
 def set_up_process() -> None:
     """Make Ctrl-C end the program at once, also during imports, and let matplotlib draw only to files.
 
+    Characters that the encoding of standard output lacks are replaced.
+
     Threads of OpenMP that wait for each other sleep soon, unless the user has set how long they spin: beside other busy
     processes, a spinning thread takes the core that the other thread needs (docs/performance.md). This must precede the
     import of torch.
@@ -41,6 +43,13 @@ def set_up_process() -> None:
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # an import might catch Python's exception
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def is_further_process() -> bool:
+    """Return whether Lightning or torchrun started this process beside the main process of a run on this machine."""
+    return os.environ.get("LOCAL_RANK", "0") != "0"
 
 
 def typed(command: str) -> str:
@@ -134,8 +143,6 @@ def raise_interrupt(signum: int, frame: FrameType | None) -> None:
 def exit_with_message(path: str) -> Iterator[None]:
     """End the program with one message after a `UserError`, an error of the system or a signal in the block.
 
-    Characters that the encoding of standard output lacks are replaced.
-
     Args:
         path: the path that the message names if the error has no path.
 
@@ -143,8 +150,6 @@ def exit_with_message(path: str) -> Iterator[None]:
         SystemExit: after such an error or signal; the exit code is 128 plus the signal's number after a signal, and
             otherwise 1. There is no message after `Interrupted`.
     """
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
     try:
         try:
             yield

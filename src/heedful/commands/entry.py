@@ -25,7 +25,7 @@ from omegaconf.errors import OmegaConfBaseException
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_value
 from heedful.base.lightning import import_lightning
-from heedful.base.process import exit_with_message, typed
+from heedful.base.process import exit_with_message, is_further_process, typed
 from heedful.commands.help import help_page
 from heedful.config.compose import VERSION_BASE, ConfigFiles, config_folder, explain, read_options, without_hydra
 from heedful.config.keys import CONF, is_within, make_paths_absolute, paths_in
@@ -150,7 +150,7 @@ def last_of_each_key(lines: Sequence[str]) -> list[str]:
         key = line if line.startswith("~") else key_of(line)
         if replaced := last.pop(key, ""):
             line = f"+{line.lstrip('+')}" if replaced.startswith("+") else line
-            if "LOCAL_RANK" not in os.environ:
+            if not is_further_process():
                 print(f"{replaced} is ignored, because {line} follows", file=sys.stderr)
         last[key] = line
     return list(last.values())
@@ -211,7 +211,8 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
         folder = str(cfg.hydra.run.dir)
     except OmegaConfBaseException as error:
         return [*mistakes, Mistake("hydra.run.dir", f"cannot be resolved: {str(error).splitlines()[0]}")]
-    if files.command in ("train", "eval") and not (mistakes or (files.command == "train" and cfg.get("ckpt_path"))):
+    resumes = files.command == "train" and cfg.get("ckpt_path")
+    if files.command in ("train", "eval") and not (mistakes or resumes or is_further_process()):
         from heedful.runs.folder import require_new
 
         require_new(Path(folder))

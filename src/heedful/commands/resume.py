@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heedful.base.errors import UserError
-from heedful.base.process import announce
+from heedful.base.process import announce, is_further_process
 from heedful.config.compose import read_options
 from heedful.config.keys import MAY_CHANGE_ON_RESUME, is_within
 from heedful.config.mistakes import Mistake, format_mistakes
@@ -51,7 +51,7 @@ def restore_run_overrides(flags: Namespace) -> None:
         for line in flags.overrides
         if line not in recorded and (line not in may_change or path_of(line) in FOLDERS)
     ]
-    if mistakes and "LOCAL_RANK" not in os.environ:  # Lightning adds options to the commands of further processes
+    if mistakes and not is_further_process():  # Lightning adds options to the commands of further processes
         raise UserError(format_mistakes(mistakes))
     node = read_options(folder / ".hydra" / "hydra.yaml")["hydra"]
     searchpath = [line for line in node["overrides"]["hydra"] if line.startswith("hydra.searchpath=")]

@@ -32,8 +32,7 @@ def checkpoint_in(path: str | Path, *names: str) -> Path:
 
 def require_new(folder: Path) -> None:
     """Check that a folder contains no run."""
-    is_main_process = os.environ.get("LOCAL_RANK", "0") == "0"  # the other processes of a run find its first files
-    if is_main_process and any((folder / name).exists() for name in (RESULT_FILE, "config.yaml", "checkpoints")):
+    if any((folder / name).exists() for name in (RESULT_FILE, "config.yaml", "checkpoints")):
         is_resumable = (folder / "checkpoints" / LAST).exists()
         resume = f", or resume the run with ckpt_path={folder}" if is_resumable else ""
         raise UserError(f"{folder} already contains a run: choose another hydra.run.dir, or delete the folder{resume}")

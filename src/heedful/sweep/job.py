@@ -211,8 +211,8 @@ def _set_up_process(output_folder: Path | None, environment: Mapping[str, str]) 
         file = os.open(output_folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666)
         os.dup2(file, sys.stdout.fileno())
         os.dup2(file, sys.stderr.fileno())
-        for stream in (sys.stdout, sys.stderr):
-            cast(io.TextIOWrapper, stream).reconfigure(encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        cast(io.TextIOWrapper, stream).reconfigure(encoding="utf-8" if output_folder else None, errors="replace")
 
 
 def _run(cfg: DictConfig, hydra: dict[str, Any], folder: Path) -> None:

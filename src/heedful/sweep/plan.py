@@ -124,8 +124,8 @@ def validate_jobs(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) ->
         return dict(first.values())
     invalid = f"{sum(map(bool, found))} of {format_count(len(jobs), 'job')}"
     lines = [f"{format_count(len(folders_by_mistake), 'mistake')} in {invalid}; nothing was started."]
-    for (entry, message), folders in folders_by_mistake.items():
-        lines += [f"  {entry}   {message}", *(f"      {folder}" for folder in folders[:SHOWN])]
+    for mistake, folders in folders_by_mistake.items():
+        lines += [f"  {'   '.join(filter(None, mistake))}", *(f"      {folder}" for folder in folders[:SHOWN])]
         lines += [f"      and {len(folders) - SHOWN} more"] * (len(folders) > SHOWN)
     raise UserError("\n".join(lines))
 
@@ -146,8 +146,7 @@ def examine(files: ConfigFiles, sweep: DictConfig, job: Job) -> tuple[list[Mista
         try:
             return [], rehearse_job(task)
         except UserError as error:
-            entry, _, message = str(error).partition(": ")
-            return [Mistake(entry, message)], None
+            return [Mistake("", str(error))], None
 
 
 def rehearse_job(cfg: DictConfig) -> Data:
