@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from heedful.runs import environment
+from heedful.runs.environment import Launch
 
 
 def test_the_command_can_be_pasted_into_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,3 +51,9 @@ def test_the_commit_is_that_of_heedfuls_own_repository(
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=One"], check=True)
     commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     assert environment.git_commit() == (commit if is_own else None)
+
+
+@pytest.mark.parametrize(("branch", "expected"), [({}, "none"), ({"max_order": 2}, "ngrams")])
+def test_a_branch_that_the_command_line_removes_is_no_choice(branch: dict[str, int], expected: str) -> None:
+    launch = Launch(by_group={"model/branch": "ngrams", "data": "csv", "tags": None, "hydra/launcher": "basic"})
+    assert launch.choices({"model": {"branch": branch}}) == {"branch": expected, "data": "csv"}

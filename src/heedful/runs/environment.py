@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -37,11 +38,16 @@ class Launch:
     is_job: bool = False
     is_quiet: bool = False
 
-    @property
-    def choices(self) -> dict[str, str]:
-        """The choices of config groups except Hydra's, by the last name in the group's path."""
-        chosen = {group: choice for group, choice in self.by_group.items() if choice is not None}
-        return {group.split("/")[-1]: str(choice) for group, choice in chosen.items() if not group.startswith("hydra")}
+    def choices(self, config: Mapping[str, Any]) -> dict[str, str]:
+        """Return the choices of config groups except Hydra's, by the last name in the group's path.
+
+        Args:
+            config: the configuration of the run, from which `~model.branch` removes the branch, but not its choice.
+        """
+        by_group = {group: choice for group, choice in self.by_group.items() if choice is not None}
+        chosen = {group.split("/")[-1]: str(by_group[group]) for group in by_group if not group.startswith("hydra")}
+        is_removed = "branch" in chosen and not config["model"].get("branch")
+        return chosen | ({"branch": "none"} if is_removed else {})
 
 
 def command_line() -> str:

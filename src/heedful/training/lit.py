@@ -85,7 +85,7 @@ class LitClassifier(pl.LightningModule):
             data: a source after its `setup()`, such as `datamodule(cfg)`.
         """
         config = make_paths_absolute(OmegaConf.to_container(OmegaConf.masked_copy(cfg, OWN), resolve=True))
-        config["choices"] = Launch(by_group=cfg.get("choices") or {}).choices
+        config["choices"] = Launch(by_group=cfg.get("choices") or {}).choices(config)
         module = cls.untrained(cfg, Card.of(config, data))
         module.initialize(data)
         return module

@@ -69,16 +69,13 @@ class Run:
         self.resumes = resumes
         self.is_started = False  # whether the files of the run may be written
         self.start_time = time.perf_counter()
-        choices = launch.choices
-        if "branch" in choices and not self.config["model"].get("branch"):
-            choices["branch"] = "none"  # by ~model.branch
         self.result = RunResult(
             task=cfg.task_name,
             status="failed",
             command=launch.command,
             overrides=launch.overrides,
             seed=cfg.seed,
-            choices=choices,
+            choices=launch.choices(self.config),
             started=format_now(),
         )
 
