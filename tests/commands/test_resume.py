@@ -91,6 +91,15 @@ def test_an_interrupted_run_resumes_exactly_with_the_printed_command(tmp_path: P
     assert OmegaConf.load(resumed / "config.yaml").tags == ["a", "b"]
 
 
+@pytest.mark.parametrize("clone", ["src/heedful/config", "hydra_plugins/heed.py"])
+def test_a_run_of_another_clone_resumes_with_the_configuration_of_this_one(clone: str, run_folder: Path) -> None:
+    (run_folder / clone).mkdir(parents=True)
+    (run_folder / "my_conf").rename(run_folder / "conf")
+    record = run_folder / ".hydra" / "hydra.yaml"
+    record.write_text(record.read_text().replace("my_conf", "conf"))
+    assert restore(f"ckpt_path={run_folder}").config_path is None
+
+
 @pytest.mark.parametrize("path", ["", "/checkpoints/last.ckpt"])
 def test_a_run_resumes_with_its_recorded_overrides_and_configuration_files(path: str, run_folder: Path) -> None:
     flags = restore(f"ckpt_path={run_folder}{path}", "trainer.max_epochs=9", "logger=none")

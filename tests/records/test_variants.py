@@ -24,6 +24,15 @@ def test_runs_with_different_seeds_are_one_variant_in_order_of_seeds(tmp_path: P
     assert variant.differs == {}
 
 
+def test_runs_of_the_earlier_package_are_of_the_same_variant(tmp_path: Path) -> None:
+    folders = [write_run(tmp_path / str(seed), seed=seed) for seed in (1, 2)]
+    config = folders[0] / "config.yaml"
+    assert config.read_text().count("_target_: heedful.") > 3
+    config.write_text(config.read_text().replace("_target_: heedful.", "_target_: src."))
+    (variant,) = group_runs(find_runs([tmp_path]).runs)
+    assert [run.seed for run in variant.runs] == [1, 2]
+
+
 def test_variants_are_named_after_their_choices(tmp_path: Path) -> None:
     grid = [
         {"encoder": e, "attention": a, "seed": s} for e in ("rnn", "lstm") for a in ("none", "keras") for s in (1, 2)

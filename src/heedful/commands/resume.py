@@ -12,7 +12,7 @@ from pathlib import Path
 from heedful.base.errors import UserError
 from heedful.base.process import announce, is_further_process
 from heedful.config.compose import read_options
-from heedful.config.keys import MAY_CHANGE_ON_RESUME, is_within
+from heedful.config.keys import MAY_CHANGE_ON_RESUME, is_conf, is_within
 from heedful.config.mistakes import Mistake, format_mistakes
 from heedful.config.overrides import key_of, parse_override, path_of, quote
 from heedful.runs.folder import LAST, checkpoint_in, require_no_links, run_folder_of
@@ -56,9 +56,10 @@ def restore_run_overrides(flags: Namespace) -> None:
     node = read_options(folder / ".hydra" / "hydra.yaml")["hydra"]
     searchpath = [line for line in node["overrides"]["hydra"] if line.startswith("hydra.searchpath=")]
     flags.config_name = flags.config_name or node["job"]["config_name"]
-    main = next(source["path"] for source in node["runtime"]["config_sources"] if source["provider"] == "main")
-    if Path(main, f"{flags.config_name}.yaml").is_file():
-        flags.config_path = main
+    sources = {source["provider"]: source["path"] for source in node["runtime"]["config_sources"]}
+    main = Path(sources["main"])
+    if not is_conf(main) and (main / f"{flags.config_name}.yaml").is_file():  # named by --config-path
+        flags.config_path = str(main)
     keys = {key_of(line) for line in may_change}
     replaced = keys & {"callbacks", "logger"}  # a new choice of callbacks or loggers also replaces their options
     kept = [line for line in recorded if key_of(line) not in keys and not is_within(key_of(line), replaced)]

@@ -39,6 +39,13 @@ MAY_CHANGE_ON_RESUME = (
 )
 
 
+def is_conf(folder: Path) -> bool:
+    """Return whether a folder is conf/ of an installation or a clone, this or another one, also of an earlier one."""
+    above = folder.parent
+    clones = (above / "src" / "heedful", above / "hydra_plugins" / "heed.py")
+    return folder.name == "conf" and (above.name == "heedful" or any(map(Path.exists, clones)))
+
+
 def join_path(path: str, key: object) -> str:
     """Return the dotted path of a key or a list index below `path`."""
     return f"{path}.{key}" if path else str(key)
@@ -77,8 +84,11 @@ def plain_value(cfg: DictConfig, path: str) -> Any:
 
 
 def options_in(config: dict[str, Any], unrelated: Collection[str]) -> dict[str, Any]:
-    """Return a configuration's options by dotted path, except options of `unrelated` keys; a list is one option."""
-    options = {path: value for path, value in paths_in(config).items() if not isinstance(value, dict) or not value}
+    """Return a configuration's options by dotted path, except options of `unrelated` keys; a list is one option.
+
+    An empty node has no options: a part without options may be new since an earlier version.
+    """
+    options = {path: value for path, value in paths_in(config).items() if not isinstance(value, dict)}
     return {path: value for path, value in options.items() if not is_within(path, unrelated)}
 
 

@@ -125,7 +125,7 @@ def _options(config: dict[str, Any], ignored: Sequence[str]) -> dict[str, str]:
         return value.removeprefix(folder) if isinstance(value, str) else value
 
     options = options_in(config, (*UNRELATED_TO_RESULT, "data.fold", *ignored))
-    return {key: json.dumps(portable(value)) for key, value in options.items() if value != {}}
+    return {key: json.dumps(portable(value)) for key, value in options.items()}
 
 
 def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
