@@ -121,6 +121,8 @@ def test_the_user_may_name_the_folders_of_the_jobs(monkeypatch: pytest.MonkeyPat
     assert named("${hydra.job.override_dirname}") == ["seed-11-tags-a", "seed-13-tags-a"]
     with pytest.raises(UserError, match="2 jobs would have the folder x"):
         named("x")
+    with pytest.raises(UserError, match="subdir cannot be resolved: Interpolation key 'sede' not found"):
+        named("${sede}")
 
 
 def write_classes(path: Path, count: int) -> Path:

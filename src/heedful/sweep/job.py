@@ -22,6 +22,7 @@ from heedful.base.files import lock_folder
 from heedful.base.formatting import format_duration
 from heedful.base.process import STOP_SIGNALS, end_with_parent, exit_with_message
 from heedful.commands.entry import with_absolute_paths
+from heedful.config.compose import ConfigFiles
 from heedful.config.overrides import quote
 from heedful.kernels.malloc import reuse_freed_memory
 from heedful.report.numbers import UNKNOWN, format_known
@@ -226,7 +227,8 @@ def _run(cfg: DictConfig, hydra: dict[str, Any], folder: Path) -> None:
         node.merge_with(hydra, cfg)  # references in the node `hydra` may refer to options of the command
     HydraConfig.instance().set_config(node)
     configure_log(node.hydra.job_logging, node.hydra.verbose)
-    sys.argv = ["train", *hydra["hydra"]["overrides"]["task"], "hydra.mode=RUN"]  # without a sweep
+    files = ConfigFiles.of(node, "train").arguments
+    sys.argv = ["train", *files, *hydra["hydra"]["overrides"]["task"], "hydra.mode=RUN"]  # without a sweep
     last = folder / "checkpoints" / LAST
     if last.exists():
         cfg.ckpt_path = str(last)

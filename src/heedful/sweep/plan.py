@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hydra.core.utils import setup_globals
-from omegaconf import DictConfig, read_write
+from omegaconf import DictConfig, OmegaConf, read_write
+from omegaconf.errors import OmegaConfBaseException
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_count
@@ -76,20 +77,24 @@ def _shorten(name: str) -> str:
 
 
 def name_folders(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) -> None:
-    """Give each job the folder that `hydra.sweep.subdir` names, if the command line sets this option.
+    """Give each job the folder that `hydra.sweep.subdir` names, if the command line or a file sets this option.
 
     A character that may not be in the name of a folder, such as a slash, becomes a hyphen. Jobs whose configuration is
     wrong keep their folder; `validate_jobs` reports them.
     """
     hydra = _hydra_overrides(sweep)
-    if "hydra.sweep.subdir" not in map(key_of, hydra):
+    written: Any = OmegaConf.to_container(sweep.hydra.sweep, resolve=False)
+    if "hydra.sweep.subdir" not in map(key_of, hydra) and written["subdir"] == "${hydra.job.num}":  # Hydra's own
         return
     for job in jobs:
         cfg, mistakes = files.check([*hydra, *job.overrides])
         with read_write(cfg.hydra):
             cfg.hydra.job.override_dirname = ",".join(job.overrides)
         with as_run(cfg, str(sweep.hydra.sweep.dir), job.number):
-            name = job.folder if mistakes else re.sub("[^A-Za-z0-9._]+", "-", str(cfg.hydra.sweep.subdir))
+            try:
+                name = job.folder if mistakes else re.sub("[^A-Za-z0-9._]+", "-", str(cfg.hydra.sweep.subdir))
+            except OmegaConfBaseException as error:
+                raise UserError(f"hydra.sweep.subdir cannot be resolved: {str(error).splitlines()[0]}") from None
         job.folder = _shorten(name) or str(job.number)
     name, count = Counter(job.folder for job in jobs).most_common(1)[0]
     if count > 1:
