@@ -155,7 +155,7 @@ def test_rankings_are_compared_with_human_rationales(tmp_path: Path) -> None:
     spans = [[{"start": 5, "end": 6}]] * 24
     for split in ("train", "validation", "test"):
         path = tmp_path / f"{split}.parquet"
-        write_parquet(path, text=texts, label=["positive", "negative"] * 12, rationale=spans)
+        write_parquet(path, text=texts, label=["positive", "negative"] * 12, rationale=spans, file=[split] * 24)
     run = tmp_path / "runs" / "one"
     train_run(run, "bahdanau", f"data.path='{tmp_path}'", "data.batch_size=4", data="eraser_movies")
     main([str(run), "--texts", "9", "--measures", "removal", "plausibility"])

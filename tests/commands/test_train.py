@@ -38,7 +38,7 @@ def test_a_run_writes_all_files(finished: tuple[Path, dict[str, Any]]) -> None:
     assert splits["train"]["vector_share"] > 0.5  # counted after the vectors are read
     assert "<h2>Data" in (folder / "page.html").read_text()
     assert len(result["seconds"]["per_epoch"]) == 2
-    assert result["versions"]["torch"] == torch.__version__
+    assert torch.__version__.startswith(result["versions"]["torch"])  # a local build has a suffix, such as +cpu
 
 
 def test_the_data_are_printed_once_before_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

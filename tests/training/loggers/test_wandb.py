@@ -18,6 +18,7 @@ from omegaconf import open_dict, read_write
 
 from heedful.base.errors import UserError
 from heedful.commands.dashboard import build
+from heedful.config.compose import VERSION_BASE
 from heedful.runs.result import RunResult, Score
 from heedful.training.lit import LitClassifier
 from heedful.training.loggers.wandb import Wandb, costs, scores
@@ -49,7 +50,7 @@ def log(folder: Path) -> dict[str, Any]:
 @contextmanager
 def under_hydra(command: str, folder: Path, mode: RunMode, *overrides: str) -> Iterator[None]:
     """Set the state that Hydra sets for a job."""
-    with initialize_config_dir(CONF, version_base="1.3"):
+    with initialize_config_dir(CONF, **VERSION_BASE):
         cfg = compose(command, list(overrides), return_hydra_config=True)
     with read_write(cfg), open_dict(cfg):
         cfg.hydra.runtime.output_dir, cfg.hydra.mode, cfg.hydra.job.name = str(folder), mode, command
