@@ -79,7 +79,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y has 1 class, {format_repr(labels[0])}, but training needs two or more")
+            raise ValueError(f"y has 1 class, {format_repr(self.classes_.tolist()[0])}, but training needs two or more")
         self._names = [canonical(str(label)) for label in self.classes_.tolist()]
         if len(set(self._names)) < len(self._names) or "" in self._names:
             self._names = list(map(str, range(len(self._names))))
