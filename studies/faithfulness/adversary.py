@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from heedful.faithfulness.probe import QUADRATIC_TOKENS, Probe, TokenIds
-from heedful.faithfulness.trained import SampledTexts, TrainedRun
+from heedful.faithfulness.trained import ProbedRun, SampledTexts
 from heedful.models.classifier import Classifier
 from heedful.runs.faithfulness_record import ATTENTION
 from heedful.training import build
@@ -101,7 +101,7 @@ def _compare(probe: Probe, adversary: Classifier, tokens: Tensor, mask: Tensor) 
     return difference.abs().sum(1) / 2, other_weights, weights
 
 
-def compute(trained: TrainedRun, sample: SampledTexts, seed: int) -> Arrays:
+def compute(trained: ProbedRun, sample: SampledTexts, seed: int) -> Arrays:
     def untrained() -> Classifier:
         cfg = trained.card.cfg
         cfg.extras = trained.extras

@@ -13,7 +13,7 @@ from heedful.data.tokenizer import UNKNOWN_ID
 from heedful.faithfulness.measures import Predicted, erase_shares
 from heedful.faithfulness.probe import Probe, Scores, pad
 from heedful.faithfulness.texts import rank_texts
-from heedful.faithfulness.trained import SampledTexts, TrainedRun
+from heedful.faithfulness.trained import ProbedRun, SampledTexts
 from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 
 DRAWS = 3  # number of random masks for each text in soft erasure
@@ -70,7 +70,7 @@ def scale_scores(scores: np.ndarray) -> np.ndarray:
     return (scores - low) / (high - low) if high > low else np.full(len(scores), 0.5)
 
 
-def compute(trained: TrainedRun, sample: SampledTexts, seed: int) -> Arrays:
+def compute(trained: ProbedRun, sample: SampledTexts, seed: int) -> Arrays:
     unknown = trained.codec.tokenizer.unknown_id
     token = UNKNOWN_ID if unknown is None else unknown
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.faithfulness.probe import Probe, Scores, TokenIds, pad
-from heedful.faithfulness.trained import SampledTexts, TrainedRun
+from heedful.faithfulness.trained import ProbedRun, SampledTexts
 from heedful.models.component import masked_softmax
 from heedful.runs.faithfulness_record import ATTENTION
 from studies.faithfulness.script import EPOCHS, TRAIN_TEXTS, Arrays, study, training_batches
@@ -97,7 +97,7 @@ def _padded(weights: Scores | None, rows: np.ndarray, mask: Tensor) -> Tensor | 
     return None if weights is None else torch.from_numpy(pad(weights, rows, mask.shape[1])).to(mask.device)
 
 
-def compute(trained: TrainedRun, sample: SampledTexts, seed: int) -> Arrays:
+def compute(trained: ProbedRun, sample: SampledTexts, seed: int) -> Arrays:
     train = trained.sample("train", TRAIN_TEXTS, seed)
     results = guide_results(trained.probe, train, sample, EPOCHS, seed)
     results["guide_difference"] = results["guide_attention"] - results["guide_uniform"]

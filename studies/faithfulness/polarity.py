@@ -9,7 +9,7 @@ import numpy as np
 from heedful.faithfulness.measures import Ranked
 from heedful.faithfulness.probe import Scores
 from heedful.faithfulness.texts import rank_texts
-from heedful.faithfulness.trained import SampledTexts, TrainedRun
+from heedful.faithfulness.trained import ProbedRun, SampledTexts
 from heedful.runs.faithfulness_record import LEAVE_ONE_OUT
 from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 
@@ -28,7 +28,7 @@ def polarity_violations(ranked: Ranked, leave_one_out: Scores) -> np.ndarray:
     )
 
 
-def compute(trained: TrainedRun, sample: SampledTexts, seed: int) -> Arrays:
+def compute(trained: ProbedRun, sample: SampledTexts, seed: int) -> Arrays:
     def of_chunk(chunk: np.ndarray) -> Arrays:
         rngs = [np.random.default_rng([seed, row]) for row in sample.rows[chunk].tolist()]
         ranked = rank_texts(trained.probe, [sample.texts[i] for i in chunk], rngs)

@@ -20,7 +20,7 @@ from heedful.faithfulness.probe import Probe, TokenIds
 from heedful.faithfulness.sections import format_estimate
 from heedful.faithfulness.summary import MEASURES, Estimate, VariantSummary, summarize
 from heedful.faithfulness.texts import map_chunks
-from heedful.faithfulness.trained import SampledTexts, TrainedRun, checkpoint_digest
+from heedful.faithfulness.trained import ProbedRun, SampledTexts, checkpoint_digest
 from heedful.records.variants import Variant
 from heedful.report.section import Section, Table
 from heedful.report.terminal import OutputConsole, render_terminal
@@ -30,7 +30,7 @@ BATCH_SIZE = 32
 TRAIN_TEXTS, EPOCHS = 1000, 5  # size of the sample of training texts and number of passes over it, if a measure trains
 Arrays = Mapping[tuple[str, str], np.ndarray]  # by ranking and measure, n values each
 Estimates = Mapping[tuple[str, str], Estimate]  # by ranking and measure
-Compute = Callable[[TrainedRun, SampledTexts, int], Arrays]
+Compute = Callable[[ProbedRun, SampledTexts, int], Arrays]
 
 
 def study(
@@ -63,12 +63,12 @@ def study(
             options = Options(checkpoint=digest, texts=args.texts, seed=args.seed, measures=list(headings))
             record = FaithfulnessRecord.load(run, file)
             if record is None or not record.has(options):
-                measure(TrainedRun(run, data_path=args.data_path), compute, options).save(run, file)
+                measure(ProbedRun(run, data_path=args.data_path), compute, options).save(run, file)
         estimates = estimates_of(summarize_records(variants, file, list(headings)))
         OutputConsole().print(render_terminal([section(name.capitalize(), estimates, headings)]))
 
 
-def measure(trained: TrainedRun, compute: Compute, options: Options) -> FaithfulnessRecord:
+def measure(trained: ProbedRun, compute: Compute, options: Options) -> FaithfulnessRecord:
     """Measure a sample of a run's test texts."""
     sample = trained.sample("test", options.texts, options.seed)
     values = compute(trained, sample, options.seed)
@@ -114,7 +114,7 @@ def section(title: str, estimates: Mapping[str, Estimates], headings: Mapping[st
     return Section(title, [Table(head, rows)] if rows else [])
 
 
-def compute_chunks(trained: TrainedRun, sample: SampledTexts, function: Callable[[np.ndarray], Arrays]) -> Arrays:
+def compute_chunks(trained: ProbedRun, sample: SampledTexts, function: Callable[[np.ndarray], Arrays]) -> Arrays:
     """Join the values of all chunks of a sample; the function receives the positions of the texts of a chunk."""
     chunks = [arrays for _, arrays in map_chunks(trained.probe.device, sample.texts, function)]
     return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}

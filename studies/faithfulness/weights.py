@@ -15,7 +15,7 @@ from torch import Tensor
 from heedful.faithfulness.measures import Predicted
 from heedful.faithfulness.probe import QUADRATIC_TOKENS, Probe
 from heedful.faithfulness.texts import measure_texts
-from heedful.faithfulness.trained import SampledTexts, TrainedRun
+from heedful.faithfulness.trained import ProbedRun, SampledTexts
 from heedful.models.component import Encoded, masked_softmax
 from heedful.runs.faithfulness_record import ATTENTION
 from studies.faithfulness.script import Arrays, compute_chunks, study
@@ -117,7 +117,7 @@ def jensen_shannon(first: Tensor, second: Tensor) -> Tensor:
     return ((entropy + other_entropy) / 2).mean((1, 2))
 
 
-def compute(trained: TrainedRun, sample: SampledTexts, seed: int) -> Arrays:
+def compute(trained: ProbedRun, sample: SampledTexts, seed: int) -> Arrays:
     def of_chunk(chunk: np.ndarray) -> Arrays:
         probe, texts = trained.probe, [sample.texts[i] for i in chunk]
         rngs = [np.random.default_rng([seed, row]) for row in sample.rows[chunk].tolist()]

@@ -98,7 +98,7 @@ def test_the_scripts_of_the_study_measure_the_same_runs(
         script.study(name, module.__doc__, module.compute, module.HEADINGS, options)
         printed[name] = capsys.readouterr().out
         assert "bahdanau" in printed[name] and "±" in printed[name]
-    monkeypatch.setattr(script, "TrainedRun", lambda *_, **__: pytest.fail("a recorded run is measured again"))
+    monkeypatch.setattr(script, "ProbedRun", lambda *_, **__: pytest.fail("a recorded run is measured again"))
     for name, module in modules.items():
         script.study(name, module.__doc__, module.compute, module.HEADINGS, options)
         assert capsys.readouterr().out == printed[name]

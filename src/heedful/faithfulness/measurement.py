@@ -15,7 +15,7 @@ from heedful.base.formatting import format_count, format_duration
 from heedful.faithfulness.probe import Scores, pad
 from heedful.faithfulness.summary import VariantSummary, summarize
 from heedful.faithfulness.texts import map_chunks, measure_texts, most_passes
-from heedful.faithfulness.trained import TrainedRun, checkpoint_digest
+from heedful.faithfulness.trained import ProbedRun, checkpoint_digest
 from heedful.kernels.malloc import limit_compiled_kernels
 from heedful.records.runs import ExcludedRun
 from heedful.records.variants import Variant, find_variants
@@ -57,7 +57,7 @@ def measure_folders(args: argparse.Namespace, command: str) -> Report:
         if previous is not None:  # the new record replaces the previous one, so it contains the same measures
             options = options.model_copy(update={"measures": sorted({*args.measures, *previous.options.measures})})
         title, start = f"Run {number} of {len(runs)}", time.monotonic()
-        trained = TrainedRun(run, args.trusted_modules, args.data_path)
+        trained = ProbedRun(run, args.trusted_modules, args.data_path)
         if run == missing[0]:
             lengths = list(map(len, trained.sample("test", options.texts, options.seed).texts))
             passes = len(missing) * most_passes(lengths, options.measures)
@@ -79,7 +79,7 @@ def measurable_variants(folders: Sequence[Path]) -> tuple[list[Variant], tuple[E
     return variants, excluded
 
 
-def measure_run(trained: TrainedRun, options: Options, title: str) -> FaithfulnessRecord:
+def measure_run(trained: ProbedRun, options: Options, title: str) -> FaithfulnessRecord:
     """Measure a sample of a run's test texts; the progress line starts with `title`."""
     sample = trained.sample("test", options.texts, options.seed)
     rows, texts = sample.rows, sample.texts

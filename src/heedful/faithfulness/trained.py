@@ -28,7 +28,7 @@ class SampledTexts(NamedTuple):
     skipped: int  # number of sampled texts in which the model knows no token
 
 
-class TrainedRun:
+class ProbedRun:
     """The model of a run and its data.
 
     Args:
