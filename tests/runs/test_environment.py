@@ -18,7 +18,7 @@ def test_the_command_can_be_pasted_into_a_shell(monkeypatch: pytest.MonkeyPatch)
 
 def test_versions_device_and_peak_memory() -> None:
     versions = environment.versions()
-    assert versions["torch"] == torch.__version__ and versions["python"].startswith("3.")
+    assert torch.__version__.startswith(versions["torch"]) and versions["python"].startswith("3.")
     assert environment.device_name(torch.device("cpu"))
     process = environment.peak_memory().process
     assert process is not None and 50 < process < 100_000  # MB; torch alone takes more than 50
