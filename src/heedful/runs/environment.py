@@ -68,7 +68,7 @@ def git_commit() -> str | None:
     except FileNotFoundError:
         return None
     prefix, _, commit = result.stdout.partition("\n")  # the path of the package in the repository
-    is_own = result.returncode == 0 and prefix == "src/heedful/" and not IS_INSTALLED
+    is_own = result.returncode == 0 and Path(prefix) == Path("src", PACKAGE.name) and not IS_INSTALLED
     return commit.strip() if is_own else None
 
 
