@@ -16,7 +16,7 @@ from heedful import load
 from heedful.base.errors import UserError
 from heedful.base.files import lock_folder, replace_atomically, write_arrays, write_json, write_text
 from heedful.commands import export
-from heedful.commands.entry import parse_flags
+from heedful.commands.flags import parse_flags
 from heedful.commands.resume import restore_run_overrides
 from heedful.config.compose import without_hydra
 from heedful.inference.api import with_data

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.commands import entry
+from heedful.commands.composition import find_mistakes as find
 from heedful.config.compose import ConfigFiles
 
 TEST_CONF = Path(__file__).parent / "conf"
@@ -25,7 +25,7 @@ def find_mistakes() -> FindMistakes:
     def find_mistakes(*lines: str, sweeps: bool = False) -> dict[str, str]:
         files = repository()
         cfg, mistakes = files.check(lines, sweeps)
-        mistakes = mistakes or entry.find_mistakes(files, cfg, lines, sweeps)
+        mistakes = mistakes or find(files, cfg, lines, sweeps)
         assert len(dict(mistakes)) == len(set(mistakes)), "an entry has two messages"
         return dict(mistakes)
 

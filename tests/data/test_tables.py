@@ -94,7 +94,11 @@ NESTED = "[" * 100_000 + "]" * 100_000
         ("a.csv", "text,label\na,b\n".encode("utf-16"), "is text in UTF-16 or UTF-32; save it as UTF-8"),
         ("a.csv", "text,label\na,b\n".encode("utf-16-be"), "is text in UTF-16"),
         ("a.jsonl", gzip.compress(b"{}", mtime=0), r"is compressed with gzip; unpack it, or add \.gz to its name"),
-        ("a.csv.gz", gzip.compress(bz2.compress(b"text,label"), mtime=0), "is compressed, but not with gzip; unpack it"),
+        (
+            "a.csv.gz",
+            gzip.compress(bz2.compress(b"text,label"), mtime=0),
+            "is compressed, but not with gzip; unpack it",
+        ),
         ("a.tsv", b"PK\x03\x04\x14\0", "is a zip archive or an Excel file; unpack it, or save the table as CSV"),
         ("a.parquet", b"PK\x03\x04\x14\0", "is a zip archive or an Excel file"),
         ("a.csv.gz", b"PK\x03\x04\x14\0", "is a zip archive or an Excel file"),

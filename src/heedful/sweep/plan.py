@@ -15,7 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_count
-from heedful.commands.entry import as_run, untrusted
+from heedful.commands.composition import as_run, untrusted
 from heedful.config.compose import ConfigFiles
 from heedful.config.keys import plain_value
 from heedful.config.mistakes import Mistake
