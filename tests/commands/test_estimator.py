@@ -26,7 +26,8 @@ SMALL = ["model.encoder.hidden_dim=6", "trainer.max_epochs=2"]
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        patch.setattr("heedful.commands.composition.config_files", lambda command, flags: repository(command))  # read once
+        # the files are read once
+        patch.setattr("heedful.commands.composition.config_files", lambda command, flags: repository(command))
         yield
 
 
