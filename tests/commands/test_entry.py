@@ -9,6 +9,7 @@ from unittest.mock import patch
 import pytest
 import yaml
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from heedful.base.errors import UserError
@@ -30,6 +31,7 @@ def run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], started: list[DictConfig]
 ) -> Run:
     """A function that runs a command line and returns its exit code (None for success) or message, and its output."""
+    monkeypatch.setattr(HydraConfig.instance(), "cfg", None)  # also afterwards: pages of Hydra's own leave its state
 
     def run(
         *arguments: str, command: str = "train", task: Callable[[DictConfig], None] | None = None
