@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from heedful.training.build import datamodule as datamodule
     from heedful.training.lit import LitClassifier as LitClassifier
 
+__version__ = "0.1.0"
+
 MODULES = {
     "compose": "heedful.config.compose",
     "load": "heedful.inference.api",

@@ -6,6 +6,7 @@ import runpy
 import sys
 from pathlib import Path
 
+from heedful import __version__
 from heedful.commands import set_up
 from heedful.config.keys import CONF
 from heedful.config.mistakes import no_such
@@ -20,6 +21,8 @@ def main(program: str = "heedful ") -> None:
     name = sys.argv.pop(1) if len(sys.argv) > 1 else "--help"
     if name in ("--help", "-h"):
         return print(help_page(program))
+    if name == "--version":
+        return print(f"heedful {__version__}")
     if name in ("-sc", "--shell-completion"):
         name = completed_command()
         if not (CONF / f"{name}.yaml").is_file():

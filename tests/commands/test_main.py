@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from heedful import __version__
 from heedful.__main__ import commands
 from tests.forks import complete
 from tests.helpers import ROOT, command
@@ -30,6 +31,10 @@ def test_all_commands_are_listed(arguments: tuple[str, ...], tmp_path: Path) -> 
     names = re.findall(r"^  (\w+) +[A-Z].{10,}$", page, re.MULTILINE)
     assert names == ["compare", "dashboard", "eval", "export", "faithfulness", "predict", "train"] == [*commands()]
     assert max(map(len, page.splitlines())) < 100
+
+
+def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
+    assert heedful(tmp_path, "--version") == (0, f"heedful {__version__}\n", "")
 
 
 def test_a_misspelt_command_gets_a_suggestion(tmp_path: Path) -> None:

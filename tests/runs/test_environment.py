@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import heedful
 from heedful.runs import environment
 from heedful.runs.environment import Launch
 
@@ -18,6 +19,7 @@ def test_the_command_can_be_pasted_into_a_shell(monkeypatch: pytest.MonkeyPatch)
 
 def test_versions_device_and_peak_memory() -> None:
     versions = environment.versions()
+    assert versions["heedful"] == heedful.__version__
     assert torch.__version__.startswith(versions["torch"]) and versions["python"].startswith("3.")
     assert environment.device_name(torch.device("cpu"))
     process = environment.peak_memory().process

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from heedful import __version__
 from heedful.base.process import typed
 from heedful.config.keys import IS_INSTALLED, PACKAGE
 from heedful.runs.result import PeakMemory
@@ -56,8 +57,9 @@ def command_line() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the PACKAGES."""
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    """Return the versions of Heedful, of Python and of the PACKAGES."""
+    own = {"heedful": __version__, "python": platform.python_version()}
+    return own | {name: version(name) for name in PACKAGES}
 
 
 def git_commit() -> str | None:
