@@ -36,7 +36,7 @@ def test_the_other_jobs_of_a_sweep_run_if_a_job_fails(tmp_path: Path) -> None:
     assert "2 completed, 1 failed." in output
     assert "0_lr-0.01: completed (accuracy" in output
     assert "loss" in output.partition("To run the remaining jobs")[0].rpartition("accuracy")[2]
-    assert "To run the remaining jobs: python -m src.train sweep.resume=sweep" in output
+    assert f"To run the remaining jobs: python -m src.train sweep.resume={sweep}/" in output
     code, output = run_sweep(tmp_path, "-m", *rates, *SMALL[::2])
     assert code == 1
     assert f"{sweep} already contains a sweep: resume it with sweep.resume={sweep}" in output

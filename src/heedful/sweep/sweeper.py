@@ -172,8 +172,7 @@ class SweepRunner:
         self._announce_best(results)
         is_completed = all(status in DONE for status, _ in counts)
         if not is_completed:
-            folder = self.folder.relative_to(Path.cwd()) if self.folder.is_relative_to(Path.cwd()) else self.folder
-            argument = shlex.quote(f"sweep.resume={quote(f'{folder}/')}")
+            argument = shlex.quote(f"sweep.resume={quote(f'{self.folder}/')}")
             announce(f"To run the remaining jobs: {typed('train')} {argument}")
         if self.signals or not is_completed:
             raise SystemExit(128 + self.signals[0] if self.signals else 1)
