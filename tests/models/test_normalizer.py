@@ -44,6 +44,7 @@ def test_models_predict_with_the_weights_that_they_show(name: str, attention: st
     weights = model.attention.weights(encoded)
     torch.testing.assert_close(model(tokens, mask), model.classify_mixed(encoded, weights))
     torch.testing.assert_close(model(*texts(padded_length=13)), model(tokens, mask))
+    torch.testing.assert_close(model.token_weights(tokens, mask).sum(1), torch.ones(len(tokens), dtype=torch.float64))
     rows = weights.sum(-1)
     is_one = torch.isclose(rows, torch.ones_like(rows)) | (rows == 0)
     assert bool(is_one.all()) == (name != "sigmoid") == model.attention.sums_to_one

@@ -128,8 +128,12 @@ class Classifier(nn.Module):
         return {f"encoder {i}": _restore_order(weights, order, True) for i, weights in enumerate(layers, 1)}
 
     def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the attention weight of each token, N×L: the mean over heads and over the rows of real states."""
-        return mean_weights(self.weights(tokens, mask))
+        """Return the share of each token in the attention weights, N×L, which sum to 1 over a text with tokens.
+
+        It is the mean over heads and over the rows of real states, divided by the sum if that need not be 1.
+        """
+        weights = mean_weights(self.weights(tokens, mask))
+        return weights if self.attention.sums_to_one else weights / weights.sum(1, keepdim=True).clamp(min=1e-12)
 
 
 def _restore_order(weights: Tensor, order: Tensor | None, per_token: bool) -> Tensor:

@@ -71,14 +71,11 @@ class AttentionRecorder(pl.Callback):
         batch_count = max(1, -(-self.sample // data.batch_size))
         interval = max(1, len(loader) // batch_count)
         positions, entropies, lengths = [], [], []
-        sum_to_one = all(member.model.attention.sums_to_one for member in module.ensemble().members)
         for number, batch in enumerate(loader):
             if number % interval:
                 continue
             weights = module.model.token_weights(batch.tokens.to(module.device), batch.mask.to(module.device))
             weights = weights.double().cpu()  # N×L
-            if not sum_to_one:
-                weights /= weights.sum(1, keepdim=True).clamp(min=1e-12)  # shares of the total
             length = batch.mask.sum(1).cpu().numpy()  # N
             entropies.append(torch.special.entr(weights).sum(1).numpy())
             lengths.append(length)
