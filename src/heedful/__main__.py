@@ -28,7 +28,7 @@ def main(program: str = "heedful ") -> None:
         if not (CONF / f"{name}.yaml").is_file():
             return None if name else print(*commands())
         sys.argv.insert(1, "--shell-completion")
-    elif name not in commands():
+    elif name not in commands(name if name.isidentifier() else ""):
         raise SystemExit(f"Error: {name}: {no_such('command', name, commands())}")
     else:
         set_up(name, program)
@@ -48,9 +48,10 @@ def completed_command() -> str:
     return name if is_complete else ""
 
 
-def commands() -> dict[str, str]:
+def commands(pattern: str = "*") -> dict[str, str]:
     """Return what each command does, by its name: the part of its docstring before the example."""
-    modules = {path.stem: ast.parse(path.read_text("utf-8")) for path in Path(__file__).parent.glob("commands/*.py")}
+    files = Path(__file__).parent.glob(f"commands/{pattern}.py")
+    modules = {path.stem: ast.parse(path.read_text("utf-8")) for path in files}
     runnable = {name: tree for name, tree in modules.items() if ast.unparse(tree.body[-1]).startswith("if __name__")}
     return {name: (ast.get_docstring(tree) or "").partition(":")[0] for name, tree in sorted(runnable.items())}
 
