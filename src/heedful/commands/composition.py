@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
@@ -16,15 +16,11 @@ from heedful.base.errors import UserError
 from heedful.base.formatting import format_value
 from heedful.base.lightning import import_lightning
 from heedful.base.process import is_further_process
+from heedful.commands.flags import config_files, last_of_each_key
 from heedful.config.compose import ConfigFiles, read_options, without_hydra
 from heedful.config.keys import CONF, is_within, paths_in
 from heedful.config.mistakes import Mistake, format_mistakes, no_such
 from heedful.config.overrides import key_of
-
-if TYPE_CHECKING:
-    pass
-
-from heedful.commands.flags import config_files, last_of_each_key
 
 
 def compose_command(command: str, flags: Namespace) -> tuple[ConfigFiles, DictConfig]:

@@ -4,7 +4,6 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from heedful.base.errors import UserError
 from heedful.base.process import is_further_process, typed
@@ -12,9 +11,6 @@ from heedful.config.compose import ConfigFiles, config_folder
 from heedful.config.keys import CONF
 from heedful.config.mistakes import Mistake, format_mistakes
 from heedful.config.overrides import key_of, parse_override
-
-if TYPE_CHECKING:
-    pass
 
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
