@@ -13,10 +13,10 @@ from heedful.records.variants import Variant, group_runs
 from heedful.report.figures.comparison_figures import Bar
 from heedful.report.figures.style import COLOURS, GREY
 from heedful.report.numbers import format_p_value, format_with_bounds, format_with_margin
+from heedful.tasks.scores import SCORES
 from heedful.terms.comparison import Comparison, compare, judge_differences
 from heedful.terms.intervals import Interval, mean_of_terms
 from heedful.terms.measurements import measure
-from heedful.terms.scores import SCORES
 from studies.plan import Plan
 
 TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table

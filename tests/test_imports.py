@@ -52,13 +52,13 @@ def test_comparing_runs_does_not_import_torch() -> None:
         if module not in reached:
             reached.add(module)
             pending += dependencies(module, MODULES[module])
-    assert {"heedful.terms.scores", "heedful.runs.run_files"} <= reached
+    assert {"heedful.tasks.scores", "heedful.runs.run_files"} <= reached
     names = {name for module in reached for name in imports(ast.parse(MODULES[module].read_text("utf-8")))}
     assert not {name for name in names if name.split(".")[0] in ("torch", "torchmetrics", "pytorch_lightning")}
 
 
 PACKAGES = (  # each imports only earlier ones
-    *("base", "kernels", "config", "data", "runs", "records", "terms", "models", "report", "compare"),
+    *("base", "kernels", "config", "tasks", "data", "runs", "records", "terms", "models", "report", "compare"),
     *("training", "portable", "inference", "faithfulness", "commands", "sweep"),
 )
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, t
 
-from heedful.data.classes import describe_rare_classes
 from heedful.runs.result import Score
 from heedful.runs.run_files import Predictions
+from heedful.tasks.classes import describe_rare_classes
+from heedful.tasks.scores import SCORES
 from heedful.terms.evaluation import evaluate, evaluate_splits, score_differences
 from heedful.terms.intervals import calibration_interval, wilson_interval
-from heedful.terms.scores import SCORES
 from tests.run_folders import predictions
 
 POSITIVE = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)

@@ -14,8 +14,8 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from heedful.base.formatting import format_repr
 from heedful.commands.trained_run import run_training
 from heedful.config.overrides import format_override, key_of, parse_override, quote
-from heedful.data.labels import canonical
 from heedful.inference.api import Model, Prediction
+from heedful.tasks.labels import canonical
 
 # Overrides of a training whose result is a model alone, unless the user sets the option
 OF_A_MODEL = {"logger": "none", "test": "false", "data.test_fraction": "0", "data.on_bad_rows": "drop"}

@@ -18,9 +18,9 @@ import pyarrow as pa
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_list, format_repr
 from heedful.config.mistakes import did_you_mean
-from heedful.data.labels import canonical
 from heedful.data.tables import Rows, format_places
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder, text_blocks
+from heedful.tasks.labels import canonical
 
 log = logging.getLogger(__name__)
 SPLITS = ("train", "val", "test")

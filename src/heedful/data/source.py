@@ -26,10 +26,8 @@ from heedful.base.errors import UserError
 from heedful.base.files import number_names
 from heedful.base.formatting import format_count, format_list, format_repr
 from heedful.config.mistakes import LabelColumn, TextColumn, did_you_mean, not_a_list
-from heedful.data.classes import MIN_TEXTS, describe_rare_classes
 from heedful.data.codec import Codec
 from heedful.data.corpus import FACTS, SPLITS, Corpus, Split, TokenizedCorpus, TokenizedSplit, tokenize, write_split
-from heedful.data.labels import describe_combinations, describe_look_alikes, parse_labels, sort_classes
 from heedful.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
 from heedful.data.sets import as_sets, usual_splits
 from heedful.data.splits import Splitting, distinct_rows, divide
@@ -53,6 +51,8 @@ from heedful.data.text_files import (
     tables_of_split,
 )
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder
+from heedful.tasks.classes import MIN_TEXTS, describe_rare_classes
+from heedful.tasks.labels import describe_combinations, describe_look_alikes, parse_labels, sort_classes
 
 if TYPE_CHECKING:
     import datasets

@@ -1,4 +1,4 @@
-"""The default metrics: the scores of `heedful.terms.scores`, as metrics of torchmetrics."""
+"""The default metrics: the scores of `heedful.tasks.scores`, as metrics of torchmetrics."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,13 +12,13 @@ from torchmetrics.utilities import dim_zero_cat
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_names
-from heedful.terms.scores import SCORES
+from heedful.tasks.scores import SCORES
 
 Name = Literal["acc", "balanced_acc", "precision_macro", "f1_macro", "mcc", "auroc", "ece", "brier", "nll"]
 
 
 class LoggedScore(Metric):
-    """A score in `terms.scores` over all texts, so that logs and results have the same values; NaN if undefined."""
+    """A score in `tasks.scores` over all texts, so that logs and results have the same values; NaN if undefined."""
 
     full_state_update = False
     probabilities: list[Tensor]

@@ -6,9 +6,9 @@ from heedful.report.data_section import trained_note
 from heedful.report.numbers import format_percent
 from heedful.report.words import clean_text
 from heedful.runs.result import RunResult
+from heedful.tasks.scores import SCORES
 from heedful.terms.comparison import Verdict
 from heedful.terms.intervals import Interval
-from heedful.terms.scores import SCORES
 
 
 def run_verdict(result: RunResult) -> str:

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from heedful.base.formatting import SPLIT_NAMES, format_count
-from heedful.data.classes import describe_rare_classes
 from heedful.report.numbers import UNKNOWN, format_known, format_with_bounds
 from heedful.report.section import Section, Table
 from heedful.report.words import clean_text
 from heedful.runs.result import ClassScore, RunResult, Score
 from heedful.runs.run_files import Predictions
-from heedful.terms.scores import SCORES
+from heedful.tasks.classes import describe_rare_classes
+from heedful.tasks.scores import SCORES
 
 MAX_CLASSES = 20  # maximum number of rows in the table of classes
 NOTE = (

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Literal
 
 from heedful.base.formatting import format_count
-from heedful.data.classes import MIN_TEXTS
+from heedful.tasks.classes import MIN_TEXTS
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm
 from heedful.terms.measurements import Measurement, missing, untested
 from heedful.terms.study import ClaimDefinition, Statement, describe_selector, match_pairs

@@ -10,14 +10,14 @@ import numpy as np
 from heedful.base.errors import UserError
 from heedful.config.keys import default_metrics, metric_nodes
 from heedful.config.mistakes import did_you_mean, no_such
-from heedful.data.classes import describe_rare_classes
 from heedful.records.runs import ExcludedRun
 from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant, find_variants, pool_folds
+from heedful.tasks.classes import describe_rare_classes
+from heedful.tasks.scores import SCORES
 from heedful.terms.claims import Claim, judge_claims
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm, mean_of_terms
 from heedful.terms.measurements import Measurement, measure
-from heedful.terms.scores import SCORES
 from heedful.terms.study import load_study
 
 METRICS = ("acc", "f1_macro", "auroc", "ece")  # the scores in every table of scores

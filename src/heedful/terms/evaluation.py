@@ -9,6 +9,7 @@ import numpy as np
 from heedful.config.keys import default_metrics
 from heedful.runs.result import Baseline, ClassScore, Score
 from heedful.runs.run_files import Predictions
+from heedful.tasks.scores import SCORES, ScoreType
 from heedful.terms.intervals import (
     QUANTILE,
     area_interval,
@@ -20,7 +21,6 @@ from heedful.terms.intervals import (
     student_quantile,
     wilson_interval,
 )
-from heedful.terms.scores import SCORES, ScoreType
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtri, ndtr, stdtr, stdtrit  # scipy.stats takes a second to import
 
-from heedful.data.classes import MIN_TEXTS, units_by_class
-from heedful.terms.scores import SCORES, confidence_bins
+from heedful.tasks.classes import MIN_TEXTS, units_by_class
+from heedful.tasks.scores import SCORES, confidence_bins
 
 LEVEL = 0.05
 MIN_SEEDS = 5  # minimum number of seeds for a verdict

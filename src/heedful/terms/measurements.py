@@ -11,8 +11,8 @@ from heedful.records.runs import FinishedRun
 from heedful.records.statistics import RUN_STATISTICS
 from heedful.records.variants import Variant, pool_folds
 from heedful.runs.run_files import read_or_warn, read_predictions
+from heedful.tasks.scores import SCORES
 from heedful.terms.intervals import Sample, sample_score
-from heedful.terms.scores import SCORES
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from heedful.config.keys import CONF
 from heedful.config.mistakes import no_such
 from heedful.records.statistics import RUN_STATISTICS
 from heedful.records.variants import GROUPS, Variant
-from heedful.terms.scores import SCORES
+from heedful.tasks.scores import SCORES
 
 BUNDLED = Path(__file__).parent / "studies"
 

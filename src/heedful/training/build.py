@@ -20,7 +20,6 @@ from heedful.config.keys import plain_value
 from heedful.config.mistakes import no_such
 from heedful.config.places import PLACES, TRUSTED_IN_CHECKPOINTS, find_class
 from heedful.config.schema import class_at, of_class, trusted_modules, validate_config
-from heedful.data.labels import canonical
 from heedful.data.padded_batches import limited
 from heedful.kernels.recurrence import has_lstm
 from heedful.models.check import require_output_dim
@@ -28,6 +27,7 @@ from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Member
 from heedful.models.loss import Loss
 from heedful.runs.checkpoint import Card, read_checkpoint
+from heedful.tasks.labels import canonical
 from heedful.training.optim.parameter_groups import parameter_groups, require_sparse_support
 
 if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it

@@ -10,8 +10,8 @@ from heedful.base.formatting import SPLIT_NAMES
 from heedful.report.figures.style import COLOURS, GREY, INK, WEIGHTS, integer_ticks, name_axes, new_figure, user_text
 from heedful.report.words import clean_text
 from heedful.runs.run_files import History, Statistics
+from heedful.tasks.scores import BINS, accuracy, confidence_bins, ece
 from heedful.terms.intervals import wilson_interval
-from heedful.terms.scores import BINS, accuracy, confidence_bins, ece
 
 SPLITS = (("train", SPLIT_NAMES["train"], COLOURS[0], "o"), ("val", SPLIT_NAMES["val"], COLOURS[1], "s"))
 MAX_NUMBERED = 25  # with more classes, the cells are too small for numbers

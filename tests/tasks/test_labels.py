@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from heedful.data.labels import canonical, describe_combinations, describe_look_alikes, parse_labels, sort_classes
+from heedful.tasks.labels import canonical, describe_combinations, describe_look_alikes, parse_labels, sort_classes
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torchmetrics.functional import classification as tm
 
-from heedful.terms.scores import SCORES, confidence_bins
+from heedful.tasks.scores import SCORES, confidence_bins
 from tests.run_folders import predictions
 
 

@@ -1,0 +1,1 @@
+"""What a label is: how it is read, divided, predicted and scored."""
