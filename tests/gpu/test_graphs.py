@@ -1,0 +1,73 @@
+"""Steps that run as CUDA graphs train like plain steps."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heedful.runs.run_files import read_gradients, read_history
+from tests.gpu.test_training import SINGLE, assert_near, train_interrupted
+from tests.helpers import train
+
+OPTIONS = ("callbacks=[checkpoints,gradient_norms]", "callbacks.gradient_norms.every_n_steps=1", SINGLE)
+SGD = ("optimizer=sgd", "optimizer.lr=0.1")
+ATTENTIONS = {
+    "bahdanau": ["model/attention=bahdanau"],
+    "multi_head": ["model/attention=multi_head", "model.attention.heads=3", "model.attention.dropout=0"],
+}
+ONE_BATCH = ("data.batch_size=64", "optimizer.lr=0", "trainer.max_epochs=12")  # the same step twelve times
+
+
+@pytest.fixture
+def plain(device: str) -> list[str]:
+    """Overrides that leave out the graphs."""
+    return ["callbacks.graphs=null"] if device == "cuda" else []
+
+
+def norms(folder: Path) -> np.ndarray:
+    """The norms of the gradients of the components in each step."""
+    by_component = read_gradients(folder)
+    assert by_component is not None
+    return np.stack([rows[:, 1] for rows in by_component.values()])
+
+
+def losses(folder: Path) -> list[float]:
+    """The training loss of each epoch."""
+    history = read_history(folder)
+    assert history is not None
+    return list(history["train/loss"].values())
+
+
+def assert_same(first: Path, second: Path) -> None:
+    """Compare two trainings step by step: rounding may differ, and is enlarged by later steps."""
+    np.testing.assert_allclose(norms(second), norms(first), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(losses(second), losses(first), rtol=1e-5)
+    assert_near(first, second)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_steps_have_the_same_losses_and_gradients(
+    attention: str, trainer: str, plain: list[str], tmp_path: Path
+) -> None:
+    """In 56 steps; some lengths occur once only, and batches have 4 or 3 texts."""
+    options = (*OPTIONS, *SGD, trainer, *ATTENTIONS[attention], "data.batch_size=4", "trainer.max_epochs=8")
+    train(tmp_path / "plain", *options, *plain)
+    train(tmp_path / "graphs", *options)
+    assert norms(tmp_path / "plain").shape[1] >= 50
+    assert_same(tmp_path / "plain", tmp_path / "graphs")
+
+
+def test_each_step_drops_other_features(trainer: str, tmp_path: Path) -> None:
+    train(tmp_path / "none", *OPTIONS, *SGD, *ONE_BATCH, trainer)
+    np.testing.assert_allclose(losses(tmp_path / "none"), losses(tmp_path / "none")[0], rtol=1e-5)
+    train(tmp_path / "dropout", *OPTIONS, *SGD, *ONE_BATCH, trainer, "model.embedding.dropout=0.5")
+    assert len(set(losses(tmp_path / "dropout"))) == 12
+
+
+def test_a_training_with_graphs_resumes_within_an_epoch(
+    trainer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = (*OPTIONS, *SGD, trainer, "data.batch_size=5")
+    train(tmp_path / "whole", *options)
+    train_interrupted(tmp_path / "resumed", monkeypatch, *options)
+    assert_same(tmp_path / "whole", tmp_path / "resumed")

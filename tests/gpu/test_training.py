@@ -1,0 +1,117 @@
+"""Whole trainings on the GPU: they resume exactly, and what they save works on the CPU."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from heedful import load
+from heedful.base.process import Interrupted
+from heedful.runs.run_files import read_history
+from heedful.training.callbacks.stop import StopOnSignal
+from tests.helpers import assert_equal_weights, last_weights, saved_predictions, train
+
+OPTIONS = ("callbacks=[checkpoints,gradient_norms]", "data.batch_size=5", "model.embedding.dropout=0.3")
+SINGLE = "trainer.precision=32-true"
+# Adam would enlarge rounding errors: it scales the smallest gradient to a whole step
+SGD = (*OPTIONS[:2], SINGLE, "optimizer=sgd", "optimizer.lr=0.1")
+TEXTS = ["A great film, a film to remember", "dull and bad", "?", "one two three " * 300]
+
+
+@pytest.fixture(scope="module")
+def trained(trainer: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a training with the mixed precision of the device."""
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    train(folder, *OPTIONS, trainer, "trainer.precision=null")
+    return folder
+
+
+def train_interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
+    """Train two epochs of six steps; Ctrl-C ends the training within the second one, from where it resumes."""
+
+    def interrupt(self: StopOnSignal, trainer: Any, *args: Any) -> None:
+        if trainer.global_step == 8:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patch, pytest.raises(Interrupted):
+        patch.setattr(StopOnSignal, "on_train_batch_start", interrupt)
+        train(folder, *options)
+    last = folder / "checkpoints" / "last.ckpt"
+    assert torch.load(last, weights_only=True)["global_step"] == 9
+    train(folder, *options, f"ckpt_path='{last}'")
+
+
+def assert_same_training(first: Path, second: Path) -> None:
+    assert_equal_weights(first, second)
+    assert read_history(first) == read_history(second)
+    assert (first / "gradients.csv").read_text() == (second / "gradients.csv").read_text()
+
+
+def assert_near(first: Path, second: Path) -> None:
+    weights = last_weights(second)
+    for name, value in last_weights(first).items():
+        torch.testing.assert_close(weights[name].cpu(), value.cpu(), rtol=1e-3, atol=1e-4)
+    probabilities = [saved_predictions(folder).probabilities for folder in (first, second)]
+    np.testing.assert_allclose(*probabilities, atol=1e-4)
+
+
+@pytest.mark.usefixtures("deterministic")
+@pytest.mark.parametrize("precision", ["null", "32-true"])
+def test_a_deterministic_training_resumes_within_an_epoch_with_the_same_losses(
+    precision: str, trainer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = (*OPTIONS, trainer, f"trainer.precision={precision}", "trainer.deterministic=true")
+    train(tmp_path / "whole", *options)
+    train_interrupted(tmp_path / "resumed", monkeypatch, *options)
+    assert_same_training(tmp_path / "whole", tmp_path / "resumed")
+
+
+def test_a_training_in_single_precision_is_that_of_the_cpu(trainer: str, tmp_path: Path) -> None:
+    train(tmp_path / "cpu", *SGD)
+    train(tmp_path / "gpu", *SGD, trainer)
+    assert_near(tmp_path / "cpu", tmp_path / "gpu")
+
+
+@pytest.mark.parametrize("tf32", [False, True])
+def test_a_trained_model_predicts_the_same_on_both_devices(
+    tf32: bool, device: str, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", tf32)  # torch's default: True
+    model = load(trained)
+    on_cpu = model.predict(TEXTS)
+    on_gpu = model.to(device).predict(TEXTS)
+    for one, other in zip(on_cpu, on_gpu, strict=True):
+        assert one.label == other.label
+        assert list(other.probabilities.values()) == pytest.approx(list(one.probabilities.values()), abs=1e-3)
+        assert [weight for _, weight in other.tokens] == pytest.approx([weight for _, weight in one.tokens], abs=1e-3)
+
+
+def test_a_model_that_was_trained_on_the_device_is_exported(trained: Path, tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    from tests.commands.test_export import export
+
+    export(trained / "checkpoints" / "best.ckpt", tmp_path / "export")
+    expected = load(trained).predict_proba(TEXTS)
+    np.testing.assert_allclose(load(tmp_path / "export").predict_proba(TEXTS), expected, atol=1e-5)
+
+
+def test_frozen_states_lead_to_the_same_predictions(trainer: str, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    from tests.training.callbacks.test_frozen_states import run
+
+    options = ("model.encoder.freeze=true", trainer, SINGLE)
+    computed = run(tmp_path, *options, "callbacks.frozen_states=null")
+    stored = run(tmp_path, *options)
+    assert not np.array_equal(stored, computed)  # half precision
+    np.testing.assert_allclose(stored, computed, atol=2e-3)
+
+
+def test_distributed_training_on_one_device_is_the_same(device: str, trainer: str, tmp_path: Path) -> None:
+    train(tmp_path / "one", *SGD, trainer)
+    train(tmp_path / "ddp", *SGD, "trainer=ddp" if device == "cuda" else "trainer=ddp_sim", "trainer.devices=1")
+    assert_near(tmp_path / "one", tmp_path / "ddp")
