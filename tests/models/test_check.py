@@ -1,5 +1,6 @@
 """`check_component` accepts all components of Heedful, and names class, method and rule of a wrong one."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from heedful.base.errors import UserError
 from heedful.models.attention.none import NoAttention
 from heedful.models.check import check_component, check_model
 from heedful.models.component import Encoded, zero_padding
+from heedful.models.pooling import Mean
 from tests.models.combinations import BASIS, DIM, LOGITS, VOCABULARY, choices, component, compose
 
 SIZES: dict[str, tuple[Any, ...]] = {"embedding": (VOCABULARY,), "head": (DIM, LOGITS)}
@@ -124,6 +126,33 @@ class Reversed(NoAttention):
 
     def forward(self, encoded: Encoded) -> Encoded:
         return moved(encoded)
+
+
+@pytest.mark.parametrize(
+    ("declared", "set_in_training", "message"),
+    [
+        ({"penalty": None}, {"penalty": torch.tensor(2.0)}, None),
+        ({"acc": None}, {"acc": torch.tensor(2.0)}, "auxiliary_loss has the name 'acc': use"),
+        ({"penalty": None}, {"penalty": None}, "auxiliary_loss is {'penalty': None} after forward in training"),
+        ({"penalty": None}, {"penalty": torch.ones(3)}, "auxiliary_loss is .* each must be a finite scalar"),
+        ({"penalty": None}, {"penalty": torch.tensor(torch.inf)}, "auxiliary_loss is .* each must be a finite scalar"),
+        ({"penalty": None}, {"fine": torch.tensor(2.0)}, "auxiliary_loss is .* each must be a finite scalar"),
+    ],
+)
+def test_an_auxiliary_loss_is_a_finite_scalar_in_training(
+    declared: dict[str, Any], set_in_training: dict[str, Any], message: str | None
+) -> None:
+    class Penalized(Mean):
+        def forward(self, encoded: Encoded) -> Tensor:
+            if self.training:
+                self.auxiliary_loss = set_in_training
+            return super().forward(encoded)
+
+    pooling = Penalized(DIM)
+    pooling.auxiliary_loss = declared
+    with nullcontext() if message is None else pytest.raises(UserError, match=message):
+        check(pooling, "pooling")
+    assert pooling.auxiliary_loss == declared and pooling.training
 
 
 def test_only_components_from_outside_heedful_are_checked_in_a_model() -> None:

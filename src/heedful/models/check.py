@@ -1,6 +1,7 @@
 """A check that components, which may be a user's own classes, keep the rules of their kinds."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -33,7 +34,8 @@ def check_component(
     """Raise a UserError that names the class and the rule if a component breaks a rule of its kind.
 
     In evaluation mode, the component gets three texts, of which the last has no tokens, and the same texts with more
-    padding beside a longer text. Neither the component nor torch's random state is changed.
+    padding beside a longer text; in training mode, it gets them if it has an auxiliary loss. Neither the component nor
+    torch's random state is changed.
 
     Args:
         input_dim: number of features of the input; of an embedding, the number of tokens in the vocabulary.
@@ -59,6 +61,8 @@ def check_component(
             component.eval()
             batches = [(inputs, mask), *[(inputs[:3, :short], mask[:3, :short])] * 2]
             padded, first, again = (dict(_outputs(component, *batch, num_logits)) for batch in batches)
+            if component.auxiliary_loss:
+                _check_auxiliary_loss(deepcopy(component).train(), *_arguments(component, inputs, mask))
     except UserError:
         raise
     except Exception as error:
@@ -71,6 +75,18 @@ def check_component(
         part = padded[method][tuple(map(slice, value.shape))]
         _require_equal(component, method, value, again[method], "is random in evaluation: use self.training")
         _require_equal(component, method, value, part, f"depends on padding or on other texts of a batch: {USE_MASK}")
+
+
+def _check_auxiliary_loss(component: Component, *arguments: Any) -> None:
+    names = tuple(component.auxiliary_loss)
+    if wrong := [name for name in names if not name.isidentifier() or name in ("loss", "acc")]:
+        _fail(component, f"auxiliary_loss has the name {wrong[0]!r}: use letters, digits and _, but not loss or acc")
+    component(*arguments)
+    terms = component.auxiliary_loss
+    if set(terms) != set(names) or not all(
+        isinstance(term, Tensor) and term.dim() == 0 and term.isfinite() for term in terms.values()
+    ):
+        _fail(component, f"auxiliary_loss is {dict(terms)} after forward in training; each must be a finite scalar")
 
 
 def check_model(model: Classifier, words: int, num_logits: int, max_length: int, device: torch.device) -> None:
@@ -98,13 +114,20 @@ def require_output_dim(component: Any) -> None:
         _fail(component, f"output_dim is {dim}: set it to the number of output features in the constructor")
 
 
+def _arguments(component: Component, inputs: Tensor, mask: Tensor) -> tuple[Any, ...]:
+    """Return the arguments of `forward` for states N×L×D, or token ids N×L."""
+    if isinstance(component, Embedding | Position | Encoder):
+        return inputs, mask
+    return (inputs[:, 0] if isinstance(component, Head) else Encoded(inputs, mask, masked_mean(inputs, mask)),)
+
+
 def _outputs(component: Any, inputs: Tensor, mask: Tensor, num_logits: int) -> Iterator[tuple[str, Tensor]]:
     """Check the outputs for one batch, and yield those that must not depend on padding, with the method's name.
 
     Args:
         inputs: states N×L×D, or token ids N×L.
     """
-    texts, tokens = mask.shape
+    arguments, (texts, tokens) = _arguments(component, inputs, mask), mask.shape
 
     def tensor(method: str, value: Any, letters: str, *sizes: int | None, dtype: torch.dtype = torch.float32) -> Any:
         """Check shape, type, device and numbers of an output; in `sizes`, None allows any size."""
@@ -141,7 +164,7 @@ def _outputs(component: Any, inputs: Tensor, mask: Tensor, num_logits: int) -> I
         zero(name("states"), value.states, real.unsqueeze(-1))
 
     if isinstance(component, Embedding | Position):
-        states = tensor("forward", component(inputs, mask), "N×L×D", texts, tokens, component.output_dim)
+        states = tensor("forward", component(*arguments), "N×L×D", texts, tokens, component.output_dim)
         zero("forward", states, mask.unsqueeze(-1))
         yield "forward", states
         if isinstance(component, Embedding):
@@ -149,13 +172,13 @@ def _outputs(component: Any, inputs: Tensor, mask: Tensor, num_logits: int) -> I
             zero("known", known, mask)
             yield "known", known
     elif isinstance(component, Encoder):
-        yield from encoded("forward", component(inputs, mask), tokens)
+        yield from encoded("forward", component(*arguments), tokens)
         for i, layer in enumerate(component.layer_weights(inputs, mask)):
             weights = tensor(f"layer_weights [{i}]", layer, "N×H×L×L", texts, None, tokens, tokens)
             zero(f"layer_weights [{i}]", weights, mask[:, None, None, :])
             yield f"layer_weights [{i}]", weights
     elif isinstance(component, Attention):
-        value = Encoded(inputs, mask, masked_mean(inputs, mask))
+        (value,) = arguments
         rows = tokens if component.per_token else None
         weights = tensor("weights", component.weights(value), "N×H×T×L", texts, None, rows, tokens)
         if rows is None and weights.shape[2] == tokens > SHORT:
@@ -181,10 +204,9 @@ def _outputs(component: Any, inputs: Tensor, mask: Tensor, num_logits: int) -> I
             states = zero_padding(states, mask)
             _require_equal(component, "transform", states, output["forward (states)"], "differs from forward")
     elif isinstance(component, Head):
-        yield "forward", tensor("forward", component(inputs[:, 0]), "N×num_logits", texts, num_logits)
+        yield "forward", tensor("forward", component(*arguments), "N×num_logits", texts, num_logits)
     else:
-        value = Encoded(inputs, mask, masked_mean(inputs, mask))
-        yield "forward", tensor("forward", component(value), "N×D", texts, component.output_dim)
+        yield "forward", tensor("forward", component(*arguments), "N×D", texts, component.output_dim)
 
 
 def _require_equal(component: Component, method: str, value: Tensor, other: Tensor, rule: str) -> None:

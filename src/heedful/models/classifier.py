@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.models.branch import NgramBranch
-from heedful.models.component import Attention, Embedding, Encoded, Encoder, Head, Pooling, Position
+from heedful.models.component import Attention, Component, Embedding, Encoded, Encoder, Head, Pooling, Position
 
 
 class Classifier(nn.Module):
@@ -37,11 +37,30 @@ class Classifier(nn.Module):
         self.branch = branch
         # states of a frozen encoder by token ids, if they were computed before; None for other texts
         self.stored_states: Callable[[Tensor, Tensor], Encoded | None] | None = None
+        self._with_loss = [part for part in self.modules() if isinstance(part, Component) and part.auxiliary_loss]
 
     @property
     def used_branch(self) -> NgramBranch | None:
         """The linear branch; None if there is none, or its weight is 0."""
         return self.branch if self.branch is not None and self.branch.weight > 0 else None
+
+    @property
+    def auxiliary_names(self) -> tuple[str, ...]:
+        """The names of the terms that components add to the training loss."""
+        return tuple(dict.fromkeys(name for part in self._with_loss for name in part.auxiliary_loss))
+
+    def take_auxiliary_losses(self) -> dict[str, Tensor]:
+        """Return the terms that the last `forward` in training added to the loss, and forget them.
+
+        Terms of the same name are added.
+        """
+        terms: dict[str, Tensor] = {}
+        for part in self._with_loss:
+            for name, value in part.auxiliary_loss.items():
+                if value is not None:
+                    terms[name] = terms[name] + value if name in terms else value
+            part.auxiliary_loss = dict.fromkeys(part.auxiliary_loss)
+        return terms
 
     def load_pretrained(self) -> None:
         """Load the weights of every pretrained component."""

@@ -42,11 +42,14 @@ class Component(nn.Module, ABC):
         output_dim: number of features of the output, the next component's `input_dim`; a head has no `output_dim`.
         description_options: options that the constructor read from a pretrained model. A checkpoint stores these
             options, so that the component can be rebuilt without the pretrained model.
+        auxiliary_loss: the terms that the component adds to the training loss. The constructor sets {name: None};
+            in training, `forward` sets {name: scalar}. Each term is logged as train/<name>.
     """
 
     output_dim: int
     is_pretrained: ClassVar[bool] = False
     description_options: Mapping[str, Any] = MappingProxyType({})
+    auxiliary_loss: Mapping[str, Tensor | None] = MappingProxyType({})
 
     def load_pretrained(self) -> None:
         """Load pretrained weights into a new component; by default, do nothing.

@@ -38,7 +38,6 @@ from heedful.training.loggers.tracker import with_plain_names
 CHECK_INTERVAL = 25  # batches between two checks of the loss, because each check waits for the device
 # The nodes of a configuration that a module and its optimizer have; a script has a Trainer of its own.
 OWN = ["seed", "data", "model", "loss", "metrics", "optimizer", "scheduler", "param_groups", "extras"]
-RUNNING = ("train_acc", "train_loss")  # metrics whose states are saved if a checkpoint is written within an epoch
 
 
 class LitClassifier(pl.LightningModule):
@@ -59,6 +58,10 @@ class LitClassifier(pl.LightningModule):
         self.save_hyperparameters(card.config, logger=False)  # `on_fit_start` logs them
         self.train_acc = MulticlassAccuracy(len(card.class_counts), average="micro", validate_args=False)
         self.train_loss = MeanMetric(nan_strategy="disable")  # a check for NaN would wait for the device
+        terms = {f"train_{name}": MeanMetric(nan_strategy="disable") for name in model.auxiliary_names}
+        self._terms = nn.ModuleList(terms.values())
+        # the metrics of a training epoch, whose states are saved if a checkpoint is written within it
+        self._running: dict[str, Any] = {"train_loss": self.train_loss, "train_acc": self.train_acc, **terms}
         self.metrics = dict(metrics)  # a plain dict, because they stay on the CPU
         self.scores: dict[str, float] = {}  # the last value of each metric, by names such as val/acc; NaN if undefined
         # the texts of the last evaluation, in the order of the split: n×C probabilities, n labels, n index
@@ -174,10 +177,13 @@ class LitClassifier(pl.LightningModule):
         loss = self.loss(logits, batch.labels)
         if self._logged_epoch != self.current_epoch:  # once an epoch, because log() takes a millisecond
             self._logged_epoch = self.current_epoch
-            for name, metric in (("loss", self.train_loss), ("acc", self.train_acc)):
-                self.log(f"train/{name}", metric, on_step=False, on_epoch=True, prog_bar=True, logger=False)
+            for name, metric in self._running.items():
+                self.log(name.replace("_", "/", 1), metric, on_step=False, on_epoch=True, prog_bar=True, logger=False)
         self.train_acc.update(self.loss.probabilities(logits.detach()), batch.labels)
         self.train_loss.update(loss.detach().expand(len(batch.labels)))  # "disable" ignores the argument `weight`
+        for name, term in self.model.take_auxiliary_losses().items():
+            self._running[f"train_{name}"].update(term.detach().expand(len(batch.labels)))
+            loss = loss + term
         # Lightning divides the loss by the size of a group of batches, also in the last, smaller group of an epoch
         group, batches = self.trainer.accumulate_grad_batches, int(self.trainer.num_training_batches)
         number, remainder = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready, batches % group
@@ -337,9 +343,9 @@ class LitClassifier(pl.LightningModule):
         if (device := self.trainer.strategy.root_device).type == "cuda":
             state["cuda"] = torch.cuda.get_rng_state(device)
         if not self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:  # within an epoch
-            metrics = {name: getattr(self, name).metric_state for name in RUNNING}
             state["running"] = {
-                name: {key: value.cpu() for key, value in values.items()} for name, values in metrics.items()
+                name: {key: value.cpu() for key, value in metric.metric_state.items()}
+                for name, metric in self._running.items()
             }
         checkpoint["processes"] = [state]
         if self.trainer.world_size > 1:
@@ -364,5 +370,5 @@ class LitClassifier(pl.LightningModule):
         if (device := self.trainer.strategy.root_device).type == "cuda" and "cuda" in state:
             torch.cuda.set_rng_state(state["cuda"].cpu(), device)
         for name, values in state["running"].items():
-            for key, value in getattr(self, name).metric_state.items():
+            for key, value in self._running[name].metric_state.items():
                 value.copy_(values[key])
