@@ -45,6 +45,7 @@ SMALL = {
     "buckets": 29,
     "max_length": 40,
     "window": 2,
+    "rows": 3,
 }
 
 

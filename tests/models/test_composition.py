@@ -134,10 +134,13 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # raised in torch's compiler
-@pytest.mark.parametrize(("encoder", "attention"), [("transformer", "bahdanau"), ("bigru", "multi_head")])
+@pytest.mark.parametrize(("encoder", "attention"), [("transformer", "structured"), ("bigru", "multi_head")])
 def test_a_compiled_model_trains_with_dropout(encoder: str, attention: str) -> None:
     model = compose(encoder=encoder, attention=attention, dropout=0.3).train()
     compiled: Any = torch.compile(model, backend="eager")
-    compiled(*texts()).sum().backward()
+    loss = compiled(*texts()).sum()
+    terms = model.take_auxiliary_losses()
+    assert set(terms) == ({"penalty"} if attention == "structured" else set())
+    sum(terms.values(), loss).backward()
     gradients = [parameter.grad for parameter in model.parameters()]
     assert all(gradient is not None and gradient.isfinite().all() for gradient in gradients)
