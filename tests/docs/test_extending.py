@@ -22,7 +22,7 @@ TRUST = "extras.trusted_modules=[mine]"
 COMPONENTS = {
     "embedding": ["small"],
     "position": ["fraction"],
-    "encoder": ["convolution"],
+    "encoder": ["highway"],
     "attention": ["cosine", "symmetric"],
     "normalizer": ["relu"],
     "pooling": ["min_max"],

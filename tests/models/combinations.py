@@ -46,6 +46,7 @@ SMALL = {
     "max_length": 40,
     "window": 2,
     "rows": 3,
+    "filters": 5,
 }
 
 
