@@ -11,11 +11,11 @@ from heedful.models.component import Encoded, Encoder, Rate, Size, masked_max, z
 
 
 class Cnn(Encoder):
-    """c_i = ReLU(w · [x_i−l … x_i+r] + b) for each filter w of h = l + 1 + r tokens (Kim 2014, eq. 2), l = (h − 1) // 2.
+    """c_i = ReLU(w · [x_i−l … x_i+r] + b) for each filter w of h = l + 1 + r tokens (Kim 2014, eq. 2).
 
-    The state of a token consists of the values of all filters of all widths. Unlike in the paper, there is a value for
-    each token: outside the text, x is zero. The summary is the maximum of each filter over the tokens, the ĉ of the
-    paper, which `model/attention=none` with `model/pooling=last` passes to the head.
+    The state of token i consists of the c_i of all filters of all widths h, with l = (h − 1) // 2. Unlike in the paper,
+    there is a value for each token: outside the text, x is zero. The summary is the maximum of each filter over the
+    tokens, the ĉ of the paper, which `model/attention=none` with `model/pooling=last` passes to the head.
     """
 
     def __init__(
