@@ -53,8 +53,8 @@ docs: venv  ## write docs/options.md from the config files
 bench: venv  ## measure training speed on the CPU against plain PyTorch
 	$(RUN) -m benchmarks.speed $(BENCH)
 
-bench-gpu: venv  ## the same on a CUDA GPU, in bf16
-	$(RUN) -m benchmarks.speed --device=cuda $(BENCH)
+bench-gpu: venv  ## the same on a CUDA GPU, in bf16, without and with CUDA graphs
+	$(RUN) -m benchmarks.speed --device=cuda --graphs=off,on $(BENCH)
 
 bench-startup: venv  ## measure the time to the first training step, and memory
 	$(RUN) -m benchmarks.startup $(BENCH)

@@ -21,7 +21,7 @@ from heedful.training import build
 from heedful.training.callbacks.speed import Speed
 from heedful.training.lit import LitClassifier
 
-STEP_CALLBACKS = ("gradient_norms",)  # default callbacks that take time during an epoch
+STEP_CALLBACKS = ("gradient_norms", "graphs")  # default callbacks that take or save time during an epoch
 
 
 class Sample(pl.LightningDataModule):
@@ -42,13 +42,16 @@ class HeedfulRunner:
         overrides: overrides of the training configuration, including those of the data.
         folder: output folder of the training.
         device: cpu or cuda; the data are stored on this device.
+        has_graphs: on a GPU, whether steps run as CUDA graphs.
     """
 
-    def __init__(self, overrides: Sequence[str], folder: Path, device: str = "cpu") -> None:
+    def __init__(self, overrides: Sequence[str], folder: Path, device: str = "cpu", has_graphs: bool = True) -> None:
         for name in ("pytorch_lightning", "lightning_fabric"):
             logging.getLogger(name).setLevel(logging.ERROR)
         warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
         self.cfg = configuration(overrides, folder, device)
+        if not has_graphs:
+            self.cfg.callbacks = {**self.cfg.callbacks, "graphs": None}
         self.data = build.datamodule(self.cfg)
         config: Any = OmegaConf.to_container(self.cfg, resolve=True)
         self.module = LitClassifier.untrained(
@@ -91,7 +94,7 @@ def configuration(overrides: Sequence[str], folder: Path, device: str) -> DictCo
     ]
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("train", all_overrides)
-    cfg.callbacks = {name: cfg.callbacks[name] for name in STEP_CALLBACKS}
+    cfg.callbacks = {name: cfg.callbacks[name] for name in STEP_CALLBACKS if name in cfg.callbacks}
     return cfg
 
 

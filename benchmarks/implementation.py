@@ -5,9 +5,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
-from benchmarks.baselines import Loop
+from benchmarks.baselines import Loop, Reviews, Training
 from benchmarks.measure import Reader, evenly
 from heedful.kernels.malloc import reuse_freed_memory
 
@@ -26,6 +27,8 @@ class Job(NamedTuple):
     folder: Path
     device: str
     bf16: bool
+    has_graphs: bool
+    batch_size: int
     texts: list[Tensor]
     labels: Tensor
     vocabulary: int
@@ -47,16 +50,11 @@ def create_reader(job: Job) -> Reader:
         reuse_freed_memory()
         from benchmarks.heedful import HeedfulRunner  # imported here, because it allocates torch's first tensors
 
-        return HeedfulRunner(job.overrides, job.folder, job.device).train
-    loop, model = job.loop, job.loop.model(job.vocabulary).to(job.device)
-    ranked = sorted(range(len(job.texts)), key=lambda row: len(job.texts[row]))
-
-    def read(reviews: int) -> float:
-        rows = evenly(ranked, reviews)
-        batches = loop.batches([job.texts[row] for row in rows], job.labels[rows])
-        return loop.train(model, batches, job.device, job.bf16)
-
-    return read
+        return HeedfulRunner(job.overrides, job.folder, job.device, job.has_graphs).train
+    training = Training(job.loop, job.vocabulary, job.device, job.bf16, job.has_graphs)
+    texts = Reviews.of(job.texts, job.labels, job.device)
+    ranked = texts.lengths.argsort().tolist()
+    return lambda reviews: training.epoch(texts, torch.tensor(evenly(ranked, reviews)), job.batch_size)
 
 
 def _prepare(job: Job) -> None:

@@ -2,12 +2,15 @@
 
 Each workload is a model that Heedful trains with its data module and Trainer, and that two plain PyTorch loops train
 (see benchmarks/baselines.py): a competent loop, and one that pads all texts to a fixed length. The implementations
-train in turn, each in its own process. On a GPU, and with --bf16, all implementations use bf16.
+train in turn, each in its own process. On a GPU, all use bf16, and share a process: there, memory that one of them uses
+does not affect the others.
 """
 
 import argparse
+from concurrent.futures import Executor
 from contextlib import ExitStack
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,6 +83,8 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         "--bf16", action="store_true", help="train in bf16 on the CPU; on a GPU, training is always in bf16"
     )
     command.add_names(parser, "--works", list(WORKLOADS))
+    command.add_names(parser, "--graphs", ["off", "on"], ["off"])
+    parser.add_argument("--batch-size", type=_sizes, default=[32], metavar="N,…", help="texts in a batch (32)")
     parser.add_argument("--seconds", type=float, default=4.0, help="seconds of one measurement")
     parser.add_argument("--repeats", type=int, default=5, help="measurements of each implementation, in turn")
     options = parser.parse_args(arguments)
@@ -87,63 +92,83 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         options.seconds, options.repeats = 0.5, 3
     if options.seconds <= 0 or options.repeats < 1:
         parser.error("--seconds and --repeats must be above 0")
+    if options.device == "cpu" and "on" in options.graphs:
+        parser.error("--graphs=on needs --device=cuda")
     options.bf16 = options.bf16 or options.device == "cuda"
     return options
 
 
-def jobs(workload: Workload, overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Return the job of each implementation, Heedful first."""
+def _sizes(text: str) -> list[int]:
+    sizes = [int(size) if size.isdecimal() else 0 for size in text.split(",")]
+    if min(sizes) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: must be numbers above 0")
+    return sizes
+
+
+def jobs(
+    workload: Workload, overrides: list[str], batch_size: int, folder: Path, options: argparse.Namespace
+) -> dict[str, implementation.Job]:
+    """Return the job of each implementation, Heedful first, without and with graphs as selected."""
     from benchmarks.heedful import HeedfulRunner  # its imports take seconds
 
     heedful = HeedfulRunner(overrides, folder, options.device)  # fills the token cache for all implementations
     texts, labels = heedful.texts(PLAIN_REVIEWS)
-    job = implementation.Job(
-        None,
-        overrides,
-        folder,
-        options.device,
-        options.bf16,
-        texts,
-        labels,
-        len(heedful.data.codec.tokenizer.vocabulary),
-    )
-    return {HEEDFUL: job._replace(texts=[]), **{loop.name: job._replace(loop=loop) for loop in workload.loops}}
+    words = len(heedful.data.codec.tokenizer.vocabulary)
+    result = {}
+    for loop in (None, *workload.loops):
+        for graphs in options.graphs:
+            name = (HEEDFUL if loop is None else loop.name) + (", graphs" if graphs == "on" else "")
+            own = ([], labels) if loop is None else (texts, labels)
+            place = folder, options.device, options.bf16
+            result[name] = implementation.Job(loop, overrides, *place, graphs == "on", batch_size, *own, words)
+    return result
 
 
-def speeds(jobs: dict[str, Any], title: str, options: argparse.Namespace) -> dict[str, list[float]]:
+def speeds(jobs: dict[str, implementation.Job], title: str, options: argparse.Namespace) -> dict[str, list[float]]:
     """Measure the reviews per second of each implementation, in turn."""
     with ExitStack() as stack:
-        processes = {name: stack.enter_context(implementation.start(job)) for name, job in jobs.items()}
+        if options.device == "cuda":
+            readers = {name: implementation.create_reader(job) for name, job in jobs.items()}
+        else:
+            processes = {name: stack.enter_context(implementation.start(job)) for name, job in jobs.items()}
+            readers = {name: _reader(process) for name, process in processes.items()}
+        return in_turn(readers, options.seconds, options.repeats, title)
 
-        def reader(name: str) -> Reader:
-            return lambda reviews: processes[name].submit(implementation.train, reviews).result()
 
-        return in_turn({name: reader(name) for name in jobs}, options.seconds, options.repeats, title)
+def _reader(process: Executor) -> Reader:
+    return lambda reviews: process.submit(implementation.train, reviews).result()
 
 
-def measure_workload(name: str, options: argparse.Namespace, data: list[str], folder: Path) -> dict[str, Any]:
-    """Return the record of a workload: for each implementation, its speed and Heedful's speed relative to it."""
+def measure_workload(
+    name: str, batch_size: int, options: argparse.Namespace, data: list[str], folder: Path
+) -> dict[str, Any]:
+    """Return the record of a workload: for each implementation, its speed and Heedful's speed relative to it.
+
+    Heedful's speed is that with graphs, if these are measured.
+    """
     workload = WORKLOADS[name]
-    overrides = [*workload.overrides, *data, f"trainer.precision={'bf16-mixed' if options.bf16 else '32-true'}"]
-    by_name = speeds(jobs(workload, overrides, folder, options), workload.title, options)
+    precision = "bf16-mixed" if options.bf16 else "32-true"
+    overrides = [*workload.overrides, *data, f"trainer.precision={precision}", f"data.batch_size={batch_size}"]
+    by_name = speeds(jobs(workload, overrides, batch_size, folder, options), workload.title, options)
+    own = by_name.get(f"{HEEDFUL}, graphs", by_name.get(HEEDFUL, []))
     rows: list[dict[str, Any]] = [{"name": key, "reviews_per_second": values} for key, values in by_name.items()]
-    for row in rows[1:]:  # a ratio for each round
-        row["ratio"] = [
-            heedful / plain for heedful, plain in zip(by_name[HEEDFUL], row["reviews_per_second"], strict=True)
-        ]
-    return {"work": name, "title": workload.title, "implementations": rows}
+    for row in rows:  # a ratio for each round
+        if row["reviews_per_second"] is not own:
+            row["ratio"] = [heedful / other for heedful, other in zip(own, row["reviews_per_second"], strict=True)]
+    return {"work": name, "title": workload.title, "batch_size": batch_size, "implementations": rows}
 
 
 def table(record: dict[str, Any]) -> Table:
     """Return a table of medians and ranges."""
     title = "Training in bf16" if record["bf16"] else "Training"
-    result = command.table(title, record, ("", "reviews/s", "speed of Heedful, ×"))
+    result = command.table(title, record, ("", "reviews/s", "ms/step", "speed of Heedful, ×"))
     for workload in record["works"]:
         result.add_section()
-        result.add_row(f"[bold]{workload['title']}")
+        result.add_row(f"[bold]{workload['title']}, batches of {workload['batch_size']}")
         for row in workload["implementations"]:
             ratio = Spread.of(row["ratio"]).format(2) if "ratio" in row else ""
-            result.add_row(row["name"], Spread.of(row["reviews_per_second"]).format(0), ratio)
+            step = Spread.of([1000 * workload["batch_size"] / speed for speed in row["reviews_per_second"]])
+            result.add_row(row["name"], Spread.of(row["reviews_per_second"]).format(0), step.format(2), ratio)
     return result
 
 
@@ -153,10 +178,10 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
         raise UserError("--device=cuda: torch finds no GPU on this machine; omit the option to train on the CPU")
     data = reviews.overrides(options.data_path, options.hub, folder, TRAIN, TEST)
     record: dict[str, Any] = {**command.new_record(options, options.device), "bf16": options.bf16, "works": []}
-    for name in options.works:
-        record["works"].append(measure_workload(name, options, data, folder))
+    for name, batch_size in product(options.works, options.batch_size):
+        record["works"].append(measure_workload(name, batch_size, options, data, folder))
         command.write(options.out, "speed", record)  # after each workload, because the next one may be interrupted
-    Console().print(table(record))
+    Console(width=max(Console().width, 110)).print(table(record))  # a pipe has 80 columns
 
 
 if __name__ == "__main__":

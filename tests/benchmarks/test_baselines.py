@@ -6,13 +6,15 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from benchmarks import baselines, reviews
+from benchmarks import reviews
 from benchmarks.baselines import (
     Loop,
     PaddedRecurrentModel,
     PaddedSelfAttentionModel,
     RecurrentModel,
+    Reviews,
     SelfAttentionModel,
+    Training,
     loss,
 )
 from benchmarks.heedful import HeedfulRunner
@@ -57,16 +59,25 @@ def test_the_padded_models_equal_the_competent_ones_on_texts_without_padding() -
                 torch.testing.assert_close(other(tokens), model(tokens))
 
 
-def test_competent_batches_have_similar_lengths_and_padded_batches_one_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(baselines, "BATCH", 2)
-    texts = [torch.full((length,), length) for length in (5, 1, 3, 5, 1, 3)]
-    labels = torch.tensor([5, 1, 3, 5, 1, 3])
-    similar = list(Loop("", RecurrentModel, None).batches(texts, labels))
-    assert sorted(tokens.shape[1] for tokens, _ in similar) == [1, 3, 5]
-    padded = list(Loop("", RecurrentModel, 7).batches(texts, labels))
-    assert [tokens.shape for tokens, _ in padded] == [(2, 7)] * 3
-    for tokens, own_labels in (*similar, *padded):
-        assert (tokens != 0).sum(1).tolist() == tokens[:, 0].tolist() == own_labels.tolist()
+def test_competent_batches_have_similar_lengths_and_padded_batches_one_length() -> None:
+    lengths = torch.tensor([5, 1, 3, 5, 1, 3, 7])
+    reviews = Reviews.of([torch.full((length,), length) for length in lengths.tolist()], lengths, "cpu")
+    sample = torch.arange(6)
+    similar = list(Loop("", RecurrentModel, None).batches(reviews, sample, 2))
+    assert sorted(batch.tokens.shape[1] for batch in similar) == [1, 3, 5]
+    assert all(batch.is_full for batch in similar)
+    padded = list(Loop("", RecurrentModel, 23).batches(reviews, sample, 2))
+    assert [batch.tokens.shape for batch in padded] == [(2, 23)] * 3
+    assert not any(batch.is_full for batch in padded)
+    for tokens, labels, _ in (*similar, *padded):
+        assert (tokens != 0).sum(1).tolist() == tokens[:, 0].tolist() == labels.tolist()
+
+
+def test_a_mask_is_not_needed_without_padding() -> None:
+    torch.manual_seed(0)
+    model = SelfAttentionModel(11, 6, 3).eval()
+    tokens = torch.tensor([[2, 3, 4, 7, 5], [5, 6, 7, 8, 9]])
+    torch.testing.assert_close(model(tokens, is_full=True), model(tokens))
 
 
 @pytest.mark.parametrize("bf16", [False, True])
@@ -74,8 +85,8 @@ def test_competent_batches_have_similar_lengths_and_padded_batches_one_length(mo
 def test_each_loop_trains_every_parameter(name: str, bf16: bool) -> None:
     texts = [torch.tensor([2, 3, 4]), torch.tensor([5, 6]), torch.tensor([7, 8, 9, 2])]
     for loop in WORKLOADS[name].loops:
-        model = loop.model(11)
-        before = {key: parameter.clone() for key, parameter in model.named_parameters()}
-        assert loop.train(model, loop.batches(texts, LABELS), bf16=bf16) > 0
-        for key, parameter in model.named_parameters():
+        training = Training(loop, 11, bf16=bf16)
+        before = {key: parameter.clone() for key, parameter in training.model.named_parameters()}
+        assert training.epoch(Reviews.of(texts, LABELS, "cpu"), torch.arange(3), 2) > 0
+        for key, parameter in training.model.named_parameters():
             assert not torch.equal(parameter, before[key]), key

@@ -32,8 +32,9 @@ def test_the_speed_of_all_implementations_is_measured(
 ) -> None:
     monkeypatch.setattr(implementation, "start", SameProcess)
     monkeypatch.setattr(implementation, "reuse_freed_memory", lambda: None)
-    speed.main(tmp_path, ["--works=bilstm", "--seconds=0.001", "--repeats=2", f"--out={tmp_path}"])
-    (workload,) = json.loads((tmp_path / "speed.json").read_text())["works"]
+    speed.main(tmp_path, ["--works=bilstm", "--seconds=0.001", "--repeats=2", "--batch-size=8,32", f"--out={tmp_path}"])
+    workload, larger = json.loads((tmp_path / "speed.json").read_text())["works"]
+    assert (workload["batch_size"], larger["batch_size"]) == (8, 32)
     heedful, *others = workload["implementations"]
     assert heedful["name"] == HEEDFUL and "ratio" not in heedful
     assert [row["name"] for row in others] == [COMPETENT, "padded to 500"]
@@ -47,7 +48,7 @@ def test_the_speed_of_all_implementations_is_measured(
 
 def test_an_implementation_trains_in_a_process_of_its_own() -> None:
     texts, labels = [torch.tensor([2, 3]), torch.tensor([4])], torch.tensor([0, 1])
-    job = Job(WORKLOADS["rnn"].loops[0], [], Path(), "cpu", False, texts, labels, 7)
+    job = Job(WORKLOADS["rnn"].loops[0], [], Path(), "cpu", False, False, 2, texts, labels, 7)
     with implementation.start(job) as process:
         assert process.submit(implementation.train, 2).result() > 0
         assert process.submit(os.getpid).result() != os.getpid()
@@ -58,6 +59,8 @@ def test_a_mistake_on_the_command_line_is_reported(capsys: pytest.CaptureFixture
         (["--works=bilstm,lsmt"], "lsmt: choose from bilstm,"),
         (["--repeats=0"], "--seconds and --repeats must be above 0"),
         (["--hub", "--data-path=x"], "not allowed with argument --hub"),
+        (["--batch-size=32,0"], "32,0: must be numbers above 0"),
+        (["--graphs=off,on"], "--graphs=on needs --device=cuda"),
     ):
         with pytest.raises(SystemExit):
             speed.parse_arguments(arguments)
