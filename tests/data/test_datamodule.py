@@ -75,7 +75,8 @@ def test_without_a_seed_the_seed_of_torch_is_used(reviews: Path, source_options:
 
 
 def attach_trainer(module: Source, **trainer: Any) -> None:
-    defaults = {"global_rank": 0, "world_size": 1, "overfit_batches": 0}
+    strategy = SimpleNamespace(root_device=torch.device("cpu"))
+    defaults = {"global_rank": 0, "world_size": 1, "overfit_batches": 0, "strategy": strategy}
     module.trainer = SimpleNamespace(**{**defaults, **trainer})  # type: ignore[assignment]
 
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from heedful.base.errors import UserError
+from heedful.kernels.device import to_device
 
 PAD_ID = 0  # the id of padding in every vocabulary
 # Significant bits of a padded length; with 4 bits, a batch's longest text is padded by less than 1/8 of its length.
@@ -90,8 +91,7 @@ class BatchBuilder:
         """Return the batch of these rows (N int64); its padded length L (≥ 1) depends on the longest text."""
         device = self.tokens.device
         padded_length = self.truncation.padded_length(int(self.lengths[rows].max(initial=1)))
-        spans = np.stack([rows, self.starts(rows), self.lengths[rows]])
-        index, starts, lengths = torch.from_numpy(spans).to(device)
+        index, starts, lengths = to_device(np.stack([rows, self.starts(rows), self.lengths[rows]]), device)
         steps = torch.arange(padded_length, device=device)  # L
         mask = steps < lengths.unsqueeze(1)  # N×L
         positions = (starts.unsqueeze(1) + steps) * mask  # N×L; padding reads tokens[0], which is overwritten
@@ -140,6 +140,10 @@ class ShuffledBatches:
         for rows in self.order(self.epoch)[self.position :]:
             self.position += 1  # before the yield: a run resumed from a state saved in this step gets the next batch
             yield self.builder(rows)
+
+    def longest(self) -> Batch:
+        """Return a batch of the longest texts, which is at least as large as every other one."""
+        return self.builder(np.argsort(-self.builder.lengths, kind="stable")[: -(-len(self.builder) // len(self))])
 
     def set_epoch(self, epoch: int) -> None:
         """Move to the start of `epoch`, unless it is the current epoch."""

@@ -51,6 +51,7 @@ from heedful.data.text_files import (
     tables_of_split,
 )
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder
+from heedful.kernels.device import fits_on_gpu
 from heedful.tasks.classes import MIN_TEXTS, describe_rare_classes
 from heedful.tasks.labels import describe_combinations, describe_look_alikes, parse_labels, sort_classes
 
@@ -117,7 +118,7 @@ class Source(pl.LightningDataModule):
         folds: Annotated[int, Field(ge=2)] | None = None,
         fold: Annotated[int, Field(ge=0)] | None = None,
         length_buckets: bool = True,
-        on_device: bool = False,
+        on_device: bool | None = None,
         cache_dir: str | None = None,
         seed: Annotated[int, Field(ge=0)] | None = 0,
         progress: bool = True,
@@ -492,8 +493,9 @@ class Source(pl.LightningDataModule):
     def builder(self, split: str) -> BatchBuilder:
         """Return the builder of the batches of a split."""
         data = self.tokenized(split)
-        device = self.trainer.strategy.root_device if self.on_device and self.trainer is not None else "cpu"
-        return BatchBuilder(data.tokens, data.offsets, data.labels, self.truncation, device)
+        device = torch.device("cpu") if self.trainer is None else self.trainer.strategy.root_device
+        is_stored = fits_on_gpu(data.tokens.nbytes, device) if self.on_device is None else self.on_device
+        return BatchBuilder(data.tokens, data.offsets, data.labels, self.truncation, device if is_stored else "cpu")
 
     def _ranks(self) -> tuple[int, int]:
         """Return the rank of this process and the number of processes."""
