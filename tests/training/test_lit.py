@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 import torch
 from sklearn.metrics import cohen_kappa_score
-from torchmetrics import MeanMetric
 
 from heedful.base.errors import UserError
 from heedful.runs.run_files import read_history
 from heedful.training import build
-from heedful.training.lit import LitClassifier
+from heedful.training.lit import LitClassifier, RunningMean
 from tests.forks import complete
 from tests.helpers import (
     assert_equal_weights,
@@ -177,7 +176,7 @@ def test_two_processes_stop_after_a_signal_to_one_of_them_and_resume_exactly(tmp
     content = torch.load(last, weights_only=True)
     assert content["global_step"] == 5
     first, second = content["processes"]
-    assert first["running"]["train_loss"]["mean_value"] != second["running"]["train_loss"]["mean_value"]
+    assert first["running"]["loss"]["total"] != second["running"]["loss"]["total"]
     run(tmp_path, "train", f"ckpt_path={last}")
     assert_equal_weights(tmp_path / "whole", tmp_path / "half")
     assert read_history(tmp_path / "whole") == read_history(tmp_path / "half")
@@ -205,18 +204,17 @@ def test_a_loss_that_is_not_finite_stops_the_training(value: float, batch: int, 
     loop = SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress, done=False))
     strategy = SimpleNamespace(reduce=lambda value: value)
     trainer = SimpleNamespace(fit_loop=loop, global_step=0, max_steps=-1, strategy=strategy, is_global_zero=True)
-    metric = MeanMetric(nan_strategy="disable")
-    module: Any = SimpleNamespace(train_loss=metric, trainer=trainer, current_epoch=2)
+    module: Any = SimpleNamespace(means={"loss": RunningMean()}, trainer=trainer, current_epoch=2, _losses_to_check=[])
 
     def run_epoch(losses: list[float]) -> None:
         for number, loss in enumerate(losses):
             progress.is_last_batch = number == len(losses) - 1
-            module.train_loss.update(torch.tensor(loss).expand(3))
+            module.means["loss"].update(torch.tensor(loss), 3)
             LitClassifier.on_train_batch_end(module, None, None, number)  # type: ignore[arg-type]
 
     run_epoch([1e30] * batches)
     losses = [0.5] * batches
     losses[batch] = value
-    module.train_loss.reset()
+    module.means["loss"].reset()
     with pytest.raises(UserError, match=f"the loss became {value} by batch {reported} of epoch 3"):
         run_epoch(losses)

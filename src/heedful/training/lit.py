@@ -1,9 +1,9 @@
 """The LightningModule of a classifier (training, evaluation, metrics)."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pytorch_lightning as pl
@@ -13,8 +13,7 @@ from pytorch_lightning.callbacks import WeightAveraging
 from pytorch_lightning.loggers import TensorBoardLogger
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
-from torchmetrics import MeanMetric, Metric
-from torchmetrics.classification import MulticlassAccuracy
+from torchmetrics import Metric
 
 from heedful.base.errors import UserError, name_file
 from heedful.config.keys import default_metrics, make_paths_absolute, paths_in
@@ -22,6 +21,7 @@ from heedful.config.places import TRUSTED_OPTIMIZERS
 from heedful.config.schema import validate_config
 from heedful.data.padded_batches import Batch
 from heedful.data.source import Source
+from heedful.kernels.device import HostCopy
 from heedful.models.check import check_model
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
@@ -40,6 +40,33 @@ CHECK_INTERVAL = 25  # batches between two checks of the loss, because each chec
 OWN = ["seed", "data", "model", "loss", "metrics", "optimizer", "scheduler", "param_groups", "extras"]
 
 
+class Step(NamedTuple):
+    """What a training step computes from the texts of a batch: scalar tensors on the device."""
+
+    loss: Tensor  # mean over the texts, and the terms of the components, from which the gradients are computed
+    sums: dict[str, Tensor]  # over the texts: of the loss, of the hits and of each term
+
+
+class RunningMean(Metric):
+    """The mean over texts of a quantity whose sum each step computes."""
+
+    higher_is_better = None
+    total: Tensor
+    texts: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("total", "texts"):
+            self.add_state(name, torch.zeros(()), dist_reduce_fx="sum")
+
+    def update(self, total: Tensor, texts: int) -> None:
+        self.total += total
+        self.texts += texts
+
+    def compute(self) -> Tensor:
+        return self.total / self.texts
+
+
 class LitClassifier(pl.LightningModule):
     """Trains and evaluates a `Classifier`.
 
@@ -56,12 +83,10 @@ class LitClassifier(pl.LightningModule):
         self.loss = loss
         self.card = card
         self.save_hyperparameters(card.config, logger=False)  # `on_fit_start` logs them
-        self.train_acc = MulticlassAccuracy(len(card.class_counts), average="micro", validate_args=False)
-        self.train_loss = MeanMetric(nan_strategy="disable")  # a check for NaN would wait for the device
-        terms = {f"train_{name}": MeanMetric(nan_strategy="disable") for name in model.auxiliary_names}
-        self._terms = nn.ModuleList(terms.values())
-        # the metrics of a training epoch, whose states are saved if a checkpoint is written within it
-        self._running: dict[str, Any] = {"train_loss": self.train_loss, "train_acc": self.train_acc, **terms}
+        # of a training epoch, whose states are saved if a checkpoint is written within it
+        self.means = nn.ModuleDict({name: RunningMean() for name in ("loss", "acc", *model.auxiliary_names)})
+        self.run_step: Callable[[Tensor, Tensor, Tensor], Step] | None = None  # a faster equivalent of `compute_step`
+        self._losses_to_check: list[tuple[int, HostCopy]] = []  # with the numbers of their batches
         self.metrics = dict(metrics)  # a plain dict, because they stay on the CPU
         self.scores: dict[str, float] = {}  # the last value of each metric, by names such as val/acc; NaN if undefined
         # the texts of the last evaluation, in the order of the split: n×C probabilities, n labels, n index
@@ -172,34 +197,46 @@ class LitClassifier(pl.LightningModule):
         """Return the model with its tokenizer, which classifies texts and shows the attention weight of each word."""
         return Ensemble([Member("", self.card, self.model, self.loss)])
 
+    def compute_step(self, tokens: Tensor, mask: Tensor, labels: Tensor) -> Step:
+        """Return the loss of a batch without its gradients: N×L ids, N×L bool, N classes."""
+        logits = self(tokens, mask)
+        loss = self.loss(logits, labels)
+        hits = (self.loss.probabilities(logits.detach()).argmax(1) == labels).sum()
+        terms = self.model.take_auxiliary_losses()
+        sums = {name: term.detach().repeat(len(labels)).sum() for name, term in {"loss": loss, **terms}.items()}
+        return Step(sum(terms.values(), loss), {**sums, "acc": hits})
+
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        logits = self(batch.tokens, batch.mask)
-        loss = self.loss(logits, batch.labels)
+        loss, sums = (self.run_step or self.compute_step)(batch.tokens, batch.mask, batch.labels)
         if self._logged_epoch != self.current_epoch:  # once an epoch, because log() takes a millisecond
             self._logged_epoch = self.current_epoch
-            for name, metric in self._running.items():
-                self.log(name.replace("_", "/", 1), metric, on_step=False, on_epoch=True, prog_bar=True, logger=False)
-        self.train_acc.update(self.loss.probabilities(logits.detach()), batch.labels)
-        self.train_loss.update(loss.detach().expand(len(batch.labels)))  # "disable" ignores the argument `weight`
-        for name, term in self.model.take_auxiliary_losses().items():
-            self._running[f"train_{name}"].update(term.detach().expand(len(batch.labels)))
-            loss = loss + term
+            for name, mean in self.means.items():
+                self.log(f"train/{name}", mean, on_step=False, on_epoch=True, prog_bar=True, logger=False)
+        for name, total in sums.items():
+            self.means[name].update(total, len(batch.labels))
         # Lightning divides the loss by the size of a group of batches, also in the last, smaller group of an epoch
         group, batches = self.trainer.accumulate_grad_batches, int(self.trainer.num_training_batches)
         number, remainder = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready, batches % group
         return loss * group / remainder if number > batches - remainder else loss
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        """Stop the training if a loss of this epoch was NaN or infinite."""
+        """Stop the training if a loss of this epoch was NaN or infinite.
+
+        A GPU works on earlier steps while the next ones are prepared. So that neither waits for the other, the loss is
+        copied to the host without waiting, and the copy is read at the next check.
+        """
         is_last = self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
         is_last = is_last or self.trainer.global_step == self.trainer.max_steps
         if not is_last and batch_idx % CHECK_INTERVAL:
             return
-        loss = float(self.trainer.strategy.reduce(self.train_loss.mean_value.clone()))  # of all processes
-        if not math.isfinite(loss):
-            reason = f"the loss became {loss} by batch {batch_idx + 1} of epoch {self.current_epoch + 1}"
-            remedy = "try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"
-            end_together(self.trainer, UserError(f"{reason}, so training stopped; {remedy}"))
+        total = self.trainer.strategy.reduce(self.means["loss"].total.clone())  # of all processes
+        self._losses_to_check.append((batch_idx, HostCopy(total)))
+        while len(self._losses_to_check) > (total.is_cuda and not is_last):
+            number, copy = self._losses_to_check.pop(0)
+            if not math.isfinite(loss := copy.value()):
+                reason = f"the loss became {loss} by batch {number + 1} of epoch {self.current_epoch + 1}"
+                remedy = "try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"
+                end_together(self.trainer, UserError(f"{reason}, so training stopped; {remedy}"))
 
     def _choose_branch_weight(self) -> None:
         """In training, choose the weight of the branch with the lowest loss, unless the configuration sets it."""
@@ -268,7 +305,7 @@ class LitClassifier(pl.LightningModule):
 
     def on_fit_start(self) -> None:
         """Log the hyperparameters, and refuse a training that would monitor a score without a value."""
-        self._logged_epoch = None
+        self._logged_epoch, self._losses_to_check = None, []
         for state in self._optimizer_states:
             require_same_parameters(self.trainer.optimizers[0], state)
         self._optimizer_states = []
@@ -345,7 +382,7 @@ class LitClassifier(pl.LightningModule):
         if not self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:  # within an epoch
             state["running"] = {
                 name: {key: value.cpu() for key, value in metric.metric_state.items()}
-                for name, metric in self._running.items()
+                for name, metric in self.means.items()
             }
         checkpoint["processes"] = [state]
         if self.trainer.world_size > 1:
@@ -370,5 +407,6 @@ class LitClassifier(pl.LightningModule):
         if (device := self.trainer.strategy.root_device).type == "cuda" and "cuda" in state:
             torch.cuda.set_rng_state(state["cuda"].cpu(), device)
         for name, values in state["running"].items():
-            for key, value in self._running[name].metric_state.items():
-                value.copy_(values[key])
+            if name in self.means:  # versions before 0.2 stored other states
+                for key, value in self.means[name].metric_state.items():
+                    value.copy_(values[key])
