@@ -1,0 +1,200 @@
+"""Training steps as CUDA graphs: one launch starts all kernels of a step, which Python would start one by one."""
+
+import logging
+from collections import Counter
+from typing import Annotated, Any
+
+import pytorch_lightning as pl
+import torch
+from pydantic import Field
+from pytorch_lightning.strategies import SingleDeviceStrategy
+from torch import Tensor, nn
+
+from heedful.data.padded_batches import Batch, ShuffledBatches
+from heedful.training.lit import LitClassifier, Step
+
+Inputs = tuple[Tensor, Tensor, Tensor]  # tokens N×L, mask N×L and labels N
+
+log = logging.getLogger(__name__)
+
+
+class GraphedSteps(pl.Callback):
+    """Records the forward and the backward pass of each shape of batches as a CUDA graph, and then replays it.
+
+    Padded lengths are few, so most steps are replays (https://pytorch.org/docs/stable/notes/cuda.html#cuda-graphs). A
+    shape is recorded when it occurs for the second time. All graphs share the memory of the largest one, which is
+    recorded first; they can, because one is finished before the next starts. Dropout draws the same random numbers with
+    and without graphs.
+
+    A step that waits for the GPU cannot be recorded, nor can gradients that are accumulated, scaled or sparse: then, a
+    warning says so, and the training runs without graphs, as it does on other devices and with several processes.
+
+    Args:
+        max_shapes: largest number of shapes that are recorded.
+    """
+
+    def __init__(self, *, max_shapes: Annotated[int, Field(ge=1)] = 128) -> None:
+        self.max_shapes = max_shapes
+        self.graphs: dict[torch.Size, StepGraph] = {}
+        self._seen = Counter[torch.Size]()
+        self._memory: GraphMemory | None = None
+        self._longest: Batch | None = None
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        assert isinstance(pl_module, LitClassifier)
+        device = trainer.strategy.root_device
+        if device.type != "cuda" or not isinstance(trainer.strategy, SingleDeviceStrategy):
+            return
+        if reason := _obstacle(trainer, pl_module):
+            log.warning("Training steps are not recorded as CUDA graphs: %s", reason)
+            return
+        loader = trainer.train_dataloader
+        longest = trainer.strategy.batch_to_device(loader.longest()) if isinstance(loader, ShuffledBatches) else None
+        self.start(pl_module, GraphMemory(pl_module, device), longest)
+
+    def start(self, module: LitClassifier, memory: "GraphMemory", longest: Batch | None) -> None:
+        """Run the next steps of a module as graphs.
+
+        Args:
+            longest: a batch of the largest shape; None if it is not known.
+        """
+        self._module, self._memory, self._longest = module, memory, longest
+        module.run_step = self.run_step
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
+        """Free the memory of the graphs."""
+        pl_module.run_step = None
+        self.graphs, self._memory, self._longest = {}, None, None
+        self._seen.clear()
+
+    def on_exception(self, trainer: pl.Trainer, pl_module: Any, exception: BaseException) -> None:
+        self.on_train_end(trainer, pl_module)
+
+    def run_step(self, tokens: Tensor, mask: Tensor, labels: Tensor) -> Step:
+        """Return what `compute_step` returns; after a replay, `loss.backward()` only hands the gradients over."""
+        assert self._memory is not None
+        inputs, shape = (tokens, mask, labels), tokens.shape
+        self._seen[shape] += 1
+        if self._seen[shape] == 2 and len(self.graphs) < self.max_shapes:
+            try:
+                if self._longest is not None:
+                    self._record(self._longest[:3])
+                    self._longest = None
+                self._record(inputs)
+            except WaitsForDevice as error:
+                log.warning("Training steps are not recorded as CUDA graphs, because one waits for the GPU: %s", error)
+                self._module.run_step = None
+        if (graph := self.graphs.get(shape)) is None:
+            return self._module.compute_step(*inputs)
+        return Step(*_Replay.apply(graph, inputs, *self._memory.parameters))
+
+    def _record(self, inputs: Inputs) -> None:
+        assert self._memory is not None
+        if inputs[0].shape not in self.graphs:
+            self.graphs[inputs[0].shape] = StepGraph(self._module, inputs, self._memory)
+
+
+class WaitsForDevice(Exception):
+    """A step needs a result of the device on the host before it can go on."""
+
+
+class GraphMemory:
+    """What all graphs of a training share: the gradients that they write, a pool of memory, and a stream.
+
+    Attributes:
+        parameters: the trained parameters.
+        gradients: of each parameter, or None if the loss does not depend on it.
+    """
+
+    def __init__(self, module: LitClassifier, device: torch.device) -> None:
+        self.parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        self.gradients: list[Tensor | None] = []
+        self.pool = torch.cuda.graph_pool_handle()
+        self.stream = torch.cuda.Stream(device)
+
+    def write(self, gradients: tuple[Tensor | None, ...]) -> None:
+        """Copy the gradients of a step to those that all graphs share; the first step creates them."""
+        if not self.gradients:
+            self.gradients = [None if gradient is None else torch.empty_like(gradient) for gradient in gradients]
+        for shared, gradient in zip(self.gradients, gradients, strict=True):
+            if shared is not None and gradient is not None:
+                shared.copy_(gradient)
+
+
+class StepGraph:
+    """A training step of one shape of batches, with its own inputs and outputs in the device's memory."""
+
+    def __init__(self, module: LitClassifier, inputs: Inputs, memory: GraphMemory) -> None:
+        self.memory = memory
+        self.inputs = tuple(tensor.clone() for tensor in inputs)
+        device = inputs[0].device
+        random_state = torch.cuda.get_rng_state(device)
+        main = torch.cuda.current_stream(device)
+        memory.stream.wait_stream(main)
+        with torch.cuda.stream(memory.stream):  # libraries are set up before the recording, in which they must not be
+            self._rehearse(module)
+            self.graph = torch.cuda.CUDAGraph()
+            self.graph.capture_begin(memory.pool)
+            try:
+                self.step = self._compute(module)
+            finally:
+                self.graph.capture_end()
+        main.wait_stream(memory.stream)
+        torch.cuda.set_rng_state(random_state, device)
+
+    def _rehearse(self, module: LitClassifier) -> None:
+        """Compute the step without a recording, and leave the module's buffers, such as running means, as they were."""
+        buffers = [(buffer, buffer.clone()) for buffer in nn.Module.buffers(module)]
+        mode = torch.cuda.get_sync_debug_mode()
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            self._compute(module)
+        except RuntimeError as error:
+            if "synchronizing" not in str(error):
+                raise
+            raise WaitsForDevice(str(error).splitlines()[0]) from error
+        finally:
+            torch.cuda.set_sync_debug_mode(mode)
+            for buffer, value in buffers:
+                buffer.copy_(value)
+
+    def _compute(self, module: LitClassifier) -> Step:
+        """Compute a step, and write its gradients to the memory of all graphs."""
+        step = module.compute_step(*self.inputs)
+        with torch.autocast("cuda", enabled=False):
+            self.memory.write(torch.autograd.grad(step.loss, self.memory.parameters, allow_unused=True))
+        return Step(*(value.detach() for value in step))
+
+    def replay(self, inputs: Inputs) -> Step:
+        for own, given in zip(self.inputs, inputs, strict=True):
+            own.copy_(given, non_blocking=True)
+        self.graph.replay()
+        return Step(*(value.detach() for value in self.step))
+
+
+class _Replay(torch.autograd.Function):
+    """Replays a step, both passes at once; the backward pass returns the gradients that the replay has computed."""
+
+    @staticmethod
+    def forward(ctx: Any, graph: StepGraph, inputs: Inputs, *parameters: Tensor) -> Step:
+        ctx.memory = graph.memory
+        step = graph.replay(inputs)
+        ctx.mark_non_differentiable(step.loss_sum, step.hits)
+        return step
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradients of the loss, whose own gradient is 1."""
+        of_parameters = [None if gradient is None else gradient.detach() for gradient in ctx.memory.gradients]
+        return None, None, *of_parameters
+
+
+def _obstacle(trainer: pl.Trainer, module: LitClassifier) -> str:
+    """Return why the steps of a training cannot be recorded; an empty string if they can."""
+    obstacles = {
+        "gradients are accumulated": trainer.accumulate_grad_batches > 1,
+        "gradients are scaled in 16-mixed precision": getattr(trainer.precision_plugin, "scaler", None) is not None,
+        "the states of a frozen encoder are read from disk": module.model.stored_states is not None,
+        "gradients are sparse": any(getattr(part, "sparse", False) for part in module.model.modules()),
+    }
+    return next((reason for reason, applies in obstacles.items() if applies), "")

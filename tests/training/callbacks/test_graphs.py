@@ -1,0 +1,83 @@
+"""Training steps that are replayed, here with a stand-in for the GPU's graphs; tests/gpu has the real ones."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytorch_lightning as pl
+import torch
+from torch import Tensor
+
+from heedful.training.callbacks import graphs
+from heedful.training.callbacks.graphs import GraphedSteps, StepGraph
+from heedful.training.lit import LitClassifier, Step
+from tests.training.test_script import assert_equal, make, trainer
+
+OPTIONS = ("model.embedding.dropout=0.3", "model.encoder.hidden_dim=7", "data.batch_size=5")
+
+
+class Memory(graphs.GraphMemory):
+    """The shared gradients without the GPU's parts."""
+
+    def __init__(self, module: LitClassifier) -> None:
+        self.parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        self.gradients: list[Tensor | None] = []
+
+
+class Recomputed(StepGraph):
+    """A step whose replay computes it again from its own inputs, and writes to its own outputs, as a graph does."""
+
+    replays = 0
+
+    def __init__(self, module: LitClassifier, inputs: graphs.Inputs, memory: Any) -> None:
+        self.module, self.memory = module, memory
+        self.inputs = tuple(tensor.clone() for tensor in inputs)
+        with torch.random.fork_rng(devices=[]):
+            self.step = self._compute(module)
+
+    def replay(self, inputs: graphs.Inputs) -> Step:
+        Recomputed.replays += 1
+        for own, given in zip(self.inputs, inputs, strict=True):
+            own.copy_(given)
+        with torch.enable_grad():
+            for own, value in zip(self.step, self._compute(self.module), strict=True):
+                own.copy_(value)
+        return Step(*(value.detach() for value in self.step))
+
+
+class Graphed(GraphedSteps):
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        assert isinstance(pl_module, LitClassifier)
+        self.start(pl_module, Memory(pl_module), trainer.train_dataloader.longest())  # type: ignore[union-attr]
+
+
+def fit(folder: Path, callback: pl.Callback | None, *overrides: str, **options: Any) -> LitClassifier:
+    _, data, module = make(folder, *OPTIONS, *overrides)
+    trainer(folder, [callback] if callback else [], **{"max_epochs": 3, **options}).fit(module, data)
+    return module
+
+
+def test_replayed_steps_give_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with a parameter that takes no part in the loss, clipped gradients and dropout."""
+    monkeypatch.setattr(graphs, "StepGraph", Recomputed)
+    monkeypatch.setattr(Recomputed, "replays", 0)
+    plain = fit(tmp_path, None, gradient_clip_val=0.5)
+    callback = Graphed(max_shapes=3)
+    module = fit(tmp_path, callback, gradient_clip_val=0.5)
+    assert_equal(module.state_dict(), plain.state_dict())
+    assert Recomputed.replays > 5 and not callback.graphs and module.run_step is None
+
+
+def test_only_shapes_that_recur_are_recorded_after_the_largest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "StepGraph", Recomputed)
+    _, data, module = make(tmp_path, *OPTIONS)
+    callback, loader = Graphed(max_shapes=2), data.train_dataloader()
+    longest = loader.longest()  # type: ignore[union-attr]
+    assert longest.tokens.shape == (5, max(batch.tokens.shape[1] for batch in loader))
+    callback.start(module, Memory(module), longest)
+    batches = [tensor[:, :length].clone() for length in (2, 3, 2, 3, 2) for tensor in [longest.tokens]]
+    recorded = []
+    for tokens in batches:
+        callback.run_step(tokens, tokens > 0, longest.labels)
+        recorded.append(len(callback.graphs))
+    assert recorded == [0, 0, 2, 2, 2]
