@@ -84,7 +84,7 @@ class LitClassifier(pl.LightningModule):
         self.card = card
         self.save_hyperparameters(card.config, logger=False)  # `on_fit_start` logs them
         # of a training epoch, whose states are saved if a checkpoint is written within it
-        self.means = nn.ModuleDict({name: RunningMean() for name in ("loss", "acc", *model.auxiliary_names)})
+        self.means: Any = nn.ModuleDict({name: RunningMean() for name in ("loss", "acc", *model.auxiliary_names)})
         self.run_step: Callable[[Tensor, Tensor, Tensor], Step] | None = None  # a faster equivalent of `compute_step`
         self._losses_to_check: list[tuple[int, HostCopy]] = []  # with the numbers of their batches
         self.metrics = dict(metrics)  # a plain dict, because they stay on the CPU

@@ -86,7 +86,8 @@ class GraphedSteps(pl.Callback):
                 self._module.run_step = None
         if (graph := self.graphs.get(shape)) is None:
             return self._module.compute_step(*inputs)
-        return Step(*_Replay.apply(graph, inputs, *self._memory.parameters))
+        loss = _Replay.apply(graph, inputs, *self._memory.parameters)
+        return Step(loss, graph.step.sums)
 
     def _record(self, inputs: Inputs) -> None:
         assert self._memory is not None
@@ -131,16 +132,18 @@ class StepGraph:
         random_state = torch.cuda.get_rng_state(device)
         main = torch.cuda.current_stream(device)
         memory.stream.wait_stream(main)
-        with torch.cuda.stream(memory.stream):  # libraries are set up before the recording, in which they must not be
-            self._rehearse(module)
-            self.graph = torch.cuda.CUDAGraph()
-            self.graph.capture_begin(memory.pool)
-            try:
-                self.step = self._compute(module)
-            finally:
-                self.graph.capture_end()
-        main.wait_stream(memory.stream)
-        torch.cuda.set_rng_state(random_state, device)
+        try:
+            with torch.cuda.stream(memory.stream):
+                self._rehearse(module)  # sets up libraries, which must not happen in the recording
+                self.graph = torch.cuda.CUDAGraph()
+                self.graph.capture_begin(memory.pool)
+                try:
+                    self.step = self._compute(module)
+                finally:
+                    self.graph.capture_end()
+        finally:
+            main.wait_stream(memory.stream)
+            torch.cuda.set_rng_state(random_state, device)
 
     def _rehearse(self, module: LitClassifier) -> None:
         """Compute the step without a recording, and leave the module's buffers, such as running means, as they were."""
@@ -163,29 +166,28 @@ class StepGraph:
         step = module.compute_step(*self.inputs)
         with torch.autocast("cuda", enabled=False):
             self.memory.write(torch.autograd.grad(step.loss, self.memory.parameters, allow_unused=True))
-        return Step(*(value.detach() for value in step))
+        return Step(step.loss.detach(), step.sums)
 
-    def replay(self, inputs: Inputs) -> Step:
+    def replay(self, inputs: Inputs) -> None:
+        """Compute the step for other inputs: its results are in `step`, its gradients in the memory of all graphs."""
         for own, given in zip(self.inputs, inputs, strict=True):
             own.copy_(given, non_blocking=True)
         self.graph.replay()
-        return Step(*(value.detach() for value in self.step))
 
 
 class _Replay(torch.autograd.Function):
     """Replays a step, both passes at once; the backward pass returns the gradients that the replay has computed."""
 
     @staticmethod
-    def forward(ctx: Any, graph: StepGraph, inputs: Inputs, *parameters: Tensor) -> Step:
+    def forward(ctx: Any, graph: StepGraph, inputs: Inputs, *parameters: Tensor) -> Tensor:
         ctx.memory = graph.memory
-        step = graph.replay(inputs)
-        ctx.mark_non_differentiable(step.loss_sum, step.hits)
-        return step
+        graph.replay(inputs)
+        return graph.step.loss.detach()
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of the loss, whose own gradient is 1."""
-        of_parameters = [None if gradient is None else gradient.detach() for gradient in ctx.memory.gradients]
+        of_parameters = [None if shared is None else shared.detach() for shared in ctx.memory.gradients]
         return None, None, *of_parameters
 
 
