@@ -191,18 +191,19 @@ def test_a_missing_path_is_no_name_on_the_hub_which_cannot_be_reached(pretrained
 
 def test_glove_words_extend_the_vocabulary() -> None:
     texts = ["a xylograph stood", "a xylograph fell"]
-    plain, extended = (Whitespace(min_frequency=1, glove_words=extends).train(texts) for extends in (False, True))
-    assert extended.vocabulary[: len(plain.vocabulary)] == plain.vocabulary
-    assert len(extended.vocabulary) == 10_003  # padding, unknown, and a word that GloVe lacks
-    tokens, _ = extended.encode(["a fantastic xylograph gnrt"])
-    assert [extended.vocabulary[i] for i in tokens] == ["a", "fantastic", "xylograph", "<unk>"]
+    plain, some, extended = (Whitespace(min_frequency=1, glove_words=n).train(texts) for n in (False, 8, True))
+    assert some.vocabulary == (*plain.vocabulary, "the", ",", ".", "of", "to", "and", "in")  # the eighth word is `a`
+    assert extended.vocabulary[: len(some.vocabulary)] == some.vocabulary
+    assert len(extended.vocabulary) == 100_003  # padding, unknown, and a word that GloVe lacks
+    tokens, _ = extended.encode(["a fantastic gastronomic xylograph gnrt"])
+    assert [extended.vocabulary[i] for i in tokens] == ["a", "fantastic", "gastronomic", "xylograph", "<unk>"]
 
 
 def test_glove_words_extend_the_vocabulary_of_texts_that_contain_reserved_words() -> None:
-    tokenizer = Whitespace(min_frequency=1, glove_words=True).train(["<pad> xylograph <unk>", "<pad> <unk>"])
+    tokenizer = Whitespace(min_frequency=1, glove_words=11).train(["<pad> xylograph <unk>", "<pad> <unk>"])
     restored = Tokenizer.from_json(tokenizer.to_json())
     assert restored.vocabulary == tokenizer.vocabulary
-    assert len(tokenizer.vocabulary) == 10_003
+    assert len(tokenizer.vocabulary) == 14
     assert ids(tokenizer, "xylograph <pad> <unk> gnrt") == ids(restored, "xylograph <pad> <unk> gnrt") == [2, 1, 1, 1]
 
 

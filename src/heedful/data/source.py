@@ -26,6 +26,7 @@ from heedful.base.errors import UserError
 from heedful.base.files import number_names
 from heedful.base.formatting import format_count, format_list, format_repr
 from heedful.config.mistakes import LabelColumn, TextColumn, did_you_mean, not_a_list
+from heedful.data.bundled_vectors import ASSETS
 from heedful.data.codec import Codec
 from heedful.data.corpus import FACTS, SPLITS, Corpus, Split, TokenizedCorpus, TokenizedSplit, tokenize, write_split
 from heedful.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     import datasets
 
 log = logging.getLogger(__name__)
-ASSETS = Path(__file__).parent / "assets"
 BUNDLED = "bundled:"  # prefix of a path in `ASSETS`
 
 

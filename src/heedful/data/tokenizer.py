@@ -20,6 +20,7 @@ from rich.progress import track
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 
 from heedful.base.errors import UserError
+from heedful.data.bundled_vectors import bundled_words
 from heedful.data.padded_batches import PAD_ID
 from heedful.data.text_files import content_hash, local_path, open_text
 
@@ -29,7 +30,6 @@ MAX_IDS = 1 << 24  # maximum number of ids in a vocabulary, including unused ids
 PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # for testing a loaded tokenizer
 BLOCK = 100  # texts encoded at a time, which takes 0.1 GB of memory per million characters
 LONGEST = 1_000_000  # characters at each end of a text that are read, far more than the tokens that a model uses
-BUNDLED_VECTORS = Path(__file__).parent / "assets" / "glove.6B.50d.top10000.npz"
 LINE_BREAK = Regex(r"<br\s*/?>")
 # A word, a flag of two letters, or a symbol with its variant, keycap, skin tone, tags and joined symbols. x2019 is
 # the typographic apostrophe, and x200D the joiner of emoji.
@@ -243,11 +243,12 @@ class Word(_Learned):
     """Tokenizer that splits texts into words and punctuation marks: *don't* is one token; *good!* is two tokens.
 
     Args:
-        glove_words: add all words of the bundled GloVe vectors to the vocabulary, beyond the limit of `vocab_size`. A
-            GloVe embedding can then use the vectors of words that occur only in new texts.
+        glove_words: add all words of the bundled GloVe vectors, or this number of them, the most frequent first, to the
+            vocabulary, beyond the limit of `vocab_size`. A GloVe embedding can then use the vectors of words that occur
+            only in new texts.
     """
 
-    glove_words: bool = False
+    glove_words: bool | Annotated[int, Field(ge=0)] = False
 
     def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
         learned = super().learn(texts, progress, **options)
@@ -255,14 +256,9 @@ class Word(_Learned):
             return learned
         ids = learned.get_vocab()
         # the first two words may also have later ids, because a text may contain "<pad>" literally
-        words = dict.fromkeys([PAD, UNKNOWN, *sorted(ids, key=ids.__getitem__), *bundled_words()])
+        added = bundled_words()[: None if self.glove_words is True else self.glove_words]
+        words = dict.fromkeys([PAD, UNKNOWN, *sorted(ids, key=ids.__getitem__), *added])
         return self.backend(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN))
-
-
-def bundled_words() -> list[str]:
-    """Return the words of the bundled vectors, most frequent first."""
-    with np.load(BUNDLED_VECTORS, allow_pickle=False) as file:
-        return file["words"].tobytes().decode().split("\n")
 
 
 class Whitespace(Word):

