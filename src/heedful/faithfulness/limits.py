@@ -74,15 +74,6 @@ def search_limits(
     return low, high
 
 
-def most_passes(length: int) -> int:
-    """Return the largest number of texts that `search_limits` evaluates for one text, for both measures together."""
-    counts = np.unique(erased_counts(length))
-    if length <= SHORT:
-        return 4 * (length + sum(SHORT_BEAM * (length - step + 1) for step in range(2, int(counts[-1]) + 1)))
-    states, scores = 1 + LONG_BEAM * (len(counts) - 1), 1 + len(PERTURBATIONS)
-    return 2 * (states * (1 + scores + 1) + length + states * (scores + 2))
-
-
 def run_searches(probe: Probe, searches: Sequence[Search], classes: np.ndarray) -> np.ndarray:
     """Run the searches together and return their results; search i concerns the probability of class `classes[i]`."""
     results = np.zeros(len(searches))

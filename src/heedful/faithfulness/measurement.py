@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from heedful.base.errors import UserError
-from heedful.base.formatting import format_count, format_duration
+from heedful.base.formatting import format_duration
 from heedful.faithfulness.probe import Scores, pad
 from heedful.faithfulness.summary import VariantSummary, summarize
-from heedful.faithfulness.texts import map_chunks, measure_texts, most_passes
+from heedful.faithfulness.texts import map_chunks, measure_texts
 from heedful.faithfulness.trained import ProbedRun, checkpoint_digest
 from heedful.kernels.malloc import limit_compiled_kernels
 from heedful.records.runs import ExcludedRun
@@ -49,7 +49,6 @@ def measure_folders(args: argparse.Namespace, command: str) -> Report:
             checkpoint=checkpoint_digest(run), texts=args.texts, seed=args.seed, measures=args.measures
         )
     measured = {run: record for run, record in records.items() if record is not None and record.has(wanted[run])}
-    missing = [run for run in runs if run not in measured]
     for number, run in enumerate(runs, 1):
         previous, options = records[run], wanted[run]
         if run in measured:
@@ -58,11 +57,6 @@ def measure_folders(args: argparse.Namespace, command: str) -> Report:
             options = options.model_copy(update={"measures": sorted({*args.measures, *previous.options.measures})})
         title, start = f"Run {number} of {len(runs)}", time.monotonic()
         trained = ProbedRun(run, args.trusted_modules, args.data_path)
-        if run == missing[0]:
-            lengths = list(map(len, trained.sample("test", options.texts, options.seed).texts))
-            passes = len(missing) * most_passes(lengths, options.measures)
-            sizes = f"{format_count(len(missing), 'run')} of {format_count(len(lengths), 'text')}"
-            print(f"Planned: {sizes}, up to about {passes:,} forward passes of a text", file=sys.stderr)
         measured[run] = measure_run(trained, options, title)
         measured[run].save(run)
         print(f"{title}: measured in {format_duration(time.monotonic() - start)}", file=sys.stderr)

@@ -1,27 +1,18 @@
 """Compute the measures of one model for its texts, on a CPU with one thread for each core."""
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
 
-from heedful.faithfulness import limits
-from heedful.faithfulness.measures import (
-    Predicted,
-    decision_flips,
-    erase_shares,
-    erased_counts,
-    flip_grid,
-    kendall,
-    rank,
-    retain,
-)
+from heedful.faithfulness.limits import search_limits
+from heedful.faithfulness.measures import Predicted, decision_flips, erase_shares, kendall, rank, retain
 from heedful.faithfulness.probe import Probe, Scores, TokenIds
-from heedful.faithfulness.rankings import STEPS, rank_tokens
+from heedful.faithfulness.rankings import rank_tokens
 from heedful.faithfulness.rationales import plausibility
-from heedful.runs.faithfulness_record import ATTENTION, GRADIENT, LEAVE_ONE_OUT, RANKINGS
+from heedful.runs.faithfulness_record import ATTENTION, GRADIENT, LEAVE_ONE_OUT
 
 # number of tokens that are measured together; 2,000 tokens at a time cost 6 to 10 % more CPU time than 8,000 at a time
 CHUNK_TOKENS = 4_000
@@ -78,23 +69,12 @@ def measure_texts(
     if "limits" in names:
         for name, erase in erasures:
             means = by_ranking[f"{name}_removal"].mean(2)
-            bounds = limits.search_limits(probe, predicted, scores, means, rngs, retain=erase is retain)
+            bounds = search_limits(probe, predicted, scores, means, rngs, retain=erase is retain)
             arrays[f"{name}_low"], arrays[f"{name}_high"] = bounds
     if "agreement" in names:
         arrays["tau_gradient"] = kendall(scores[ATTENTION], scores[GRADIENT])
         arrays["tau_leave_one_out"] = kendall(scores[ATTENTION], scores[LEAVE_ONE_OUT])
     return arrays | {name: np.moveaxis(values, 0, 1) for name, values in by_ranking.items()}, scores
-
-
-def most_passes(lengths: Iterable[int], names: Sequence[str]) -> int:
-    """Return the largest number of passes of a text, whole or shortened, through the model by `measure_texts`."""
-    total, rankings = 0, len(RANKINGS)
-    for length in lengths:
-        total += length + sum(STEPS) + 8  # the rankings
-        total += 2 * rankings * len(np.unique(erased_counts(length))) if {"removal", "limits"} & {*names} else 0
-        total += rankings * len(flip_grid(length)) if "flip" in names else 0
-        total += limits.most_passes(length) if "limits" in names else 0
-    return total
 
 
 def map_chunks(
