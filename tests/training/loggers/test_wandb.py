@@ -16,8 +16,8 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import open_dict, read_write
 
+from docs.wandb_workspace import build
 from heedful.base.errors import UserError
-from heedful.commands.dashboard import build
 from heedful.config.compose import VERSION_BASE
 from heedful.runs.result import RunResult, Score
 from heedful.training.lit import LitClassifier

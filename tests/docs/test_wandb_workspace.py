@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from heedful.commands.dashboard import build, main
+from docs.wandb_workspace import build, main
 from tests.helpers import ROOT
 
 
@@ -92,5 +92,5 @@ def test_a_missing_extra_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SystemExit) as exit_info:
         main([])
     assert str(exit_info.value).startswith(
-        "Error: heedful dashboard needs the package wandb_workspaces, which is part of "
+        "Error: wandb_workspace.py needs the package wandb_workspaces, which is part of "
     )

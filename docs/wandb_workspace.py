@@ -1,4 +1,4 @@
-"""Build a W&B workspace that compares the runs of a project: `heedful dashboard --save ENTITY/PROJECT`.
+"""Build a W&B workspace that compares the runs of a project: `python wandb_workspace.py --save ENTITY/PROJECT`.
 
 The panels refer to metrics and media by the names in src/heedful/training/loggers/wandb.py and in Lightning.
 """
@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from heedful.base.errors import UserError
 from heedful.base.optional_packages import require_extra
-from heedful.base.process import exit_with_message, typed
+from heedful.base.process import exit_with_message
 from heedful.config.keys import CONF, MODEL_COMPONENTS
 
 DESCRIPTION = """\
@@ -29,14 +29,14 @@ RUNS_SHOWN = 100
 def main(argv: Sequence[str] | None = None) -> None:
     """Build the workspace, then print it, or save it as a new view of its project and print its URL."""
     with exit_with_message("standard output"):
-        parser = argparse.ArgumentParser(typed("dashboard"), description=DESCRIPTION)
+        parser = argparse.ArgumentParser("wandb_workspace.py", description=DESCRIPTION)
         parser.add_argument("--by", default="variant", metavar="OPTION", help=BY)
         parser.add_argument("--save", metavar="ENTITY/PROJECT", help="save the workspace in this project")
         args = parser.parse_args(argv)
         entity, _, project = (args.save or "entity/project").partition("/")
         if not (entity and project):
             parser.error(f"--save={args.save} must name an entity and a project, such as --save my-team/heedful")
-        require_extra("wandb_workspaces", by=typed("dashboard"), extra="dashboard")
+        require_extra("wandb_workspaces", by="wandb_workspace.py", extra="dashboard")
         workspace = build(entity, project, args.by)
         if not args.save:
             print(TypeAdapter(type(workspace)).dump_json(workspace, exclude_none=True, indent=2).decode())
