@@ -27,6 +27,7 @@ from benchmarks.speed import TEST, TRAIN, WORKLOADS
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import Batch, Batches
 from heedful.training import build
+from heedful.training.callbacks.graphs import GraphedSteps
 
 EPOCHS = 4  # the last one is measured; on a GPU, one more is profiled
 KERNELS = 12  # kernels that are listed
@@ -102,6 +103,8 @@ class Watch(pl.Callback):
             ]
             if callback is not self:
                 clock.watch(f"hooks of {type(callback).__name__}", callback, *own)
+            if isinstance(callback, GraphedSteps):
+                clock.watch("replay of a graph", callback, "run_step")
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.kernels.start(trainer.current_epoch)

@@ -15,7 +15,7 @@ from heedful.runs.run_files import read_history
 from heedful.training.callbacks.stop import StopOnSignal
 from tests.helpers import assert_equal_weights, last_weights, saved_predictions, train
 
-OPTIONS = ("callbacks=[checkpoints,gradient_norms]", "data.batch_size=5", "model.embedding.dropout=0.3")
+OPTIONS = ("callbacks=[checkpoints,gradient_norms,graphs]", "data.batch_size=5", "model.embedding.dropout=0.3")
 SINGLE = "trainer.precision=32-true"
 # Adam would enlarge rounding errors: it scales the smallest gradient to a whole step
 SGD = (*OPTIONS[:2], SINGLE, "optimizer=sgd", "optimizer.lr=0.1")
