@@ -20,7 +20,7 @@ CHOICES = sorted(
 CELL = "The file is a cell of the recurrent encoder, which it is named after."
 SIZE = "The layers have 128 features for every embedding; a constructor call without `dim` adds no projection."
 EXCEPTIONS = {  # (choice, option) → the reason why its value differs from the default
-    **{(f"model/encoder/{name}", "cell"): CELL for name in ("gru", "bigru", "rnn", "birnn")},
+    **{(f"model/encoder/{name}", "cell"): CELL for name in ("gru", "bigru", "rnn", "birnn", "mingru")},
     **{(f"model/encoder/{name}", "bidirectional"): CELL for name in ("bigru", "bilstm", "birnn")},
     **{(f"model/encoder/{name}", "dim"): SIZE for name in ("elementwise", "hybrid", "transformer")},
 }

@@ -19,7 +19,7 @@ def test_a_row_has_the_type_default_and_comment_of_its_option() -> None:
     page = render()
     assert "| `test` | boolean | `true` | test the best checkpoint |" in page
     assert "| `data.limit` | integer or null | `null` | maximum number of texts per split | all |" in page
-    assert "`gru` (bigru, gru), `lstm` (bilstm, lstm), `rnn` (birnn, rnn) | rnn (tanh), lstm or gru |" in page
+    assert "`rnn` (birnn, rnn), `mingru` (mingru) | rnn (tanh), lstm, gru or mingru |" in page
     assert (
         "| `trainer.accelerator` | text | `cpu`, `gpu` (ddp, gpu), `mps` (mps) | cpu, gpu, mps or auto | all |" in page
     )

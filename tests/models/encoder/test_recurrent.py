@@ -1,10 +1,12 @@
 """Recurrent encoders, which do not pack sequences, equal torch's recurrent layers on packed sequences."""
 
+import math
+
 import pytest
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from heedful.models.encoder.recurrent import CELLS, Recurrent
+from heedful.models.encoder.recurrent import CELLS, MinGru, Recurrent
 
 N, L, D, HIDDEN = 5, 11, 3, 7
 LENGTHS = torch.tensor([11, 1, 4, 7, 2])
@@ -43,6 +45,46 @@ def test_states_and_summary_equal_those_of_packed_sequences(cell: str, bidirecti
     assert encoder.output_dim == HIDDEN * (2 if bidirectional else 1)
     assert torch.allclose(encoded.states, expected_states, rtol=0, atol=1e-10)
     assert torch.allclose(encoded.summary, expected_summary, rtol=0, atol=1e-10)
+
+
+def compute_min_gru(cell: MinGru, states: torch.Tensor) -> torch.Tensor:
+    """The states of one text L×D, token by token: L×HIDDEN."""
+    state, computed = [0.0] * HIDDEN, []
+    for token in states:
+        projected = (cell.projection.weight @ token + cell.projection.bias).tolist()
+        gates = [1 / (1 + math.exp(-value)) for value in projected[:HIDDEN]]
+        state = [(1 - z) * h + z * new for z, h, new in zip(gates, state, projected[HIDDEN:], strict=True)]
+        computed.append(state)
+    return torch.tensor(computed, dtype=torch.float64)
+
+
+def test_min_gru_follows_the_formula_in_both_directions() -> None:
+    torch.manual_seed(0)
+    encoder = Recurrent(D, cell="mingru", hidden_dim=HIDDEN, bidirectional=True).double()
+    states = torch.randn(N, L, D, dtype=torch.float64)
+    with torch.no_grad():
+        encoded = encoder(states, torch.arange(L) < LENGTHS.unsqueeze(1))
+        for n, length in enumerate(LENGTHS.tolist()):
+            forward, backward = encoder.forwards[0], encoder.backwards[0]
+            assert isinstance(forward, MinGru) and isinstance(backward, MinGru)
+            first, last = (
+                compute_min_gru(forward, states[n, :length]),
+                compute_min_gru(backward, states[n, :length].flip(0)),
+            )
+            torch.testing.assert_close(encoded.states[n, :length], torch.cat([first, last.flip(0)], 1))
+            torch.testing.assert_close(encoded.summary[n], torch.cat([first[-1], last[-1]]))
+
+
+def test_min_gru_is_computed_in_float32_within_mixed_precision() -> None:
+    torch.manual_seed(0)
+    cell, inputs = MinGru(D, HIDDEN, batch_first=True), torch.randn(1, 2000, D)
+    cell.projection.bias.data[:HIDDEN] = -5.0  # a slow gate sums thousands of small terms
+    with torch.autocast("cpu", torch.bfloat16):
+        states, _ = cell(inputs)
+    assert states.dtype == torch.bfloat16
+    reference, _ = cell.double()(inputs.double())
+    difference = (states.double() - reference).abs().max() / reference.abs().max()
+    assert difference < 0.02  # the projections and the result are rounded to 8 bits, but not the sums
 
 
 def test_dropout_applies_to_a_single_layer() -> None:
