@@ -1,11 +1,9 @@
 """The logger for Weights & Biases: `logger=wandb` selects it."""
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -19,7 +17,6 @@ from heedful.runs.result import RunResult
 from heedful.training.loggers.tracker import Tracker
 
 EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
-LAUNCH_INPUTS = "wandb.sdk.launch.inputs.internal"
 TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
 
 
@@ -46,18 +43,6 @@ class Wandb(Tracker, WandbLogger):
         self._wandb_init.pop("anonymous")  # Lightning always passes it, and W&B warns about it
         if mode != "online":
             os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # W&B would send its measurements to its server
-
-    @property
-    def experiment(self) -> Any:
-        """The W&B run, which the first use starts."""
-        # W&B would then import Launch, in 0.7 s of CPU time, for inputs that only its jobs have
-        no_inputs: Any = SimpleNamespace(StagedLaunchInputs=lambda: SimpleNamespace(apply=lambda run: None))
-        if sys.modules.setdefault(LAUNCH_INPUTS, no_inputs) is not no_inputs:
-            return super().experiment
-        try:
-            return super().experiment
-        finally:
-            sys.modules.pop(LAUNCH_INPUTS, None)
 
     def continue_run(self) -> None:
         """Continue the newest W&B run in the folder, `<mode>run-<time>-<id>`, unless an id is configured."""
