@@ -33,7 +33,7 @@ from heedful.runs.folder import BEST, checkpoint_in
 from heedful.runs.training_state import require_same_parameters, restore_callbacks
 from heedful.training import build
 from heedful.training.callbacks.stop import end_together
-from heedful.training.loggers.tracker import with_plain_names
+from heedful.training.loggers.tracker import log_options
 
 CHECK_INTERVAL = 25  # batches between two checks of the loss, because each check waits for the device
 # The nodes of a configuration that a module and its optimizer have; a script has a Trainer of its own.
@@ -327,7 +327,7 @@ class LitClassifier(pl.LightningModule):
 
                 for summary in hparams(options, dict.fromkeys(names, 0.0)):
                     logger.experiment.file_writer.add_summary(summary)
-            logger.log_hyperparams(with_plain_names(config))
+        log_options(self.trainer.loggers, config)
 
     def _monitors(self) -> set[str]:
         callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]

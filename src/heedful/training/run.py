@@ -42,7 +42,7 @@ from heedful.training.callbacks.pruning import Pruned
 from heedful.training.callbacks.speed import Speed
 from heedful.training.callbacks.stop import StopOnSignal
 from heedful.training.lit import LitClassifier
-from heedful.training.loggers.tracker import Tracker, with_plain_names
+from heedful.training.loggers.tracker import Tracker, log_options
 
 LOCK_TIMEOUT = 1.0  # seconds; a sweep that records the end of a job holds the lock for a shorter time
 
@@ -96,7 +96,7 @@ class Run:
     def start(
         self, trainer: pl.Trainer, module: LitClassifier, data: Source, state: TrainingState | None = None
     ) -> None:
-        """Log the configuration, and record the data, parameters, device and versions.
+        """Record the data, parameters, device and versions, and log the configuration of an evaluation.
 
         Args:
             state: the state from which the run resumes. The rows that an earlier attempt logged after it are removed.
@@ -111,9 +111,8 @@ class Run:
                 for tracker in self.trackers:
                     tracker.continue_run()
                 self.write_config()
-        for logger in trainer.loggers:
-            with build.prefix_errors(f"logger.{type(logger).__name__}"):
-                logger.log_hyperparams(with_plain_names(self.config))
+        if "model" not in self.config:  # the module of a training logs its own options
+            log_options(trainer.loggers, self.config)
         counts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
         trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
         file = {"data": Path(self.cfg.file).name} if self.cfg.get("file") else {}

@@ -7,7 +7,7 @@ import pytest
 
 from heedful.training.loggers.csv import Metrics
 from heedful.training.loggers.tracker import with_plain_names
-from tests.helpers import read_csv, train
+from tests.helpers import evaluate, read_csv, train
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -34,6 +34,16 @@ def test_tensorboard_and_mlflow_contain_options_scores_and_gradient_norms(tmp_pa
     assert norms
     history = client.get_metric_history(run.info.run_id, "gradients/head")
     assert norms == pytest.approx([point.value for point in history])
+
+
+def test_a_training_and_an_evaluation_log_their_options_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logged = list[dict[str, Any]]()
+    monkeypatch.setattr(Metrics, "log_hyperparams", lambda _, params: logged.append(params))
+    train(tmp_path / "run", "logger=csv")
+    evaluate(tmp_path / "eval", tmp_path / "run" / "checkpoints" / "best.ckpt", "logger=csv")
+    training, evaluation = logged
+    assert training["model"]["encoder"]["hidden_dim"] == 6 and training["trainer"]["max_epochs"] == 2
+    assert evaluation["ckpt_path"].endswith("best.ckpt")
 
 
 def test_a_mapping_whose_keys_cannot_be_names_is_logged_as_one_value() -> None:

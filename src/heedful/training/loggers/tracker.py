@@ -2,13 +2,21 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytorch_lightning.loggers import Logger
 
 from heedful.runs.result import RunResult
+from heedful.training.build import prefix_errors
+
+
+def log_options(loggers: Iterable[Logger], config: Any) -> None:
+    """Log a configuration; an error of a server or a database is a UserError."""
+    for logger in loggers:
+        with prefix_errors(f"logger.{type(logger).__name__}"):
+            logger.log_hyperparams(with_plain_names(config))
 
 
 def with_plain_names(config: Any) -> Any:
