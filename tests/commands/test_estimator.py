@@ -139,9 +139,9 @@ def test_mistakes_are_reported(reviews: tuple[pd.Series, pd.Series]) -> None:
         TextClassifier().predict(texts)
     with pytest.raises(UserError, match=r"did you mean model/attention\?"):
         TextClassifier("model/atention=x").fit(texts, labels)
-    with pytest.raises(ValueError, match="X must be a sequence of texts, such as"):
+    with pytest.raises(TypeError, match="texts must be a list of texts, such as"):
         TextClassifier().fit("text", labels)
-    with pytest.raises(ValueError, match="X must be a sequence of texts, but row 1 is nan"):
+    with pytest.raises(TypeError, match=r"texts must be a list of texts, .*, but row 1 is nan"):
         TextClassifier().fit(["text", float("nan")], ["a", "b"])
     with pytest.raises(ValueError, match="y has 1 class, 'a', but training needs two or more"):
         TextClassifier().fit(texts, ["a"] * 39)

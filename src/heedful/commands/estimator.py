@@ -1,6 +1,6 @@
 """The classifier as an estimator of scikit-learn: `from heedful import TextClassifier`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from heedful.base.formatting import format_repr
 from heedful.commands.trained_run import run_training
 from heedful.config.overrides import format_override, key_of, parse_override, quote
-from heedful.inference.api import Model, Prediction
+from heedful.inference.api import Model, Prediction, as_texts
 from heedful.tasks.labels import canonical
 
 # Overrides of a training whose result is a model alone, unless the user sets the option
@@ -73,7 +73,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on texts X, a sequence of n texts, with labels y, n of any type that can be sorted."""
-        texts, labels = _texts(X), column_or_1d(y, warn=True)
+        texts, labels = as_texts(X), column_or_1d(y, warn=True)
         check_consistent_length(texts, labels)
         assert_all_finite(labels)
         check_classification_targets(labels)
@@ -99,7 +99,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class for n texts, n × the number of `classes_`, in their order."""
         check_is_fitted(self)
-        probabilities = self.model_.predict_proba(_texts(X))
+        probabilities = self.model_.predict_proba(X)
         columns = [self.model_.class_names.index(name) for name in self._names]
         return probabilities[:, columns]
 
@@ -112,27 +112,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def explain(self, X: Any) -> list[Prediction]:
         """Return the prediction for each text with its attention weights; a notebook shows the tokens in colour."""
         check_is_fitted(self)
-        return self.model_.explain(_texts(X))
+        return self.model_.explain(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array, tags.input_tags.one_d_array = True, False, True
         return tags
-
-    def _more_tags(self) -> Mapping[str, Any]:  # before scikit-learn 1.6
-        return {"X_types": ["string"]}
-
-
-def _texts(X: Any) -> list[str]:
-    """Return the texts of a sequence, or of a table with one column; raise a ValueError for other values."""
-    if hasattr(X, "to_numpy"):
-        X = X.to_numpy()
-    if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
-        X = X[:, 0]
-    if isinstance(X, str) or not hasattr(X, "__iter__"):
-        raise ValueError("X must be a sequence of texts, such as ['A film to remember']")
-    texts = list(X)
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise ValueError(f"X must be a sequence of texts, but row {row} is {text!r:.80}")
-    return texts

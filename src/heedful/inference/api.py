@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 PLACES_OF_TEXTS = ("path", "val_path", "test_path", "name", "config")  # options of data
 HUB_NAME = r"[\w-][\w.-]*/(?!.*\.(ckpt|onnx)$)[\w.-]+"  # owner/name
 FILES_OF_A_MODEL = [f"checkpoints/{BEST}", *FILES_OF_AN_EXPORT]
+TEXTS = "texts must be a list of texts, such as ['A film to remember']"
 log = logging.getLogger(__name__)
 
 
@@ -102,7 +103,7 @@ class Model(Ensemble):
             TypeError: if `texts` is a single text, or contains anything but texts.
             ValueError: if `batch_size` is less than 1, or a text contains half of a surrogate pair.
         """
-        texts = _checked(texts, batch_size)
+        texts = as_texts(texts, batch_size)
         predictions = []
         for text, example in zip(texts, self.examples(texts, batch_size, maps), strict=True):
             tokens = list(zip(example.words, example.weights.tolist(), strict=True))
@@ -115,7 +116,7 @@ class Model(Ensemble):
 
     def predict_proba(self, texts: Iterable[str], batch_size: int = 32) -> np.ndarray:
         """Return the probability of each class, N×C float64, in the order of `class_names`."""
-        return self.classify(_checked(texts, batch_size), batch_size)[0]
+        return self.classify(as_texts(texts, batch_size), batch_size)[0]
 
     def explain(self, texts: Iterable[str], batch_size: int = 32) -> list[Prediction]:
         """Classify texts as `predict` does; the predictions also have the token × token weights, `maps`."""
@@ -160,14 +161,19 @@ class Model(Ensemble):
         return str(url)
 
 
-def _checked(texts: Iterable[str], batch_size: int) -> list[str]:
-    """Return texts as a list, after checking them and the size of a batch."""
-    listed = [] if isinstance(texts, str) else list(texts)
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in listed):
-        raise TypeError("texts must be a list of texts, such as ['A film to remember']")
+def as_texts(texts: Any, batch_size: int = 1) -> list[str]:
+    """Return texts as a list, after checking them and the size of a batch; a table must have one column."""
+    rows = texts.to_numpy() if hasattr(texts, "to_numpy") else texts
+    if getattr(rows, "ndim", 1) == 2 and rows.shape[1] == 1:
+        rows = rows[:, 0]
+    if isinstance(rows, str) or not hasattr(rows, "__iter__"):
+        raise TypeError(TEXTS)
     if batch_size < 1:
         raise ValueError(f"batch_size={batch_size} must be at least 1")
-    for text in listed:
+    listed = list(rows)
+    for row, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise TypeError(f"{TEXTS}, but row {row} is {text!r:.80}")
         text.encode()  # fails for half of a surrogate pair
     return listed
 
