@@ -9,7 +9,7 @@ import pytest
 
 from heedful.base.errors import UserError
 from heedful.commands.resume import restore_sweep_arguments
-from heedful.runs.folder import trim
+from heedful.runs.folder import trim_logs
 from heedful.runs.sweep_record import Job, Sweep
 from heedful.sweep import job
 from heedful.sweep.job import outcome, record_ending
@@ -69,11 +69,11 @@ def test_a_folder_without_a_sweep_is_reported(text: str, tmp_path: Path, monkeyp
 
 
 def test_rows_logged_after_the_checkpoint_are_removed(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.csv"
+    path = tmp_path / "gradients.csv"
     path.write_text("epoch,step,loss\n0,4,0.5\n0,4,\n1,9,0.25\n1,10,0.2\n2,1")  # the last line is truncated
-    trim(path, 10)
+    trim_logs(tmp_path, 10)
     assert path.read_text() == "epoch,step,loss\n0,4,0.5\n0,4,\n1,9,0.25\n"
-    trim(path, 0)
+    trim_logs(tmp_path, 0)
     assert not path.exists()
 
 

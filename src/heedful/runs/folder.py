@@ -48,21 +48,15 @@ def require_no_links(folder: Path) -> None:
 
 
 def trim_logs(folder: Path, steps: int) -> None:
-    """Remove those rows of an earlier run's logs that were written after `steps` optimizer steps."""
-    for name in LOGS:
-        if (folder / name).exists():
-            trim(folder / name, steps)
+    """Remove from the logs all incomplete rows and all rows that were written after `steps` optimizer steps.
 
-
-def trim(path: Path, steps: int) -> None:
-    """Remove from a log all incomplete rows and all rows that were written after `steps` optimizer steps.
-
-    The log is deleted if no row remains.
+    A log is deleted if no row remains.
     """
-    with path.open(newline="", encoding="utf-8") as file:
-        header, *rows = list(csv.reader(file)) or [[]]
-    remaining = [row for row in rows if len(row) == len(header) and int(row[header.index("step")]) < steps]
-    if remaining:
-        write_text(path, "".join(map(csv_line, [header, *remaining])))
-    else:
-        path.unlink()
+    for path in filter(Path.exists, (folder / name for name in LOGS)):
+        with path.open(newline="", encoding="utf-8") as file:
+            header, *rows = list(csv.reader(file)) or [[]]
+        remaining = [row for row in rows if len(row) == len(header) and int(row[header.index("step")]) < steps]
+        if remaining:
+            write_text(path, "".join(map(csv_line, [header, *remaining])))
+        else:
+            path.unlink()
