@@ -58,7 +58,7 @@ def soft_erasure(
                         uniform[line, : len(values[row])] = rng.random((len(values[row]), embeddings.shape[2]))
                     is_important = torch.from_numpy(uniform).to(probe.device) < probabilities
                     for kind, is_retained in enumerate((~is_important, is_important)):
-                        probability = probe.class_probability(embeddings * is_retained, mask, classes)
+                        probability = probe.class_probability(embeddings * is_retained, tokens, mask, classes)
                         after = probability.double().cpu().numpy()
                         drops[kind, r, rows] += (predicted.probabilities[rows] - after) / DRAWS
     return drops[0], drops[1]

@@ -97,7 +97,7 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
 @torch.no_grad()
 def _attend(probe: Probe, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor, Tensor] | None:
     """Return encoded texts, attention weights N×H×1×L and probabilities N×C; None if weights cannot be replaced."""
-    encoded = probe.model.encode(probe.model.embedding(tokens, mask), mask)
+    encoded = probe.model.encode(tokens, mask)
     if probe.model.attention.per_token:
         return None
     weights = probe.model.attention.weights(encoded)  # N×H×1×L

@@ -45,7 +45,7 @@ class WithEveryPooling(nn.Module):
         self.ends = nn.ModuleList(map(nn.Sequential, poolings, heads))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        encoded = self.model.attention(self.model.encode(self.model.embedding(tokens, mask), mask))
+        encoded = self.model.attention(self.model.encode(tokens, mask))
         return torch.stack([end(encoded) for end in self.ends])
 
 

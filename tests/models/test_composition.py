@@ -45,7 +45,7 @@ def contributing_parameters(encoder: str, attention: str) -> frozenset[str]:
     model = build_model(encoder, attention).train()
     tokens, mask = texts()
     model.zero_grad()
-    encoded = model.encode(model.embedding(tokens, mask), mask)
+    encoded = model.encode(tokens, mask)
     output = model.attention(encoded)
     outputs = (encoded.states, encoded.summary, output.states, output.summary)
     torch.stack([tensor.square().sum() for tensor in outputs]).sum().backward()
@@ -63,7 +63,7 @@ def attention_outputs(encoder: str, attention: str) -> tuple[list[Encoded], Enco
     tokens, mask = texts()
 
     def attend(tokens: Tensor, mask: Tensor) -> Encoded:
-        return model.attention(model.encode(model.embedding(tokens, mask), mask))
+        return model.attention(model.encode(tokens, mask))
 
     single = [attend(tokens[i : i + 1, :n], mask[i : i + 1, :n]) for i, n in enumerate(LENGTHS)]
     return single, attend(*texts((*LENGTHS, 13), padded_length=17)), attend(tokens, torch.zeros_like(mask))
@@ -117,7 +117,7 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
         logits, same_weights = model.forward_with_weights(tokens, mask)
         assert torch.equal(same_weights, weights)
         assert torch.equal(logits, model(tokens, mask))
-        encoded = model.encode(model.embedding(tokens, mask), mask)
+        encoded = model.encode(tokens, mask)
         # the same weights give the same logits, and other weights give other logits
         assert torch.allclose(model.classify_mixed(encoded, weights), logits, rtol=0, atol=1e-10)
         assert not torch.allclose(model.classify_mixed(encoded, weights.roll(1, 3)), logits, rtol=0, atol=1e-8)

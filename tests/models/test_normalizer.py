@@ -40,7 +40,7 @@ def test_models_predict_with_the_weights_that_they_show(name: str, attention: st
     """The output is that of `mix` for the shown weights, and padding does not change it."""
     model = compose(dropout=0.0, encoder="hybrid", attention=attention, normalizer=name).double().eval()
     tokens, mask = texts()
-    encoded = model.encode(model.embedding(tokens, mask), mask)
+    encoded = model.encode(tokens, mask)
     weights = model.attention.weights(encoded)
     torch.testing.assert_close(model(tokens, mask), model.classify_mixed(encoded, weights))
     torch.testing.assert_close(model(*texts(padded_length=13)), model(tokens, mask))

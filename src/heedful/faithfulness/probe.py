@@ -77,9 +77,9 @@ class Probe:
         """Return the probability of class `classes[i]` for each text i: n."""
         return self.probabilities(texts)[np.arange(len(texts)), classes] if len(texts) else np.empty(0)
 
-    def class_probability(self, embeddings: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
-        """Return the probability of class `classes[i]` for each text i, from embeddings N×L×D: N."""
-        return self._of_class(self.model.classify(self.model.encode(embeddings, mask)), classes)
+    def class_probability(self, embeddings: Tensor, tokens: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
+        """Return the probability of class `classes[i]` for each text i, with embeddings N×L×D of its tokens: N."""
+        return self._of_class(self.model.classify(self.model.encode(tokens, mask, embeddings)), classes)
 
     @torch.inference_mode()
     def attention(self, texts: TokenIds) -> Scores:
@@ -108,7 +108,7 @@ class Probe:
         scores = [np.empty(0)] * len(texts)
         for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
             with torch.no_grad():
-                encoded = self.model.encode(self.model.embedding(tokens, mask), mask)
+                encoded = self.model.encode(tokens, mask)
                 weights = self.model.attention.weights(encoded)
             weights.requires_grad_()
             logits = self.model.classify_mixed(encoded, weights)
@@ -119,26 +119,26 @@ class Probe:
     def gradient_times_input(self, texts: TokenIds, classes: np.ndarray) -> Scores:
         """Return Σ_d x_d ∂p/∂x_d for each token, where x is its embedding and p the probability of the class."""
 
-        def method(embeddings: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        def method(embeddings: Tensor, *rest: Tensor) -> tuple[Tensor, Tensor]:
             embeddings.requires_grad_()
-            (gradient,) = torch.autograd.grad(self.class_probability(embeddings, mask, targets).sum(), embeddings)
+            (gradient,) = torch.autograd.grad(self.class_probability(embeddings, *rest).sum(), embeddings)
             return embeddings * gradient, torch.zeros(len(embeddings))
 
         return self.attribute(texts, classes, method)[0]
 
     def attribute(
-        self, texts: TokenIds, classes: np.ndarray, method: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+        self, texts: TokenIds, classes: np.ndarray, method: Callable[..., tuple[Tensor, Tensor]]
     ) -> tuple[Scores, np.ndarray]:
         """Return the token scores of an attribution method, and its error for each text: n.
 
-        An error that overflows becomes NaN. The method maps embeddings N×L×D, a mask N×L and classes N to attributions
-        N×L×D and errors N.
+        An error that overflows becomes NaN. The method maps the arguments of `class_probability` to attributions N×L×D
+        and errors N.
         """
         scores, errors = [np.empty(0)] * len(texts), np.zeros(len(texts))
         with torch.backends.cudnn.flags(enabled=False):  # cuDNN's RNNs compute no gradients in evaluation mode
             for rows, tokens, mask in self.batches(texts, BATCH_TOKENS // 4):
                 embeddings = self.model.embedding(tokens, mask).detach()
-                attributions, deltas = method(embeddings, mask, self._tensor(classes[rows]))
+                attributions, deltas = method(embeddings, tokens, mask, self._tensor(classes[rows]))
                 _store(scores, rows, texts, attributions.detach().float().sum(2) * mask)
                 errors[rows] = deltas.detach().nan_to_num(torch.nan, torch.nan, torch.nan).cpu().numpy()
         return scores, errors

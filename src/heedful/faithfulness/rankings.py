@@ -78,11 +78,11 @@ def _integrate(probe: Probe, texts: TokenIds, classes: np.ndarray, steps: int) -
 
     integral: Any = IntegratedGradients(probe.class_probability)
 
-    def method(embeddings: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    def method(embeddings: Tensor, *rest: Tensor) -> tuple[Tensor, Tensor]:
         return integral.attribute(
             embeddings,
             baselines=torch.zeros_like(embeddings),
-            additional_forward_args=(mask, targets),
+            additional_forward_args=rest,
             n_steps=steps,
             internal_batch_size=len(embeddings),
             return_convergence_delta=True,

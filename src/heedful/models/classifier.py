@@ -90,8 +90,9 @@ class Classifier(nn.Module):
         known = mask if self.used_branch else self.embedding.known(tokens, mask)  # N×L
         return (known if unknown_id is None else known & (tokens != unknown_id)).any(1)
 
-    def encode(self, embeddings: Tensor, mask: Tensor) -> Encoded:
-        """Apply the positional encoding and the encoder to the embeddings N×L×D."""
+    def encode(self, tokens: Tensor, mask: Tensor, embeddings: Tensor | None = None) -> Encoded:
+        """Return the encoded texts: N×L ids, N×L bool; `embeddings` N×L×D replace those of the tokens."""
+        embeddings = self.embedding(tokens, mask) if embeddings is None else embeddings
         return self.encoder(self.position(embeddings, mask), mask)
 
     def classify(self, encoded: Encoded) -> Tensor:
@@ -111,7 +112,7 @@ class Classifier(nn.Module):
         """Return the encoded known tokens, computed only if they are not stored, and their original positions."""
         tokens, mask, order = self.drop_unknown(tokens, mask)
         stored = None if self.stored_states is None else self.stored_states(tokens, mask)
-        return self.encode(self.embedding(tokens, mask), mask) if stored is None else stored, order
+        return self.encode(tokens, mask) if stored is None else stored, order
 
     def separate_logits(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the logits without those of the branch, and those of the branch, N×num_logits each."""

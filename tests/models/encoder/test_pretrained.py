@@ -95,7 +95,7 @@ def batch(model: Path, texts: list[str], padded_length: int = 0) -> tuple[Tensor
 
 
 def encode(model: Classifier, tokens: torch.Tensor, mask: torch.Tensor) -> Encoded:
-    return model.encode(model.embedding(tokens, mask), mask)
+    return model.encode(tokens, mask)
 
 
 @pytest.mark.parametrize("adds_special_tokens", [True, False], ids=["special", "plain"])

@@ -131,7 +131,7 @@ def _encode(model: Classifier, builders: Sequence[BatchBuilder], folder: Path) -
             for rows in by_length(builder.lengths, BATCH, rank=0, world_size=1):
                 batch = builder(rows)
                 tokens, mask = batch.tokens.to(device), batch.mask.to(device)
-                encoded = model.encode(model.embedding(tokens, mask), mask)
+                encoded = model.encode(tokens, mask)
                 summaries[first + rows] = encoded.summary.float().cpu().numpy()
                 keys[first + rows] = text_keys(batch.tokens, builder.lengths[rows].tolist())
                 for row, of_text in zip(first + rows, encoded.states.half().cpu().numpy(), strict=True):
