@@ -12,7 +12,7 @@ import torch
 from heedful import load
 from heedful.base.errors import UserError
 from heedful.inference.api import Prediction
-from tests.helpers import ROOT, change_card, run, trained
+from tests.helpers import ROOT, change_card, evaluate, run, trained
 
 
 def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
@@ -52,6 +52,20 @@ def test_any_iterable_of_texts_is_accepted(checkpoint: Path) -> None:
     model, texts = load(checkpoint), ["A film to remember", "dull"]
     for iterable in (iter(texts), tuple(texts), dict.fromkeys(texts)):
         assert model.predict(iterable) == model.predict(texts)
+
+
+def test_a_device_that_the_machine_lacks_is_reported(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert next(load(checkpoint, device="auto").members[0].model.parameters()).device.type == "cpu"
+    with pytest.raises(UserError, match=r"^device=cuda: torch finds no GPU on this machine; choose cpu or auto$"):
+        load(checkpoint, device="cuda")
+    with pytest.raises(UserError, match=r"^device=gpu: must be auto, cpu or cuda$"):
+        load(checkpoint, device="gpu")
+    with pytest.raises(UserError, match=r"^device=cuda"):
+        evaluate(tmp_path / "eval", checkpoint, "device=cuda")
+    assert not (tmp_path / "eval").exists()
 
 
 def test_invalid_values_are_reported(checkpoint: Path) -> None:

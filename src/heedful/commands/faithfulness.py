@@ -48,6 +48,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--measures", nargs="+", choices=MEASURES, default=list(MEASURES), metavar="NAME", help=text)
     text = "path of the data, which replaces data.path of the checkpoints"
     parser.add_argument("--data-path", metavar="PATH", help=text)
+    text = "auto, cpu or cuda (default: auto, which is cuda if there is a GPU)"
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help=text)
     text = "your own packages whose classes the checkpoints may name"
     parser.add_argument("--trusted-modules", nargs="+", default=[], metavar="PACKAGE", help=text)
     add_folders(parser, "faithfulness")

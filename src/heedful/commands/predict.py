@@ -17,7 +17,7 @@ def main(cfg: DictConfig) -> None:
     if out is not None and cfg.pictures is not None:
         raise UserError("out=… and pictures=… are both set: remove one of them")
     source = text_source(cfg.text, cfg.file, cfg.text_column, cfg.delimiter, cfg.quotes)
-    ensemble = restore_ensemble(cfg.ckpt_path, cfg.extras)
+    ensemble = restore_ensemble(cfg.ckpt_path, cfg.extras, device=cfg.device)
     if out is None:
         show_predictions(cfg, source, ensemble)
     else:

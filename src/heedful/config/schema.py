@@ -37,6 +37,7 @@ def require_relative_path(path: str) -> str:
 RelativePath = Annotated[str, AfterValidator(require_relative_path)]
 Tag = Annotated[str, Field(min_length=1, max_length=64)]  # 64 is the limit of W&B
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
+Device = Literal["auto", "cpu", "cuda"]
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
 NotNegativeFloat = Annotated[float, Field(ge=0)]
@@ -90,11 +91,12 @@ COMMANDS = {
     | _options(param_groups=Node | None, sweep=Node),
     "eval": RUN
     | _options(ckpt_path=str | list[str], file=str | None, text_column=TextColumn | None)
-    | _options(label_column=LabelColumn | None, delimiter=str | None, quotes=bool, split=Literal["val", "test"]),
+    | _options(label_column=LabelColumn | None, delimiter=str | None, quotes=bool, split=Literal["val", "test"])
+    | _options(device=Device),
     "predict": EVERY
     | _options(ckpt_path=str | list[str], text=str | None, file=str | None, text_column=TextColumn | None)
     | _options(delimiter=str | None, quotes=bool, out=str | None, top=Positive, json=bool | None)
-    | _options(pictures=str | None, batch_size=Positive),
+    | _options(pictures=str | None, batch_size=Positive, device=Device),
     "export": EVERY | _options(ckpt_path=str, out=str, int8=bool),
 }
 

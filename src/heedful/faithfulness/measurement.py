@@ -56,7 +56,7 @@ def measure_folders(args: argparse.Namespace, command: str) -> Report:
         if previous is not None:  # the new record replaces the previous one, so it contains the same measures
             options = options.model_copy(update={"measures": sorted({*args.measures, *previous.options.measures})})
         title, start = f"Run {number} of {len(runs)}", time.monotonic()
-        trained = ProbedRun(run, args.trusted_modules, args.data_path)
+        trained = ProbedRun(run, args.trusted_modules, args.data_path, args.device)
         measured[run] = measure_run(trained, options, title)
         measured[run].save(run)
         print(f"{title}: measured in {format_duration(time.monotonic() - start)}", file=sys.stderr)

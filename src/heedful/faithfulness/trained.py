@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from omegaconf import OmegaConf
 
 from heedful.base.errors import UserError
@@ -14,9 +13,8 @@ from heedful.data.padded_batches import BatchBuilder
 from heedful.data.splits import sample
 from heedful.faithfulness.probe import Probe
 from heedful.faithfulness.rationales import mark_tokens
-from heedful.inference.api import evaluation_data
+from heedful.inference.api import evaluation_data, restore_ensemble
 from heedful.runs.folder import BEST, LAST, checkpoint_in
-from heedful.training import build
 
 
 class SampledTexts(NamedTuple):
@@ -34,16 +32,18 @@ class ProbedRun:
     Args:
         trusted_modules: the user's packages whose classes the checkpoint may name.
         data_path: path that replaces `data.path` of the checkpoint; None retains it.
+        device: auto, cpu or cuda.
     """
 
-    def __init__(self, run: Path, trusted_modules: Sequence[str] = (), data_path: str | None = None) -> None:
+    def __init__(
+        self, run: Path, trusted_modules: Sequence[str] = (), data_path: str | None = None, device: str = "auto"
+    ) -> None:
         self.run = run
         self.extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
         path = str(checkpoint_in(run, BEST, LAST))
-        _, self.card, model, loss = build.restore(path, self.extras)
+        ((_, self.card, model, loss),) = restore_ensemble(path, self.extras, device=device).members
         self.codec = self.card.codec
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.probe = Probe(model.to(device), loss.to(device), self.codec.truncation)
+        self.probe = Probe(model, loss, self.codec.truncation)
         overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
         cfg = OmegaConf.create({"ckpt_path": path, "data": overrides, "extras": self.extras, "seed": 0})
         self._data = evaluation_data(cfg, self.card)

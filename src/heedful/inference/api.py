@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 PLACES_OF_TEXTS = ("path", "val_path", "test_path", "name", "config")  # options of data
 HUB_NAME = r"[\w-][\w.-]*/(?!.*\.(ckpt|onnx)$)[\w.-]+"  # owner/name
+DEVICES = ("auto", "cpu", "cuda")
 FILES_OF_A_MODEL = [f"checkpoints/{BEST}", *FILES_OF_AN_EXPORT]
 TEXTS = "texts must be a list of texts, such as ['A film to remember']"
 log = logging.getLogger(__name__)
@@ -178,8 +179,8 @@ def as_texts(texts: Any, batch_size: int = 1) -> list[str]:
     return listed
 
 
-def load(path: str | Path | Sequence[str | Path], trusted_modules: Sequence[str] = ()) -> Model:
-    """Load a trained model, or several as an ensemble, for inference on the CPU.
+def load(path: str | Path | Sequence[str | Path], trusted_modules: Sequence[str] = (), device: str = "auto") -> Model:
+    """Load a trained model, or several as an ensemble, for inference.
 
     Args:
         path: the folder of a run, such as `outputs/train/runs/<time>`, whose best checkpoint is loaded; the path of a
@@ -187,12 +188,23 @@ def load(path: str | Path | Sequence[str | Path], trusted_modules: Sequence[str]
             Hugging Face hub, such as me/model; or a list of these, with the same classes, for example of runs with
             different seeds.
         trusted_modules: names of your own packages whose classes the checkpoints may name.
+        device: cpu, cuda, or auto: cuda if there is a GPU. Exports compute on the CPU.
 
     Raises:
-        UserError: if a file cannot be loaded, names a class that is not trusted, or is named twice, or if the models do
-            not predict the same classes.
+        UserError: if there is no such device, if a file cannot be loaded, names a class that is not trusted, or is
+            named twice, or if the models do not predict the same classes.
     """
-    return Model(restore_ensemble(path, OmegaConf.create({"trusted_modules": list(trusted_modules)})).members)
+    extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
+    return Model(restore_ensemble(path, extras, device=device).members)
+
+
+def find_device(name: str) -> str:
+    """Return cpu or cuda for a name in DEVICES: auto is cuda if torch finds a GPU; without one, cuda is refused."""
+    if name not in DEVICES:
+        raise UserError(f"device={name}: must be auto, cpu or cuda")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise UserError("device=cuda: torch finds no GPU on this machine; choose cpu or auto")
+    return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
 
 
 def evaluation_data(cfg: DictConfig, card: Card) -> "Source":
@@ -243,9 +255,14 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
 
 
 def restore_ensemble(
-    paths: str | Path | Sequence[str | Path], extras: DictConfig, accepts_exports: bool = True
+    paths: str | Path | Sequence[str | Path], extras: DictConfig, accepts_exports: bool = True, device: str = "cpu"
 ) -> Ensemble:
-    """Restore the models that `find_model` finds; the node `extras` names the trusted modules."""
+    """Restore the models that `find_model` finds; the node `extras` names the trusted modules.
+
+    Args:
+        device: one of DEVICES, on which all models but exports compute.
+    """
+    found = find_device(device)
     names = [str(find_model(path)) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not names:
         raise UserError("ckpt_path=[]: names no checkpoint; write ckpt_path=… or ckpt_path=[…,…]")
@@ -253,12 +270,13 @@ def restore_ensemble(
         raise UserError(f"ckpt_path={exports[0]}: is an export, which can only predict: name a checkpoint")
     if len(set(names)) < len(names):
         raise UserError("ckpt_path: names a checkpoint twice, which would count twice in the mean; remove one")
-    return Ensemble([_restore(name, extras) for name in names])
+    return Ensemble([_restore(name, extras, found) for name in names])
 
 
-def _restore(name: str, extras: DictConfig) -> Member:
+def _restore(name: str, extras: DictConfig, device: str) -> Member:
     if not name.endswith(".onnx"):
-        return build.restore(name, extras)
+        member = build.restore(name, extras)
+        return member._replace(model=member.model.to(device), loss=member.loss.to(device))
     from heedful.portable.folder import read_export  # slow
 
     return read_export(Path(name))

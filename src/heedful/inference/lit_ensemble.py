@@ -21,6 +21,7 @@ class JointModel(nn.ModuleDict):
     """The models of an ensemble, with those attributes of a `Classifier` that an evaluation uses."""
 
     branch = None  # each model mixes in the logits of its own
+    auxiliary_names = ()  # an evaluation has no training loss
 
     def __init__(self, ensemble: Ensemble) -> None:
         super().__init__({f"model_{number}": member.model for number, member in enumerate(ensemble.members, start=1)})
