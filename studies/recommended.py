@@ -1,9 +1,10 @@
 """Compare experiment=recommended with linear models: `python -m studies.recommended DATA OUT` prints a table.
 
 DATA is a folder with the folders imdb and sst2 and the file rotten_tomatoes_phrases/train.tsv. The data sets are sst2,
-the sentences of rotten_tomatoes with two and with five classes, and the short and the long third of IMDb's training
-reviews. For each, three seeds are trained into a folder in OUT; LinearSVC of scikit-learn and, if it is installed
-(`pip install fasttext-wheel`), fastText are fitted to the same texts.
+the sentences of rotten_tomatoes with two and with five classes, the short and the long third of IMDb's training reviews
+and, if DATA has a folder trec with a copy of data=trec, its questions. For each, three seeds are trained into a folder
+in OUT; LinearSVC of scikit-learn and, if it is installed (`pip install fasttext-wheel`), fastText are fitted to the
+same texts.
 """
 
 import csv
@@ -55,6 +56,8 @@ def data_sets(data: Path, out: Path) -> Iterator[tuple[str, list[str]]]:
         path = out / f"data{number}.csv"
         write_text(path, "".join(map(csv_line, [("text", "label"), *texts])))
         yield name, ["data=csv", f"data.path={path}"]
+    if (data / "trec").is_dir():
+        yield "questions, 6 classes", ["data=trec", f"data.path={data / 'trec'}"]
 
 
 def splits(run: Path) -> dict[str, tuple[list[str], list[int]]]:

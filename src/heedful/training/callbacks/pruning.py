@@ -50,9 +50,7 @@ def direction_of(mode: str) -> Literal["minimize", "maximize"]:
     return "maximize" if mode == "max" else "minimize"
 
 
-def open_study(
-    storage: str, study: str, mode: str, n_startup_trials: int, warmup: int | None, sampler: Any = None
-) -> Any:
+def open_study(storage: str, study: str, mode: str, n_startup_trials: int, warmup: int | None) -> Any:
     """Open or create an Optuna study in a storage that the search and its jobs share.
 
     Args:
@@ -60,7 +58,6 @@ def open_study(
         study: name of the study.
         n_startup_trials: number of initial trials, which are never pruned.
         warmup: number of epochs before a job may be pruned; None disables pruning.
-        sampler: an Optuna sampler; jobs need none.
     """
     import optuna
     from optuna import pruners
@@ -72,6 +69,5 @@ def open_study(
         study_name=study,
         direction=direction_of(mode),
         load_if_exists=True,
-        sampler=sampler,
         pruner=pruners.NopPruner() if warmup is None else pruners.MedianPruner(n_startup_trials, n_warmup_steps=warmup),
     )
