@@ -69,12 +69,16 @@ def component(group: str, choice: str, *sizes: int) -> Any:
     return build.make(cfg, f"model.{group}", *sizes)
 
 
-def compose(dropout: float | None = None, logits: int = LOGITS, **choices: str) -> Classifier:
-    """A new model of the components selected by group; `dropout` replaces their probabilities of dropout."""
+def compose(
+    dropout: float | None = None, logits: int = LOGITS, task_scaling: str | None = None, **choices: str
+) -> Classifier:
+    """A new model of the components selected by group; `dropout` and `task_scaling` replace these options of theirs."""
     components = {group: small_options(group, choice) for group, choice in (BASIS | choices).items()}
     for options in components.values():
         if dropout is not None and "dropout" in options:
             options["dropout"] = dropout
+        if task_scaling is not None and "task_scaling" in options:
+            options["task_scaling"] = task_scaling
     return build.classifier(OmegaConf.create({"model": components}), VOCABULARY, logits)
 
 

@@ -93,7 +93,14 @@ class Classifier(nn.Module):
     def encode(self, tokens: Tensor, mask: Tensor, embeddings: Tensor | None = None) -> Encoded:
         """Return the encoded texts: N×L ids, N×L bool; `embeddings` N×L×D replace those of the tokens."""
         embeddings = self.embedding(tokens, mask) if embeddings is None else embeddings
-        return self.encoder(self.position(embeddings, mask), mask)
+        return self._scale(self.encoder(self.position(embeddings, mask), mask), tokens, embeddings)
+
+    def _scale(self, encoded: Encoded, tokens: Tensor, embeddings: Tensor | None = None) -> Encoded:
+        """Add the factors of the weights, if the attention has any."""
+        if not self.attention.has_scales:
+            return encoded
+        embeddings = self.embedding(tokens, encoded.mask) if embeddings is None else embeddings
+        return encoded._replace(scales=self.attention.scales(tokens, embeddings))
 
     def classify(self, encoded: Encoded) -> Tensor:
         """Return the logits of encoded texts without those of the branch, N×num_logits."""
@@ -112,7 +119,7 @@ class Classifier(nn.Module):
         """Return the encoded known tokens, computed only if they are not stored, and their original positions."""
         tokens, mask, order = self.drop_unknown(tokens, mask)
         stored = None if self.stored_states is None else self.stored_states(tokens, mask)
-        return self.encode(tokens, mask) if stored is None else stored, order
+        return self.encode(tokens, mask) if stored is None else self._scale(stored, tokens), order
 
     def separate_logits(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the logits without those of the branch, and those of the branch, N×num_logits each."""

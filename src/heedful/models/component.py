@@ -33,6 +33,7 @@ class Encoded(NamedTuple):
     states: Tensor  # N×T×D, zero where mask is False
     mask: Tensor  # N×T bool
     summary: Tensor  # N×D
+    scales: Tensor | None = None  # N×T, the factors of an attention with `has_scales`
 
 
 class Component(nn.Module, ABC):
@@ -107,12 +108,21 @@ class Attention(Component):
     Attributes:
         per_token: whether there is a row of weights for each token (T = L), not one for the text (T = 1).
         sums_to_one: whether the row of each real state sums to 1.
+        has_scales: whether `mix` multiplies the weights by `scales` of the tokens.
         normalizer: converts scores to weights (`models/normalizer.py`); None is softmax.
     """
 
     per_token: bool = False
     sums_to_one: bool = True
+    has_scales: bool = False
     normalizer: Normalize | None = None
+
+    def bind(self, words: int) -> None:
+        """Add the parameters that depend on the number of tokens in the vocabulary; by default, there are none."""
+
+    def scales(self, tokens: Tensor, embeddings: Tensor) -> Tensor:
+        """Return a factor for each token, which depends on no other token: N×L ids, N×L×D → N×L."""
+        raise NotImplementedError
 
     @property
     def has_scores(self) -> bool:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.kernels.layers import Linear
-from heedful.models.attention.query import QueryAttention
+from heedful.models.attention.query import QueryAttention, TaskScaling
 from heedful.models.component import Rate, Size
 
 
@@ -42,5 +42,7 @@ class BahdanauAttention(LuongConcatAttention):
         bias: bool = True,
         scaled: bool = False,
         dropout: Rate = 0.0,
+        task_scaling: TaskScaling = "none",
     ) -> None:  # without Luong's attentional vector
-        super().__init__(input_dim, attention_dim=attention_dim, bias=bias, scaled=scaled, dropout=dropout)
+        options: dict[str, Any] = {"scaled": scaled, "dropout": dropout, "task_scaling": task_scaling}
+        super().__init__(input_dim, attention_dim=attention_dim, bias=bias, **options)

@@ -1,13 +1,15 @@
 """Attention with a single query, the summary of the text: the base class, and mechanisms of one line each."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from heedful.kernels.layers import Dropout
 from heedful.models.component import Attention, Encoded, Rate
+
+TaskScaling = Literal["none", "lin"]
 
 
 class QueryAttention(Attention):
@@ -19,14 +21,34 @@ class QueryAttention(Attention):
     Args:
         scaled: divide the scores by √D (Vaswani et al. 2017, eq. 1).
         attentional: return tanh(W_c [c; q]) instead of c (Luong et al. 2015, eq. 5).
+        task_scaling: lin multiplies the weight of token i in c by s_i = u Σ_d x_id, with its embedding x_i and a
+            learned u for each word of the vocabulary (Lin-TaSc; Chrysostomou & Aletras 2021, arXiv 2105.02657). The
+            weights that are shown and explained stay those of the normalizer, as in the authors' code.
     """
 
-    def __init__(self, input_dim: int, *, scaled: bool = False, dropout: Rate = 0.0, attentional: bool = False) -> None:
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        scaled: bool = False,
+        dropout: Rate = 0.0,
+        attentional: bool = False,
+        task_scaling: TaskScaling = "none",
+    ) -> None:
         super().__init__()
         self.output_dim = input_dim
         self.scale = input_dim**-0.5 if scaled else 1.0
         self.dropout = Dropout(dropout)
         self.combine = nn.Linear(2 * input_dim, input_dim, bias=False) if attentional else None
+        self.has_scales = task_scaling == "lin"
+
+    def bind(self, words: int) -> None:
+        if self.has_scales:
+            self.word_scales = nn.Embedding(words, 1)  # u
+            nn.init.uniform_(self.word_scales.weight, -(words**-0.5), words**-0.5)
+
+    def scales(self, tokens: Tensor, embeddings: Tensor) -> Tensor:
+        return self.word_scales(tokens).squeeze(-1) * embeddings.sum(-1)
 
     @property
     def has_scores(self) -> bool:
@@ -46,7 +68,8 @@ class QueryAttention(Attention):
 
     def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
         """Return the context vector of each text as a sequence of one state: N×T×D, N×1×1×T → N×1×D."""
-        context = torch.einsum("nt,ntd->nd", weights[:, 0, 0], encoded.states)
+        factors = weights[:, 0, 0] if encoded.scales is None else weights[:, 0, 0] * encoded.scales
+        context = torch.einsum("nt,ntd->nd", factors, encoded.states)
         if self.combine is not None:
             context = torch.tanh(self.combine(torch.cat([context, encoded.summary], -1)))
         real = encoded.mask.any(1, keepdim=True)  # N×1

@@ -1,0 +1,127 @@
+"""Lin-TaSc: the weights of a query attention are multiplied by a factor of each word."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from heedful import load
+from heedful.data.padded_batches import Truncation
+from heedful.faithfulness.probe import Probe
+from heedful.models.attention.query import QueryAttention
+from heedful.models.classifier import Classifier
+from heedful.models.component import Encoded
+from heedful.models.loss import CrossEntropy
+from heedful.portable.onnx_model import TOLERANCE, PortableModel, convert
+from tests.helpers import train
+from tests.models.combinations import (
+    ATTENTIONS,
+    ENCODERS,
+    LENGTHS,
+    LOGITS,
+    VOCABULARY,
+    compose,
+    small_options,
+    texts,
+)
+
+SCALED = [name for name in ATTENTIONS if "task_scaling" in small_options("attention", name)]
+
+
+def build(encoder: str = "identity", attention: str = "bahdanau") -> Classifier:
+    torch.manual_seed(0)
+    return compose(encoder=encoder, attention=attention, task_scaling="lin").double().eval()
+
+
+def query_attention(model: Classifier) -> QueryAttention:
+    assert isinstance(model.attention, QueryAttention)
+    return model.attention
+
+
+@pytest.mark.parametrize("attention", SCALED)
+@torch.no_grad()
+def test_the_context_follows_the_formula(attention: str) -> None:
+    """c = Σ_i α_i s_i h_i with s_i = u_i Σ_d x_id, where the shown weights are α."""
+    model = build("gru", attention)
+    scales = query_attention(model).word_scales.weight
+    assert scales.shape == (len(VOCABULARY), 1) and 0 < float(scales.abs().max()) <= len(VOCABULARY) ** -0.5
+    tokens, mask = texts()
+    encoded = model.encode(tokens, mask)
+    embeddings, weights = model.embedding(tokens, mask), model.weights(tokens, mask)
+    context = model.attention(encoded).summary
+    for n, length in enumerate(LENGTHS):
+        expected = torch.zeros_like(context[n])
+        for i in range(length):
+            factor = float(scales[tokens[n, i], 0]) * sum(embeddings[n, i].tolist())
+            expected += float(weights[n, 0, 0, i]) * factor * encoded.states[n, i]
+        torch.testing.assert_close(context[n], expected)
+        assert float(weights[n].sum()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_padding_changes_nothing_and_gradients_reach_the_factors(encoder: str) -> None:
+    model = build(encoder)
+    tokens, mask = texts()
+    logits = model(tokens, mask)
+    torch.testing.assert_close(model(*texts((*LENGTHS, 13), padded_length=17))[: len(LENGTHS)], logits)
+    torch.testing.assert_close(
+        model.classify_mixed(model.encode(tokens, mask), model.weights(tokens, mask)), logits, rtol=0, atol=1e-12
+    )
+    logits.square().sum().backward()
+    gradient = query_attention(model).word_scales.weight.grad
+    assert gradient is not None
+    used = torch.zeros(len(VOCABULARY), dtype=torch.bool).index_fill(0, tokens[mask].unique(), True)
+    assert torch.equal(gradient[:, 0] != 0, used)
+
+
+def test_a_dropped_token_changes_nothing() -> None:
+    model = build()
+    dropped = 5
+
+    def known(tokens: Tensor, mask: Tensor) -> Tensor:
+        return mask & (tokens != dropped)
+
+    model.embedding.known = known  # type: ignore[method-assign]
+    short, long = torch.tensor([[7, 3, 11]]), torch.tensor([[dropped, 7, 3, dropped, 11]])
+    torch.testing.assert_close(model(long, long > 0), model(short, short > 0))
+
+
+def test_stored_states_get_the_factors_of_their_tokens() -> None:
+    model = build("gru")
+    tokens, mask = texts()
+    expected = model(tokens, mask)
+    stored: Encoded = model.encode(tokens, mask)._replace(scales=None)
+    model.stored_states = lambda tokens, mask: stored
+    torch.testing.assert_close(model(tokens, mask), expected)
+
+
+def test_explanations_from_embeddings_use_the_factors() -> None:
+    """Gradient × input equals central differences of the probability of a model with replaced embeddings."""
+    probe = Probe(build("gru"), CrossEntropy([1] * LOGITS), Truncation(40, "first"))
+    text, classes = np.array([7, 3, 11, 3]), np.array([1])
+    (scores,) = probe.gradient_times_input([text], classes)
+    tokens, mask = probe.batch([text])
+    embeddings = probe.model.embedding(tokens, mask)
+
+    def probability(factors: Tensor) -> float:
+        return float(probe.class_probability(embeddings * factors[:, None], tokens, mask, torch.tensor(classes)))
+
+    step, ones = 1e-2, torch.ones(tokens.shape[1], dtype=torch.float64)
+    for i, score in enumerate(scores):
+        moved = step * torch.nn.functional.one_hot(torch.tensor(i), len(ones))
+        assert score == pytest.approx((probability(ones + moved) - probability(ones - moved)) / (2 * step), abs=2e-5)
+    assert probability(ones) == pytest.approx(float(probe.probabilities([text])[0, 1]))
+
+
+@pytest.mark.parametrize("encoder", ["gru", "cnn", "transformer"])
+def test_it_is_exported(encoder: str, tmp_path: Path) -> None:
+    portable = PortableModel(build(encoder).float(), CrossEntropy([1] * LOGITS), len(VOCABULARY), max_length=40)
+    assert convert(portable.eval(), tmp_path / "model.onnx") <= TOLERANCE
+
+
+def test_a_trained_model_predicts_from_its_checkpoint(tmp_path: Path) -> None:
+    result = train(tmp_path / "run", "model.attention.task_scaling=lin", "callbacks=checkpoints")
+    assert result["status"] == "completed"
+    assert len(load(str(tmp_path / "run")).predict(["a great product"])[0].label) > 0
