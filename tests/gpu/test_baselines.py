@@ -1,4 +1,4 @@
-"""The benchmark's plain loops train the same with CUDA graphs."""
+"""The benchmark's competent loop trains the same with CUDA graphs."""
 
 import pytest
 import torch
@@ -7,9 +7,8 @@ from benchmarks.baselines import Reviews, Training
 from benchmarks.speed import WORKLOADS
 
 
-@pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("name", ["bilstm", "self_attention_256"])
-def test_a_loop_with_graphs_trains_the_same(name: str, number: int, device: str) -> None:
+def test_a_loop_with_graphs_trains_the_same(name: str, device: str) -> None:
     generator = torch.Generator().manual_seed(0)
     lengths = torch.randint(1, 60, (97,), generator=generator)
     texts = [torch.randint(1, 101, (length,), generator=generator) for length in lengths.tolist()]
@@ -17,7 +16,7 @@ def test_a_loop_with_graphs_trains_the_same(name: str, number: int, device: str)
     models = []
     for has_graphs in (False, device == "cuda"):
         torch.manual_seed(0)
-        training = Training(WORKLOADS[name].loops[number], 101, device, has_graphs=has_graphs)
+        training = Training(WORKLOADS[name].loops[0], 101, device, has_graphs=has_graphs)
         for module in training.model.modules():
             if isinstance(module, torch.nn.Dropout):
                 module.p = 0.0

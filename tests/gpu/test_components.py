@@ -21,7 +21,15 @@ from tests.models.combinations import ATTENTIONS, ENCODERS, LOGITS, POOLINGS, ch
 LENGTHS = (7, 1, 19, 5, 13)
 LABELS = torch.arange(len(LENGTHS)) % LOGITS
 # sizes for which the GPU has fused kernels, such as a multiple of 8 features in each head
-SIZES = {"hidden_dim": 32, "heads": 4, "dim": 64, "attention_units": 16, "attention_dim": 16, "feed_forward_dim": 48}
+SIZES = {
+    "filters": 16,
+    "hidden_dim": 32,
+    "heads": 4,
+    "dim": 64,
+    "attention_units": 16,
+    "attention_dim": 16,
+    "feed_forward_dim": 48,
+}
 SINGLE, HALF = (1e-4, 1e-3), (0.05, 0.15)  # tolerances of logits and gradients
 PAIRS = [(encoder, attention) for encoder in ENCODERS for attention in ATTENTIONS]
 OTHERS = [(group, name) for group in ("embedding", "position", "normalizer", "head") for name in choices(group)]
