@@ -20,8 +20,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 PAD = 0
 SORTED_TOGETHER = 50  # batches that the competent loop sorts by length before it cuts them
-# On a GPU, padded lengths are multiples of this: few lengths recur, for graphs, and the mask of fused attention is
-# aligned. Otherwise torch copies the mask for each head and each query.
+# On a GPU, padded lengths are multiples of this: few lengths recur, for graphs, and torch need not pad the mask of fused
+# attention.
 MULTIPLE = 16
 
 
