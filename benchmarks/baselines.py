@@ -20,8 +20,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 PAD = 0
 SORTED_TOGETHER = 50  # batches that the competent loop sorts by length before it cuts them
-# On a GPU, padded lengths are multiples of this: few lengths recur, for graphs, and torch need not pad the mask of fused
-# attention.
+# On a GPU, padded lengths are multiples of this: few lengths recur, for graphs, and torch need not pad the mask of its
+# fused attention.
 MULTIPLE = 16
 
 
