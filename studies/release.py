@@ -52,6 +52,7 @@ from heedful.runs.run_files import (
     Predictions,
     read_statistics,
 )
+from heedful.tasks.multiclass import Multiclass
 
 LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # options with paths that a run reads or writes
 LIMIT = 40.0  # bound on the absolute log-odds, in nats
@@ -192,8 +193,8 @@ def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
     write_text(run / RESULT_FILE, row["result"])
     write_text(run / "config.yaml", yaml.dump(json.loads(row["config"]), Dumper=DUMPER, sort_keys=False))
     probabilities = unpack_probabilities(row["log_odds"].reshape(-1, len(row["class_names"]) - 1))
-    columns = ("labels", "class_names", "index")
-    predictions = Predictions("test", probabilities, *(row[column] for column in columns), row.get("groups"))
+    task = Multiclass(tuple(row["class_names"].tolist()))
+    predictions = Predictions("test", probabilities, row["labels"], task, row["index"], row.get("groups"))
     predictions.save(run / "predictions")
     if len(row.get("entropy", ())):
         statistics = {column: row[column].astype(np.float32) for column in STATISTICS}

@@ -13,7 +13,6 @@ from heedful.records.variants import Variant, group_runs
 from heedful.report.figures.comparison_figures import Bar
 from heedful.report.figures.style import COLOURS, GREY
 from heedful.report.numbers import format_p_value, format_with_bounds, format_with_margin
-from heedful.tasks.scores import SCORES
 from heedful.terms.comparison import Comparison, compare, judge_differences
 from heedful.terms.intervals import Interval, mean_of_terms
 from heedful.terms.measurements import measure
@@ -167,8 +166,7 @@ def _by_choice(runs: Sequence[FinishedRun]) -> dict[tuple[str, str], Variant]:
 
 def _scores(runs: Sequence[FinishedRun], metric: str = "acc") -> list[float]:
     """Return a score of each run."""
-    predictions = [run.predictions() for run in runs]
-    terms = [SCORES[metric].terms(each.probabilities, each.labels) for each in predictions]
+    terms = [run.predictions().terms(metric) for run in runs]
     return [100 * float(by_text.mean()) for by_text in terms if by_text is not None]
 
 

@@ -18,6 +18,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from scipy.special import ndtr
 
+from heedful.runs.run_files import Predictions
+from heedful.tasks.multiclass import Multiclass
 from heedful.terms.evaluation import evaluate
 from heedful.terms.intervals import LEVEL, Interval, Sample, estimate, sample_score
 
@@ -124,18 +126,22 @@ def simulate_groups(sizes: np.ndarray, are_known: bool, rng: np.random.Generator
         of_group, own = rng.random(len(sizes)) < ACCURACY, rng.random(len(numbers)) < ACCURACY
         hits.append(np.where(rng.random(len(numbers)) < SHARED, of_group[numbers], own))
     labels = np.zeros(len(numbers), dtype=np.int64)
-    score = evaluate(np.eye(2)[np.where(hits[0], 0, 1)], labels, groups)["acc"]
+    score = evaluate(_predictions(np.eye(2)[np.where(hits[0], 0, 1)], labels, groups))["acc"]
     first, second = (Sample(each[None].astype(np.float64), groups=groups) for each in hits)
     return Interval(score.value or 0.0, score.low, score.high), estimate([(1, first), (-1, second)])
+
+
+def _predictions(probabilities: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None) -> Predictions:
+    return Predictions("test", probabilities, labels, Multiclass(("0", "1")), np.arange(len(labels)), groups)
 
 
 def simulate_areas(positives: int, others: int, rng: np.random.Generator) -> tuple[Interval, Interval]:
     """Return the area under the ROC curve of a model, and its difference from that of an equally good model."""
     labels = np.repeat([1, 0], [positives, others])
     scores = SHIFT * labels + 0.7 * rng.normal(size=len(labels)) + 0.51**0.5 * rng.normal(size=(2, len(labels)))
-    probabilities = [np.stack([1 - p, p], axis=1) for p in 1 / (1 + np.exp(-scores))]
-    score = evaluate(probabilities[0], labels)["auroc"]
-    first, second = (sample_score("auroc", [each], labels) for each in probabilities)
+    models = [_predictions(np.stack([1 - p, p], axis=1), labels) for p in 1 / (1 + np.exp(-scores))]
+    score = evaluate(models[0])["auroc"]
+    first, second = (sample_score("auroc", [each]) for each in models)
     assert first is not None and second is not None
     return Interval(score.value or 0.0, score.low, score.high), estimate([(1, first), (-1, second)])
 

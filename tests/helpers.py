@@ -20,6 +20,7 @@ from heedful.config.schema import validate_config
 from heedful.data.codec import Codec
 from heedful.data.padded_batches import Batch
 from heedful.runs.run_files import Predictions
+from heedful.tasks.multiclass import Multiclass
 from tests.forks import complete
 
 ROOT = Path(__file__).parents[1]
@@ -80,6 +81,12 @@ def trained(folder: Path, *overrides: str) -> Path:
 
 def saved_predictions(run: Path, split: str = "test") -> Predictions:
     return Predictions.load(run / "predictions" / f"{split}.npz")
+
+
+def classified(probabilities: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None) -> Predictions:
+    """The predictions of a model of the classes 0, 1, 2, … for the texts of a test split."""
+    task = Multiclass(tuple(map(str, range(probabilities.shape[1]))))
+    return Predictions("test", probabilities, labels, task, np.arange(len(labels)), groups)
 
 
 def last_weights(run: Path) -> dict[str, torch.Tensor]:

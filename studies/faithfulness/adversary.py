@@ -97,7 +97,7 @@ def _compare(probe: Probe, adversary: Classifier, tokens: Tensor, mask: Tensor) 
     with torch.no_grad():
         logits, weights = probe.model.forward_with_weights(tokens, mask)
     other_logits, other_weights = adversary.forward_with_weights(tokens, mask)
-    difference = probe.loss.probabilities(other_logits) - probe.loss.probabilities(logits)
+    difference = probe.task.probabilities(other_logits) - probe.task.probabilities(logits)
     return difference.abs().sum(1) / 2, other_weights, weights
 
 

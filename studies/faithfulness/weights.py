@@ -101,12 +101,12 @@ def _attend(probe: Probe, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor
     if probe.model.attention.per_token:
         return None
     weights = probe.model.attention.weights(encoded)  # N×H×1×L
-    return encoded, weights, probe.loss.probabilities(probe.model.classify_mixed(encoded, weights))
+    return encoded, weights, probe.task.probabilities(probe.model.classify_mixed(encoded, weights))
 
 
 def _distance(probe: Probe, encoded: Encoded, weights: Tensor, probabilities: Tensor) -> Tensor:
     """Return the total variation distance N between `probabilities` and the predictions with other weights."""
-    other = probe.loss.probabilities(probe.model.classify_mixed(encoded, weights))
+    other = probe.task.probabilities(probe.model.classify_mixed(encoded, weights))
     return (other - probabilities).abs().sum(1) / 2
 
 

@@ -108,7 +108,7 @@ def test_defaults_in_yaml_and_code_agree() -> None:
 def test_the_bundled_reviews_are_read_and_split(tmp_path: Path) -> None:
     module = make(config("data=small_csv", f"data.cache_dir={tmp_path}"))
     corpus = module.read()
-    assert corpus.class_names == ("negative", "neutral", "positive")
+    assert corpus.task.classes == ("negative", "neutral", "positive")
     assert np.bincount(corpus.train.labels).tolist() == [18, 8, 13]
     assert corpus.train.texts[0] == "i love this speaker"
     module.setup()

@@ -32,7 +32,7 @@ def reviews(path: str, source_options: Options, **options: Any) -> Source:
 def test_listed_classes_determine_the_order(tmp_path: Path, source_options: Options) -> None:
     path = write_reviews(tmp_path / "a.csv", "a,2", "b,1")
     corpus = reviews(path, source_options, labels=[3, 2, 1]).read()
-    assert corpus.class_names == ("3", "2", "1")
+    assert corpus.task.classes == ("3", "2", "1")
     assert corpus.train.labels.tolist() == [1, 2]
     with pytest.raises(
         UserError, match=r"line 2: label '2' is not among the classes 1, 3.*list all labels of each class"
@@ -193,7 +193,7 @@ def test_a_folder_with_the_layout_of_the_hub_is_read(
 ) -> None:
     monkeypatch.chdir(imdb.parent)
     corpus = Source("imdb", labels=NAMES, **source_options).read()
-    assert corpus.class_names == ("negative", "positive")
+    assert corpus.task.classes == ("negative", "positive")
     assert corpus.train.labels.tolist() == [0] * 5 + [1] * 6
     assert corpus.train.texts[4:6] == ["train-00000-of-00002 4", "train-00001-of-00002 0"]
     assert corpus.val is None
@@ -509,7 +509,7 @@ def test_named_classes_and_splits_of_the_hub_are_used(source_options: Options) -
     corpus = on_hub("owner/named", source_options, text="sentence", labels=["pos", "neg"]).read()
     assert corpus.train.labels.tolist() == [1, 0] * 10
     corpus = on_hub("plain", source_options).read()
-    assert (corpus.class_names, corpus.train.labels.tolist()) == (("x", "y"), [1, 0, 1])
+    assert (corpus.task.classes, corpus.train.labels.tolist()) == (("x", "y"), [1, 0, 1])
     with pytest.raises(UserError, match=r"owner/named \(test\): .*rows 1, 2"):  # the label -1
         on_hub("owner/named", source_options, text="sentence", test_split="test").read()
 
@@ -520,7 +520,7 @@ def test_named_classes_of_parquet_files_are_matched_by_name(tmp_path: Path, sour
         table = pa.table({"text": ["a", "b"] * 5, "label": [0, 1] * 5}, schema=features.arrow_schema)
         pq.write_table(table, tmp_path / f"{name}.parquet")
     corpus = Source(str(tmp_path), **source_options).read()
-    assert corpus.class_names == ("neg", "pos", "mixed")
+    assert corpus.task.classes == ("neg", "pos", "mixed")
     assert corpus.test is not None
     assert (corpus.train.labels[:2].tolist(), corpus.test.labels[:2].tolist()) == ([0, 1], [1, 0])
 
@@ -541,7 +541,7 @@ def test_named_classes_are_used_for_floats_and_other_numbers_are_missing_labels(
     pq.write_table(table.replace_schema_metadata(features.arrow_schema.metadata), tmp_path / "train.parquet")
     source = Source(str(tmp_path / "train.parquet"), **source_options)
     if message is None:
-        assert source.read().class_names == ("neg", "pos", "mixed")
+        assert source.read().task.classes == ("neg", "pos", "mixed")
     else:
         with pytest.raises(UserError, match=message):
             source.read()
@@ -576,7 +576,7 @@ def test_mistakes_about_the_hub_are_reported(
 def test_data_sets_from_python_are_sources(source_options: Options) -> None:
     train = Dataset.from_dict({"text": [f"t{i}" for i in range(20)], "label": [True, False] * 10})
     corpus = Source.of(train, **source_options).read()
-    assert corpus.class_names == ("false", "true")
+    assert corpus.task.classes == ("false", "true")
     assert corpus.train.labels.tolist() == [1, 0] * 10
     both = DatasetDict({"train": train, "validation": train.select([3, 5])})
     module = Source.of(both, **source_options)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from heedful.base.errors import UserError
 from heedful.data.corpus import Corpus, Split
 from heedful.data.splits import Splitting, divide, sample
+from heedful.tasks.multiclass import Multiclass
 
 NAMES = ("bad", "fair", "good")
 
@@ -28,7 +29,7 @@ def hold_out(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the remaining and the held-out rows of a source with a validation split."""
     texts: Any = [f"text {i}" for i in range(len(labels))]
-    corpus = Corpus(Split(texts, labels, groups), Split(texts, labels), None, NAMES)
+    corpus = Corpus(Split(texts, labels, groups), Split(texts, labels), None, Multiclass(NAMES))
     divided = divide(corpus, Splitting(0.5, fraction, seed, **options))
     assert divided["val"][0] == "val"
     return divided["train"][1], divided["test"][1]
@@ -36,14 +37,14 @@ def hold_out(
 
 def test_a_class_with_a_single_row_stays_in_the_training_split() -> None:
     labels = repeat(50, 1, 2, 50)
-    divided = divide(Corpus(Split([""] * 103, labels), None, None, tuple("abcd")), Splitting(0.1, 0.2, 0))  # type: ignore[arg-type]
+    divided = divide(Corpus(Split([""] * 103, labels), None, None, Multiclass(tuple("abcd"))), Splitting(0.1, 0.2, 0))  # type: ignore[arg-type]
     per_class = {name: np.bincount(labels[rows]).tolist() for name, (_, rows) in divided.items()}
     assert per_class == {"train": [36, 1, 1, 36], "val": [4, 0, 0, 4], "test": [10, 0, 1, 10]}
     assert sorted(np.concatenate([rows for _, rows in divided.values()])) == list(range(103))
 
 
 def test_without_a_test_fraction_there_is_no_test_split() -> None:
-    corpus = Corpus(Split([""] * 20, repeat(10, 10)), None, None, tuple("ab"))  # type: ignore[arg-type]
+    corpus = Corpus(Split([""] * 20, repeat(10, 10)), None, None, Multiclass(tuple("ab")))  # type: ignore[arg-type]
     divided = divide(corpus, Splitting(0.1, 0.0, 0))
     assert {name: len(rows) for name, (_, rows) in divided.items()} == {"train": 18, "val": 2}
     assert "test" in divide(corpus, Splitting(0.1, 0.0, 0, folds=5, fold=0))
@@ -132,8 +133,8 @@ def test_more_folds_than_rows_are_refused() -> None:
 def test_folds_replace_the_test_split() -> None:
     train, test = (Split([""] * len(labels), labels) for labels in (repeat(25, 25), repeat(3, 4)))  # type: ignore[arg-type]
     splitting = Splitting(0.25, 0.2, 0, folds=5, fold=2)
-    divided = divide(Corpus(train, None, None, NAMES[:2]), splitting)
+    divided = divide(Corpus(train, None, None, Multiclass(NAMES[:2])), splitting)
     sizes = {name: (origin, len(rows)) for name, (origin, rows) in divided.items()}
     assert sizes == {"train": ("train", 30), "val": ("train", 10), "test": ("train", 10)}
     with pytest.raises(UserError, match=r"data\.folds=5: the source has a test split"):
-        divide(Corpus(train, None, test, NAMES[:2]), splitting)
+        divide(Corpus(train, None, test, Multiclass(NAMES[:2])), splitting)

@@ -12,9 +12,9 @@ from heedful.models.classifier import Classifier
 from heedful.models.component import Attention, Encoded, Encoder, Head, Pooling, masked_mean, zero_padding
 from heedful.models.embedding.learned import LearnedEmbedding
 from heedful.models.encoder.identity import Identity
-from heedful.models.loss import CrossEntropy
 from heedful.models.pooling import Sum
 from heedful.models.position import NoPosition
+from heedful.tasks.multiclass import Multiclass
 
 NEUTRAL, GOOD, BAD, LURE = 2, 21, 22, 23  # ids of tokens; 2 to 20 are neutral
 POLARITY, IS_LURE, TOTAL = range(3)  # features
@@ -72,7 +72,7 @@ def build_probe(encoder: Encoder, attention: Attention, pooling: Pooling, featur
     table[GOOD, POLARITY], table[BAD, POLARITY], table[LURE, IS_LURE] = 1, -1, 1
     embedding.table.weight = nn.Parameter(table)
     model = Classifier(embedding, NoPosition(3), encoder, attention, pooling, FeatureHead(feature))
-    return Probe(model, CrossEntropy([1, 1]), Truncation(500, "first"))
+    return Probe(model, Multiclass(), Truncation(500, "first"))
 
 
 def additive() -> Probe:

@@ -8,8 +8,8 @@ from heedful.data.padded_batches import Truncation
 from heedful.faithfulness.limits import search_limits
 from heedful.faithfulness.measures import Predicted, erased_counts, retain
 from heedful.faithfulness.probe import Probe
-from heedful.models.loss import CrossEntropy
 from heedful.runs.faithfulness_record import normalize
+from heedful.tasks.multiclass import Multiclass
 from tests.faithfulness.models import BAD, CONFIDENCE, GOOD, NEUTRAL, additive
 from tests.models.combinations import compose
 
@@ -29,9 +29,7 @@ def limits_of(
 @pytest.mark.parametrize("seed", range(3))
 def test_a_short_text_reaches_the_limits_of_all_rankings(seed: int, is_retained: bool) -> None:
     torch.manual_seed(seed)
-    probe = Probe(
-        compose(encoder="bilstm", attention="bahdanau").double(), CrossEntropy([1] * 3), Truncation(50, "first")
-    )
+    probe = Probe(compose(encoder="bilstm", attention="bahdanau").double(), Multiclass(), Truncation(50, "first"))
     text = np.random.default_rng(seed).integers(2, 20, 7)
     whole = probe.probabilities([text])[0]
     orders = list(permutations(range(7), 4))  # the shares select 1, 1, 1, 1 and 4 tokens

@@ -17,6 +17,7 @@ from heedful.base.errors import UserError
 from heedful.data.padded_batches import BatchBuilder, Truncation
 from heedful.models.branch import NgramBranch, mean_gradients
 from heedful.models.loss import BinaryCrossEntropy, CrossEntropy
+from heedful.tasks.multiclass import Multiclass
 from heedful.training.build import datamodule, restore
 from tests.helpers import run_config, saved_predictions, small_config, train
 
@@ -216,10 +217,9 @@ def test_the_shares_of_the_tokens_sum_to_the_log_odds(classes: int, num_logits: 
     branch = fitted(batches(61, classes), num_logits, scale=scale, max_order=3, max_gap=2, head=2, tail=[3, 5])
     batch = batches(23, classes, seed=1)(np.arange(23))
     chosen = (batch.labels + 1) % classes
-    loss = BinaryCrossEntropy([1, 1]) if num_logits == 1 else CrossEntropy([1] * classes)
 
     def log_odds(tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        probabilities = loss.probabilities(branch(tokens, mask))
+        probabilities = Multiclass().probabilities(branch(tokens, mask))
         return torch.logit(probabilities.gather(1, chosen.unsqueeze(1)).squeeze(1), eps=1e-7)
 
     shares = branch.contributions(batch.tokens, batch.mask, chosen)

@@ -14,6 +14,7 @@ from heedful.models.classifier import Classifier
 from heedful.models.component import Encoded
 from heedful.models.ensemble import Ensemble, Member
 from heedful.runs.examples import Example, read_examples, write_examples
+from heedful.tasks.multiclass import Multiclass
 from heedful.training import build
 from tests.helpers import one_batch, small_config, trained
 
@@ -54,7 +55,7 @@ def test_batch_and_single_text_agree(member: Member, examples: list[Example]) ->
 def test_probabilities_equal_those_of_the_model(member: Member, examples: list[Example]) -> None:
     batch = one_batch(member.card.codec, TEXTS)
     with torch.inference_mode():
-        probabilities = member.loss.probabilities(member.model.eval()(batch.tokens, batch.mask)).numpy()
+        probabilities = member.card.codec.task.probabilities(member.model.eval()(batch.tokens, batch.mask)).numpy()
     assert list(examples[0].probabilities) == list(member.card.codec.class_names)
     assert _probabilities(examples) == pytest.approx(probabilities, abs=1e-5)
     assert Ensemble([member]).classify(TEXTS, batch_size=2)[0] == pytest.approx(probabilities, abs=1e-5)
@@ -155,7 +156,7 @@ def members(tmp_path_factory: pytest.TempPathFactory) -> list[Member]:
     with torch.no_grad():  # reverse the order of the classes
         for parameter in third.model.head.parameters():
             parameter.copy_(parameter.flip(0)) if len(parameter) == len(names) else None
-    return [first, second, _with_codec(third, class_names=names[::-1])]
+    return [first, second, _with_codec(third, task=Multiclass(names[::-1]))]
 
 
 def test_probabilities_are_means_by_class_name(members: list[Member]) -> None:
@@ -184,7 +185,7 @@ def test_weights_are_means_if_the_tokens_are_the_same(members: list[Member], cap
 
 def test_other_classes_are_refused(members: list[Member]) -> None:
     with pytest.raises(UserError, match=r"the classes of .*, negative, neutral, good, are not the classes of"):
-        Ensemble([members[0], _with_codec(members[1], class_names=("negative", "neutral", "good"))])
+        Ensemble([members[0], _with_codec(members[1], task=Multiclass(("negative", "neutral", "good")))])
 
 
 def test_a_repeated_checkpoint_is_refused(members: list[Member]) -> None:

@@ -23,12 +23,13 @@ from heedful.portable.onnx_model import (
     feed,
     load_session,
 )
+from heedful.tasks.multiclass import Multiclass
 from tests.models.combinations import ATTENTIONS, ENCODERS, LOGITS, VOCABULARY, choices, compose, texts
 
 
 def build_portable(**components: str) -> PortableModel:
     torch.manual_seed(0)
-    return PortableModel(compose(**components), CrossEntropy([1] * LOGITS), len(VOCABULARY), max_length=40).eval()
+    return PortableModel(compose(**components), Multiclass(), len(VOCABULARY), max_length=40).eval()
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
@@ -133,9 +134,10 @@ def test_difference_in_accuracy_and_its_interval(monkeypatch: pytest.MonkeyPatch
     groups = np.repeat(np.arange(10), 10)
     # the difference of a text is +1, 0 or -1; its sum of squares is 12 - 100 · 0.08² = 11.36, the standard error
     # √(11.36 / 99 / 100) = 0.03387, and the 97.5 % quantile of Student's t with 99 degrees of freedom 1.9842
-    assert compare_accuracy(Path("a"), Path("b"), batches) == (
+    assert compare_accuracy(Path("a"), Path("b"), Multiclass(), batches) == (
         "accuracy 0.620 instead of 0.700 on 100 validation texts: -0.0800 (-0.1472 to -0.0128)"
     )
     # the groups' differences are 0, 0, 0, 0, 0, 0, -1, 0.2, 0, 0: s / √10 = 0.10414, times 2.2622
     sessions |= {"a": Session(original), "b": Session(quantized)}
-    assert compare_accuracy(Path("a"), Path("b"), batches, groups).endswith("-0.0800 (-0.3156 to +0.1556)")
+    described = compare_accuracy(Path("a"), Path("b"), Multiclass(), batches, groups)
+    assert described.endswith("-0.0800 (-0.3156 to +0.1556)")

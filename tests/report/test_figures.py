@@ -18,6 +18,7 @@ from heedful.report.figures.run_figures import (
 from heedful.report.figures.style import new_figure, save_figure, user_text
 from heedful.runs.run_files import Statistics
 from heedful.terms.intervals import Interval
+from tests.helpers import classified
 
 HISTORY = {
     "train/loss": {0: 0.9, 1: 0.5, 2: 0.3},
@@ -105,7 +106,7 @@ def test_bins_with_texts_have_intervals_and_counts() -> None:
     """Four texts with a confidence of 0.62, of which one is correct, and sixteen with 0.9, of which twelve are."""
     confidence = np.array([0.62] * 4 + [0.9] * 16)
     labels = np.array([0] + [1] * 3 + [0] * 12 + [1] * 4)
-    upper, lower = draw_reliability(np.stack([confidence, 1 - confidence], 1), labels, "test").axes
+    upper, lower = draw_reliability(classified(np.stack([confidence, 1 - confidence], 1), labels)).axes
     assert [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in upper.patches] == [
         (pytest.approx(9.5 / 15), 0.25),
         (pytest.approx(13.5 / 15), 0.75),

@@ -14,7 +14,9 @@ from heedful.report.terminal import files_table, render_terminal
 from heedful.runs.examples import Example
 from heedful.runs.result import Baseline, ClassScore, RunResult, Score
 from heedful.runs.run_files import Predictions
+from heedful.tasks.multiclass import Multiclass
 from heedful.terms.evaluation import evaluate
+from tests.helpers import classified
 from tests.run_folders import predictions
 
 
@@ -30,7 +32,7 @@ def row(text: str, name: str) -> str:
 
 
 def test_metric_table_fits_80_columns_without_colour() -> None:
-    scores = evaluate(*predictions(8, 2))
+    scores = evaluate(classified(*predictions(8, 2)))
     metrics = {f"{split}/{name}": score for name, score in scores.items() for split in ("val", "test")}
     text = print_table(scores_section({**metrics, "val/acc": Score(0.75, 0.5, 0.9, 1234)}, "Best epoch: 3"))
     assert "\x1b" not in text and max(map(len, text.splitlines())) <= 80
@@ -42,11 +44,11 @@ def test_metric_table_fits_80_columns_without_colour() -> None:
 
 
 def test_rare_classes_and_groups_are_named() -> None:
-    names, labels = ["ham", "REFUND"], np.array([0] * 8 + [1])
-    found = Predictions("test", np.eye(2)[labels], labels, names, np.arange(9))
+    task, labels = Multiclass(("ham", "REFUND")), np.array([0] * 8 + [1])
+    found = Predictions("test", np.eye(2)[labels], labels, task, np.arange(9))
     text = " ".join(print_table(scores_section({"test/acc": Score(0.5, 0.4, 0.6, 9)}, predictions=found)).split())
     assert "have no interval, because classes are rare: REFUND: 1 test text." in text and "groups" not in text
-    found = Predictions("val", np.eye(2)[labels], labels, names, np.arange(9), np.arange(9) // 2)
+    found = Predictions("val", np.eye(2)[labels], labels, task, np.arange(9), np.arange(9) // 2)
     text = " ".join(print_table(scores_section({"val/acc": Score(0.5, 0.4, 0.6, 9)}, predictions=found)).split())
     assert "classes are rare: ham: 8 validation texts in 4 groups, REFUND: 1 validation text." in text
     assert "The texts are in 5 groups (data.group)" in text

@@ -11,6 +11,7 @@ from heedful.base.errors import UserError
 from heedful.runs.examples import read_examples
 from heedful.runs.result import ClassScore, RunResult
 from heedful.runs.run_files import Predictions, read_gradients, read_history, read_predictions, read_statistics
+from heedful.tasks.multiclass import Multiclass
 from tests.run_folders import example, write_rows
 
 READERS = {
@@ -71,7 +72,7 @@ def test_without_a_test_the_predictions_are_those_of_validation(make_run: Callab
     assert predictions is not None
     assert (predictions.split, predictions.class_names, predictions.probabilities.shape) == (
         "val",
-        ["bad", "good"],
+        ("bad", "good"),
         (7, 2),
     )
 
@@ -107,7 +108,7 @@ def test_examples_of_other_types_are_refused(changes: dict[str, Any], tmp_path: 
 
 def test_class_scores_and_the_confusion_matrix_by_hand() -> None:
     names = [f"class {c}" for c in range(4)]
-    found = Predictions("test", np.eye(4)[[0, 0, 1, 2]], np.array([0, 1, 1, 1]), names, np.arange(4))
+    found = Predictions("test", np.eye(4)[[0, 0, 1, 2]], np.array([0, 1, 1, 1]), Multiclass(tuple(names)), np.arange(4))
     assert found.confusion_matrix.tolist() == [[1, 0, 0, 0], [1, 1, 1, 0], [0] * 4, [0] * 4]
     assert found.class_scores() == {
         "class 0": ClassScore(1 / 2, 1, 2 / 3, 1),

@@ -9,18 +9,21 @@ from scipy.stats import binomtest, t
 from heedful.runs.result import Score
 from heedful.runs.run_files import Predictions
 from heedful.tasks.classes import describe_rare_classes
+from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.scores import SCORES
 from heedful.terms.evaluation import evaluate, evaluate_splits, score_differences
 from heedful.terms.intervals import calibration_interval, wilson_interval
+from tests.helpers import classified
 from tests.run_folders import predictions
 
 POSITIVE = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)
 LABELS = np.array([1, 0, 1, 1, 0])  # predicted: 1 0 0 1 1
+NAMED = Multiclass(("ham", "spam", "REFUND"))
 
 
 def test_scores_by_hand() -> None:
     """tests/terms/test_scores.py compares the other scores with those of torchmetrics."""
-    scores = evaluate(np.stack([1 - POSITIVE, POSITIVE], 1), LABELS, majority=1)
+    scores = evaluate(classified(np.stack([1 - POSITIVE, POSITIVE], 1), LABELS), majority=1)
     assert {score.n for score in scores.values()} == {5}
     for name, score in scores.items():
         assert score.value is not None
@@ -35,7 +38,7 @@ def test_scores_by_hand() -> None:
 
 def test_the_correlation_of_a_constant_prediction_is_zero() -> None:
     """Nine texts of class 0 and one of class 1, all predicted as class 0."""
-    metrics = evaluate(np.tile([0.8, 0.2], (10, 1)), np.array([1] + [0] * 9), majority=0)
+    metrics = evaluate(classified(np.tile([0.8, 0.2], (10, 1)), np.array([1] + [0] * 9)), majority=0)
     assert metrics["acc"] == metrics["majority_acc"] and metrics["acc"].value == 0.9
     assert (metrics["mcc"].value, metrics["balanced_acc"].value) == (0, 0.5)
 
@@ -43,24 +46,24 @@ def test_the_correlation_of_a_constant_prediction_is_zero() -> None:
 def test_balanced_accuracy_omits_classes_without_texts() -> None:
     """Class 2 is predicted once and has no text: macro precision counts it as 0."""
     probabilities = np.eye(3)[[0, 0, 1, 2]]
-    metrics = evaluate(probabilities, np.array([0, 1, 1, 1]))
+    metrics = evaluate(classified(probabilities, np.array([0, 1, 1, 1])))
     assert metrics["balanced_acc"].value == pytest.approx((1 + 1 / 3) / 2)
     assert metrics["precision_macro"].value == pytest.approx((1 / 2 + 1) / 3)
 
 
 def test_nll_of_a_confident_error_is_finite() -> None:
-    metrics = evaluate(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1, 0]))
+    metrics = evaluate(classified(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1, 0])))
     assert metrics["nll"].value == pytest.approx((-math.log(2**-23) + math.log(2)) / 2)
 
 
 def test_absent_class_has_no_auroc_and_constant_score_no_interval() -> None:
-    metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8))
+    metrics = evaluate(classified(np.tile([0.2, 0.8], (8, 1)), np.ones(8, dtype=int)))
     assert metrics["auroc"] == Score(None, None, None, 8)
     assert metrics["f1_macro"] == Score(1.0, None, None, 8)  # class 0 is neither true nor predicted
 
 
 def test_the_accuracy_of_a_single_text_has_an_interval() -> None:
-    metrics = evaluate(np.array([[0.3, 0.7]]), np.array([0]))
+    metrics = evaluate(classified(np.array([[0.3, 0.7]]), np.array([0])))
     assert metrics["acc"].value == 0 and metrics["acc"].high == pytest.approx(0.793, abs=1e-3)
 
 
@@ -74,7 +77,7 @@ def test_area_interval_by_hand() -> None:
     """DeLong's variance of the area on the logit scale, and Student's t for the 43 texts of the rarer class."""
     probabilities, labels = predictions(101, 2)
     probabilities = probabilities.round(1)  # so that there are ties, which count half
-    metric = evaluate(probabilities, labels)["auroc"]
+    metric = evaluate(classified(probabilities, labels))["auroc"]
     above = (np.sign(probabilities[labels == 1, 1][:, None] - probabilities[labels == 0, 1]) + 1) / 2
     area = above.mean()
     variance = above.mean(1).var(ddof=1) / above.shape[0] + above.mean(0).var(ddof=1) / above.shape[1]
@@ -99,7 +102,7 @@ def test_intervals_are_computed_over_groups_of_texts() -> None:
     labels, groups = np.array([0, 1] * 6), np.repeat([7, 5, 3, 2], 3)
     hits = np.array([1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0])
     probabilities = np.eye(2)[np.where(hits, labels, 1 - labels)] * 0.6 + 0.2
-    scores = evaluate(probabilities, labels, groups)
+    scores = evaluate(classified(probabilities, labels, groups))
     assert {name for name, score in scores.items() if score.low is None} == {
         *("balanced_acc", "precision_macro", "f1_macro", "auroc"),  # each class is in four groups
         "ece",  # its interval assumes independent texts
@@ -114,51 +117,53 @@ def test_intervals_are_computed_over_groups_of_texts() -> None:
     assert (scores["acc"].low, scores["acc"].high) == pytest.approx(
         wilson_interval(effective * 7 / 12, effective, quantile)
     )
-    difference = score_differences(probabilities, probabilities[:, ::-1], labels, groups)["acc"]
+    difference = score_differences(
+        *(classified(each, labels, groups) for each in (probabilities, probabilities[:, ::-1]))
+    )["acc"]
     half = quantile * 2 * by_group.std(ddof=1) / 2
     assert difference == Score(*map(pytest.approx, (1 / 6, 1 / 6 - half, 1 / 6 + half)), 12)
 
 
 def test_the_accuracy_of_equal_hits_counts_groups() -> None:
     probabilities, labels = np.tile([0.8, 0.2], (12, 1)), np.zeros(12, dtype=int)
-    score = evaluate(probabilities, labels, np.repeat(np.arange(4), 3))["acc"]
+    score = evaluate(classified(probabilities, labels, np.repeat(np.arange(4), 3)))["acc"]
     quantile = t.ppf(0.975, 3)
     assert (score.value, score.low, score.high) == pytest.approx((1, 4 / (4 + quantile**2), 1))
-    assert evaluate(probabilities, labels, np.zeros(12, dtype=int))["acc"] == Score(1.0, None, None, 12)
+    assert evaluate(classified(probabilities, labels, np.zeros(12, dtype=int)))["acc"] == Score(1.0, None, None, 12)
 
 
 def test_means_over_classes_with_few_texts_and_differences_in_calibration_have_no_interval() -> None:
     probabilities, labels = predictions(53, 3)
     labels = np.where((labels == 2) & (np.cumsum(labels == 2) > 4), 0, labels)
-    assert describe_rare_classes(labels, ["ham", "spam", "REFUND"]) == "REFUND: 4 test texts"
-    scores, others = evaluate(probabilities, labels), probabilities[:, [1, 0, 2]]
+    assert describe_rare_classes(NAMED, labels) == "REFUND: 4 test texts"
+    scores, others = evaluate(classified(probabilities, labels)), probabilities[:, [1, 0, 2]]
     by_class = {"balanced_acc", "precision_macro", "f1_macro", "auroc"}
     assert {name for name, score in scores.items() if score.low is None} == by_class
-    differences = score_differences(probabilities, others, labels)
+    differences = score_differences(classified(probabilities, labels), classified(others, labels))
     assert {name for name, score in differences.items() if score.low is None} == by_class | {"ece"}
     labels[labels == 2] = np.array([0, 0, 0, 2])
     groups = np.arange(53) % 4
-    assert describe_rare_classes(labels, ["ham", "spam", "REFUND"]) == "REFUND: 1 test text"
-    assert describe_rare_classes(labels, ["ham", "spam", "REFUND"], groups).startswith("ham: ")
-    assert describe_rare_classes(labels, ["ham", "spam", "REFUND"], groups).endswith("in 4 groups, REFUND: 1 test text")
+    assert describe_rare_classes(NAMED, labels) == "REFUND: 1 test text"
+    assert describe_rare_classes(NAMED, labels, groups).startswith("ham: ")
+    assert describe_rare_classes(NAMED, labels, groups).endswith("in 4 groups, REFUND: 1 test text")
 
 
 def test_differences_are_paired() -> None:
     first = np.stack([1 - POSITIVE, POSITIVE], 1)
     second = first[:, ::-1].copy()  # right where the first is wrong
     second[2] = first[2]
-    differences = score_differences(first, second, LABELS)
+    differences = score_differences(classified(first, LABELS), classified(second, LABELS))
     each = np.array([1, 1, 0, 1, -1])
     half = 1.959964 * each.std(ddof=1) / math.sqrt(5)
     assert differences["acc"] == Score(*map(pytest.approx, (2 / 5, 2 / 5 - half, 2 / 5 + half)), 5)
     log_odds = np.log(POSITIVE / (1 - POSITIVE))
     assert differences["nll"].value == pytest.approx(np.mean(log_odds * [-1, 1, 0, -1, 1]))
-    assert "auroc" not in score_differences(first[:1], second[:1], LABELS[:1])
+    assert "auroc" not in score_differences(classified(first[:1], LABELS[:1]), classified(second[:1], LABELS[:1]))
 
 
 def test_equal_predictions_differ_by_zero_without_an_interval() -> None:
     first = np.stack([1 - POSITIVE, POSITIVE], 1)
-    assert set(score_differences(first, first, LABELS).values()) == {Score(0.0, None, None, 5)}
+    assert set(score_differences(*[classified(first, LABELS)] * 2).values()) == {Score(0.0, None, None, 5)}
 
 
 @pytest.mark.parametrize(
@@ -169,7 +174,12 @@ def test_a_model_that_predicts_only_one_class_causes_a_warning(
     predicted: list[int], labels: list[int], warns: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     classes, index = ["ham", "spam"], np.arange(len(labels))
-    evaluate_splits({"test": Predictions("test", np.eye(2)[predicted], np.array(labels), classes, index)}, {}, 0, {})
+    evaluate_splits(
+        {"test": Predictions("test", np.eye(2)[predicted], np.array(labels), Multiclass(tuple(classes)), index)},
+        {},
+        0,
+        {},
+    )
     assert bool(caplog.records) == warns
     if warns:
         assert "All 3 test texts are predicted as 'ham'" in caplog.text

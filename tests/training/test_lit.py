@@ -51,7 +51,7 @@ def test_losses_are_means_over_texts_and_not_over_batches(tmp_path: Path) -> Non
         assert last_values(tmp_path / "run")[f"{split}/loss"] == pytest.approx(
             loss(logits, batch.labels).item(), rel=1e-5
         )
-        accuracy = (loss.probabilities(logits).argmax(1) == batch.labels).float().mean().item()
+        accuracy = (data.task.probabilities(logits).argmax(1) == batch.labels).float().mean().item()
         assert last_values(tmp_path / "run")[f"{split}/acc"] == pytest.approx(accuracy, rel=1e-5)
 
 

@@ -8,6 +8,7 @@ from omegaconf import OmegaConf
 
 from heedful.base.errors import UserError
 from heedful.config.schema import config_mistakes
+from heedful.tasks.multiclass import Multiclass
 from heedful.training import build
 from tests.helpers import evaluate, read_csv, train
 
@@ -49,7 +50,7 @@ def test_a_metric_that_does_not_suit_the_classes_is_refused(
 ) -> None:
     cfg = cfg_with(_target_=f"torchmetrics.classification.{target}", **options)
     with pytest.raises(UserError, match=message):
-        build.metric(cfg, "mine", num_classes)
+        build.metric(cfg, "mine", Multiclass(tuple(map(str, range(num_classes)))))
 
 
 def test_the_number_of_classes_is_not_an_option() -> None:

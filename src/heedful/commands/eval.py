@@ -21,7 +21,7 @@ def main(cfg: DictConfig) -> None:
         _, card, model, loss = ensemble.members[0]
         trainer = build.trainer(cfg, run.callbacks)
         data = evaluation_data(cfg, card)
-        metrics = build.metrics(cfg, len(card.class_counts))  # not a checkpoint's metrics, which may name any class
+        metrics = build.metrics(cfg, card.codec.task)  # not a checkpoint's metrics, which may name any class
         if len(ensemble.members) == 1:
             module = LitClassifier(model, loss, metrics, card)
         else:

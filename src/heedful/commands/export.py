@@ -15,8 +15,8 @@ def main(cfg: DictConfig) -> None:
     from heedful.portable.onnx_model import PortableModel, compare_accuracy, convert, quantize
 
     require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by=typed("export"), extra="export")
-    path, card, model, loss = restore_ensemble(cfg.ckpt_path, cfg.extras, accepts_exports=False).members[0]
-    portable = PortableModel(model, loss, len(card.codec.tokenizer.vocabulary), card.codec.max_length).eval()
+    path, card, model, _ = restore_ensemble(cfg.ckpt_path, cfg.extras, accepts_exports=False).members[0]
+    portable = PortableModel(model, card.codec.task, len(card.codec.tokenizer.vocabulary), card.codec.max_length).eval()
     int8 = ""
     with new_folder(cfg.out) as folder:
         difference = convert(portable, folder / "model.onnx")
@@ -25,7 +25,7 @@ def main(cfg: DictConfig) -> None:
             quantize(folder / "model.onnx", folder / "model.int8.onnx")
             data = evaluation_data(cfg, card)
             models = (folder / "model.onnx", folder / "model.int8.onnx")
-            int8 = compare_accuracy(*models, data.val_dataloader(), data.groups("val"))
+            int8 = compare_accuracy(*models, data.task, data.val_dataloader(), data.groups("val"))
         write_model_card(folder, card, path, portable, difference, int8)
         files = ", ".join(sorted(path.name for path in folder.iterdir()))
     print(f"Written to {cfg.out}: {files}")

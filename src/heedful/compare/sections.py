@@ -15,7 +15,7 @@ from heedful.report.words import STRIP_NOTE, WITHOUT_BRANCH, branch_title, clean
 from heedful.runs.examples import Example, read_examples
 from heedful.runs.run_files import read_history, read_or_warn
 from heedful.terms.claims import Claim
-from heedful.terms.comparison import METRICS, Comparison, Row
+from heedful.terms.comparison import Comparison, Row
 from heedful.terms.intervals import MIN_SEEDS, Interval
 from heedful.terms.measurements import label, untested
 
@@ -107,7 +107,7 @@ def _value(variant: Variant, factor: str) -> str:
 
 def _scores(comparison: Comparison) -> Section:
     metric = comparison.metric
-    names = list(dict.fromkeys((metric, *METRICS)))
+    names = list(dict.fromkeys((metric, *comparison.table)))
     bars, rows = [], []
     for row in comparison.rows:
         is_baseline = row.verdict == "baseline"
@@ -312,9 +312,8 @@ def _recalls(comparison: Comparison) -> Section:
     rows = []
     classes = comparison.class_names[:MAX_CLASSES]
     for variant in comparison.variants:
-        counts = np.sum([run.predictions().confusion_matrix for run in variant.runs], axis=0)
-        recalls = np.diag(counts) / np.maximum(counts.sum(1), 1)
-        shown = zip(recalls[:MAX_CLASSES].tolist(), counts.sum(1)[:MAX_CLASSES].tolist(), strict=True)
+        hits, _, true = np.sum([run.predictions().class_counts() for run in variant.runs], axis=0)
+        shown = zip((hits / np.maximum(true, 1))[:MAX_CLASSES].tolist(), true[:MAX_CLASSES].tolist(), strict=True)
         rows.append([variant.name, *(Heat(f"{recall:.3f}", recall) if texts else UNKNOWN for recall, texts in shown)])
     more = len(comparison.class_names) - len(classes)
     note = "The share of the texts of each class that are classified correctly, over all seeds."

@@ -67,6 +67,7 @@ REFUSED_CALLBACKS = {
 TRAINER_KEYWORDS = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
 PLACES = {
     "data": Place("heedful.data.source.Source"),
+    "task": Place("heedful.tasks.task.Task", keywords=("classes",)),
     "model.embedding": Place("heedful.models.component.Embedding", positional=1),
     "model.position": Place("heedful.models.component.Position", positional=1),
     "model.encoder": Place("heedful.models.component.Encoder", positional=1),
@@ -80,7 +81,7 @@ PLACES = {
     "optimizer": Place("torch.optim.Optimizer", positional=1),
     "scheduler": Place("torch.optim.lr_scheduler.LRScheduler", positional=1, keywords=STEPS),
     "trainer": Place("pytorch_lightning.Trainer", keywords=TRAINER_KEYWORDS),
-    "metrics.*": Place("torchmetrics.Metric", keywords=("task", "num_classes")),
+    "metrics.*": Place("torchmetrics.Metric", keywords=("task", "num_classes", "of")),
     "callbacks.*": Place("pytorch_lightning.Callback", refused=REFUSED_CALLBACKS),
     "logger.*": Place("pytorch_lightning.loggers.Logger"),
 }

@@ -87,7 +87,7 @@ RUN = (
 )
 COMMANDS = {
     "train": RUN
-    | _options(test=bool, ckpt_path=str | None, model=Node, loss=Node, optimizer=Node, scheduler=Node)
+    | _options(test=bool, ckpt_path=str | None, model=Node, task=Node, loss=Node, optimizer=Node, scheduler=Node)
     | _options(param_groups=Node | None, sweep=Node),
     "eval": RUN
     | _options(ckpt_path=str | list[str], file=str | None, text_column=TextColumn | None)

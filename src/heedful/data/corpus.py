@@ -7,8 +7,8 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from itertools import compress
+from dataclasses import dataclass, fields, replace
+from itertools import chain, compress, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,13 +21,14 @@ from heedful.config.mistakes import did_you_mean
 from heedful.data.tables import Rows, format_places
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder, text_blocks
 from heedful.tasks.labels import canonical
+from heedful.tasks.task import Task
 
 log = logging.getLogger(__name__)
 SPLITS = ("train", "val", "test")
 FACTS = "facts.json"
 TEXT = pa.large_string()
 # types of the columns: the number of a row's file among those of its split, its place there, and the text's hash
-TYPES = {"text": TEXT, "label": TEXT, "group": TEXT, "rationale": pa.list_(pa.list_(pa.int64()))}
+TYPES = {"text": TEXT, "label": pa.list_(TEXT), "group": TEXT, "rationale": pa.list_(pa.list_(pa.int64()))}
 TYPES |= {"file": pa.int32(), "place": pa.int64(), "digest": pa.int64()}
 LISTED_CONFLICTS = 3  # maximum number of texts with several classes that a message shows
 KEPT = "kept:"  # prefix of the names of other columns of the source
@@ -55,7 +56,7 @@ class Split:
     """The texts of one split, and the class of each text."""
 
     texts: Texts  # n
-    labels: np.ndarray  # n int64, indices of `Corpus.class_names`
+    labels: np.ndarray  # n targets of `Corpus.task`
     groups: np.ndarray | None = None  # n int64; rows of the same group stay together when rows are held out
     rationales: pa.ChunkedArray | None = None  # n lists of the [start, end] of the characters marked as evidence
     digests: np.ndarray | None = None  # n int64, hashes of the texts; duplicates have equal hashes
@@ -69,36 +70,37 @@ class Corpus:
     train: Split | None
     val: Split | None
     test: Split | None
-    class_names: tuple[str, ...]
+    task: Task
 
     @classmethod
-    def load(cls, folder: Path) -> "Corpus":
-        """Return the corpus in a folder of the cache, which `write_split` and `Source` have written."""
-        class_names = tuple(json.loads((folder / FACTS).read_text())["class_names"])
+    def load(cls, folder: Path, task: Task) -> "Corpus":
+        """Return the corpus in a folder of the cache, which `write_split` and `Source` have written for this task."""
+        task = task.with_classes(json.loads((folder / FACTS).read_text())["class_names"])
         splits: dict[str, Any] = dict.fromkeys(SPLITS)
         for file in folder.glob("*.arrow"):
             table = pa.ipc.open_stream(pa.memory_map(str(file))).read_all()
             columns = dict(zip(table.column_names, table.columns, strict=True))
-            labels = columns["label"].dictionary_encode().combine_chunks()
-            numbers = np.array([class_names.index(name) for name in labels.dictionary.to_pylist()], dtype=np.int64)
+            cells = columns["label"].combine_chunks()
+            labels = cells.flatten().dictionary_encode()
+            numbers, sizes = map(np.from_dlpack, (labels.indices, cells.value_lengths()))  # `to_numpy` imports pandas
             splits[file.stem] = Split(
                 Texts(columns["text"], np.arange(len(table))),
-                numbers[np.from_dlpack(labels.indices)],  # `to_numpy` would import pandas
+                task.encode(labels.dictionary.to_pylist(), numbers, sizes),
                 _number_groups(columns["group"].to_numpy()) if "group" in columns else None,
                 columns.get("rationale"),
                 columns["digest"].to_numpy(),
                 {name: cells for name, cells in columns.items() if name in ("file", "place") or name.startswith(KEPT)},
             )
-        return cls(**splits, class_names=class_names)
+        return cls(**splits, task=task)
 
     def conflicts(self) -> list[list[tuple[str, int]]]:
         """Return the first row (split, number) with each class, of every text that has several classes."""
         own = {name: split for name in SPLITS if (split := getattr(self, name)) is not None}
         digests, counts = np.unique(np.concatenate([split.digests for split in own.values()]), return_counts=True)
-        first = defaultdict[int, dict[int, tuple[str, int]]](dict)  # by text, then by class
+        first = defaultdict[int, dict[bytes, tuple[str, int]]](dict)  # by text, then by label
         for name, split in own.items():
             for row in np.flatnonzero(np.isin(split.digests, digests[counts > 1])).tolist():
-                first[int(split.digests[row])].setdefault(int(split.labels[row]), (name, row))
+                first[int(split.digests[row])].setdefault(split.labels[row].tobytes(), (name, row))
         return [list(rows.values()) for rows in first.values() if len(rows) > 1]
 
 
@@ -111,6 +113,7 @@ def _number_groups(names: np.ndarray) -> np.ndarray:
 
 def write_split(
     folder: Path,
+    task: Task,
     columns: Mapping[str, str],
     kept: Sequence[str],
     on_bad_rows: str,
@@ -135,15 +138,16 @@ def write_split(
     with pa.ipc.new_stream(str(folder / f"{split}.arrow"), schema) as stream:
         for rows in chunks:
             own = own or [canonical(name) for name in rows.class_names.get(columns["label"], ())]
-            texts, labels, is_valid = rows.texts(columns["text"]), _labels(rows, columns["label"]), list[bool]()
-            for place, text, label in zip(rows.places, texts, labels, strict=True):
-                is_missing = not label or not text.strip()
-                is_valid.append(not is_missing and (names is None or label in names))
+            texts, labels, is_valid = rows.texts(columns["text"]), _labels(rows, columns["label"], task), list[bool]()
+            for place, text, own_labels in zip(rows.places, texts, labels, strict=True):
+                wrong = [label for label in own_labels if not label or (names is not None and label not in names)]
+                is_missing = "" in wrong or not text.strip()
+                is_valid.append(not is_missing and not wrong)
                 if not is_valid[-1]:
-                    faults[rows.source, "" if is_missing else label].append(place)
+                    faults[rows.source, "" if is_missing else wrong[0]].append(place)
             if names is not None:
-                labels = [names.get(label, "") for label in labels]
-            found.update(compress(labels, is_valid))
+                labels = [[names.get(label, "") for label in own_labels] for own_labels in labels]
+            found.update(*compress(labels, is_valid))
             number = files.setdefault(rows.source, len(files))
             cells: dict[str, Any] = {"text": texts, "label": labels, "file": [number] * len(texts)}
             cells |= {"place": list(rows.places), "digest": list(map(_digest, texts))}
@@ -178,14 +182,17 @@ def _digest(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), sys.byteorder, signed=True)
 
 
-def _labels(rows: Rows, column: str) -> list[str]:
-    """Return the canonical labels of rows; a missing label is an empty string."""
-    labels = rows.texts(column)
+def _labels(rows: Rows, column: str, task: Task) -> list[list[str]]:
+    """Return the canonical labels of each row; a missing label is an empty string."""
+    cells = [task.split(cell) for cell in rows.cells(column)]
+    places = [place for place, own in zip(rows.places, cells, strict=True) for _ in own]
+    labels = replace(rows, places=places, columns={column: list(chain(*cells))}).texts(column)
     forms = {label: canonical(label) for label in set(labels)}
     if own := rows.class_names.get(column):  # -1 means that the class is unknown
         names = {str(i): canonical(name) for i, name in enumerate(own)}
         forms = {label: names.get(form, "") for label, form in forms.items()}
-    return [forms[label] for label in labels]
+    canonical_labels = map(forms.__getitem__, labels)
+    return [list(islice(canonical_labels, len(own))) for own in cells]
 
 
 def _characters(text: str, spans: Any, rows: Rows, i: int) -> list[tuple[int, int]]:
@@ -210,7 +217,7 @@ class TokenizedSplit:
     origin: str  # the source's split that contains the texts: train, val or test
     tokens: np.ndarray  # flat int32
     offsets: np.ndarray  # n+1 int64, offsets in tokens
-    labels: np.ndarray  # n int64, class indices
+    labels: np.ndarray  # n targets of the task
     rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
     digests: np.ndarray  # n int64, hashes of the texts; duplicates have equal hashes
     counts: np.ndarray  # int64, number of occurrences of each token of the vocabulary
@@ -263,7 +270,7 @@ def tokenize(
         for name, array in arrays.items():
             np.save(folder / f"{split}.{name}.npy", array)
     origins = {split: origin for split, (origin, _) in rows_by_split.items()}
-    facts: dict[str, Any] = {"tokenizer": tokenizer.to_json(), "class_names": corpus.class_names, "origins": origins}
+    facts: dict[str, Any] = {"tokenizer": tokenizer.to_json(), "class_names": corpus.task.classes, "origins": origins}
     conflicts = corpus.conflicts()
     facts |= {"dropped": dropped, "conflicts": len(conflicts), "examples": conflicts[:LISTED_CONFLICTS]}
     (folder / FACTS).write_text(json.dumps(facts))

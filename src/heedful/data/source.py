@@ -54,7 +54,9 @@ from heedful.data.text_files import (
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder
 from heedful.kernels.device import fits_on_gpu
 from heedful.tasks.classes import MIN_TEXTS, describe_rare_classes
-from heedful.tasks.labels import describe_combinations, describe_look_alikes, parse_labels, sort_classes
+from heedful.tasks.labels import describe_combinations, describe_look_alikes, parse_labels
+from heedful.tasks.multiclass import Multiclass
+from heedful.tasks.task import Task
 
 if TYPE_CHECKING:
     import datasets
@@ -66,9 +68,9 @@ BUNDLED = "bundled:"  # prefix of a path in `ASSETS`
 class Source(pl.LightningDataModule):
     """Texts and labels of files, of a data set on the hub, or of the result of `load`, which a subclass may define.
 
-    `setup()` sets `codec`, `class_names` (C), `class_counts` (training texts in each class), `vocabulary` and `sizes`
-    (by split, in the order of `SPLITS`); afterwards, `tokenized(split)` may be called. The tokenizer is trained on the
-    training split alone.
+    `setup()` sets `task` with the classes, `codec`, `class_counts` (training texts in each class), `vocabulary` and
+    `sizes` (by split, in the order of `SPLITS`); afterwards, `tokenized(split)` may be called. The tokenizer is trained
+    on the training split alone.
 
     Args:
         path: the training file; or a folder with files of all splits, such as train.parquet or train-00000.parquet, at
@@ -149,7 +151,8 @@ class Source(pl.LightningDataModule):
         default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "heedful")
         self.cache_dir = absolute_path(default if cache_dir is None else cache_dir, "data.cache_dir")
         self.seed, self.progress = torch.initial_seed() if seed is None else seed, progress
-        self._model_classes: tuple[str, ...] | None = None  # of a trained model, which is evaluated on these data
+        self.task: Task = Multiclass()  # without the classes
+        self._model_task: Task | None = None  # of a trained model, which is evaluated on these data
         self._data: dict[str, TokenizedSplit] | None = None
 
     @classmethod
@@ -178,7 +181,7 @@ class Source(pl.LightningDataModule):
     def use_codec(self, codec: Codec) -> None:
         """Use the tokenizer, truncation and classes of a trained model; must be called before `setup()`."""
         self.tokenizer, self.truncation = codec.tokenizer, codec.truncation
-        self._model_classes = codec.class_names
+        self.task, self._model_task = codec.task.with_classes([]), codec.task
 
     def score_whole(self, split: str, class_counts: Sequence[int]) -> None:
         """Keep only the split "test" or "val" of the source, undivided; must be called after `use_codec`.
@@ -188,7 +191,7 @@ class Source(pl.LightningDataModule):
         Args:
             class_counts: the model's training texts in each class.
         """
-        own, classes = self.files or self.splits, self._model_classes or ()
+        own, classes = self.files or self.splits, [] if self._model_task is None else self._model_task.classes
         origin = "train" if split == "test" and split not in own else split
         if origin not in own:
             raise UserError(f"split={split}: {self.title} has no validation split: remove split={split}")
@@ -288,21 +291,21 @@ class Source(pl.LightningDataModule):
         """Return the corpus in the cache; read the source first if it is not in the cache."""
         in_sets = [] if self.files or not self.kept else [self._hash_columns(split, self.kept) for split in self.splits]
         key = _hash(f"{self.source_fingerprint} {self.kept} {in_sets} {code_version(type(self))}")
-        return load_or_build(self.cache_dir / f"{key}.texts", Corpus.load, self._write)
+        return load_or_build(self.cache_dir / f"{key}.texts", partial(Corpus.load, task=self.task), self._write)
 
     def _write(self, folder: Path) -> None:
         """Write the valid rows of each split to a file, and the names of the classes to another."""
-        if self._model_classes is None:
+        if self._model_task is None:
             self._require_distinct_splits()
-        write = partial(write_split, folder, self.columns, self.kept, self.on_bad_rows)
+        write = partial(write_split, folder, self.task, self.columns, self.kept, self.on_bad_rows)
         names, splits = self.names, self.files or self.splits
         if "train" in splits:
             own, found = write("train", self._rows("train"), names)
-            if len(found) < 2:
-                raise UserError(
-                    f"{self.title}: every row has the label {format_repr(*found)}; training needs two or more classes"
-                )
-            names = names or {name: name for name in own or sort_classes(found)}
+            try:
+                classes = own or self.task.find_classes(found)
+            except ValueError as error:
+                raise UserError(f"{self.title}: every row has the label {format_repr(*found)}; {error}") from None
+            names = names or dict(zip(classes, classes, strict=True))
         for split in splits:
             if split != "train":
                 write(split, self._rows(split), names)
@@ -340,34 +343,40 @@ class Source(pl.LightningDataModule):
             tokenize(corpus, divide(corpus, self.splitting, rows), self.tokenizer, part, self.progress, dropped)
 
         corpus = self._corpus  # a text that cannot be read is reported now, not after the training
-        is_chosen = self.names is not None or self._model_classes is not None
-        if not is_chosen and (warning := describe_combinations(corpus.class_names)):
+        is_chosen = self.names is not None or self._model_task is not None
+        if not is_chosen and (warning := describe_combinations(corpus.task.classes)):
             log.warning(warning)
         path = folder(self.tokenizer)
         data = load_or_build(path, TokenizedCorpus.load, build)
         tokenizer = Tokenizer.from_json(data.tokenizer)
         with suppress(OSError):  # it exists, or the file system has no links
             folder(tokenizer).symlink_to(path.name)  # for the trained model
-        self._data, self.class_names = data.splits, data.class_names
+        self._data, self.task = data.splits, self.task.with_classes(data.class_names)
         self.dropped, self.conflicts = data.dropped, data.conflicts
-        if (names := self._model_classes) is not None:
-            if unknown := [name for name in data.class_names if name not in names]:
-                own = format_list(names, plain=True)
+        if (task := self._model_task) is not None:
+            if unknown := [name for name in data.class_names if name not in task.classes]:
+                own = format_list(task.classes, plain=True)
                 raise UserError(f"data: the model has no class {format_list(unknown)}, only {own}")
-            numbers = np.array([names.index(name) for name in data.class_names])
-            self._data = {name: replace(split, labels=numbers[split.labels]) for name, split in data.splits.items()}
-            self.class_names = names
-        self.codec = Codec(tokenizer=tokenizer, class_names=self.class_names, **asdict(self.truncation))
+            recoded = {name: task.recode(split.labels, data.class_names) for name, split in data.splits.items()}
+            self._data = {name: replace(split, labels=recoded[name]) for name, split in data.splits.items()}
+            self.task = task
+        self.codec = Codec(tokenizer=tokenizer, task=self.task, **asdict(self.truncation))
         self.vocabulary = tokenizer.vocabulary
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS if split in self._data}
         if "train" in self.sizes:
             self.class_counts = self.count_classes("train")
-        if self._model_classes is None:
+        if self._model_task is None:
             self._warn_of_classes(data)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The C classes, in the order of the probabilities."""
+        return self.task.classes
 
     def count_classes(self, split: str) -> list[int]:
         """Return the number of texts of each class in a split."""
-        return np.bincount(self.tokenized(split).labels, minlength=len(self.class_names)).tolist()
+        counts: list[int] = self.task.class_counts(self.tokenized(split).labels).tolist()
+        return counts
 
     def _warn_of_classes(self, data: TokenizedCorpus) -> None:
         """Warn about classes that look alike, texts with several, and classes with few validation or test texts."""
@@ -390,9 +399,7 @@ class Source(pl.LightningDataModule):
                 format_list(absent),
             )
         test = self.sizes.get("test")
-        if test and (
-            rare := describe_rare_classes(self.tokenized("test").labels, self.class_names, self.groups("test"))
-        ):
+        if test and (rare := describe_rare_classes(self.task, self.tokenized("test").labels, self.groups("test"))):
             log.warning(
                 "Some classes have fewer than %d test texts: %s. Scores that are means over classes, such as macro F1 "
                 "and AUROC, will have no interval, and do not include classes without a text: add rows of these "
@@ -406,7 +413,7 @@ class Source(pl.LightningDataModule):
         labels = list[str]()
         for name, row in rows:
             split = getattr(self._corpus, name)
-            label = self._corpus.class_names[split.labels[row]]
+            (label,) = self._corpus.task.decode(split.labels[[row]])
             (file,), (place,), *_ = self._origins(name, [row]).values()
             labels.append(f"{format_repr(label)} ({file}: {self._unit(name)} {place})")
         return f"{format_repr(split.texts[row])}: {' and '.join(labels)}"

@@ -11,6 +11,7 @@ import numpy as np
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_list
 from heedful.data.corpus import Corpus, Split
+from heedful.tasks.task import Task
 
 TEST_DRAW, VAL_DRAW, LIMIT_DRAW, FOLD_DRAW = range(4)  # each is the second number of a seed: draws are independent
 
@@ -42,7 +43,7 @@ def distinct_rows(corpus: Corpus) -> np.ndarray:
     for split in (corpus.val, corpus.test):
         if split is not None and split.digests is not None:
             rows = rows[~np.isin(digests[rows], split.digests)]
-    if len(np.unique(corpus.train.labels[rows])) < 2:
+    if len(np.unique(corpus.task.strata(corpus.train.labels[rows]))) < 2:
         raise UserError(
             f"data.duplicates=drop: {len(rows):,} different texts of one class are left for training, or none: the "
             "others repeat a text, or are in the validation or test file; set data.duplicates=null, or other files"
@@ -80,18 +81,18 @@ def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None)
         if (source := getattr(corpus, split)) is not None:
             divided[split] = (split, np.arange(len(source.labels)))
         elif corpus.train is not None and (split == "val" or splitting.has_test):
-            is_held_out = _held_out(corpus.train, train, corpus.class_names, split, splitting)
+            is_held_out = _held_out(corpus.train, train, corpus.task, split, splitting)
             divided[split], train = ("train", train[is_held_out]), train[~is_held_out]
     if corpus.train is not None:
         divided["train"] = ("train", train)
     if limit is not None:
         for split, (origin, rows) in divided.items():
-            selection = sample(getattr(corpus, origin).labels[rows], limit, (seed, LIMIT_DRAW))
+            selection = sample(corpus.task.strata(getattr(corpus, origin).labels[rows]), limit, (seed, LIMIT_DRAW))
             divided[split] = (origin, rows[selection])
     return divided
 
 
-def _held_out(train: Split, rows: np.ndarray, class_names: Sequence[str], split: str, options: Splitting) -> np.ndarray:
+def _held_out(train: Split, rows: np.ndarray, task: Task, split: str, options: Splitting) -> np.ndarray:
     """Return whether each of these rows of the training split is held out for `split`, "test" or "val".
 
     Units, which are single rows or groups, are held out; the class of a group is that of its first row. A class with a
@@ -102,21 +103,22 @@ def _held_out(train: Split, rows: np.ndarray, class_names: Sequence[str], split:
         noun = "group"
         _, first, unit_of_row = np.unique(train.groups[rows], return_index=True, return_inverse=True)
     labels = train.labels[rows][first]
-    classes, counts = np.unique(labels, return_counts=True)
-    single = classes[counts < 2]
-    if 2 * len(single) > len(classes):
-        names = format_list([class_names[c] for c in single])
+    strata = task.strata(labels)
+    kinds, places, counts = np.unique(strata, return_index=True, return_counts=True)
+    single = kinds[counts < 2]
+    if 2 * len(single) > len(kinds):
+        names = format_list(task.decode(labels[places[counts < 2]]))
         raise UserError(
-            f"cannot split: {len(single):,} of {len(classes):,} classes ({names}) have a single {noun}, but most need "
+            f"cannot split: {len(single):,} of {len(kinds):,} classes ({names}) have a single {noun}, but most need "
             "one to train on and one to hold out: add rows, or provide each split as a file (data.val_path, "
             "data.test_path). Heedful does not support regression: data.label must name a column of classes"
         )
-    units = np.flatnonzero(~np.isin(labels, single))
+    units = np.flatnonzero(~np.isin(strata, single))
     if split == "test" and options.folds is not None and options.fold is not None:
-        units = _fold(labels, units, options.folds, options.fold, (options.seed, FOLD_DRAW), noun)
+        units = _fold(strata, units, options.folds, options.fold, (options.seed, FOLD_DRAW), noun)
     else:
         fraction, draw = (options.test_fraction, TEST_DRAW) if split == "test" else (options.val_fraction, VAL_DRAW)
-        units = units[_draw(labels[units], round(fraction * len(labels)), spare=1, seed=(options.seed, draw))]
+        units = units[_draw(strata[units], round(fraction * len(strata)), spare=1, seed=(options.seed, draw))]
     return np.isin(unit_of_row, units)
 
 

@@ -97,8 +97,14 @@ def measure_run(trained: ProbedRun, options: Options, title: str) -> Faithfulnes
             advance(len(chunk))
     arrays = {name: np.concatenate([chunk[name] for chunk, _ in results]) for name in results[0][0]}
     attention = [text for _, scores in results for text in scores[ATTENTION]]
-    lengths, predicted = np.array([len(text) for text in texts]), arrays["probabilities"].argmax(1)
+    lengths = np.array([len(text) for text in texts])
+    is_correct = trained.codec.task.is_correct(arrays["probabilities"], sample.labels)
     weights = pad(attention, np.arange(len(texts)), lengths.max())
-    arrays |= {"rows": rows, "lengths": lengths, "correct": predicted == sample.labels, "weights": weights}
+    arrays |= {
+        "rows": rows,
+        "lengths": lengths,
+        "correct": is_correct,
+        "weights": weights,
+    }
     described = {"rankings": list(results[0][1]), "skipped": sample.skipped}
     return FaithfulnessRecord(options.model_copy(update=described), arrays)

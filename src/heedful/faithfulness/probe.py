@@ -9,7 +9,7 @@ from torch import Tensor
 from heedful.data.padded_batches import Truncation
 from heedful.models.attention.none import NoAttention
 from heedful.models.classifier import Classifier, mean_weights
-from heedful.models.loss import Loss
+from heedful.tasks.task import Task
 
 # maximum number of tokens, including padding, in a batch of two or more texts; batches of 32,000 tokens cost a quarter
 # more CPU time than batches of 16,000 or 8,000
@@ -25,13 +25,13 @@ class Probe:
 
     Args:
         model: a trained model; the probe sets it to evaluation mode and disables the gradients of its parameters.
-        loss: converts the model's logits into probabilities.
+        task: converts the model's logits into probabilities.
         truncation: determines the padded length of batches.
     """
 
-    def __init__(self, model: Classifier, loss: Loss, truncation: Truncation) -> None:
+    def __init__(self, model: Classifier, task: Task, truncation: Truncation) -> None:
         self.model = model.eval().requires_grad_(False)
-        self.loss = loss
+        self.task = task
         self.truncation = truncation
         self.device = next(model.parameters()).device
 
@@ -68,7 +68,7 @@ class Probe:
         """Return the probability of each class for each text: n×C float64."""
         result: np.ndarray | None = None
         for rows, tokens, mask in self.batches(texts):
-            values = self.loss.probabilities(self.model(tokens, mask)).double().cpu().numpy()
+            values = self.task.probabilities(self.model(tokens, mask)).double().cpu().numpy()
             result = np.empty((len(texts), values.shape[1])) if result is None else result
             result[rows] = values
         return np.empty((0, 0)) if result is None else result
@@ -144,7 +144,7 @@ class Probe:
         return scores, errors
 
     def _of_class(self, logits: Tensor, classes: Tensor) -> Tensor:
-        return self.loss.probabilities(logits).gather(1, classes.unsqueeze(1)).squeeze(1)
+        return self.task.probabilities(logits).gather(1, classes.unsqueeze(1)).squeeze(1)
 
     def _tensor(self, classes: np.ndarray) -> Tensor:
         return torch.from_numpy(np.asarray(classes, dtype=np.int64)).to(self.device)

@@ -41,9 +41,9 @@ class ProbedRun:
         self.run = run
         self.extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
         path = str(checkpoint_in(run, BEST, LAST))
-        ((_, self.card, model, loss),) = restore_ensemble(path, self.extras, device=device).members
+        ((_, self.card, model, _),) = restore_ensemble(path, self.extras, device=device).members
         self.codec = self.card.codec
-        self.probe = Probe(model, loss, self.codec.truncation)
+        self.probe = Probe(model, self.codec.task, self.codec.truncation)
         overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
         cfg = OmegaConf.create({"ckpt_path": path, "data": overrides, "extras": self.extras, "seed": 0})
         self._data = evaluation_data(cfg, self.card)
@@ -51,7 +51,8 @@ class ProbedRun:
     def sample(self, split: str, count: int, seed: int) -> SampledTexts:
         """Draw a stratified sample of a split, with a text of each class; skip texts without known tokens."""
         labels = self._data.tokenized(split).labels
-        rows = sample(labels, max(count, len(np.unique(labels))), [seed])
+        strata = self.codec.task.strata(labels)
+        rows = sample(strata, max(count, len(np.unique(strata))), [seed])
         texts = [tokens[self.probe.known(tokens)] for tokens in self._tokens(split, rows)]
         is_empty = np.array([len(text) == 0 for text in texts])
         if is_empty.all():

@@ -61,9 +61,8 @@ class LitEnsemble(LitClassifier):
         for member, columns in zip(ensemble.members, ensemble.columns, strict=True):
             own = member.card.codec.builder(texts)(np.arange(len(texts))) if texts else batch
             logits = member.model(own.tokens.to(self.device), own.mask.to(self.device))
-            total = total + member.loss.probabilities(logits)[:, columns]
-        mean = total / len(ensemble.members)
-        return mean.clamp_min(torch.finfo(mean.dtype).tiny).log()
+            total = total + member.card.codec.task.probabilities(logits)[:, columns]
+        return self.task.logits(total / len(ensemble.members))
 
 
 def _joint_card(cards: Sequence[Card]) -> Card:

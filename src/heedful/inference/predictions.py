@@ -87,7 +87,7 @@ def write_predictions(out: Path, source: TextSource, ensemble: Ensemble, batch_s
             for rows, texts in source.chunks():
                 selection = _not_blank(texts)
                 probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
-                predicted = [ensemble.class_names[i] for i in probabilities.argmax(1)]
+                predicted = ensemble.task.decode(ensemble.task.predicted(probabilities))
                 cells = [predicted, *probabilities.T.round(6).tolist(), is_unknown.tolist()]
                 columns = {}
                 for name, values in zip(own, cells, strict=True):

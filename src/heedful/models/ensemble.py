@@ -41,7 +41,7 @@ class Ensemble:
     def __init__(self, members: Sequence[Member]) -> None:
         self.members = list(members)
         first = self.members[0]
-        self.class_names = first.card.codec.class_names
+        self.task = first.card.codec.task
         for member in self.members:
             if set(names := member.card.codec.class_names) != set(self.class_names):
                 raise UserError(
@@ -55,6 +55,11 @@ class Ensemble:
         ]
         self.shares_tokens = all(member.card.codec.reads_as(first.card.codec) for member in self.members)
 
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes, in the order of the probabilities."""
+        return self.task.classes
+
     @torch.inference_mode()
     def classify(self, texts: Sequence[str], batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:
         """Return the probabilities N×C of texts, and for each whether no model knows any of its tokens, N bool."""
@@ -66,7 +71,7 @@ class Ensemble:
                 batches = member.card.codec.builder(texts, next(model.parameters()).device)
             for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
                 batch = batches(rows)
-                probabilities = member.loss.probabilities(model(batch.tokens, batch.mask))
+                probabilities = member.card.codec.task.probabilities(model(batch.tokens, batch.mask))
                 total[rows] += probabilities[:, columns].cpu().double().numpy()
                 is_unknown[rows] &= ~_has_known_token(member, batch)
         return total / len(self.members), is_unknown
@@ -98,7 +103,7 @@ class Ensemble:
         maps = [each.matrix.mean(0, keepdims=True) for each in shared if each.matrix is not None]
         return replace(
             examples[0],
-            predicted=self.class_names[int(probabilities.argmax())],
+            predicted=self.task.decode(self.task.predicted(probabilities[None]))[0],
             probabilities=dict(zip(self.class_names, probabilities.tolist(), strict=True)),
             weights=np.mean([each.weights for each in shared], 0),
             matrix=np.mean(maps, 0) if len(maps) == len(shared) else None,
@@ -116,12 +121,14 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
     for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
         batch = batches(rows)
         logits, weights = model.forward_with_weights(batch.tokens, batch.mask)
-        probabilities = member.loss.probabilities(logits).cpu()  # N×C
+        probabilities = codec.task.probabilities(logits).cpu()  # N×C
+        predicted = codec.task.predicted(probabilities)
+        labels = codec.task.decode(predicted)
         weights = weights.float()  # N×H×T×L
         means = mean_weights(weights).cpu().double().numpy()  # N×L
         has_known_token = _has_known_token(member, batch)
         if (branch := model.used_branch) is not None:
-            predicted = probabilities.argmax(1).to(batch.tokens.device)
+            predicted = predicted.to(batch.tokens.device)
             shares = branch.contributions(batch.tokens, batch.mask, predicted).cpu().double().numpy()  # N×L
         for i, row in enumerate(rows.tolist()):
             size = len(words[row])
@@ -136,7 +143,7 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
                 split="text",
                 index=row,
                 label=None,
-                predicted=codec.class_names[int(probabilities[i].argmax())],
+                predicted=labels[i],
                 probabilities=dict(zip(codec.class_names, probabilities[i].tolist(), strict=True)),
                 words=words[row],
                 weights=means[i, :size],

@@ -1,4 +1,4 @@
-"""Loss functions, each of which defines the number of logits and converts logits to probabilities."""
+"""Loss functions, each of which defines the number of logits."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -60,19 +60,12 @@ class Loss(nn.Module, ABC):
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the weighted mean loss of the texts, not finite if all weights are 0: N×num_logits, N → scalar."""
 
-    @abstractmethod
-    def probabilities(self, logits: Tensor) -> Tensor:
-        """Return the probability of each class: N×num_logits → N×C."""
-
 
 class CrossEntropy(Loss):
     """Cross-entropy with one logit for each class: p = softmax(logits)."""
 
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.cross_entropy(logits.float(), labels, weight=self.class_weights, label_smoothing=self.label_smoothing)
-
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return logits.float().softmax(-1)
 
 
 class BinaryCrossEntropy(Loss):
@@ -96,7 +89,3 @@ class BinaryCrossEntropy(Loss):
         negative, positive = self.class_weights
         terms = positive * target * F.logsigmoid(logits) + negative * (1 - target) * F.logsigmoid(-logits)  # N
         return -terms.sum() / self.class_weights[labels].sum()
-
-    def probabilities(self, logits: Tensor) -> Tensor:
-        positive = torch.sigmoid(logits.float())  # N×1
-        return torch.cat([1 - positive, positive], -1)

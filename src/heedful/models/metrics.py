@@ -1,7 +1,7 @@
-"""The default metrics: the scores of `heedful.tasks.scores`, as metrics of torchmetrics."""
+"""The default metrics: the scores of the task, as metrics of torchmetrics."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal
 
 import numpy as np
@@ -12,23 +12,31 @@ from torchmetrics.utilities import dim_zero_cat
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_names
-from heedful.tasks.scores import SCORES
+from heedful.config.mistakes import no_such
+from heedful.tasks.scores import ScoreType
+from heedful.tasks.task import Task
 
 Name = Literal["acc", "balanced_acc", "precision_macro", "f1_macro", "mcc", "auroc", "ece", "brier", "nll"]
 
 
 class LoggedScore(Metric):
-    """A score in `tasks.scores` over all texts, so that logs and results have the same values; NaN if undefined."""
+    """A score of the task over all texts, so that logs and results have the same values; NaN if undefined."""
 
     full_state_update = False
     probabilities: list[Tensor]
     labels: list[Tensor]
 
-    def __init__(self, score: Name) -> None:
+    def __init__(self, score: Name, of: Task) -> None:
         super().__init__()
-        self.score = SCORES[score]
+        if score not in of.scores:
+            raise ValueError(f"score={score}: {no_such('score of this task', score, of.scores)}")
+        self.name, self.task = score, of
         self.add_state("probabilities", [], dist_reduce_fx="cat")
         self.add_state("labels", [], dist_reduce_fx="cat")
+
+    @property
+    def score(self) -> ScoreType:
+        return self.task.scores[self.name]
 
     @property
     def higher_is_better(self) -> bool:  # type: ignore[override]
@@ -44,23 +52,21 @@ class LoggedScore(Metric):
         return torch.tensor(math.nan if terms is None else terms.mean(), dtype=torch.float32)
 
 
-def require_scores(
-    monitored: Collection[str], metrics: Mapping[str, Metric], labels: np.ndarray, class_names: Sequence[str]
-) -> None:
+def require_scores(monitored: Collection[str], metrics: Mapping[str, Metric], labels: np.ndarray, task: Task) -> None:
     """Refuse callbacks that monitor a score without a value on the validation labels, whatever the probabilities."""
-    uniform = np.full((len(labels), len(class_names)), 1 / len(class_names))
+    uniform = np.full((len(labels), len(task.classes)), 1 / len(task.classes))
     scores = {f"val/{name}": each.score for name, each in metrics.items() if isinstance(each, LoggedScore)}
     names = [name for name in scores if name in monitored and scores[name].terms(uniform, labels) is None]
-    require_defined(names, labels, class_names)
+    require_defined(names, labels, task)
 
 
-def require_defined(names: Iterable[str], labels: np.ndarray, class_names: Sequence[str]) -> None:
+def require_defined(names: Iterable[str], labels: np.ndarray, task: Task) -> None:
     """Refuse callbacks that monitor metrics without a value on these validation labels.
 
     Args:
         names: the monitored metrics that have no value.
     """
-    absent = [name for c, name in enumerate(class_names) if c not in labels]
+    absent = [name for name, count in zip(task.classes, task.class_counts(labels), strict=True) if not count]
     reason = f", because no validation text has the class {format_names(absent)}" if absent else ""
     for name in names:
         raise UserError(

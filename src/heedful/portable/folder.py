@@ -98,7 +98,7 @@ def read_export(path: Path) -> Member:
         codec = Codec.model_validate({"tokenizer": tokenizer, **own})
         counts = [0] * len(export.class_names)
         card = Card(config={**export.training, "data": {}}, codec=codec, class_counts=counts)
-        model: Any = OnnxClassifier(load_session(path), export.unknown_ids)
+        model: Any = OnnxClassifier(load_session(path), codec.task, export.unknown_ids)
     except Exception as error:  # onnxruntime raises many types
         reason = str(error).strip().partition("\n")[0][:200]
         raise UserError(f"{path}: is not the model of an export, or is damaged ({reason}): export it again") from error

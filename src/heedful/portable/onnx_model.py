@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import Batch
 from heedful.models.classifier import Classifier, mean_weights
-from heedful.models.loss import Loss
 from heedful.report.numbers import format_with_bounds
+from heedful.tasks.task import Task
 from heedful.terms.intervals import join_groups, mean_of_terms
 
 if TYPE_CHECKING:
@@ -34,26 +34,26 @@ class PortableModel(nn.Module):
     """The module that is exported: tokens N×L int64 and mask N×L bool → probabilities N×C and weights N×L.
 
     Args:
-        loss: loss function, which converts the model's logits into probabilities.
+        task: converts the model's logits into probabilities.
         max_length: maximum of L.
     """
 
-    def __init__(self, model: Classifier, loss: Loss, vocab_size: int, max_length: int) -> None:
+    def __init__(self, model: Classifier, task: Task, vocab_size: int, max_length: int) -> None:
         super().__init__()
         self.model = model
-        self.loss = loss
+        self.task = task
         self.vocab_size = vocab_size
         self.max_length = max_length
 
     def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         logits, weights = self.model.forward_with_weights(tokens, mask)
-        return self.loss.probabilities(logits).float(), mean_weights(weights.float())
+        return self.task.probabilities(logits).float(), mean_weights(weights.float())
 
 
 class OnnxClassifier(nn.Module):
     """An ONNX model, which computes on the CPU, with those attributes of a `Classifier` that an `Ensemble` uses.
 
-    Its logits are the logarithms of the probabilities, and its weights are the means over heads and states.
+    Its weights are the means over heads and states.
 
     Args:
         unknown_ids: tokens that the model does not use.
@@ -61,9 +61,9 @@ class OnnxClassifier(nn.Module):
 
     used_branch = None
 
-    def __init__(self, session: "InferenceSession", unknown_ids: Sequence[int]) -> None:
+    def __init__(self, session: "InferenceSession", task: Task, unknown_ids: Sequence[int]) -> None:
         super().__init__()
-        self.session = session
+        self.session, self.task = session, task
         self.unknown_ids = torch.tensor(unknown_ids)
         self.attention = nn.Module()
         self.attention.per_token = False  # type: ignore[assignment]
@@ -76,7 +76,7 @@ class OnnxClassifier(nn.Module):
         """Return the logits N×C and the weights N×1×1×L of tokens N×L with their mask N×L."""
         outputs = self.session.run(None, feed(tokens.cpu().numpy(), mask.cpu().numpy()))
         probabilities, weights = (torch.from_numpy(output).to(tokens.device) for output in outputs)
-        return probabilities.clamp_min(torch.finfo(probabilities.dtype).tiny).log(), weights[:, None, None]
+        return self.task.logits(probabilities), weights[:, None, None]
 
     def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
         return {}
@@ -158,7 +158,7 @@ def quantize(source: Path, target: Path) -> None:
 
 
 def compare_accuracy(
-    original: Path, quantized: Path, batches: Iterable[Batch], groups: np.ndarray | None = None
+    original: Path, quantized: Path, task: Task, batches: Iterable[Batch], groups: np.ndarray | None = None
 ) -> str:
     """Describe the accuracies of two ONNX files on the same labelled texts, and the 95 % interval of the difference.
 
@@ -166,12 +166,12 @@ def compare_accuracy(
         groups: the group of each text by its index; None if the texts are independent.
     """
     sessions = load_session(original), load_session(quantized)
-    hits: list[np.ndarray] = []  # 2×N for each batch, 1.0 where the predicted class is the label
+    hits: list[np.ndarray] = []  # 2×N for each batch, 1.0 where the prediction is right
     index: list[int] = []
     for batch in batches:
         index += batch.index.tolist()
         inputs, labels = feed(batch.tokens.numpy(), batch.mask.numpy()), batch.labels.numpy()
-        hits.append(np.stack([session.run(None, inputs)[0].argmax(1) == labels for session in sessions]) * 1.0)
+        hits.append(np.stack([task.is_correct(session.run(None, inputs)[0], labels) for session in sessions]) * 1.0)
     before, after = np.concatenate(hits, axis=1)
     interval = mean_of_terms(join_groups(after - before, None if groups is None else groups[index]))
     return (

@@ -241,7 +241,7 @@ def pool_folds(parts: Sequence[Predictions]) -> tuple[Predictions, np.ndarray | 
     of_parts = [part.groups for part in parts if part.groups is not None]
     groups = np.concatenate(of_parts) if of_parts else None
     folds = np.repeat(np.arange(len(parts)), [len(part.labels) for part in parts])
-    return Predictions(parts[0].split, probabilities, labels, parts[0].class_names, index, groups), folds
+    return Predictions(parts[0].split, probabilities, labels, parts[0].task, index, groups), folds
 
 
 def _with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], list[ExcludedRun]]:

@@ -89,11 +89,11 @@ def _training(run: Path, result: RunResult) -> Iterator[Content]:
 
 
 def _classes(predictions: Predictions) -> Iterator[Content]:
-    split, probabilities, labels, names, *_ = predictions
     yield classes_table(predictions.class_scores())
-    figure = draw_confusion(predictions.confusion_matrix, names, split)
-    yield Chart("confusion", figure, "Number of texts by true class and predicted class")
-    yield Chart("reliability", draw_reliability(probabilities, labels, split), "Accuracy by confidence")
+    if (table := predictions.confusion_matrix) is not None:
+        figure = draw_confusion(table, predictions.class_names, predictions.split)
+        yield Chart("confusion", figure, "Number of texts by true class and predicted class")
+        yield Chart("reliability", draw_reliability(predictions), "Accuracy by confidence")
 
 
 def _errors(errors: Sequence[Example]) -> Iterator[Content]:

@@ -11,7 +11,7 @@ from heedful.report.words import clean_text
 from heedful.runs.result import ClassScore, RunResult, Score
 from heedful.runs.run_files import Predictions
 from heedful.tasks.classes import describe_rare_classes
-from heedful.tasks.scores import SCORES
+from heedful.tasks.stored import EVERY_SCORE
 
 MAX_CLASSES = 20  # maximum number of rows in the table of classes
 NOTE = (
@@ -49,8 +49,8 @@ def scores_section(
     counts = ", ".join(f"{SPLIT_NAMES[split]} {n:,}" for split, n in sizes.items())
     note = f"Texts: {counts}. {NOTE}"
     if predictions is not None:
-        split, _, labels, names, _, groups = predictions
-        if rare := describe_rare_classes(labels, names, groups, split):
+        split, _, labels, task, _, groups = predictions
+        if rare := describe_rare_classes(task, labels, groups, split):
             note += f" Scores that are means over classes have no interval, because classes are rare: {rare}."
         if groups is not None:
             note += (
@@ -65,10 +65,10 @@ def baseline_section(result: RunResult, features: Mapping[str, Sequence[str]]) -
     rows = []
     for name, score in result.baseline.metrics.items():
         split, _, metric = name.partition("/")
-        if split == "test" and metric in SCORES and name in result.metrics:
+        if split == "test" and metric in EVERY_SCORE and name in result.metrics:
             own, difference = result.metrics[name].value, result.baseline.differences.get(name)
             gain = format_with_bounds((difference.value, difference.low, difference.high)) if difference else UNKNOWN
-            rows.append([SCORES[metric].label, format_known(own), format_known(score.value), gain])
+            rows.append([EVERY_SCORE[metric].label, format_known(own), format_known(score.value), gain])
     tables = [Table(["score", "model", "linear baseline", "difference"], rows)] if rows else []
     if features:
         words_by_class = {name: ", ".join(clean_text(word, 40) for word in words) for name, words in features.items()}

@@ -21,13 +21,14 @@ def summarize_data(
         has_vector: whether each token in the vocabulary has a pretrained vector; None if the model uses no pretrained
             vectors.
     """
+    majority = data.task.majority(data.class_counts)
     return Data(
         data.data_fingerprint,
         tuple(data.class_names),
         len(data.vocabulary),
         **data.sizes,
         max_length=data.truncation.max_length,
-        majority_class=data.class_names[int(np.argmax(data.class_counts))],
+        majority_class=None if majority is None else data.class_names[majority],
         vectors=None if has_vector is None else int(has_vector.sum()),
         folds=data.splitting.folds,
         fold=data.splitting.fold,
@@ -41,7 +42,7 @@ def _summarize_split(
     data: Source, name: str, trained_texts: Sequence[TrainedTexts | None], has_vector: np.ndarray | None
 ) -> SplitSummary:
     split, unknown_id = data.tokenized(name), data.codec.tokenizer.unknown_id
-    class_counts = data.count_classes(name)
+    class_counts, majority = data.count_classes(name), data.task.majority(data.class_counts)
     lengths = np.diff(split.offsets)
     excess = np.maximum(lengths - data.truncation.max_length, 0)
     quantiles = np.quantile(lengths, list(QUANTILES.values()), method="inverted_cdf")
@@ -50,7 +51,7 @@ def _summarize_split(
     return SplitSummary(
         texts=len(lengths),
         class_counts=dict(zip(data.class_names, class_counts, strict=True)),
-        majority_accuracy=class_counts[int(np.argmax(data.class_counts))] / len(lengths),
+        majority_accuracy=None if majority is None else class_counts[majority] / len(lengths),
         tokens=len(split.tokens),
         lengths=dict(zip(QUANTILES, quantiles.tolist(), strict=True)),
         cut_texts=int(np.count_nonzero(excess)),

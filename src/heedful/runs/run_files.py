@@ -4,6 +4,7 @@ The functions return None if the file is absent, and raise UserError if it is da
 """
 
 import csv
+import json
 import logging
 import math
 from collections.abc import Callable
@@ -16,6 +17,8 @@ import yaml
 from heedful.base.errors import UserError
 from heedful.base.files import read_arrays, write_arrays
 from heedful.runs.result import ClassScore
+from heedful.tasks.stored import read_task, write_task
+from heedful.tasks.task import Task
 
 Value = TypeVar("Value")
 log = logging.getLogger(__name__)
@@ -32,8 +35,8 @@ class Predictions(NamedTuple):
 
     split: str
     probabilities: np.ndarray  # n×C float
-    labels: np.ndarray  # n int64
-    class_names: list[str]
+    labels: np.ndarray  # n targets of the task
+    task: Task
     index: np.ndarray  # type: ignore[assignment]  # n int64, row number in the split
     groups: np.ndarray | None = None  # n int64, equal for texts that may depend on each other; None without groups
 
@@ -41,20 +44,50 @@ class Predictions(NamedTuple):
     def load(cls, path: Path) -> "Predictions":
         """Read the predictions for the split after which the file is named; a ValueError says how it is damaged."""
         arrays = read_arrays(path)
-        names = [str(name) for name in arrays["class_names"]]
-        return cls(path.stem, arrays["probabilities"], arrays["labels"], names, arrays["index"], arrays.get("groups"))
+        state = json.loads(str(arrays.get("task", "{}")))
+        task = read_task({**state, "classes": tuple(map(str, arrays["class_names"]))})
+        return cls(path.stem, arrays["probabilities"], arrays["labels"], task, arrays["index"], arrays.get("groups"))
 
     def save(self, folder: Path) -> None:
         """Write the file that `load` reads into the folder, named after the split."""
-        columns = {name: value for name, value in self._asdict().items() if name != "split" and value is not None}
-        write_arrays(folder / f"{self.split}.npz", **{name: np.asarray(value) for name, value in columns.items()})
+        state = write_task(self.task)
+        columns = {"probabilities": self.probabilities, "labels": self.labels, "class_names": state.pop("classes")}
+        columns |= {"index": self.index, "groups": self.groups, "task": json.dumps(state) if state else None}
+        given = {name: np.asarray(value) for name, value in columns.items() if value is not None}
+        write_arrays(folder / f"{self.split}.npz", **given)
 
     @property
-    def confusion_matrix(self) -> np.ndarray:
-        """The number of texts by true class (row) and predicted class (column), C×C."""
-        classes = len(self.class_names)
-        cells = self.labels * classes + self.probabilities.argmax(1)
-        return np.bincount(cells, minlength=classes**2).reshape(classes, classes)
+    def class_names(self) -> tuple[str, ...]:
+        return self.task.classes
+
+    @property
+    def predicted(self) -> np.ndarray:
+        """The predicted targets of the texts."""
+        return np.asarray(self.task.predicted(self.probabilities))
+
+    def terms(self, score: str) -> np.ndarray | None:
+        """Return the n terms of a score; None if it is not defined on these texts."""
+        return self.task.scores[score].terms(self.probabilities, self.labels)
+
+    @property
+    def is_correct(self) -> np.ndarray:
+        """Whether each prediction is right, n bool."""
+        return np.asarray(self.task.is_correct(self.probabilities, self.labels))
+
+    @property
+    def confusion_matrix(self) -> np.ndarray | None:
+        """The number of texts by true class (row) and predicted class (column), C×C; None with other tasks."""
+        return self.task.confusion_matrix(self.predicted, self.labels)
+
+    def class_counts(self) -> np.ndarray:
+        """Return the numbers of texts that are predicted as, and belong to, each class; that are predicted as it; and
+        that belong to it: 3×C.
+        """
+        pairs = [self.task.pairs(targets) for targets in (self.predicted, self.labels)]
+        predicted, true = (texts * len(self.class_names) + classes for texts, classes in pairs)
+        keys = (np.intersect1d(predicted, true, assume_unique=True), predicted, true)
+        size = len(self.class_names)
+        return np.stack([np.bincount(each % size, minlength=size) for each in keys])
 
     def class_scores(self) -> dict[str, ClassScore]:
         """Return the scores of each class, by name.
@@ -62,10 +95,8 @@ class Predictions(NamedTuple):
         Precision is 0 if the class is never predicted, and recall is 0 if it has no texts. If both hold, precision,
         recall and F1 are None.
         """
-        table, scores = self.confusion_matrix, {}
-        for name, hits, predicted, true in zip(
-            self.class_names, np.diag(table), table.sum(0), table.sum(1), strict=True
-        ):
+        scores = {}
+        for name, hits, predicted, true in zip(self.class_names, *self.class_counts(), strict=True):
             parts = ((hits, predicted), (hits, true), (2 * hits, predicted + true))
             precision, recall, f1 = (float(part / max(whole, 1)) if predicted + true else None for part, whole in parts)
             scores[name] = ClassScore(precision, recall, f1, int(true))

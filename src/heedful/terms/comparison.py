@@ -14,13 +14,11 @@ from heedful.records.runs import ExcludedRun
 from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant, find_variants, pool_folds
 from heedful.tasks.classes import describe_rare_classes
-from heedful.tasks.scores import SCORES
 from heedful.terms.claims import Claim, judge_claims
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm, mean_of_terms
 from heedful.terms.measurements import Measurement, measure
 from heedful.terms.study import load_study
 
-METRICS = ("acc", "f1_macro", "auroc", "ece")  # the scores in every table of scores
 Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory", "not tested"]
 
 
@@ -58,6 +56,7 @@ class Comparison:
     excluded: tuple[ExcludedRun, ...]  # runs that are not compared
     texts: int  # number of test texts, in all folds together
     command: str  # the command line that compares these folders
+    table: tuple[str, ...]  # the scores in every table of scores
     rare_classes: str = ""  # those with too few test texts, as `describe_rare_classes` names them
 
     @property
@@ -89,7 +88,7 @@ def compare(
     Args:
         baseline: name of the variant to compare with. None selects the variant without attention that has the best
             validation accuracy, or, if all variants have attention, the variant that started first.
-        metric: the score to compare: a key of SCORES, or a metric that the config group `metrics` of the runs adds, of
+        metric: the score to compare: one of the task, or a metric that the config group `metrics` of the runs adds, of
             which only the value of each run is known.
         study: file with the claims to judge, or the name of a bundled study; without it, there are no claims.
         command: the command line that the page shows.
@@ -98,19 +97,21 @@ def compare(
     variants, excluded = find_variants(folders, ignored)
     runs = [run for variant in variants for run in variant.runs]
     added = dict.fromkeys(name for run in runs for name in metric_nodes(run.config) if name not in default_metrics())
-    known = [*SCORES, *added]
+    (first, *_), *_ = variants[0].runs_by_seed.values()
+    task = first.predictions().task
+    known = [*task.scores, *added]
     if metric not in known:
         raise UserError(f"--metric {metric}: {no_such('score', metric, known)}")
-    nodes = [node for run in runs if metric not in SCORES and (node := metric_nodes(run.config).get(metric))]
+    nodes = [node for run in runs if metric not in task.scores and (node := metric_nodes(run.config).get(metric))]
     if any(node != nodes[0] for node in nodes):
         raise UserError(f"--metric {metric}: the runs define it differently; compare runs that use the same definition")
     base = _baseline(variants, baseline)
     definitions = load_study(study, variants).claims if study else ()
     of_claims = (claim.metric for claim in definitions)
-    measurements = measure(variants, [metric, *METRICS, *of_claims, *FAITHFULNESS, SECONDS])
+    measurements = measure(variants, [metric, *task.table, *of_claims, *FAITHFULNESS, SECONDS])
     is_single_run = sum(len(variant.seeds) for variant in variants) == 1
     is_recorded = any(metric in run.result.lower_is_better for run in runs)
-    lower_is_better = SCORES[metric].lower_is_better if metric in SCORES else is_recorded
+    lower_is_better = task.scores[metric].lower_is_better if metric in task.scores else is_recorded
     rows = _rank(measurements, base, metric, lower_is_better)
     texts, _ = pool_folds([run.predictions() for run in next(iter(base.runs_by_seed.values()))])
     return Comparison(
@@ -121,7 +122,8 @@ def compare(
         claims=() if is_single_run else judge_claims(definitions, measurements),
         excluded=excluded,
         texts=len(texts.labels),
-        rare_classes=describe_rare_classes(texts.labels, texts.class_names, texts.groups),
+        table=task.table,
+        rare_classes=describe_rare_classes(texts.task, texts.labels, texts.groups),
         command=command,
     )
 

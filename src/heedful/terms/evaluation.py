@@ -9,7 +9,7 @@ import numpy as np
 from heedful.config.keys import default_metrics
 from heedful.runs.result import Baseline, ClassScore, Score
 from heedful.runs.run_files import Predictions
-from heedful.tasks.scores import SCORES, ScoreType
+from heedful.tasks.scores import ScoreType
 from heedful.terms.intervals import (
     QUANTILE,
     area_interval,
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 def evaluate_splits(
     by_split: Mapping[str, Predictions],
     baselines: Mapping[str, Predictions],
-    majority: int,
+    majority: int | None,
     logged: Mapping[str, float],
 ) -> tuple[dict[str, Score], dict[str, dict[str, ClassScore]], Baseline]:
     """Return the metrics of all predicted splits, by names such as test/acc; the class scores, by split and class; and
@@ -36,7 +36,7 @@ def evaluate_splits(
 
     Args:
         by_split, baselines: the predictions of the model and of the linear baseline, by split.
-        majority: index of the most frequent class of the training texts.
+        majority: index of the most frequent class of the training texts; None for other tasks.
         logged: the metrics that were logged, by the same names. Default metrics that are not among them are omitted;
             metrics that the run has added have no interval.
     """
@@ -49,34 +49,31 @@ def evaluate_splits(
     differences: dict[str, Score] = {}
     for split in sorted(by_split):
         predictions = by_split[split]
-        _, probabilities, labels, names, index, groups = predictions
-        scores = evaluate(probabilities, labels, groups, majority=majority)
+        scores, n = evaluate(predictions, majority=majority), len(predictions.labels)
         results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
-        results |= {name: Score(value, n=len(labels)) for name, value in added.items() if name.startswith(f"{split}/")}
-        classes[split] = predictions.class_scores()
-        if len(predicted := np.unique(probabilities.argmax(1))) == 1 < len(np.unique(labels)):
+        results |= {name: Score(value, n=n) for name, value in added.items() if name.startswith(f"{split}/")}
+        classes[split], predicted = predictions.class_scores(), predictions.predicted
+        if np.all(predicted[0] == predicted) and not np.all(predictions.labels[0] == predictions.labels):
             log.warning(
                 "All %s %s texts are predicted as %r: the model does not distinguish the classes. If the classes "
                 "differ in size, train with loss.class_weights=balanced; otherwise train longer or with another "
                 "optimizer.lr.",
-                f"{len(labels):,}",
+                f"{n:,}",
                 split,
-                names[predicted[0]],
+                predictions.task.decode(predicted[:1])[0],
             )
         if (baseline := baselines.get(split)) is None:
             continue
-        of_baseline = evaluate(baseline.probabilities, baseline.labels, baseline.groups)
+        of_baseline = evaluate(baseline)
         linear |= {f"{split}/{name}": score for name, score in of_baseline.items() if name in scores.keys() - removed}
-        if np.array_equal(index, baseline.index):  # not if trainer.limit_test_batches left texts out
-            paired = score_differences(probabilities, baseline.probabilities, labels, groups)
+        if np.array_equal(predictions.index, baseline.index):  # not if trainer.limit_test_batches left texts out
+            paired = score_differences(predictions, baseline)
             differences |= {f"{split}/{name}": score for name, score in paired.items() if name not in removed}
     return results, classes, Baseline(linear, differences)
 
 
-def evaluate(
-    probabilities: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None, *, majority: int | None = None
-) -> dict[str, Score]:
-    """Compute SCORES and majority_acc, the accuracy of predicting the class `majority` everywhere.
+def evaluate(predictions: Predictions, *, majority: int | None = None) -> dict[str, Score]:
+    """Compute the scores of the task and majority_acc, the accuracy of predicting the class `majority` everywhere.
 
     acc and majority_acc have Wilson intervals, ece that of `calibration_interval`, and auroc that of `area_interval`.
     The other intervals are Student's t intervals of the mean of the terms, and end at the score's lowest and highest
@@ -84,23 +81,19 @@ def evaluate(
     ece if the texts have groups.
 
     Args:
-        probabilities: n×C in [0, 1], rows summing to 1.
-        labels: n integers from 0 to C-1.
-        groups: n, the group of each text; None if the texts are independent.
         majority: index of the most frequent class of the training texts; if it is None, majority_acc is omitted.
     """
-    labels = labels.astype(np.int64)
-    scores = {name: _score(name, score, probabilities, labels, groups) for name, score in SCORES.items()}
+    scores = {name: _score(name, score, predictions) for name, score in predictions.task.scores.items()}
     if majority is not None:
-        scores = {"acc": scores["acc"], "majority_acc": _proportion(labels == majority, groups)} | scores
+        constant = _proportion(predictions.labels == majority, predictions.groups)
+        scores = {"acc": scores["acc"], "majority_acc": constant} | scores
     return scores
 
 
-def _score(
-    name: str, score: ScoreType, probabilities: np.ndarray, labels: np.ndarray, groups: np.ndarray | None
-) -> Score:
+def _score(name: str, score: ScoreType, predictions: Predictions) -> Score:
+    _, probabilities, labels, _, _, groups = predictions
     n = len(labels)
-    if (sample := sample_score(name, [probabilities], labels, groups)) is None:
+    if (sample := sample_score(name, [predictions])) is None:
         return Score(n=n)
     if name == "acc":
         return _proportion(sample.scores[0], groups)
@@ -132,19 +125,12 @@ def _proportion(hits: np.ndarray, groups: np.ndarray | None) -> Score:
     return Score(p, *wilson_interval(count, n, quantile), len(hits))
 
 
-def score_differences(
-    probabilities: np.ndarray, others: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None
-) -> dict[str, Score]:
-    """Return by how much each score of one model exceeds that of another on the same n texts, with paired intervals.
-
-    Args:
-        probabilities, others: n×C, the predictions of the two models.
-        groups: n, the group of each text; None if the texts are independent.
-    """
+def score_differences(predictions: Predictions, others: Predictions) -> dict[str, Score]:
+    """Return by how much each score of one model exceeds that of another on the same n texts, with paired intervals."""
     differences = {}
-    for name in SCORES:
-        sample, other = (sample_score(name, [each], labels, groups) for each in (probabilities, others))
+    for name in predictions.task.scores:
+        sample, other = (sample_score(name, [each]) for each in (predictions, others))
         if sample is not None and other is not None:
             value, low, high, _ = estimate([(1, sample), (-1, other)])
-            differences[name] = Score(value, low, high, len(labels))
+            differences[name] = Score(value, low, high, len(predictions.labels))
     return differences

@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtri, ndtr, stdtr, stdtrit  # scipy.stats takes a second to import
 
-from heedful.tasks.classes import MIN_TEXTS, units_by_class
-from heedful.tasks.scores import SCORES, confidence_bins
+from heedful.runs.run_files import Predictions
+from heedful.tasks.classes import MIN_TEXTS
+from heedful.tasks.scores import confidence_bins
 
 LEVEL = 0.05
 MIN_SEEDS = 5  # minimum number of seeds for a verdict
@@ -80,24 +81,23 @@ class Sample:
 
 def sample_score(
     name: str,
-    probabilities: Sequence[np.ndarray],
-    labels: np.ndarray,
-    groups: np.ndarray | None = None,
+    predictions: Sequence[Predictions],
     seeds: tuple[int, ...] | None = None,
     folds: np.ndarray | None = None,
 ) -> Sample | None:
-    """Return the terms of a score for the probabilities of each seed, n×C; None if the score is undefined for a seed.
+    """Return the terms of a score for the predictions of each seed; None if the score is undefined for a seed.
 
     The variance over texts has m - 1 degrees of freedom for AUROC, where m is the number of texts (or groups) of the
     rarest class. It cannot be estimated for the calibration error, whose noise is not normal, nor for a score that is
     averaged over classes if one of them has fewer than MIN_TEXTS texts (or groups).
     """
-    terms = [of_seed for each in probabilities if (of_seed := SCORES[name].terms(each, labels)) is not None]
-    if not terms or len(terms) < len(probabilities):
+    terms = [of_seed for each in predictions if (of_seed := each.terms(name)) is not None]
+    if not terms or len(terms) < len(predictions):
         return None
-    rarest = units_by_class(labels, probabilities[0].shape[1], groups).min()
+    _, _, labels, task, _, groups = predictions[0]
+    rarest = task.class_counts(labels, groups).min()
     freedom = float(rarest - 1) if name == "auroc" else math.inf
-    if name == "ece" or (SCORES[name].is_by_class and rarest < MIN_TEXTS):
+    if name == "ece" or (task.scores[name].is_by_class and rarest < MIN_TEXTS):
         freedom = 0.0
     return Sample(np.stack(terms), seeds, folds, groups, freedom)
 

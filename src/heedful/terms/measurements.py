@@ -10,8 +10,8 @@ from heedful.base.errors import UserError
 from heedful.records.runs import FinishedRun
 from heedful.records.statistics import RUN_STATISTICS
 from heedful.records.variants import Variant, pool_folds
-from heedful.runs.run_files import read_or_warn, read_predictions
-from heedful.tasks.scores import SCORES
+from heedful.runs.run_files import Predictions, read_or_warn, read_predictions
+from heedful.tasks.stored import EVERY_SCORE
 from heedful.terms.intervals import Sample, sample_score
 
 
@@ -32,7 +32,7 @@ def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measure
     first, folds = pool_folds([run.predictions() for run in first_runs])
     measurements = []
     for variant in variants:
-        probabilities = []  # of each seed, n×C
+        predictions = []  # of each seed
         for runs in variant.runs_by_seed.values():
             of_seed, _ = pool_folds([run.predictions() for run in runs])
             if not (np.array_equal(of_seed.index, first.index) and np.array_equal(of_seed.labels, first.labels)):
@@ -40,20 +40,22 @@ def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measure
                     f"{runs[0].folder} ({len(of_seed.labels):,} texts) and {first_runs[0].folder} "
                     f"({len(first.labels):,} texts) were tested on different texts: compare runs with the same texts"
                 )
-            probabilities.append(of_seed.probabilities)
-        common = (first.labels, first.groups, variant.seeds, folds)
+            predictions.append(of_seed._replace(groups=first.groups))
         found = {
-            name: sample_score(name, probabilities, *common) if name in SCORES else _statistic(name, variant)
+            name: sample_score(name, predictions, variant.seeds, folds)
+            if name in first.task.scores
+            else _statistic(name, variant)
             for name in dict.fromkeys(metrics)
         }
         samples = {name: sample for name, sample in found.items() if sample is not None}
         if metric not in samples:
             raise UserError(f"--metric {metric} is not defined on these test texts; perhaps a class has no text")
         ensemble = linear = None
-        if metric in SCORES:
-            of_mean = sample_score(metric, [np.mean(probabilities, axis=0)], *common)
-            ensemble = None if of_mean is None or len(probabilities) == 1 else float(of_mean.scores.mean())
-            linear = sample_score(metric, _linear_probabilities(variant, first.index), *common)
+        if metric in first.task.scores:
+            mean = np.mean([each.probabilities for each in predictions], axis=0)
+            of_mean = first._replace(probabilities=mean).terms(metric)
+            ensemble = None if of_mean is None or len(predictions) == 1 else float(of_mean.mean())
+            linear = sample_score(metric, _linear_predictions(variant, first.index), variant.seeds, folds)
         measurements.append(Measurement(variant, samples, ensemble, linear))
     return measurements
 
@@ -70,8 +72,8 @@ def _statistic(name: str, variant: Variant) -> Sample | None:
     return Sample(np.array(by_seed, dtype=np.float64).mean(1, keepdims=True), variant.seeds)
 
 
-def _linear_probabilities(variant: Variant, index: np.ndarray) -> list[np.ndarray]:
-    """Return the probabilities of the linear baselines by seed, n×C; empty if a run lacks one for these texts."""
+def _linear_predictions(variant: Variant, index: np.ndarray) -> list[Predictions]:
+    """Return the predictions of the linear baselines by seed; empty if a run lacks one for these texts."""
     by_seed = []
     for runs in variant.runs_by_seed.values():
         parts = [
@@ -79,13 +81,13 @@ def _linear_probabilities(variant: Variant, index: np.ndarray) -> list[np.ndarra
         ]
         if len(parts) < len(runs) or not np.array_equal((of_seed := pool_folds(parts)[0]).index, index):
             return []
-        by_seed.append(of_seed.probabilities)
+        by_seed.append(of_seed)
     return by_seed
 
 
 def label(metric: str) -> str:
     """Return the name of a score or statistic for use within a sentence."""
-    return SCORES[metric].label if metric in SCORES else getattr(RUN_STATISTICS.get(metric), "label", metric)
+    return EVERY_SCORE[metric].label if metric in EVERY_SCORE else getattr(RUN_STATISTICS.get(metric), "label", metric)
 
 
 def untested(metric: str, rare_classes: str = "") -> str:
@@ -96,7 +98,7 @@ def untested(metric: str, rare_classes: str = "") -> str:
     """
     if metric == "ece":
         return f"differences in {label(metric)} have no interval, because their noise is not normal"
-    if rare_classes and metric in SCORES and SCORES[metric].is_by_class:
+    if rare_classes and metric in EVERY_SCORE and EVERY_SCORE[metric].is_by_class:
         return f"differences in {label(metric)} have no interval, because classes are rare: {rare_classes}"
     return ""
 

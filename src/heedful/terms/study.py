@@ -15,7 +15,7 @@ from heedful.config.keys import CONF
 from heedful.config.mistakes import no_such
 from heedful.records.statistics import RUN_STATISTICS
 from heedful.records.variants import GROUPS, Variant
-from heedful.tasks.scores import SCORES
+from heedful.tasks.stored import EVERY_SCORE
 
 BUNDLED = Path(__file__).parent / "studies"
 
@@ -87,7 +87,7 @@ class Statement(_Record):
 class ClaimDefinition(Statement):
     """A claim about the favoured variants and their counterparts."""
 
-    metric: Annotated[str, AfterValidator(partial(_require_name, kind="metric", names=(*SCORES, *RUN_STATISTICS)))]
+    metric: Annotated[str, AfterValidator(partial(_require_name, kind="metric", names=(*EVERY_SCORE, *RUN_STATISTICS)))]
     direction: Literal["higher", "lower"]
     variants: Selector
     against: Selector

@@ -28,6 +28,7 @@ from heedful.models.ensemble import Member
 from heedful.models.loss import Loss
 from heedful.runs.checkpoint import Card, read_checkpoint
 from heedful.tasks.labels import canonical
+from heedful.tasks.task import Task
 from heedful.training.optim.parameter_groups import parameter_groups, require_sparse_support
 
 if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
@@ -154,8 +155,7 @@ def rehearse(cfg: DictConfig, data: "Source") -> None:
     num_logits = loss(cfg, data).num_logits
     callbacks = plain_value(cfg, "callbacks") or {}
     monitored = {str(node.get("monitor")) for node in callbacks.values() if node}
-    scores, labels = metrics(cfg, len(data.class_counts)), np.asarray(data.tokenized("val").labels)
-    require_scores(monitored, scores, labels, data.codec.class_names)
+    require_scores(monitored, metrics(cfg, data.task), np.asarray(data.tokenized("val").labels), data.task)
     with _on_meta_device():
         classifier(cfg, data.vocabulary, num_logits)
 
@@ -175,19 +175,19 @@ def _named_weights(cfg: DictConfig, class_names: Sequence[str]) -> dict[str, lis
 # Metrics
 
 
-def metrics(cfg: DictConfig, num_classes: int) -> "dict[str, Metric]":
+def metrics(cfg: DictConfig, task: Task) -> "dict[str, Metric]":
     """Create the metrics of the group `cfg.metrics`, by name."""
-    return {str(name): metric(cfg, name, num_classes) for name, node in (cfg.metrics or {}).items() if node}
+    return {str(name): metric(cfg, name, task) for name, node in (cfg.metrics or {}).items() if node}
 
 
-def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
-    """Create the metric `cfg.metrics.<name>`: probabilities N×C and labels N → a single number."""
+def metric(cfg: DictConfig, name: str, task: Task) -> "Metric":
+    """Create the metric `cfg.metrics.<name>`: probabilities N×C and targets → a single number."""
     from torchmetrics.wrappers import LambdaInputTransformer
 
-    key = f"metrics.{name}"
+    key, num_classes = f"metrics.{name}", len(task.classes)
     cls = class_at(cfg, key)
     accepted = of_class(cls).options if cls is not None else {}
-    passed = {"task": "multiclass", "num_classes": num_classes}
+    passed = {**task.metric_options(), "of": task}
     created: Metric = make(cfg, key, **{option: value for option, value in passed.items() if option in accepted})
     if num_classes == 2 and any("Binary" in base.__name__ for base in type(created).__mro__):
         created = LambdaInputTransformer(created, itemgetter((slice(None), 1)))  # N×2 → N, class 1
@@ -195,7 +195,7 @@ def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            value = created(probabilities, torch.arange(num_classes))
+            value = created(probabilities, task.predicted(probabilities))
         created.reset()
     except (ValueError, RuntimeError, TypeError, IndexError, AttributeError) as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
@@ -222,6 +222,8 @@ def datamodule(
         sets: the data of each split, instead of those that `cfg.data` names.
     """
     data: Source = make(cfg, "data")
+    if OmegaConf.select(cfg, "task._target_") is not None:
+        data.task = make(cfg, "task")
     if sets is not None:
         data.sets, data.title = sets, "data"
     if card is not None:

@@ -31,13 +31,14 @@ from heedful.runs.checkpoint import Card
 from heedful.runs.environment import Launch
 from heedful.runs.folder import BEST, checkpoint_in
 from heedful.runs.training_state import require_same_parameters, restore_callbacks
+from heedful.tasks.task import Task
 from heedful.training import build
 from heedful.training.callbacks.stop import end_together
 from heedful.training.loggers.tracker import log_options
 
 CHECK_INTERVAL = 25  # batches between two checks of the loss, because each check waits for the device
 # The nodes of a configuration that a module and its optimizer have; a script has a Trainer of its own.
-OWN = ["seed", "data", "model", "loss", "metrics", "optimizer", "scheduler", "param_groups", "extras"]
+OWN = ["seed", "data", "model", "task", "loss", "metrics", "optimizer", "scheduler", "param_groups", "extras"]
 
 
 class Step(NamedTuple):
@@ -71,7 +72,7 @@ class LitClassifier(pl.LightningModule):
     """Trains and evaluates a `Classifier`.
 
     Args:
-        loss: the training loss, which also converts logits to probabilities.
+        loss: the training loss.
         metrics: metrics of validation and test by name, each of which is computed once from all texts.
         card: metadata for checkpoints, with the resolved configuration. `hparams` is this configuration, and determines
             the optimizer.
@@ -102,7 +103,7 @@ class LitClassifier(pl.LightningModule):
         """Create a module with random weights, before `initialize` or the weights of a checkpoint."""
         model, loss = build.untrained_model(cfg, card)
         card = card.with_options(model.description_options())
-        return cls(model, loss, build.metrics(cfg, len(card.class_counts)), card)
+        return cls(model, loss, build.metrics(cfg, card.codec.task), card)
 
     @classmethod
     def from_config(cls, cfg: DictConfig, data: Source) -> Self:
@@ -141,7 +142,7 @@ class LitClassifier(pl.LightningModule):
         training = OmegaConf.masked_copy(card.cfg, ["optimizer", "scheduler", "param_groups", "extras"])
         with name_file(path):
             validate_config(training, trusted=TRUSTED_OPTIMIZERS)
-        metrics = build.metrics(OmegaConf.create({"metrics": default_metrics()}), len(card.class_counts))
+        metrics = build.metrics(OmegaConf.create({"metrics": default_metrics()}), card.codec.task)
         return cls(model, loss, metrics, card).to(map_location)
 
     def initialize(self, data: Source, device: torch.device | str = "cpu") -> None:
@@ -151,6 +152,11 @@ class LitClassifier(pl.LightningModule):
         check_model(self.model, size, self.loss.num_logits, codec.max_length, torch.device(device))
         if self.model.branch is not None:
             self.model.branch.fit(data.builder("train"), data.builder("val"), self.loss)
+
+    @property
+    def task(self) -> Task:
+        """What a label is."""
+        return self.card.codec.task
 
     @property
     def lr(self) -> float:
@@ -174,7 +180,7 @@ class LitClassifier(pl.LightningModule):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the logits of texts: N×L token ids, N×L bool (True marks a token) → N×num_logits.
 
-        `card.codec.builder(texts)` encodes texts, and `loss.probabilities` converts logits to probabilities N×C.
+        `card.codec.builder(texts)` encodes texts, and `task.probabilities` converts logits to probabilities N×C.
         """
         logits: Tensor = self.model(tokens, mask)
         return logits
@@ -185,8 +191,8 @@ class LitClassifier(pl.LightningModule):
         They are `probabilities` (N×C), `predicted` (N, the most probable class, a number in `card.codec.class_names`),
         `labels` (N, the true class; -1 if unknown) and `index` (N, the position in the split).
         """
-        probabilities = self.loss.probabilities(self.logits(batch)).float()
-        predicted = probabilities.argmax(1)
+        probabilities = self.task.probabilities(self.logits(batch)).float()
+        predicted = self.task.predicted(probabilities)
         return {"probabilities": probabilities, "predicted": predicted, "labels": batch.labels, "index": batch.index}
 
     def logits(self, batch: Batch) -> Tensor:
@@ -201,7 +207,7 @@ class LitClassifier(pl.LightningModule):
         """Return the loss of a batch without its gradients: N×L ids, N×L bool, N classes."""
         logits = self(tokens, mask)
         loss = self.loss(logits, labels)
-        hits = (self.loss.probabilities(logits.detach()).argmax(1) == labels).sum()
+        hits = self.task.is_correct(self.task.probabilities(logits.detach()), labels).sum()
         terms = self.model.take_auxiliary_losses()
         sums = {name: term.detach().repeat(len(labels)).sum() for name, term in {"loss": loss, **terms}.items()}
         return Step(sum(terms.values(), loss), {**sums, "acc": hits})
@@ -260,7 +266,7 @@ class LitClassifier(pl.LightningModule):
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         logits = self.logits(batch)
-        probabilities = self.loss.probabilities(logits).float()
+        probabilities = self.task.probabilities(logits).float()
         self._batches.append({"probabilities": probabilities, "labels": batch.labels, "index": batch.index})
         self._losses.append(self.loss(logits, batch.labels) * len(batch.labels))
 
@@ -288,7 +294,7 @@ class LitClassifier(pl.LightningModule):
         undefined = [name for name, value in values.items() if math.isnan(value)]
         if self.trainer.state.fn == "fit" and not self.trainer.sanity_checking:
             monitored = self._monitors().intersection(undefined)
-            require_defined(monitored, self.evaluated["labels"], self.card.codec.class_names)
+            require_defined(monitored, self.evaluated["labels"], self.task)
         defined = {name: value for name, value in values.items() if name not in undefined}
         self.log_dict(defined)
 
@@ -312,7 +318,7 @@ class LitClassifier(pl.LightningModule):
         self._log_hyperparameters()
         if isinstance(data := self.trainer.datamodule, Source):  # type: ignore[attr-defined]
             labels = np.asarray(data.tokenized("val").labels)
-            require_scores(self._monitors(), self.metrics, labels, self.card.codec.class_names)
+            require_scores(self._monitors(), self.metrics, labels, self.task)
 
     def _log_hyperparameters(self) -> None:
         """Log the configuration; TensorBoard needs the names of all scores from the start to show them in HPARAMS."""

@@ -156,10 +156,10 @@ class Run:
         """Compute and record the final metrics, draw the figures, and print the metrics."""
         if not trainer.is_global_zero:
             return
-        counts, own = module.card.class_counts, self.writer.predictions
+        majority, own = module.task.majority(module.card.class_counts), self.writer.predictions
         callbacks: list[pl.Callback] = trainer.callbacks  # type: ignore[attr-defined]
         linear = next((each.predictions for each in callbacks if isinstance(each, LinearBaseline)), {})
-        metrics, classes, baseline = evaluate_splits(own, linear, counts.index(max(counts)), module.scores)
+        metrics, classes, baseline = evaluate_splits(own, linear, majority, module.scores)
         lower = module.lower_is_better()
         self.record(metrics=metrics, lower_is_better=lower, classes=classes, baseline=baseline)
         self.record_costs()

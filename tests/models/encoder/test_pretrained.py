@@ -23,6 +23,7 @@ from heedful.models.classifier import Classifier
 from heedful.models.component import Encoded
 from heedful.models.embedding.pretrained import PretrainedEmbedding
 from heedful.portable.onnx_model import TOLERANCE, PortableModel, convert
+from heedful.tasks.multiclass import Multiclass
 from heedful.training import build
 from tests.helpers import evaluate, one_batch, run_config, saved_predictions, small_config
 from tests.models.reference import close
@@ -245,8 +246,7 @@ def test_a_pretrained_model_is_exported(kind: str, tmp_path: Path) -> None:
     path = save(tmp_path / kind, kind)
     cfg = config(path, "model/attention=bahdanau")
     vocabulary = Pretrained(str(path)).train([]).vocabulary
-    loss = build.make(cfg, "loss", [3, 3, 3])
-    model = build.classifier(cfg, vocabulary, loss.num_logits)
+    model = build.classifier(cfg, vocabulary, 3)
     model.load_pretrained()
-    portable = PortableModel(model, loss, len(vocabulary), cfg.data.max_length).eval()
+    portable = PortableModel(model, Multiclass(), len(vocabulary), cfg.data.max_length).eval()
     assert convert(portable, tmp_path / "model.onnx") <= TOLERANCE

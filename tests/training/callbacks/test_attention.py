@@ -56,7 +56,8 @@ def test_examples_are_a_correct_and_a_wrong_prediction_of_the_test_split(folder:
     *examples, _ = saved_examples(folder)
     is_correct = [example["predicted"] == example["label"] for example in examples]
     assert is_correct in ([True, False], [True], [False])
-    _, probabilities, labels, names, index, _ = saved_predictions(folder)
+    _, probabilities, labels, task, index, _ = saved_predictions(folder)
+    names = list(task.classes)
     for example in examples:
         row = index.tolist().index(example["index"])
         expected = dict(zip(names, probabilities[row].tolist(), strict=True))
@@ -85,7 +86,8 @@ def test_statistics_cover_all_texts_of_a_small_split(folder: Path) -> None:
 
 def test_mistakes_and_uncertain_predictions_are_written_with_their_words(finished: tuple[Path, dict[str, Any]]) -> None:
     run, _ = finished
-    _, probabilities, labels, names, index, _ = saved_predictions(run)
+    _, probabilities, labels, task, index, _ = saved_predictions(run)
+    names = list(task.classes)
     rows = read_csv(run / "errors.csv")
     predicted, highest = probabilities.argmax(1), probabilities.max(1)
     wrong = np.flatnonzero(predicted != labels)

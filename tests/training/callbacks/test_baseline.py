@@ -48,7 +48,8 @@ def test_two_classes_equal_the_pipeline_of_scikit_learn(tmp_path: Path, split: s
         LogisticRegression(C=10, tol=1e-8, max_iter=1000),
     )
     expected = pipeline.fit(texts["train"], data.tokenized("train").labels).predict_proba(texts[split])
-    _, probabilities, labels, names, index, _ = Predictions.load(tmp_path / "out" / f"{split}.npz")
+    _, probabilities, labels, task, index, _ = Predictions.load(tmp_path / "out" / f"{split}.npz")
+    names = list(task.classes)
     np.testing.assert_allclose(probabilities, expected, atol=0.05)  # liblinear penalizes the intercept, too
     assert probabilities.argmax(1).tolist() == labels.tolist() == data.tokenized(split).labels.tolist()
     assert index.tolist() == list(range(data.sizes[split]))
@@ -90,7 +91,7 @@ def test_a_second_run_reads_the_baseline_from_the_cache(tmp_path: Path) -> None:
 
 def test_a_class_without_training_texts_has_the_probability_zero(tmp_path: Path) -> None:
     data = source(tmp_path, classes=2)
-    data.class_names = ("absent", *data.class_names)
+    data.task = data.task.with_classes(("absent", *data.class_names))
     for name in ("train", "val", "test"):
         np.add(data.tokenized(name).labels, 1, out=data.tokenized(name).labels)
     baseline(tmp_path).write(data)

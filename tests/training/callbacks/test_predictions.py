@@ -11,6 +11,7 @@ import pytest
 from heedful.base.errors import UserError
 from heedful.data.source import Source
 from heedful.runs.run_files import Predictions
+from heedful.tasks.multiclass import Multiclass
 from heedful.training.callbacks.predictions import PredictionWriter
 from tests.helpers import read_csv, saved_predictions, train
 
@@ -23,7 +24,8 @@ def test_the_table_has_the_line_and_the_columns_of_each_text(tmp_path: Path) -> 
     columns = ["data.text=comment", "data.label=topic", "data.keep_columns=[id,label]"]
     train(tmp_path / "run", "data=csv", f"data.path={path}", *columns, "callbacks=attention", draws=True)
     for split in ("val", "test"):
-        _, probabilities, labels, names, *_ = saved_predictions(tmp_path / "run", split)
+        _, probabilities, labels, task, *_ = saved_predictions(tmp_path / "run", split)
+        names = task.classes
         rows = read_csv(tmp_path / "run" / "predictions" / f"{split}.csv")
         assert list(rows[0])[:6] == ["file", "line", "id", "label", "label_2", "predicted"]
         for row, values, label in zip(rows, probabilities.tolist(), labels, strict=True):
@@ -47,16 +49,17 @@ def test_the_groups_of_the_rows_are_recorded(tmp_path: Path) -> None:
         "labels": np.array([0, 1, 0]),
         "index": np.array([0, 2, 4]),
     }
-    module: Any = SimpleNamespace(evaluated=evaluated)
+    task = Multiclass(("bad", "good"))
+    module: Any = SimpleNamespace(evaluated=evaluated, task=task)
     for groups, expected in ((numbers, [7, 5, 11]), (None, None)):
-        data = create_autospec(Source, instance=True, class_names=("bad", "good"))
+        data = create_autospec(Source, instance=True, task=task, class_names=task.classes)
         data.groups.return_value = groups
         data.origins.side_effect = lambda split, index: {"row": list(index)}
         trainer: Any = SimpleNamespace(state=SimpleNamespace(fn="test"), is_global_zero=True, datamodule=data)
         PredictionWriter(tmp_path).on_test_end(trainer, module)
         found = Predictions.load(tmp_path / "test.npz")
         assert (found.groups if found.groups is None else found.groups.tolist()) == expected
-        assert (found.class_names, found.index.tolist()) == (["bad", "good"], [0, 2, 4])
+        assert (found.class_names, found.index.tolist()) == (("bad", "good"), [0, 2, 4])
 
 
 def test_probabilities_that_are_not_finite_are_reported(tmp_path: Path) -> None:

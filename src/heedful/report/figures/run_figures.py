@@ -9,8 +9,8 @@ from matplotlib.ticker import LogFormatter, PercentFormatter
 from heedful.base.formatting import SPLIT_NAMES
 from heedful.report.figures.style import COLOURS, GREY, INK, WEIGHTS, integer_ticks, name_axes, new_figure, user_text
 from heedful.report.words import clean_text
-from heedful.runs.run_files import History, Statistics
-from heedful.tasks.scores import BINS, accuracy, confidence_bins, ece
+from heedful.runs.run_files import History, Predictions, Statistics
+from heedful.tasks.scores import BINS, confidence_bins, ece
 from heedful.terms.intervals import wilson_interval
 
 SPLITS = (("train", SPLIT_NAMES["train"], COLOURS[0], "o"), ("val", SPLIT_NAMES["val"], COLOURS[1], "s"))
@@ -97,11 +97,12 @@ def draw_confusion(table: np.ndarray, class_names: Sequence[str], split: str) ->
     return figure
 
 
-def draw_reliability(probabilities: np.ndarray, labels: np.ndarray, split: str) -> Figure:
+def draw_reliability(predictions: Predictions) -> Figure:
     """Draw the accuracy of each confidence bin with its 95 % Wilson interval and, below it, the number of its texts."""
     figure = new_figure(6, 6)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-    confidence, correct = probabilities.max(1), accuracy(probabilities, labels)
+    split, probabilities, labels, task, *_ = predictions
+    confidence, correct = task.confidence(probabilities), predictions.is_correct
     bins = confidence_bins(confidence)
     count, hits, total = (np.bincount(bins, weights, BINS) for weights in (None, correct, confidence))
     centres, filled = (np.arange(BINS) + 0.5) / BINS, count > 0

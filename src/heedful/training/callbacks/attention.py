@@ -39,7 +39,8 @@ class AttentionRecorder(pl.Callback):
             return
         data = source_of(trainer)
         probabilities, labels, rows = (pl_module.evaluated[name] for name in ("probabilities", "labels", "index"))
-        confidence, is_correct = probabilities.max(1), probabilities.argmax(1) == labels
+        task = data.task
+        confidence, is_correct = task.confidence(probabilities), task.is_correct(probabilities, labels)
         examples = self._explain(data, pl_module, self._select_rows(rows, confidence, is_correct))
         by_confidence = np.argsort(-confidence, kind="stable")
         mistakes = rows[by_confidence[~is_correct[by_confidence]]][: self.errors]
@@ -101,12 +102,12 @@ def _texts(data: Source, rows: list[int]) -> list[str]:
 
 def _of_test(data: Source, examples: Sequence[Example], rows: Sequence[int]) -> list[Example]:
     """Return the examples of these rows of the test split with their rows, true classes and origins."""
-    labels = data.tokenized("test").labels[list(rows)].tolist()
+    labels = data.task.decode(data.tokenized("test").labels[list(rows)])
     origins = data.origins("test", rows)
     found = []
     for i, (example, row, label) in enumerate(zip(examples, rows, labels, strict=True)):
         origin = {name: "" if cells[i] is None else str(cells[i]) for name, cells in origins.items()}
-        found.append(replace(example, split="test", index=row, label=data.class_names[label], origin=origin))
+        found.append(replace(example, split="test", index=row, label=label, origin=origin))
     return found
 
 

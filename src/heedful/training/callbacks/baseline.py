@@ -75,8 +75,8 @@ class LinearBaseline(pl.Callback):
                 self._fit(data, Path(folder))
                 probabilities, features = _load(Path(folder))
         for split, values in probabilities.items():
-            labels, names = np.asarray(data.tokenized(split).labels), list(data.class_names)
-            predictions = Predictions(split, values, labels, names, np.arange(len(labels)), data.groups(split))
+            labels = np.asarray(data.tokenized(split).labels)
+            predictions = Predictions(split, values, labels, data.task, np.arange(len(labels)), data.groups(split))
             predictions.save(Path(self.folder))
             self.predictions[split] = predictions
         if not probabilities:

@@ -39,7 +39,7 @@ class PredictionWriter(pl.Callback):
             predictions = Predictions(
                 split,
                 **evaluated,
-                class_names=list(data.class_names),
+                task=module.task,
                 groups=None if groups is None else groups[evaluated["index"]],
             )
             predictions.save(self.folder)
@@ -57,9 +57,8 @@ class PredictionWriter(pl.Callback):
         def chunks() -> Iterator[Rows]:
             for start in range(0, len(index), CHUNK):
                 part = slice(start, start + CHUNK)
-                classes = [
-                    [data.class_names[i] for i in rows] for rows in (labels[part], probabilities[part].argmax(1))
-                ]
+                predicted = data.task.predicted(probabilities[part])
+                classes = map(data.task.decode, (labels[part], predicted))
                 values = probabilities[part].T.astype(np.float64).round(6).tolist()
                 cells = [*data.origins(split, index[part]).values(), *classes, *values]
                 yield Rows(split, "row", index[part].tolist(), dict(zip(columns, cells, strict=True)))

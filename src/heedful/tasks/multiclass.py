@@ -1,0 +1,75 @@
+"""The task of which each text has one of C classes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from heedful.tasks.scores import SCORES
+from heedful.tasks.task import Task
+
+if TYPE_CHECKING:  # comparisons do not import torch
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Multiclass(Task):
+    """Each text has one of C classes; its target is the number of the class, int64, and -1 if it is unknown.
+
+    A model has C logits, whose softmax are the probabilities, or for two classes a single logit, the log odds of the
+    second.
+    """
+
+    scores: ClassVar = SCORES
+    table: ClassVar = ("acc", "f1_macro", "auroc", "ece")
+
+    def split(self, cell: Any) -> list[Any]:
+        return [cell]
+
+    def encode(self, names: Sequence[str], numbers: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        return self._numbers(names)[numbers]
+
+    def _numbers(self, names: Sequence[str]) -> np.ndarray:
+        return np.array([self.classes.index(name) for name in names], dtype=np.int64)
+
+    def decode(self, targets: np.ndarray) -> list[str]:
+        return [self.classes[target] for target in targets]
+
+    def recode(self, targets: np.ndarray, classes: Sequence[str]) -> np.ndarray:
+        return self._numbers(classes)[targets]
+
+    def unlabelled(self, texts: int) -> np.ndarray:
+        return np.full(texts, -1)
+
+    def pairs(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.arange(len(targets)), targets
+
+    def majority(self, class_counts: Sequence[int]) -> int | None:
+        return int(np.argmax(class_counts))
+
+    def probabilities(self, logits: "Tensor") -> "Tensor":
+        if logits.shape[-1] > 1:
+            return logits.float().softmax(-1)
+        import torch
+
+        positive = torch.sigmoid(logits.float())  # N×1
+        return torch.cat([1 - positive, positive], -1)
+
+    def logits(self, probabilities: "Tensor") -> "Tensor":
+        import torch
+
+        return probabilities.clamp_min(torch.finfo(probabilities.dtype).tiny).log()
+
+    def predicted(self, probabilities: Any) -> Any:
+        return probabilities.argmax(1)
+
+    def confidence(self, probabilities: np.ndarray) -> np.ndarray:
+        return np.asarray(probabilities.max(1))
+
+    def confusion_matrix(self, predicted: np.ndarray, targets: np.ndarray) -> np.ndarray | None:
+        size = len(self.classes)
+        return np.bincount(targets * size + predicted, minlength=size**2).reshape(size, size)
+
+    def metric_options(self) -> dict[str, Any]:
+        return {"task": "multiclass", "num_classes": len(self.classes)}

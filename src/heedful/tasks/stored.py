@@ -1,0 +1,36 @@
+"""A task in the files of runs and models: its name and its state, as JSON."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter
+
+from heedful.tasks.multiclass import Multiclass
+from heedful.tasks.scores import ScoreType
+from heedful.tasks.task import Task
+
+DEFAULT = "multiclass"  # the task of files without a name of it, as of those of earlier versions
+TASKS: dict[str, type[Task]] = {DEFAULT: Multiclass}
+
+
+def read_task(value: Task | Mapping[str, Any]) -> Task:
+    """Return the task that `write_task` has written."""
+    if isinstance(value, Task):
+        return value
+    name = value.get("name", DEFAULT) if isinstance(value, Mapping) else None
+    if not isinstance(name, str) or (cls := TASKS.get(name)) is None:
+        raise ValueError(f"there is no task {name!r} in this version of Heedful")
+    task: Task = TypeAdapter(cls).validate_python({key: own for key, own in value.items() if key != "name"})
+    return task
+
+
+def write_task(task: Task) -> dict[str, Any]:
+    """Return the classes and the other state of a task and, unless it is `multiclass`, its name."""
+    name = next(name for name, cls in TASKS.items() if type(task) is cls)
+    return ({} if name == DEFAULT else {"name": name}) | asdict(task)
+
+
+# by name, which has the same meaning in all tasks
+EVERY_SCORE: dict[str, ScoreType] = {name: score for cls in TASKS.values() for name, score in cls().scores.items()}
+StoredTask = Annotated[Task, PlainValidator(read_task), PlainSerializer(write_task)]

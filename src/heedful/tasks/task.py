@@ -1,0 +1,119 @@
+"""The base class of tasks: what a label is, and all that depends on it except the loss."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from heedful.tasks.labels import sort_classes
+from heedful.tasks.scores import ScoreType
+
+if TYPE_CHECKING:  # comparisons do not import torch
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Task(ABC):
+    """What a label is. The targets of n texts are an array whose first axis has the length n.
+
+    Args:
+        classes: the C classes, in the order of the probabilities; empty until the data are read.
+    """
+
+    classes: tuple[str, ...] = ()
+    table: ClassVar[tuple[str, ...]]  # the scores in every table of a comparison
+
+    @property
+    @abstractmethod
+    def scores(self) -> Mapping[str, ScoreType]:
+        """The scores of probabilities n×C and targets, by name; the first is the most important."""
+
+    # From labels to targets, and back
+
+    @abstractmethod
+    def split(self, cell: Any) -> list[Any]:
+        """Return the labels in a cell of the column of labels."""
+
+    def with_classes(self, classes: Sequence[str]) -> Self:
+        return replace(self, classes=tuple(classes))
+
+    def find_classes(self, labels: Collection[str]) -> Sequence[str]:
+        """Return the classes of labels that were found; a ValueError says why they cannot be trained on."""
+        if len(labels) < 2:
+            raise ValueError("training needs two or more classes")
+        return sort_classes(labels)
+
+    @abstractmethod
+    def encode(self, names: Sequence[str], numbers: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Return the targets of n texts.
+
+        Args:
+            names: the distinct labels.
+            numbers: the number in `names` of each label of the first text, then of the second, and so on.
+            sizes: n, the number of labels of each text.
+        """
+
+    @abstractmethod
+    def decode(self, targets: np.ndarray) -> list[str]:
+        """Return the label of each text as people read it."""
+
+    @abstractmethod
+    def recode(self, targets: np.ndarray, classes: Sequence[str]) -> np.ndarray:
+        """Return targets that were encoded with other classes, all of which are classes of this task."""
+
+    @abstractmethod
+    def unlabelled(self, texts: int) -> np.ndarray:
+        """Return the targets of texts without known labels."""
+
+    # Texts and their classes
+
+    @abstractmethod
+    def pairs(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the text and the class of each pair (text, class of this text)."""
+
+    def strata(self, targets: np.ndarray) -> np.ndarray:
+        """Return the stratum of each text, n integers; splits and folds have equal shares of each."""
+        return targets
+
+    def class_counts(self, targets: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
+        """Return the number of texts of each class, or of the groups with such texts, C integers."""
+        texts, classes = self.pairs(targets)
+        if groups is not None:
+            classes, _ = np.unique(np.stack([classes, groups[texts]]), axis=1)
+        return np.bincount(classes, minlength=len(self.classes))
+
+    def majority(self, class_counts: Sequence[int]) -> int | None:
+        """Return the class that a constant prediction would have; None if there is no such prediction."""
+        return None
+
+    # Predictions
+
+    @abstractmethod
+    def probabilities(self, logits: "Tensor") -> "Tensor":
+        """Return the probability of each class: N×num_logits → N×C."""
+
+    @abstractmethod
+    def logits(self, probabilities: "Tensor") -> "Tensor":
+        """Return logits that have these probabilities, N×C → N×C."""
+
+    @abstractmethod
+    def predicted(self, probabilities: Any) -> Any:
+        """Return the predicted targets for probabilities n×C, an array or a tensor."""
+
+    @abstractmethod
+    def confidence(self, probabilities: np.ndarray) -> np.ndarray:
+        """Return the probability of each prediction, n×C → n."""
+
+    def is_correct(self, probabilities: Any, targets: Any) -> Any:
+        """Return whether each prediction is right, n bool; both arguments are arrays or tensors."""
+        return self.predicted(probabilities) == targets
+
+    def confusion_matrix(self, predicted: np.ndarray, targets: np.ndarray) -> np.ndarray | None:
+        """Return the number of texts by true class (row) and predicted class (column), C×C; None if there is none."""
+        return None
+
+    @abstractmethod
+    def metric_options(self) -> dict[str, Any]:
+        """Return the options from which torchmetrics knows the task, as far as a metric has them."""
