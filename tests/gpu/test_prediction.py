@@ -18,12 +18,6 @@ MODELS = {
 }
 
 
-@pytest.fixture(autouse=True, params=[False, True], ids=["float32", "tf32"])
-def tf32(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also with torch's default, with which cuDNN computes recurrent layers in TF32."""
-    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", request.param)
-
-
 @pytest.fixture(scope="module", params=MODELS)
 def trained(request: pytest.FixtureRequest, trainer: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a training with the mixed precision of the device."""
@@ -32,7 +26,12 @@ def trained(request: pytest.FixtureRequest, trainer: str, tmp_path_factory: pyte
     return folder
 
 
-def test_predictions_and_weights_are_the_same(device: str, trained: Path) -> None:
+@pytest.mark.parametrize("tf32", [False, True])
+def test_predictions_and_weights_are_the_same(
+    tf32: bool, device: str, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with torch's default, with which cuDNN computes recurrent layers in TF32."""
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", tf32)
     model = load(trained, device=device)
     assert next(model.members[0].model.parameters()).device.type == device
     for one, other in zip(load(trained, device="cpu").explain(TEXTS), model.explain(TEXTS), strict=True):
