@@ -19,14 +19,15 @@ class PlannedSweep(_Record):
 
     Args:
         overrides: arguments of `src.train -m`, without the seed and the folders.
-        data: source of the texts: imdb, rotten_tomatoes (which the user must download) or bundled (part of Heedful).
+        data: source of the texts: imdb, sst2, rotten_tomatoes (which the user must download) or bundled (part of
+            Heedful).
         document: the result that the source document states, "none" if it states no number; None if the sweep is not a
             preset of a document.
     """
 
     seeds: tuple[int, ...]
     overrides: tuple[str, ...]
-    data: Literal["imdb", "rotten_tomatoes", "bundled"] = "imdb"
+    data: Literal["imdb", "sst2", "rotten_tomatoes", "bundled"] = "imdb"
     document: str | None = None
 
 

@@ -20,7 +20,7 @@ from heedful.compare.output import render_page
 from heedful.report.figures.comparison_figures import draw_intervals
 from heedful.report.figures.style import save_figure
 from studies.faithfulness.results import DataSetResults
-from studies.plan import RESULTS, ROOT, load_plan, release_file
+from studies.plan import RESULTS, ROOT, Plan, load_plan, release_file
 from studies.release import unpack_release
 from studies.results import StudyResults
 
@@ -39,7 +39,8 @@ def render(template: str, **values: Any) -> str:
 
 def unpack(folder: Path) -> tuple[StudyResults, dict[str, DataSetResults]]:
     """Unpack all released records below a folder, and return the results of both studies."""
-    plan = load_plan()
+    sweeps = load_plan().sweeps
+    plan = Plan(sweeps={name: sweep for name, sweep in sweeps.items() if (RESULTS / name).exists()})  # that ran
     for name, sweep in plan.sweeps.items():
         for seed in sweep.seeds:
             file = release_file(name, seed)

@@ -1,9 +1,9 @@
 """Run the sweeps of the study that are not yet released, and release each sweep when it is completed.
 
-python -m studies.run --path imdb=<folder> --path rotten_tomatoes=<train.tsv>
+python -m studies.run --path imdb=<folder> --path sst2=<folder> --path rotten_tomatoes=<train.tsv>
 
-All sweeps are run with the first seed, then with the second, and so on. Interrupted sweeps are resumed. Without
-`--path imdb=…`, IMDb is downloaded. Sweeps on the Rotten Tomatoes phrases need `--path rotten_tomatoes=…`.
+All sweeps are run with the first seed, then with the second, and so on. Interrupted sweeps are resumed. Without their
+`--path`, IMDb and SST-2 are downloaded. Sweeps on the Rotten Tomatoes phrases need `--path rotten_tomatoes=…`.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from studies.plan import ROOT, Plan, PlannedSweep, load_plan, release_file
 from studies.release import write_release
 
 OUTPUTS = Path("outputs/study")
-IMDB, PHRASES = "imdb", "rotten_tomatoes"
+IMDB, SST2, PHRASES = "imdb", "sst2", "rotten_tomatoes"
 
 
 class Task(NamedTuple):
@@ -100,8 +100,10 @@ def _parser(plan: Plan) -> argparse.ArgumentParser:
 
 def _parse_path(text: str) -> tuple[str, str]:
     name, _, path = text.partition("=")
-    if name not in (IMDB, PHRASES) or not Path(path).exists():
-        raise argparse.ArgumentTypeError(f"{text} is not {IMDB}=<folder> or {PHRASES}=<file>, with an existing path")
+    if name not in (IMDB, SST2, PHRASES) or not Path(path).exists():
+        raise argparse.ArgumentTypeError(
+            f"{text} is not {IMDB}=<folder>, {SST2}=<folder> or {PHRASES}=<file>, with an existing path"
+        )
     return name, str(Path(path).resolve())
 
 
