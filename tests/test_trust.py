@@ -16,12 +16,9 @@ from heedful import load
 from heedful.base.errors import UserError
 from heedful.base.files import lock_folder, replace_atomically, write_arrays, write_json, write_text
 from heedful.commands import export
-from heedful.commands.flags import parse_flags
-from heedful.commands.resume import restore_run_overrides
 from heedful.config.compose import without_hydra
 from heedful.inference.api import with_data
 from heedful.runs.checkpoint import read_checkpoint
-from heedful.runs.folder import require_no_links
 from heedful.runs.result import RunResult
 from heedful.runs.training_state import rebuild_paths, require_same_parameters
 from tests.helpers import change_card, change_checkpoint, evaluate, repository, small_config, train
@@ -145,32 +142,6 @@ def test_a_lock_follows_no_link(name: str, outside: Path, tmp_path: Path) -> Non
     with pytest.raises((UserError, OSError)), lock_folder(tmp_path / "run"):
         pass
     assert len(list(outside.parent.iterdir())) == 1
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["train.log", "csv", "csv/metrics.csv", "checkpoints", "checkpoints/best.ckpt", "pictures/a/b.png", ".hydra/x"],
-)
-def test_a_run_with_links_does_not_resume(name: str, outside: Path, checkpoint: Path, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(checkpoint.parents[1], run)
-    (run / ".hydra").mkdir(exist_ok=True)
-    (run / ".hydra" / "overrides.yaml").write_text("[]")
-    path = run / name
-    if path.is_dir():
-        shutil.rmtree(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    target = checkpoint.parent if name == "checkpoints" else outside
-    path.symlink_to(target)
-    with pytest.raises(UserError, match=rf"{path} is a link: a run resumes only in a folder without links"):
-        restore_run_overrides(parse_flags([f"ckpt_path={run}/checkpoints/last.ckpt"]))
-
-
-def test_links_of_wandb_are_allowed(tmp_path: Path) -> None:
-    (tmp_path / "wandb" / "run-1").mkdir(parents=True)
-    (tmp_path / "wandb" / "latest-run").symlink_to("run-1")
-    require_no_links(tmp_path)
 
 
 @pytest.mark.parametrize("key", ["best_model_path", "kth_best_model_path", "last_model_path", "best_k_models"])

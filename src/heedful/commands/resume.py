@@ -15,7 +15,7 @@ from heedful.config.compose import read_options
 from heedful.config.keys import MAY_CHANGE_ON_RESUME, is_conf, is_within
 from heedful.config.mistakes import Mistake, format_mistakes
 from heedful.config.overrides import key_of, parse_override, path_of, quote
-from heedful.runs.folder import LAST, checkpoint_in, require_no_links, run_folder_of
+from heedful.runs.folder import LAST, checkpoint_in, run_folder_of
 from heedful.runs.sweep_record import Sweep
 
 OF_A_SWEEP = ("hparams_search", "sweep", "hydra")  # recorded overrides that a single run does not repeat
@@ -41,7 +41,6 @@ def restore_run_overrides(flags: Namespace) -> None:
             "training resumes only there"
         )
     _announce_owner(folder)
-    require_no_links(folder)
     recorded = [
         line for line in read_options(folder / ".hydra" / "overrides.yaml") if not is_within(path_of(line), OF_A_SWEEP)
     ]

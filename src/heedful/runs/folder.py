@@ -38,15 +38,6 @@ def require_new(folder: Path) -> None:
         raise UserError(f"{folder} already contains a run: choose another hydra.run.dir, or delete the folder{resume}")
 
 
-def require_no_links(folder: Path) -> None:
-    """Check that no file of a run is a link, through which it would write elsewhere; W&B's own links are allowed."""
-    for parent, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            if (path := Path(parent, name)).is_symlink():
-                raise UserError(f"{path} is a link: a run resumes only in a folder without links; remove it")
-        folders[:] = [name for name in folders if name != "wandb"]
-
-
 def trim_logs(folder: Path, steps: int) -> None:
     """Remove from the logs all incomplete rows and all rows that were written after `steps` optimizer steps.
 

@@ -91,9 +91,6 @@ class SweepRunner:
 
     def pending(self) -> list[Job]:
         """Return the jobs that are neither completed nor pruned."""
-        for job in self.sweep.jobs:
-            if (path := self.folder / job.folder).is_symlink():
-                raise UserError(f"{path} is a link: remove it, and the job starts anew")
         return [job for job in self.sweep.jobs if recorded_result(self.folder / job.folder).status not in DONE]
 
     def show_plan(self, jobs: Sequence[Job], title: str) -> None:

