@@ -19,6 +19,8 @@ from heedful.terms.measurements import measure
 from studies.plan import Plan
 
 TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table
+GPU = "twenty_variants_gpu"
+EQUAL = 1.0  # points of accuracy: two variants are equal if the whole interval of their difference is within them
 ENCODERS, ATTENTIONS = ("rnn", "lstm", "birnn", "bilstm"), ("none", "uniform", "bahdanau", "luong_dot", "luong_general")
 OTHER_BASELINES = ATTENTIONS[:3]  # baselines of the sweep `other_attentions`
 
@@ -135,6 +137,34 @@ class StudyResults:
                 cells = [_format_accuracy(bounds), f"{score.n:,}", epochs, f"{result.parameters.trainable:,}"]
                 yield [f"`{name}`", sweep.document, *cells]
 
+    def gpu_rows(self) -> Iterator[list[str]]:
+        """Yield a row for each variant on the GPU: accuracy, difference from the CPU's runs, seconds an epoch."""
+        by_choice = _by_choice(self.runs(GPU))
+        pairs = {
+            choice: (replace(variant, name=f"{variant.name} · GPU"), self._twenty[choice])
+            for choice in product(ENCODERS, ATTENTIONS)
+            if (variant := by_choice.get(choice)) is not None
+        }
+        measured = measure([variant for pair in pairs.values() for variant in pair], ["acc"])
+        samples = {item.variant.name: item.samples["acc"] for item in measured}
+        judged = judge_differences([(samples[first.name], samples[second.name]) for first, second in pairs.values()])
+        for (encoder, attention), (difference, p_value, _) in zip(pairs, judged, strict=True):
+            variant = by_choice[encoder, attention]
+            epochs = [epoch for run in variant.runs for epoch in run.result.seconds.per_epoch]
+            cells = [_format_mean(variant), format_with_bounds(difference, 1, 100), format_p_value(p_value)]
+            yield [f"`{encoder}`", f"`{attention}`", *cells, _equivalence(difference), f"{median(epochs):.1f}"]
+
+    def concat_equals_bahdanau(self) -> bool:
+        """Return whether `luong_concat` and `bahdanau` gave the same probabilities on the GPU, in all runs."""
+        by_choice = _by_choice(self.runs(GPU))
+        probabilities = [
+            {run.seed: run.predictions().probabilities for run in by_choice[encoder, attention].runs}
+            for encoder in ENCODERS
+            for attention in ("luong_concat", "bahdanau")
+        ]
+        pairs = zip(probabilities[::2], probabilities[1::2], strict=True)
+        return all(bool((first[seed] == second[seed]).all()) for first, second in pairs for seed in first)
+
     def single_rows(self, sweeps: Sequence[str]) -> Iterator[list[str]]:
         """Yield a row for each of these sweeps of one variant: mean accuracy, accuracies, and seconds of training."""
         for name in sweeps:
@@ -158,6 +188,16 @@ class StudyResults:
     def hours(self) -> float:
         """Return the hours of computation, summed over all released runs."""
         return sum(run.result.seconds.total or 0.0 for run in self.runs(*self.plan.sweeps)) / 3600
+
+
+def _equivalence(difference: Interval) -> str:
+    """Return what the interval of a difference says about equality within EQUAL points."""
+    _, low, high, _ = difference
+    if low is None or high is None:
+        return "unknown"
+    if max(-low, high) < EQUAL / 100:
+        return "equal within one point"
+    return "different" if low > 0 or high < 0 else "undecided"
 
 
 def _by_choice(runs: Sequence[FinishedRun]) -> dict[tuple[str, str], Variant]:

@@ -1,7 +1,4 @@
-"""Work on a GPU beside the host: copies that nobody waits for, and two computations at once."""
-
-from collections.abc import Callable
-from functools import cache
+"""Copies between a GPU and the host that neither waits for."""
 
 import numpy as np
 import torch
@@ -34,28 +31,3 @@ class HostCopy:
         if self._event is not None:
             self._event.synchronize()
         return float(self._copy)
-
-
-def at_once(
-    first: Callable[[Tensor], Tensor], second: Callable[[Tensor], Tensor], inputs: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return `first(inputs)` and `second(inputs)`; a GPU computes both at once, also their gradients.
-
-    Autograd runs the backward pass of an operation on the stream of its forward pass.
-    """
-    if not inputs.is_cuda or torch.compiler.is_compiling():
-        return first(inputs), second(inputs)
-    stream, main = _side_stream(inputs.device), torch.cuda.current_stream(inputs.device)
-    stream.wait_stream(main)
-    with torch.cuda.stream(stream):
-        inputs.record_stream(stream)
-        other = second(inputs)
-    one = first(inputs)
-    main.wait_stream(stream)
-    other.record_stream(main)
-    return one, other
-
-
-@cache
-def _side_stream(device: torch.device) -> torch.cuda.Stream:
-    return torch.cuda.Stream(device)

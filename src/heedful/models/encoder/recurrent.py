@@ -1,13 +1,11 @@
 """Recurrent encoders: RNN, LSTM, GRU and minGRU, unidirectional or bidirectional, without packed sequences."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from heedful.kernels.device import at_once
 from heedful.kernels.layers import Dropout, Linear
 from heedful.kernels.recurrence import exchange_rows, recurrent_states
 from heedful.kernels.scan import linear_recurrence
@@ -71,22 +69,16 @@ class Recurrent(Encoder):
         last token and the backward state of the first token.
         """
         for layer, forward_rnn in enumerate(self.forwards):
+            output = recurrent_states(forward_rnn, states)
             if self.backwards:
-                directions = partial(recurrent_states, forward_rnn), partial(_backward, self.backwards[layer], mask)
-                output = torch.cat(at_once(*directions, states), -1)
-            else:
-                output = recurrent_states(forward_rnn, states)
+                backward = recurrent_states(self.backwards[layer], reverse_by_length(states, mask))
+                output = torch.cat([output, reverse_by_length(backward, mask)], -1)
             states = zero_padding(self.dropout(output), mask)
         if not self.backwards:
             return Encoded(states, mask, state_at(states, mask, last=True))
         forward_states, backward_states = states.chunk(2, -1)
         ends = [state_at(forward_states, mask, last=True), state_at(backward_states, mask, last=False)]
         return Encoded(states, mask, torch.cat(ends, -1))
-
-
-def _backward(rnn: nn.Module, mask: Tensor, states: Tensor) -> Tensor:
-    """Return the states of a layer that reads each text in reverse order, N×L×D, N×L → N×L×H."""
-    return reverse_by_length(recurrent_states(rnn, reverse_by_length(states, mask)), mask)
 
 
 def reverse_by_length(states: Tensor, mask: Tensor) -> Tensor:
