@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from heedful.base.errors import UserError, name_file
 from heedful.base.files import replace_atomically
 from heedful.config.overrides import escape_references
 from heedful.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
-from heedful.config.schema import validate_config
+from heedful.config.schema import Device, validate_config
 from heedful.data.text_files import existing_path
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 PLACES_OF_TEXTS = ("path", "val_path", "test_path", "name", "config")  # options of data
 HUB_NAME = r"[\w-][\w.-]*/(?!.*\.(ckpt|onnx)$)[\w.-]+"  # owner/name
-DEVICES = ("auto", "cpu", "cuda")
 FILES_OF_A_MODEL = [f"checkpoints/{BEST}", *FILES_OF_AN_EXPORT]
 TEXTS = "texts must be a list of texts, such as ['A film to remember']"
 log = logging.getLogger(__name__)
@@ -199,8 +198,8 @@ def load(path: str | Path | Sequence[str | Path], trusted_modules: Sequence[str]
 
 
 def find_device(name: str) -> str:
-    """Return cpu or cuda for a name in DEVICES: auto is cuda if torch finds a GPU; without one, cuda is refused."""
-    if name not in DEVICES:
+    """Return cpu or cuda for auto, cpu or cuda: auto is cuda if torch finds a GPU; without one, cuda is refused."""
+    if name not in get_args(Device):
         raise UserError(f"device={name}: must be auto, cpu or cuda")
     if name == "cuda" and not torch.cuda.is_available():
         raise UserError("device=cuda: torch finds no GPU on this machine; choose cpu or auto")
@@ -260,7 +259,7 @@ def restore_ensemble(
     """Restore the models that `find_model` finds; the node `extras` names the trusted modules.
 
     Args:
-        device: one of DEVICES, on which all models but exports compute.
+        device: auto, cpu or cuda, on which all models but exports compute.
     """
     found = find_device(device)
     names = [str(find_model(path)) for path in ([paths] if isinstance(paths, str | Path) else paths)]
