@@ -117,8 +117,8 @@ class Attention(Component):
     has_scales: bool = False
     normalizer: Normalize | None = None
 
-    def bind(self, words: int) -> None:
-        """Add the parameters that depend on the number of tokens in the vocabulary; by default, there are none."""
+    def bind(self, words: int, num_logits: int) -> None:
+        """Add the parameters that depend on the sizes of the vocabulary and of the output; by default, none."""
 
     def scales(self, tokens: Tensor, embeddings: Tensor) -> Tensor:
         """Return a factor for each token, which depends on no other token: N×L ids, N×L×D → N×L."""

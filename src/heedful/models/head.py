@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
+import torch
 from pydantic import Field
 from torch import Tensor, nn
 
@@ -69,3 +70,24 @@ class MlpHead(Head):
 
     def forward(self, features: Tensor) -> Tensor:
         return self.layers(features)
+
+
+class LabelHead(Head):
+    """logit_c = w_c · v_c + b_c after dropout, with the features v_c of class c alone (Mullenbach et al. 2018, eq. 4).
+
+    Feature j of class c is in column jC + c, where `model/attention=label` and any pooling put it.
+    """
+
+    def __init__(self, input_dim: int, num_logits: int, *, dropout: Rate = 0.0) -> None:
+        if input_dim % num_logits:
+            raise ValueError(
+                f"{input_dim} features are not those of {num_logits} logits: use model/attention=label, or another head"
+            )
+        super().__init__()
+        bound = (num_logits / input_dim) ** 0.5
+        self.dropout = Dropout(dropout)
+        self.weight = nn.Parameter(torch.empty(input_dim // num_logits, num_logits).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.zeros(num_logits))
+
+    def forward(self, features: Tensor) -> Tensor:
+        return (self.dropout(features).unflatten(-1, self.weight.shape) * self.weight).sum(1) + self.bias

@@ -13,14 +13,13 @@ from heedful.faithfulness.probe import Probe
 from heedful.models.attention.query import QueryAttention
 from heedful.models.classifier import Classifier
 from heedful.models.component import Encoded
-from heedful.models.loss import CrossEntropy
 from heedful.portable.onnx_model import TOLERANCE, PortableModel, convert
+from heedful.tasks.multiclass import Multiclass
 from tests.helpers import train
 from tests.models.combinations import (
     ATTENTIONS,
     ENCODERS,
     LENGTHS,
-    LOGITS,
     VOCABULARY,
     compose,
     small_options,
@@ -99,7 +98,7 @@ def test_stored_states_get_the_factors_of_their_tokens() -> None:
 
 def test_explanations_from_embeddings_use_the_factors() -> None:
     """Gradient × input equals central differences of the probability of a model with replaced embeddings."""
-    probe = Probe(build("gru"), CrossEntropy([1] * LOGITS), Truncation(40, "first"))
+    probe = Probe(build("gru"), Multiclass(), Truncation(40, "first"))
     text, classes = np.array([7, 3, 11, 3]), np.array([1])
     (scores,) = probe.gradient_times_input([text], classes)
     tokens, mask = probe.batch([text])
@@ -117,7 +116,7 @@ def test_explanations_from_embeddings_use_the_factors() -> None:
 
 @pytest.mark.parametrize("encoder", ["gru", "cnn", "transformer"])
 def test_it_is_exported(encoder: str, tmp_path: Path) -> None:
-    portable = PortableModel(build(encoder).float(), CrossEntropy([1] * LOGITS), len(VOCABULARY), max_length=40)
+    portable = PortableModel(build(encoder).float(), Multiclass(), len(VOCABULARY), max_length=40)
     assert convert(portable.eval(), tmp_path / "model.onnx") <= TOLERANCE
 
 

@@ -42,7 +42,7 @@ class QueryAttention(Attention):
         self.combine = nn.Linear(2 * input_dim, input_dim, bias=False) if attentional else None
         self.has_scales = task_scaling == "lin"
 
-    def bind(self, words: int) -> None:
+    def bind(self, words: int, num_logits: int) -> None:
         if self.has_scales:
             self.word_scales = nn.Embedding(words, 1)  # u
             nn.init.uniform_(self.word_scales.weight, -(words**-0.5), words**-0.5)
