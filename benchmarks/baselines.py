@@ -224,8 +224,7 @@ class Training:
             return
         if (captured := self.graphs[key]) is None:
             graph = torch.cuda.CUDAGraph()
-            pools = [other[1].pool() for other in self.graphs.values() if other is not None]
-            with torch.cuda.graph(graph, pool=pools[0] if pools else None, stream=self.stream):
+            with torch.cuda.graph(graph, stream=self.stream):
                 self._step(batch)
             captured = self.graphs[key] = batch, graph
         inputs, graph = captured

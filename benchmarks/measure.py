@@ -39,13 +39,20 @@ def in_turn(
     minute of the machine slows all of them. Before its turn, each implementation reads some reviews, because it is
     slower directly after another one. The first round is a warm-up and is not recorded.
     """
-    reviews = {name: reviews_for(read, seconds) for name, read in implementations.items()}
+    reviews: dict[str, int] = {}
     speeds: dict[str, list[float]] = {name: [] for name in implementations}
     console = Console(stderr=True)
     for repeat in track(range(repeats + 1), title, console=console, transient=True, disable=not console.is_terminal):
-        for name in list(implementations)[:: -1 if repeat % 2 else 1]:
-            implementations[name](MIN_REVIEWS)
-            speed = implementations[name](reviews[name])
+        for name in list(speeds)[:: -1 if repeat % 2 else 1]:
+            read = implementations[name]
+            try:
+                reviews[name] = reviews.get(name) or reviews_for(read, seconds)
+                read(MIN_REVIEWS)
+                speed = read(reviews[name])
+            except RuntimeError as error:  # of the device
+                del speeds[name]
+                console.print(f"{name} failed: {str(error).splitlines()[0]}", markup=False)
+                continue
             if repeat:
                 speeds[name].append(speed)
     return speeds
