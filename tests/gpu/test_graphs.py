@@ -15,6 +15,7 @@ MODELS = {
     "bahdanau": ["model/attention=bahdanau"],
     "dropout": ["model.embedding.dropout=0.3"],  # the same random numbers are drawn
     "multi_head": ["model/attention=multi_head", "model.attention.heads=3", "model.attention.dropout=0"],
+    "structured": ["model/attention=structured", "model.attention.rows=3"],  # with a term in the loss
 }
 ONE_BATCH = ("data.batch_size=64", "optimizer.lr=0", "trainer.max_epochs=12")  # the same step twelve times
 
