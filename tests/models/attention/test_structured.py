@@ -44,7 +44,7 @@ def test_the_rows_their_contexts_and_the_penalty_follow_the_formulas() -> None:
     ],
 )
 def test_the_penalty_by_hand(scores: list[list[float]], expected: float) -> None:
-    attention = StructuredAttention(2, rows=2).double()
+    attention = StructuredAttention(2, rows=2, penalty=1.0).double()
     with torch.no_grad():
         attention.hidden.weight.copy_(50 * torch.eye(2))  # tanh gives the identity
         attention.questions.weight.copy_(torch.tensor(scores))

@@ -24,7 +24,7 @@ class StructuredAttention(Attention):
         *,
         rows: Size = 8,
         attention_dim: Size | None = None,
-        penalty: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0,
+        penalty: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1,
         dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
