@@ -50,6 +50,14 @@ def test_an_invalid_option_is_reported_with_its_path(overrides: list[str], messa
         build_model(*overrides)
 
 
+def test_a_missing_gpu_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.accelerator.is_available", lambda: False)
+    with pytest.raises(
+        UserError, match=r"^trainer.accelerator=gpu: torch finds no GPU on this machine; choose trainer=cpu$"
+    ):
+        build.trainer(small_config(tmp_path, ["trainer=gpu"]))
+
+
 def test_a_trainer_that_cannot_be_built_is_reported_before_the_data_are_read(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"^trainer: .*; install this package, or choose another option"):
         train(tmp_path / "run", "trainer.precision=transformer-engine")

@@ -312,6 +312,10 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
 
     from heedful.runs.checkpoint_writer import CheckpointWriter
 
+    if cfg.trainer.get("accelerator") in ("gpu", "cuda") and not torch.accelerator.is_available():
+        raise UserError(
+            f"trainer.accelerator={cfg.trainer.accelerator}: torch finds no GPU on this machine; choose trainer=cpu"
+        )
     loggers, callbacks = make_all(cfg, "logger"), make_all(cfg, "callbacks")
     kinds = {"checkpointing": Checkpoint, "progress_bar": ProgressBar, "model_summary": ModelSummary}
     enabled = {f"enable_{name}": any(isinstance(each, kind) for each in callbacks) for name, kind in kinds.items()}

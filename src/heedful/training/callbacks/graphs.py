@@ -10,6 +10,7 @@ from pydantic import Field
 from pytorch_lightning.strategies import SingleDeviceStrategy
 from torch import Tensor, nn
 
+from heedful.base.errors import UserError
 from heedful.data.padded_batches import Batch, ShuffledBatches
 from heedful.training.lit import LitClassifier, Step
 
@@ -135,15 +136,25 @@ class StepGraph:
         try:
             with torch.cuda.stream(memory.stream):
                 self._rehearse(module)  # sets up libraries, which must not happen in the recording
-                self.graph = torch.cuda.CUDAGraph()
-                self.graph.capture_begin(memory.pool)
-                try:
-                    self.step = self._compute(module)
-                finally:
-                    self.graph.capture_end()
+                self._record(module)
         finally:
             main.wait_stream(memory.stream)
             torch.cuda.set_rng_state(random_state, device)
+
+    def _record(self, module: LitClassifier) -> None:
+        self.graph = torch.cuda.CUDAGraph()
+        try:
+            self.graph.capture_begin(self.memory.pool)
+            try:
+                self.step = self._compute(module)
+            finally:
+                self.graph.capture_end()
+        except RuntimeError as error:
+            if isinstance(error, torch.OutOfMemoryError):
+                raise
+            reason = str(error).splitlines()[0]
+            remedy = "set callbacks.graphs=null, if the component is your own and cannot do without this operation"
+            raise UserError(f"callbacks.graphs: a training step cannot be recorded ({reason}): {remedy}") from error
 
     def _rehearse(self, module: LitClassifier) -> None:
         """Compute the step without a recording, and leave the module's buffers, such as running means, as they were."""
