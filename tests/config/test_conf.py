@@ -14,7 +14,7 @@ from tests.helpers import repository
 REQUIRED = {*("ckpt_path", "out"), *("data.path", "data.name", "data.tokenizer.name_or_path")}
 
 
-WHOLE_RUNS = ("model", "experiment", "debug", "hparams_search")  # groups whose files set options of other groups
+WHOLE_RUNS = ("model", "experiment", "debug", "hparams_search", "task")  # their files set options of other groups
 
 
 def unexpected_mistakes(command: str, *lines: str) -> list[Mistake]:
@@ -32,6 +32,8 @@ def test_every_choice_of_every_group_is_valid(command: str) -> None:
     choices = {group: files.groups[group] for group in groups}
     for number in range(max(map(len, choices.values()))):
         lines = [f"{group}={names[number % len(names)]}" for group, names in choices.items()]
+        if "loss=binary_relevance" in lines:
+            lines += ["task=multilabel", "model/branch=none"]
         assert unexpected_mistakes(command, *lines) == []
 
 

@@ -204,7 +204,10 @@ def test_parquet_columns_of_every_type_are_read_as_text(tmp_path: Path, values: 
     ("values", "message"),
     [
         ([b"pos", b"\xff"], r"row 2: column 'label' holds b'\\xff', which is neither text in UTF-8"),
-        ([["a"], ["a", "b"]], r"row 1: column 'label' holds \['a'\], .*; several labels .* not supported yet"),
+        (
+            [["a"], ["a", "b"]],
+            r"row 1: column 'label' holds \['a'\], .*; for several labels in one row, set task=multilabel",
+        ),
         ([None, {"a": 1}], "row 2: column 'label' holds {'a': 1}, which is neither"),
     ],
 )

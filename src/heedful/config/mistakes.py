@@ -74,7 +74,7 @@ def not_a_list(reason: str) -> BeforeValidator:
 TextColumn = Annotated[
     str, not_a_list("pairs of texts are not supported yet: name one column, in which the texts may be joined")
 ]
-LabelColumn = Annotated[str, not_a_list("several labels of a text are not supported yet: name one column")]
+LabelColumn = Annotated[str, not_a_list("name one column; several labels of a text in one column need task=multilabel")]
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:

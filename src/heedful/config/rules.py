@@ -14,7 +14,7 @@ CLUSTER = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "LSB_JOBID")
 ALWAYS_LOGGED = ("train/loss", "train/acc", "val/loss")
 # Scores in a result that are not metrics; no metric may have one of these names.
 OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")
-LOWER_IS_BETTER = ("loss", "ece")
+LOWER_IS_BETTER = ("loss", "ece", "hamming")
 Values = dict[str, Any]
 
 

@@ -219,6 +219,16 @@ def config_mistakes(
         ),
         *rule_mistakes(values, command),
     ]
+    if "task" in values:
+        task = getattr(class_at(cfg, "task"), "targets", "one class")
+        for key in ("loss", "model.branch"):
+            own = getattr(class_at(cfg, key), "targets", task)
+            if own != task:
+                name, choice = key.replace(".", "/"), {"loss": "binary_relevance", "model.branch": "none"}[key]
+                remedy = (
+                    f"write {name}={choice}" if own == "one class" else f"choose another {name}, or task=multilabel"
+                )
+                found.append(Mistake(f"{key}._target_", f"is for texts with {own}, and the task for {task}: {remedy}"))
     optimizer, groups = class_at(cfg, "optimizer"), values.get("param_groups")
     for name, options in groups.items() if isinstance(groups, dict) else ():
         if optimizer and isinstance(options, dict) and name in MODEL_COMPONENTS:

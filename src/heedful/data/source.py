@@ -236,7 +236,7 @@ class Source(pl.LightningDataModule):
         else:
             content = [(split, [], self._hash_columns(split, self.columns.values())) for split in self.splits]
         columns = tuple(map(self.columns.get, ("text", "label", "group", "rationale")))
-        return f"{content} {(columns, self.names, self.on_bad_rows, self.delimiter, self.quotes)}"
+        return f"{content} {(columns, self.names, self.on_bad_rows, self.delimiter, self.quotes)}{self.task.reading}"
 
     def _hash_columns(self, split: str, names: Collection[str]) -> str:
         digest = hashlib.sha256()
@@ -304,7 +304,7 @@ class Source(pl.LightningDataModule):
             try:
                 classes = own or self.task.find_classes(found)
             except ValueError as error:
-                raise UserError(f"{self.title}: every row has the label {format_repr(*found)}; {error}") from None
+                raise UserError(f"{self.title}: {error}") from None
             names = names or dict(zip(classes, classes, strict=True))
         for split in splits:
             if split != "train":

@@ -70,7 +70,7 @@ class Rows:
                 str(text).encode()  # fails for an unpaired surrogate
                 texts.append(str(text))
             except ValueError:
-                hint = "; several labels or texts in one row are not supported yet" if isinstance(cell, list) else ""
+                hint = "; for several labels in one row, set task=multilabel" if isinstance(cell, list) else ""
                 raise UserError(
                     f"{self.source}: {self.unit} {place}: column {column!r} holds {format_repr(cell)}, which is "
                     f"neither text in UTF-8 nor a number{hint}"
@@ -315,6 +315,8 @@ def arrow_rows(source: str, batches: Iterable[Any], columns: Mapping[str, str], 
         with suppress(KeyError, TypeError, ValueError):
             feature = json.loads(schema.metadata[b"huggingface"])["info"]["features"][own]
             kind = schema.field(own).type  # pandas turns integers into floats where values are missing
+            if "feature" in feature:  # of the labels in a list
+                feature, kind = feature["feature"], kind.value_type
             if feature["_type"] == "ClassLabel" and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
                 class_names[name] = tuple(map(str, feature["names"]))
     count = 0

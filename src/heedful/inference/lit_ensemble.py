@@ -12,7 +12,7 @@ from heedful.data.padded_batches import Batch
 from heedful.data.source import source_of
 from heedful.models.component import Embedding
 from heedful.models.ensemble import Ensemble
-from heedful.models.loss import CrossEntropy
+from heedful.models.loss import plain_loss
 from heedful.runs.checkpoint import Card
 from heedful.training.lit import LitClassifier
 
@@ -47,8 +47,8 @@ class LitEnsemble(LitClassifier):
     def __init__(self, ensemble: Ensemble, metrics: Mapping[str, Metric]) -> None:
         joint: Any = JointModel(ensemble)
         card = _joint_card([member.card for member in ensemble.members])
-        super().__init__(joint, CrossEntropy(card.class_counts), metrics, card)
-        self._ensemble = ensemble
+        super().__init__(joint, plain_loss(ensemble.task, card.class_counts), metrics, card)
+        self._ensemble, self.task = ensemble, ensemble.task
 
     def ensemble(self) -> Ensemble:
         return self._ensemble

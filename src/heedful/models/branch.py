@@ -1,7 +1,7 @@
 """A linear branch beside the neural model: logistic regression on the n-grams of a text."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -87,6 +87,7 @@ class NgramBranch(Component):
             0.05 with the lowest loss on the validation texts.
     """
 
+    targets: ClassVar[str] = "one class"  # that each text has, as in the class of the task
     codes: Tensor
     starts: Tensor
     table: Tensor

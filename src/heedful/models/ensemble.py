@@ -53,6 +53,7 @@ class Ensemble:
         self.columns = [
             [member.card.codec.class_names.index(name) for name in self.class_names] for member in self.members
         ]
+        self.task = self.task.joint([member.card.codec.task for member in self.members])
         self.shares_tokens = all(member.card.codec.reads_as(first.card.codec) for member in self.members)
 
     @property
@@ -104,6 +105,7 @@ class Ensemble:
         return replace(
             examples[0],
             predicted=self.task.decode(self.task.predicted(probabilities[None]))[0],
+            confidence=float(self.task.confidence(probabilities[None])[0]),
             probabilities=dict(zip(self.class_names, probabilities.tolist(), strict=True)),
             weights=np.mean([each.weights for each in shared], 0),
             matrix=np.mean(maps, 0) if len(maps) == len(shared) else None,
@@ -123,7 +125,7 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
         logits, weights = model.forward_with_weights(batch.tokens, batch.mask)
         probabilities = codec.task.probabilities(logits).cpu()  # N×C
         predicted = codec.task.predicted(probabilities)
-        labels = codec.task.decode(predicted)
+        labels, confidence = codec.task.decode(predicted), codec.task.confidence(probabilities.numpy()).tolist()
         weights = weights.float()  # N×H×T×L
         means = mean_weights(weights).cpu().double().numpy()  # N×L
         has_known_token = _has_known_token(member, batch)
@@ -144,6 +146,7 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
                 index=row,
                 label=None,
                 predicted=labels[i],
+                confidence=confidence[i],
                 probabilities=dict(zip(codec.class_names, probabilities[i].tolist(), strict=True)),
                 words=words[row],
                 weights=means[i, :size],

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from heedful.models.component import Rate
+from heedful.tasks.task import Task
 
 Weight = Annotated[float, Field(ge=0, le=1e15)]  # sums and ratios of such weights are finite in float32
 
@@ -42,7 +43,9 @@ class Loss(nn.Module, ABC):
             configuration, the weights may have the labels of classes as keys; `heedful.training.build` passes a list.
     """
 
+    targets: ClassVar[str] = "one class"  # that each text has, as in the class of the task
     class_weights: Tensor | None
+    pos_weight: Tensor | None
 
     def __init__(
         self,
@@ -68,6 +71,28 @@ class CrossEntropy(Loss):
         return F.cross_entropy(logits.float(), labels, weight=self.class_weights, label_smoothing=self.label_smoothing)
 
 
+class BinaryRelevance(Loss):
+    """The mean binary cross-entropy over texts and classes, for any number of labels: p = σ(logits).
+
+    Args:
+        pos_weight: weight of the texts that have a class, one number or one for each class; those without it weigh 1.
+    """
+
+    targets = "many labels"
+
+    def __init__(self, class_counts: Sequence[int], *, pos_weight: Weight | Sequence[Weight] | None = None) -> None:
+        super().__init__(class_counts)
+        weights = [pos_weight] * len(class_counts) if isinstance(pos_weight, int | float) else pos_weight
+        if weights is not None and len(weights) != len(class_counts):
+            raise ValueError(
+                f"pos_weight={pos_weight} must be one number, or one for each of {len(class_counts)} classes"
+            )
+        self.register_buffer("pos_weight", None if weights is None else torch.tensor(weights), persistent=False)
+
+    def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(logits.float(), labels.float(), pos_weight=self.pos_weight)
+
+
 class BinaryCrossEntropy(Loss):
     """Cross-entropy with one logit for two classes, as in the twenty-model report: p = (σ(−logit), σ(logit)).
 
@@ -89,3 +114,9 @@ class BinaryCrossEntropy(Loss):
         negative, positive = self.class_weights
         terms = positive * target * F.logsigmoid(logits) + negative * (1 - target) * F.logsigmoid(-logits)  # N
         return -terms.sum() / self.class_weights[labels].sum()
+
+
+def plain_loss(task: Task, class_counts: Sequence[int]) -> Loss:
+    """Return the loss without options of a task's logits, one for each class."""
+    cls = next(cls for cls in (CrossEntropy, BinaryRelevance) if cls.targets == task.targets)
+    return cls(class_counts)

@@ -11,12 +11,26 @@ from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
 from heedful.base.errors import UserError
-from heedful.base.formatting import format_names
+from heedful.base.formatting import format_list, format_names
+from heedful.config.keys import default_metrics
 from heedful.config.mistakes import no_such
 from heedful.tasks.scores import ScoreType
 from heedful.tasks.task import Task
 
-Name = Literal["acc", "balanced_acc", "precision_macro", "f1_macro", "mcc", "auroc", "ece", "brier", "nll"]
+Name = Literal[
+    "acc",
+    "balanced_acc",
+    "precision_macro",
+    "f1_macro",
+    "mcc",
+    "auroc",
+    "ece",
+    "brier",
+    "nll",
+    "f1_micro",
+    "hamming",
+    "map",
+]
 
 
 class LoggedScore(Metric):
@@ -53,7 +67,10 @@ class LoggedScore(Metric):
 
 
 def require_scores(monitored: Collection[str], metrics: Mapping[str, Metric], labels: np.ndarray, task: Task) -> None:
-    """Refuse callbacks that monitor a score without a value on the validation labels, whatever the probabilities."""
+    """Refuse callbacks that monitor a score that the task lacks, or without a value on the validation labels."""
+    for name in monitored:
+        if name.removeprefix("val/") in default_metrics().keys() - metrics.keys():
+            raise UserError(f"{name} is monitored, but the task has no such score, only {format_list(task.scores)}")
     uniform = np.full((len(labels), len(task.classes)), 1 / len(task.classes))
     scores = {f"val/{name}": each.score for name, each in metrics.items() if isinstance(each, LoggedScore)}
     names = [name for name in scores if name in monitored and scores[name].terms(uniform, labels) is None]

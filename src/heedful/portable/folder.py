@@ -19,11 +19,12 @@ from heedful.base.optional_packages import require_extra
 from heedful.config.keys import MODEL_COMPONENTS
 from heedful.data.codec import Codec
 from heedful.models.ensemble import Member
-from heedful.models.loss import CrossEntropy
+from heedful.models.loss import plain_loss
 from heedful.portable import CONFIG_FILE, TOKENIZER_FILE
 from heedful.portable.onnx_model import OnnxClassifier, PortableModel, load_session
 from heedful.runs.checkpoint import Card
 from heedful.runs.result import RunResult
+from heedful.tasks.stored import write_task
 
 FILES = Path(__file__).parent / "files"
 FORMAT = 1  # format version of config.json
@@ -35,6 +36,7 @@ class Export(BaseModel):
 
     format: int = FORMAT
     class_names: tuple[str, ...]
+    task: dict[str, Any] = {}  # without the classes
     max_length: int
     keep: str
     id_shift: int  # is added to the ids of tokenizer.json
@@ -75,6 +77,7 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
     known = portable.model.has_known_token(ids, torch.ones_like(ids, dtype=torch.bool), codec.tokenizer.unknown_id)
     config = Export(
         class_names=codec.class_names,
+        task={name: value for name, value in write_task(codec.task).items() if name != "classes"},
         max_length=codec.max_length,
         keep=codec.keep,
         id_shift=codec.tokenizer.shift,
@@ -94,7 +97,11 @@ def read_export(path: Path) -> Member:
     try:
         export = Export.model_validate_json((path.parent / CONFIG_FILE).read_bytes())
         tokenizer = (path.parent / TOKENIZER_FILE).read_text(encoding="utf-8")
-        own = {"class_names": export.class_names, "max_length": export.max_length, "keep": export.keep}
+        own = {
+            "task": {**export.task, "classes": export.class_names},
+            "max_length": export.max_length,
+            "keep": export.keep,
+        }
         codec = Codec.model_validate({"tokenizer": tokenizer, **own})
         counts = [0] * len(export.class_names)
         card = Card(config={**export.training, "data": {}}, codec=codec, class_counts=counts)
@@ -106,7 +113,7 @@ def read_export(path: Path) -> Member:
         raise UserError(
             f"{path}: has format {export.format}, and this version of Heedful reads {FORMAT}: update Heedful"
         )
-    return Member(str(path), card, model, CrossEntropy(counts))
+    return Member(str(path), card, model, plain_loss(codec.task, counts))
 
 
 def write_model_card(

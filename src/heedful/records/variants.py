@@ -241,7 +241,8 @@ def pool_folds(parts: Sequence[Predictions]) -> tuple[Predictions, np.ndarray | 
     of_parts = [part.groups for part in parts if part.groups is not None]
     groups = np.concatenate(of_parts) if of_parts else None
     folds = np.repeat(np.arange(len(parts)), [len(part.labels) for part in parts])
-    return Predictions(parts[0].split, probabilities, labels, parts[0].task, index, groups), folds
+    task = parts[0].task.pool([part.task for part in parts], [len(part.labels) for part in parts])
+    return Predictions(parts[0].split, probabilities, labels, task, index, groups), folds
 
 
 def _with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], list[ExcludedRun]]:

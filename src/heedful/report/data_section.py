@@ -1,7 +1,7 @@
 """A section that describes a run's data: classes, lengths, truncation, unknown tokens and duplicates in each split."""
 
 from heedful.base.formatting import SPLIT_NAMES, format_count
-from heedful.report.numbers import UNKNOWN, format_known, format_percent
+from heedful.report.numbers import format_known, format_percent
 from heedful.report.section import Lines, Section, Table
 from heedful.report.words import clean_text
 from heedful.runs.result import Data, SplitSummary
@@ -25,8 +25,9 @@ def data_section(data: Data) -> Section | None:
             for count, split in zip(counts, splits, strict=True)
         ]
         rows += [[title, *cells]] if names else []
-    majority = clean_text(data.majority_class or UNKNOWN)
-    rows.append([f"accuracy of always predicting “{majority}”", *(format_known(s.majority_accuracy) for s in splits)])
+    if data.majority_class is not None:
+        majority = f"accuracy of always predicting “{clean_text(data.majority_class)}”"
+        rows.append([majority, *(format_known(split.majority_accuracy) for split in splits)])
     for quantile in dict.fromkeys(name for split in splits for name in split.lengths):
         rows.append([f"tokens per text, {quantile}", *(_count(split.lengths.get(quantile)) for split in splits)])
     rows += [

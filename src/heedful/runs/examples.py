@@ -52,6 +52,7 @@ class Example:
     layers: dict[str, Map] = field(default_factory=dict)  # encoder layer → its weights H×L×L
     is_unknown: bool = False  # whether the model knows none of the words, so that the prediction is a guess
     branch: BranchWords | None = None  # None if there is no linear branch, or its weight is 0
+    confidence: float = 0.0  # of a prediction that is no single class
     kind: str = ""  # a key of KINDS for the texts of errors.csv; "" for other texts
     origin: dict[str, str] = field(default_factory=dict)  # the file, the line (row, record) in it, and kept columns
 
@@ -61,9 +62,14 @@ class Example:
         return ({} if self.matrix is None else {"attention": self.matrix}) | self.layers
 
     @property
+    def probability(self) -> float:
+        """The probability of the prediction."""
+        return self.probabilities.get(self.predicted, self.confidence)
+
+    @property
     def title(self) -> str:
         """Split, row number, origin, true class, predicted class, its probability and, if cut, the part read."""
-        prediction = f"predicted {self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"
+        prediction = f"predicted {self.predicted} ({self.probability:.2f})"
         classes = prediction if self.label is None else f"{self.label}, {prediction}"
         cut = f", {self.cut}" if self.cut else ""
         origin = ", ".join(
@@ -98,7 +104,7 @@ def write_errors(run: Path, errors: Sequence[tuple[str, Example]]) -> None:
     lines = [csv_line([*first, *map(disarm, origin), last])]
     for text, each in errors:
         label, predicted, *others = map(disarm, (each.label or "", each.predicted, *each.origin.values(), text))
-        probability = round(each.probabilities[each.predicted], 6)
+        probability = round(each.probability, 6)
         lines.append(csv_line([each.kind, each.index, label, predicted, probability, *others]))
     write_text(run / ERRORS_FILE, "".join(lines))
 

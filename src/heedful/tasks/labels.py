@@ -79,9 +79,8 @@ def describe_combinations(classes: Collection[str]) -> str:
         if is_most or any(single.issuperset(several[name]) for name in found):
             return (
                 f"{len(found):,} of {len(classes):,} classes look like several labels of a text: {format_list(found)}. "
-                "Several labels of a text are not supported yet, so each combination is a class of its own: keep one "
-                "label of each text, or train one model for each label. If they are single labels, list the classes in "
-                "data.labels"
+                f"If so, set task=multilabel task.separator={format_repr(separator)}; if not, each combination is "
+                "a class: list the classes in data.labels"
             )
     return ""
 

@@ -51,10 +51,30 @@ def macro(
     for c in np.union1d(labels, predictions) if with_predicted else np.unique(labels):
         of_prediction, of_label = (predictions == c).astype(np.float64), (labels == c).astype(np.float64)
         part = (predicted + true) * (of_prediction * of_label)
-        whole = predicted * of_prediction + true * of_label
-        value = part.sum() / max(whole.sum(), 1.0)  # 0 if there is no such text
-        by_class.append(value + (part - value * whole) / (whole.mean() or 1.0))
+        by_class.append(ratio(part, predicted * of_prediction + true * of_label))
     return np.mean(by_class, axis=0)
+
+
+def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return the terms of a ratio of two sums over texts, n and n → n; it is 0 if nothing is in the whole."""
+    value = part.sum() / max(whole.sum(), 1.0)
+    return np.asarray(value + (part - value * whole) / (whole.mean() or 1.0))
+
+
+def average_precision(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    """The mean over the positive texts of the share of positive texts among those with at least the same score.
+
+    The term of a text is the derivative with respect to its weight: it is in its own share, and in those of the texts
+    below it.
+    """
+    n, own, below = len(scores), np.sort(scores[positive]), np.sort(scores)
+    count = n - below.searchsorted(own, "left")  # of texts with at least the score of each positive one, ascending
+    precision = (len(own) - own.searchsorted(own, "left")) / count
+    sums = [np.append(0.0, each.cumsum()) for each in (1 / count, precision / count)]
+    shares, products = (each[own.searchsorted(scores, "right")] for each in sums)
+    change = positive * (shares - precision.mean()) - products
+    change[positive] += precision[own.searchsorted(scores[positive], "left")]
+    return np.asarray(precision.mean() + change * n / len(own))
 
 
 def mcc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:

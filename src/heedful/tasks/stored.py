@@ -7,11 +7,12 @@ from typing import Annotated, Any
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from heedful.tasks.multiclass import Multiclass
+from heedful.tasks.multilabel import Multilabel
 from heedful.tasks.scores import ScoreType
 from heedful.tasks.task import Task
 
 DEFAULT = "multiclass"  # the task of files without a name of it, as of those of earlier versions
-TASKS: dict[str, type[Task]] = {DEFAULT: Multiclass}
+TASKS: dict[str, type[Task]] = {DEFAULT: Multiclass, "multilabel": Multilabel}
 
 
 def read_task(value: Task | Mapping[str, Any]) -> Task:

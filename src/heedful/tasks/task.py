@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from heedful.base.formatting import format_repr
 from heedful.tasks.labels import sort_classes
 from heedful.tasks.scores import ScoreType
 
@@ -23,6 +24,7 @@ class Task(ABC):
     """
 
     classes: tuple[str, ...] = ()
+    targets: ClassVar[str] = "one class"  # that each text has; losses and branches say for which targets they are
     table: ClassVar[tuple[str, ...]]  # the scores in every table of a comparison
 
     @property
@@ -36,13 +38,18 @@ class Task(ABC):
     def split(self, cell: Any) -> list[Any]:
         """Return the labels in a cell of the column of labels."""
 
+    @property
+    def reading(self) -> str:
+        """What determines the labels that are read, besides the options of the data."""
+        return ""
+
     def with_classes(self, classes: Sequence[str]) -> Self:
         return replace(self, classes=tuple(classes))
 
     def find_classes(self, labels: Collection[str]) -> Sequence[str]:
         """Return the classes of labels that were found; a ValueError says why they cannot be trained on."""
         if len(labels) < 2:
-            raise ValueError("training needs two or more classes")
+            raise ValueError(f"every row has the label {format_repr(*labels)}; training needs two or more classes")
         return sort_classes(labels)
 
     @abstractmethod
@@ -84,6 +91,14 @@ class Task(ABC):
             classes, _ = np.unique(np.stack([classes, groups[texts]]), axis=1)
         return np.bincount(classes, minlength=len(self.classes))
 
+    def learnable(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the classes that texts with these targets tell from others, and the targets for scikit-learn."""
+        return np.unique(targets), targets
+
+    def needs_rest(self, classes: np.ndarray) -> bool:
+        """Return whether a linear model of these classes has an estimator of each class against the rest."""
+        return len(classes) > 2
+
     def majority(self, class_counts: Sequence[int]) -> int | None:
         """Return the class that a constant prediction would have; None if there is no such prediction."""
         return None
@@ -109,6 +124,18 @@ class Task(ABC):
     def is_correct(self, probabilities: Any, targets: Any) -> Any:
         """Return whether each prediction is right, n bool; both arguments are arrays or tensors."""
         return self.predicted(probabilities) == targets
+
+    def fit(self, probabilities: np.ndarray, targets: np.ndarray) -> Self:
+        """Return the task with the state that suits the probabilities of validation texts."""
+        return self
+
+    def joint(self, tasks: Sequence["Task"]) -> Self:
+        """Return the task of the mean probabilities of several models, with their tasks."""
+        return self
+
+    def pool(self, tasks: Sequence["Task"], sizes: Sequence[int]) -> Self:
+        """Return the task of texts of which several models, with their tasks, have classified these numbers."""
+        return self
 
     def confusion_matrix(self, predicted: np.ndarray, targets: np.ndarray) -> np.ndarray | None:
         """Return the number of texts by true class (row) and predicted class (column), C×C; None if there is none."""

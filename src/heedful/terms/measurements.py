@@ -53,7 +53,8 @@ def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measure
         ensemble = linear = None
         if metric in first.task.scores:
             mean = np.mean([each.probabilities for each in predictions], axis=0)
-            of_mean = first._replace(probabilities=mean).terms(metric)
+            task = first.task.joint([each.task for each in predictions]) if folds is None else first.task
+            of_mean = first._replace(probabilities=mean, task=task).terms(metric)
             ensemble = None if of_mean is None or len(predictions) == 1 else float(of_mean.mean())
             linear = sample_score(metric, _linear_predictions(variant, first.index), variant.seeds, folds)
         measurements.append(Measurement(variant, samples, ensemble, linear))

@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 
 from heedful.base.errors import UserError, is_size_error, name_file
 from heedful.base.optional_packages import MissingExtra
-from heedful.config.keys import plain_value
+from heedful.config.keys import default_metrics, plain_value
 from heedful.config.mistakes import no_such
 from heedful.config.places import PLACES, TRUSTED_IN_CHECKPOINTS, find_class
 from heedful.config.schema import class_at, of_class, trusted_modules, validate_config
@@ -176,8 +176,9 @@ def _named_weights(cfg: DictConfig, class_names: Sequence[str]) -> dict[str, lis
 
 
 def metrics(cfg: DictConfig, task: Task) -> "dict[str, Metric]":
-    """Create the metrics of the group `cfg.metrics`, by name."""
-    return {str(name): metric(cfg, name, task) for name, node in (cfg.metrics or {}).items() if node}
+    """Create the metrics of the group `cfg.metrics`, by name; default metrics of other tasks are left out."""
+    nodes, others = cfg.metrics or {}, default_metrics().keys() - task.scores.keys()
+    return {str(name): metric(cfg, name, task) for name, node in nodes.items() if node and name not in others}
 
 
 def metric(cfg: DictConfig, name: str, task: Task) -> "Metric":

@@ -26,7 +26,7 @@ from heedful.models.check import check_model
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
 from heedful.models.loss import Loss
-from heedful.models.metrics import require_defined, require_scores
+from heedful.models.metrics import LoggedScore, require_defined, require_scores
 from heedful.runs.checkpoint import Card
 from heedful.runs.environment import Launch
 from heedful.runs.folder import BEST, checkpoint_in
@@ -158,6 +158,14 @@ class LitClassifier(pl.LightningModule):
         """What a label is."""
         return self.card.codec.task
 
+    @task.setter
+    def task(self, task: Task) -> None:
+        codec = self.card.codec.model_copy(update={"task": task})
+        self.card = self.card.model_copy(update={"codec": codec})
+        for metric in self.metrics.values():
+            if isinstance(metric, LoggedScore):
+                metric.task = task
+
     @property
     def lr(self) -> float:
         """The learning rate of the next training, `optimizer.lr` in `hparams`."""
@@ -285,6 +293,8 @@ class LitClassifier(pl.LightningModule):
         loss, count = self.trainer.strategy.reduce(total, reduce_op="sum")
         self.log(f"{stage}/loss", loss / count, prog_bar=True)
         self.evaluated = self._collect()
+        if self.trainer.state.fn == "fit" and stage == "val":
+            self.task = self.task.fit(self.evaluated["probabilities"], self.evaluated["labels"])
         probabilities, labels = (torch.from_numpy(self.evaluated[name]) for name in ("probabilities", "labels"))
         values = {}
         for name, metric in self.metrics.items():

@@ -148,7 +148,8 @@ class Run:
                 callback.monitor,
             )
             return
-        _, content = read_checkpoint(path)
+        card, content = read_checkpoint(path)
+        module.task = card.codec.task
         build.load_weights(module, content["state_dict"], path)
         self.record(best=Best(os.path.relpath(path, self.folder), callback.monitor, score.item(), content["epoch"]))
 

@@ -71,6 +71,10 @@ class Classifier:
         for result, part, encoding, ids, chances, row in zip(*columns, strict=True):
             words = [part[start:stop].strip() for start, stop in spans(part, encoding.offsets)[cut]]
             result["label"] = names[int(chances.argmax())]
+            if "separator" in self.config["task"]:  # several labels
+                limits = self.config["task"]["thresholds"] or [0.5] * len(names)
+                reached = (name for name, chance, limit in zip(names, chances, limits, strict=True) if chance >= limit)
+                result["label"] = self.config["task"]["separator"].join(reached)
             result["probabilities"] = dict(zip(names, chances.tolist(), strict=True))
             result["weights"] = list(zip(words, row.tolist(), strict=False))
             result["only_unknown"] = self.unknown.issuperset(ids)

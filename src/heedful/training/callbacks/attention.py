@@ -39,7 +39,7 @@ class AttentionRecorder(pl.Callback):
             return
         data = source_of(trainer)
         probabilities, labels, rows = (pl_module.evaluated[name] for name in ("probabilities", "labels", "index"))
-        task = data.task
+        task = pl_module.task
         confidence, is_correct = task.confidence(probabilities), task.is_correct(probabilities, labels)
         examples = self._explain(data, pl_module, self._select_rows(rows, confidence, is_correct))
         by_confidence = np.argsort(-confidence, kind="stable")

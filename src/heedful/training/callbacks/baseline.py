@@ -74,9 +74,12 @@ class LinearBaseline(pl.Callback):
             with TemporaryDirectory() as folder:
                 self._fit(data, Path(folder))
                 probabilities, features = _load(Path(folder))
+        task = data.task
+        if probabilities:
+            task = task.fit(probabilities["val"], np.asarray(data.tokenized("val").labels))
         for split, values in probabilities.items():
             labels = np.asarray(data.tokenized(split).labels)
-            predictions = Predictions(split, values, labels, data.task, np.arange(len(labels)), data.groups(split))
+            predictions = Predictions(split, values, labels, task, np.arange(len(labels)), data.groups(split))
             predictions.save(Path(self.folder))
             self.predictions[split] = predictions
         if not probabilities:
@@ -91,14 +94,13 @@ class LinearBaseline(pl.Callback):
         from sklearn.multiclass import OneVsRestClassifier
 
         texts = {split: data.texts(split, range(data.sizes[split])) for split in SPLITS}
-        labels = np.asarray(data.tokenized("train").labels)
-        classes = np.unique(labels)
+        classes, labels = data.task.learnable(np.asarray(data.tokenized("train").labels))
         vectorizer = TfidfVectorizer(ngram_range=(1, self.max_order), sublinear_tf=True, token_pattern=WORD)
         probabilities: dict[str, np.ndarray] = {}
         lines = [csv_line(HEAD)]
         if len(classes) > 1 and any(map(vectorizer.build_analyzer(), texts["train"])):
             regression = LogisticRegression(C=self.c, solver="liblinear", dual=True, random_state=0)
-            model = regression if len(classes) == 2 else OneVsRestClassifier(regression)
+            model = OneVsRestClassifier(regression) if data.task.needs_rest(classes) else regression
             model.fit(vectorizer.fit_transform(texts["train"]), labels)
             for split in ("val", "test"):
                 probabilities[split] = np.zeros((len(texts[split]), len(data.class_names)), dtype=np.float32)

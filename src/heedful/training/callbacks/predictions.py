@@ -12,6 +12,7 @@ from heedful.base.files import number_names
 from heedful.data.source import Source, source_of
 from heedful.data.tables import CHUNK, Rows, write_table
 from heedful.runs.run_files import Predictions
+from heedful.tasks.task import Task
 
 
 class PredictionWriter(pl.Callback):
@@ -44,10 +45,10 @@ class PredictionWriter(pl.Callback):
             )
             predictions.save(self.folder)
             self.predictions[split] = predictions
-            self._write_table(data, split, **evaluated)
+            self._write_table(data, module.task, split, **evaluated)
 
     def _write_table(
-        self, data: Source, split: str, probabilities: np.ndarray, labels: np.ndarray, index: np.ndarray
+        self, data: Source, task: Task, split: str, probabilities: np.ndarray, labels: np.ndarray, index: np.ndarray
     ) -> None:
         """Write a table for people: the origin of each text, and its true class, predicted class and probabilities."""
         own = ["label", "predicted", *(f"probability_{name}" for name in data.class_names)]
@@ -57,8 +58,8 @@ class PredictionWriter(pl.Callback):
         def chunks() -> Iterator[Rows]:
             for start in range(0, len(index), CHUNK):
                 part = slice(start, start + CHUNK)
-                predicted = data.task.predicted(probabilities[part])
-                classes = map(data.task.decode, (labels[part], predicted))
+                predicted = task.predicted(probabilities[part])
+                classes = map(task.decode, (labels[part], predicted))
                 values = probabilities[part].T.astype(np.float64).round(6).tolist()
                 cells = [*data.origins(split, index[part]).values(), *classes, *values]
                 yield Rows(split, "row", index[part].tolist(), dict(zip(columns, cells, strict=True)))

@@ -1,0 +1,190 @@
+"""The task of which each text has any number of C labels."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+
+import numpy as np
+from pydantic import Field
+
+from heedful.base.formatting import format_repr
+from heedful.tasks.scores import ScoreType, average_precision, ratio
+from heedful.tasks.task import Task
+
+if TYPE_CHECKING:  # comparisons do not import torch
+    from torch import Tensor
+
+NEUTRAL = 0.5  # the threshold of a class without validation texts
+
+
+@dataclass(frozen=True)
+class Multilabel(Task):
+    """Each text has any number of C labels, or none; its target is a row of C booleans.
+
+    A model has a logit for each class, whose logistic function is the probability of the class. A text has the classes
+    whose probabilities reach their thresholds, which are chosen on the validation texts.
+
+    Args:
+        separator: stands between the labels in a cell of text, and in predictions; lists in a cell need none.
+        precision: the threshold of a class is the lowest with this precision on the validation texts, or that with the
+            highest precision if none has it; None: the threshold with the highest F1.
+        thresholds: C, or n×C for texts that several models have classified; () means 0.5.
+    """
+
+    separator: Annotated[str, Field(min_length=1)] = "|"
+    precision: Annotated[float, Field(gt=0, le=1)] | None = None
+    thresholds: Any = ()
+    targets: ClassVar = "many labels"
+    table: ClassVar = ("acc", "f1_micro", "f1_macro", "hamming", "map")
+
+    @property
+    def scores(self) -> Mapping[str, ScoreType]:
+        def score(terms: Any, label: str, **options: Any) -> ScoreType:
+            return ScoreType(
+                lambda probabilities, targets: terms(self.predicted(probabilities), targets), label, **options
+            )
+
+        return {
+            "acc": score(_exact, "accuracy"),
+            "f1_micro": score(partial(_f1, axis=1), "micro F1"),
+            "f1_macro": score(_macro_f1, "macro F1", is_by_class=True),
+            "hamming": score(_hamming, "Hamming loss", lower_is_better=True),
+            "map": ScoreType(_mean_average_precision, "mean average precision", is_by_class=True),
+        }
+
+    def split(self, cell: Any) -> list[Any]:
+        if isinstance(cell, list):
+            return cell
+        if not isinstance(cell, str):
+            return [cell]
+        return [part for part in cell.split(self.separator) if part.strip()]
+
+    @property
+    def reading(self) -> str:
+        return f"{type(self).__name__} {self.separator}"
+
+    def find_classes(self, labels: Collection[str]) -> Sequence[str]:
+        if named := [label for label in labels if self.separator in label]:
+            raise ValueError(
+                f"the label {format_repr(named[0])} contains {self.separator!r}, which stands between labels: set "
+                "task.separator to another character"
+            )
+        return super().find_classes(labels)
+
+    def encode(self, names: Sequence[str], numbers: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        targets = np.zeros((len(sizes), len(self.classes)), dtype=bool)
+        columns = np.array([self.classes.index(name) for name in names], dtype=np.int64)
+        targets[np.repeat(np.arange(len(sizes)), sizes), columns[numbers]] = True
+        return targets
+
+    def decode(self, targets: np.ndarray) -> list[str]:
+        rows = [np.flatnonzero(np.asarray(row)) for row in targets]
+        return [self.separator.join(self.classes[c] for c in row) for row in rows]
+
+    def recode(self, targets: np.ndarray, classes: Sequence[str]) -> np.ndarray:
+        recoded = np.zeros((len(targets), len(self.classes)), dtype=bool)
+        recoded[:, [self.classes.index(name) for name in classes]] = targets
+        return recoded
+
+    def unlabelled(self, texts: int) -> np.ndarray:
+        return np.zeros((texts, len(self.classes)), dtype=bool)
+
+    def pairs(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        texts, classes = np.nonzero(targets)
+        return texts, classes
+
+    def strata(self, targets: np.ndarray) -> np.ndarray:
+        """Return the rarest label of each text, C without labels.
+
+        As in iterative stratification (Sechidis et al. 2011), the rarest label decides where a text goes, because the
+        frequent ones have enough other texts; unlike there, each text is looked at once.
+        """
+        rarity = np.where(targets, targets.sum(0), len(targets) + 1)  # n×C
+        return np.where(np.any(targets, 1), rarity.argmin(1), len(self.classes))
+
+    def learnable(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        classes = np.flatnonzero(targets.any(0) & ~targets.all(0))
+        return classes, targets[:, classes]
+
+    def needs_rest(self, classes: np.ndarray) -> bool:
+        return True
+
+    def probabilities(self, logits: "Tensor") -> "Tensor":
+        return logits.float().sigmoid()
+
+    def logits(self, probabilities: "Tensor") -> "Tensor":
+        return probabilities.logit(eps=1e-7)
+
+    def predicted(self, probabilities: Any) -> Any:
+        if isinstance(probabilities, np.ndarray):
+            return probabilities >= (np.asarray(self.thresholds) if len(self.thresholds) else NEUTRAL)
+        import torch
+
+        limits = self.thresholds or [NEUTRAL] * len(self.classes)  # numbers, so that nothing is copied to a GPU
+        return torch.stack([column >= limit for column, limit in zip(probabilities.T, limits, strict=True)], 1)
+
+    def is_correct(self, probabilities: Any, targets: Any) -> Any:
+        return (self.predicted(probabilities) == targets).all(1)
+
+    def confidence(self, probabilities: np.ndarray) -> np.ndarray:
+        """Return the probability of the least certain of the decisions about a text."""
+        return np.asarray(np.where(self.predicted(probabilities), probabilities, 1 - probabilities).min(1))
+
+    def metric_options(self) -> dict[str, Any]:
+        return {"task": "multilabel", "num_labels": len(self.classes)}
+
+    def fit(self, probabilities: np.ndarray, targets: np.ndarray) -> Self:
+        columns = zip(probabilities.T.astype(np.float64), targets.T, strict=True)
+        return replace(self, thresholds=tuple(_threshold(*column, self.precision) for column in columns))
+
+    def joint(self, tasks: Sequence[Task]) -> Self:
+        limits = []
+        for task in tasks:
+            own = getattr(task, "thresholds", ()) or (NEUTRAL,) * len(self.classes)
+            limits.append([own[task.classes.index(name)] for name in self.classes])
+        return replace(self, thresholds=tuple(np.mean(limits, 0).tolist()))
+
+    def pool(self, tasks: Sequence[Task], sizes: Sequence[int]) -> Self:
+        limits = [getattr(task, "thresholds", ()) or (NEUTRAL,) * len(self.classes) for task in tasks]
+        return replace(self, thresholds=np.repeat(limits, sizes, axis=0))
+
+
+def _threshold(probabilities: np.ndarray, targets: np.ndarray, precision: float | None) -> float:
+    """Return the threshold of a class, halfway between the probabilities of two texts."""
+    if not targets.any():
+        return NEUTRAL
+    order = np.argsort(-probabilities, kind="stable")
+    scores, hits, count = probabilities[order], targets[order].cumsum(), np.arange(1, len(order) + 1)
+    last = np.append(scores[1:] < scores[:-1], True)  # of the texts with the same probability
+    scores, hits, count = scores[last], hits[last], count[last]
+    values = 2 * hits / (count + targets.sum())
+    if precision is not None:
+        shares = hits / count
+        values = np.where(shares >= precision, hits, shares - 1)
+    best = int(values.argmax())
+    return float((scores[best] + (scores[best + 1] if best + 1 < len(scores) else 0.0)) / 2)
+
+
+def _exact(predicted: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    return (predicted == targets).all(1).astype(np.float64)
+
+
+def _hamming(predicted: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    return np.asarray((predicted != targets).mean(1))
+
+
+def _f1(predicted: np.ndarray, targets: np.ndarray, axis: int) -> np.ndarray:
+    return ratio(2.0 * (predicted & targets).sum(axis), predicted.sum(axis) + targets.sum(axis))
+
+
+def _macro_f1(predicted: np.ndarray, targets: np.ndarray) -> np.ndarray | None:
+    known = np.flatnonzero((predicted | targets).any(0))
+    columns = [ratio(2.0 * (predicted[:, c] & targets[:, c]), 1.0 * predicted[:, c] + targets[:, c]) for c in known]
+    return np.mean(columns, 0) if columns else None
+
+
+def _mean_average_precision(probabilities: np.ndarray, targets: np.ndarray) -> np.ndarray | None:
+    """The mean over the classes that have texts of the average precision."""
+    columns = [average_precision(probabilities[:, c], targets[:, c]) for c in np.flatnonzero(targets.any(0))]
+    return np.mean(columns, 0) if columns else None

@@ -1,0 +1,113 @@
+"""Any number of labels for each text, against numbers computed by hand, scikit-learn and derivatives."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from sklearn import metrics
+
+from heedful.tasks.multilabel import Multilabel
+from heedful.tasks.scores import average_precision
+from heedful.tasks.stored import read_task, write_task
+
+TASK = Multilabel(("x", "y", "z"))
+rng = np.random.default_rng(5)
+TARGETS = rng.random((61, 3)) < (0.5, 0.3, 0.1)
+PROBABILITIES = (0.5 * TARGETS + 0.7 * rng.random((61, 3))).round(1).clip(0, 1)  # with ties
+
+
+@pytest.mark.parametrize(
+    ("cell", "labels"),
+    [(["b", "a"], ["b", "a"]), ([], []), ("b|a", ["b", "a"]), ("b", ["b"]), ("", []), (None, [None]), (7, [7])],
+)
+def test_a_cell_has_the_labels_of_a_list_or_between_separators(cell: object, labels: list[object]) -> None:
+    assert TASK.split(cell) == labels
+
+
+def test_labels_become_booleans_and_names_again() -> None:
+    """The labels of four texts: z and x, none, x, and y twice."""
+    targets = TASK.encode(["z", "x", "y"], np.array([0, 1, 1, 2, 2]), np.array([2, 0, 1, 2]))
+    assert targets.tolist() == [[True, False, True], [False] * 3, [True, False, False], [False, True, False]]
+    assert TASK.decode(targets) == ["x|z", "", "x", "y"]
+    assert Multilabel(("z", "w", "y", "x")).recode(targets, TASK.classes)[0].tolist() == [True, False, False, True]
+    assert TASK.class_counts(targets).tolist() == [2, 1, 1]
+    assert TASK.class_counts(targets, groups=np.array([5, 5, 5, 2])).tolist() == [1, 1, 1]
+
+
+def test_a_text_is_in_the_stratum_of_its_rarest_label() -> None:
+    targets = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 0], [0, 0, 0]], dtype=bool)
+    assert TASK.strata(targets).tolist() == [1, 0, 2, 1, 0, 3]  # x 4, y 3, z 1 texts
+
+
+def test_a_label_with_the_separator_in_it_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"the label 'a\|b' contains '\|'.*task\.separator"):
+        TASK.find_classes(["a|b", "c"])
+
+
+def test_a_text_has_the_classes_whose_probabilities_reach_their_thresholds() -> None:
+    task, probabilities = Multilabel(("x", "y"), thresholds=(0.7, 0.25)), np.array([[0.7, 0.2], [0.6, 0.9]])
+    assert task.predicted(probabilities).tolist() == [[True, False], [False, True]]
+    assert torch.equal(task.predicted(torch.tensor(probabilities)), torch.tensor([[True, False], [False, True]]))
+    assert task.confidence(probabilities).tolist() == pytest.approx([0.7, 0.4])
+    assert Multilabel(("x", "y")).predicted(probabilities).tolist() == [[True, False], [True, True]]
+
+
+def test_thresholds_have_the_highest_f1_or_a_precision_on_the_validation_texts() -> None:
+    """By hand: of x, F1 is 2/3, 1/2, 4/5, 2/3, 4/7 from the highest probability on; y has no text."""
+    probabilities = np.array([[0.9, 0.1], [0.8, 0.4], [0.6, 0.7], [0.4, 0.2], [0.2, 0.9]])
+    targets = np.array([[1, 0], [0, 0], [1, 0], [0, 0], [0, 0]], dtype=bool)
+    assert Multilabel(("x", "y")).fit(probabilities, targets).thresholds == pytest.approx((0.5, 0.5))
+    assert Multilabel(("x", "y"), precision=0.9).fit(probabilities, targets).thresholds == pytest.approx((0.85, 0.5))
+    fitted = TASK.fit(PROBABILITIES, TARGETS)
+    best = [
+        max(metrics.f1_score(TARGETS[:, c], PROBABILITIES[:, c] >= t) for t in np.arange(21) / 20) for c in range(3)
+    ]
+    found = metrics.f1_score(TARGETS, fitted.predicted(PROBABILITIES), average=None)
+    assert found.tolist() == pytest.approx(best)
+
+
+def test_scores_equal_those_of_scikit_learn() -> None:
+    task = Multilabel(("x", "y", "z"), thresholds=(0.5, 0.6, 0.3))
+    predicted = PROBABILITIES >= (0.5, 0.6, 0.3)
+    expected = {
+        "acc": metrics.accuracy_score(TARGETS, predicted),
+        "f1_micro": metrics.f1_score(TARGETS, predicted, average="micro"),
+        "f1_macro": metrics.f1_score(TARGETS, predicted, average="macro"),
+        "hamming": metrics.hamming_loss(TARGETS, predicted),
+        "map": metrics.average_precision_score(TARGETS, PROBABILITIES, average="macro"),
+    }
+    terms = {name: score.terms(PROBABILITIES, TARGETS) for name, score in task.scores.items()}
+    assert {name: each.mean() for name, each in terms.items() if each is not None} == pytest.approx(expected)
+
+
+def test_the_terms_of_average_precision_are_its_derivatives() -> None:
+    """The term of a text is the precision plus n times the derivative with respect to the weight of the text."""
+    scores, positive, step = PROBABILITIES[:, 1], TARGETS[:, 1], 1e-5
+    value, terms = metrics.average_precision_score(positive, scores), average_precision(scores, positive)
+    for text in range(0, 61, 7):
+        ends = [np.where(np.arange(61) == text, 1 + sign * step, 1.0) for sign in (1, -1)]
+        high, low = (metrics.average_precision_score(positive, scores, sample_weight=each) for each in ends)
+        assert terms[text] == pytest.approx(value + 61 * (high - low) / (2 * step), abs=1e-4)
+
+
+def test_probabilities_are_logistic_functions_and_have_logits() -> None:
+    logits = torch.tensor([[0.0, math.log(3.0), -math.log(4.0)]])
+    probabilities = TASK.probabilities(logits)
+    assert probabilities.tolist() == [pytest.approx([0.5, 0.75, 0.2])]
+    assert torch.allclose(TASK.logits(probabilities), logits, atol=1e-5)
+
+
+def test_several_models_have_mean_thresholds_and_folds_their_own() -> None:
+    first, second = (Multilabel(("x", "y"), thresholds=each) for each in ((0.2, 0.4), (0.6, 0.8)))
+    other = Multilabel(("y", "x"), thresholds=(0.8, 0.6))  # the second in another order
+    assert first.joint([first, other]).thresholds == pytest.approx((0.4, 0.6))
+    pooled = first.pool([first, second], [1, 2])
+    assert pooled.predicted(np.full((3, 2), 0.5)).tolist() == [[True, True], [False, False], [False, False]]
+
+
+def test_a_stored_task_has_its_thresholds() -> None:
+    task = Multilabel(("x", "y"), separator=";", thresholds=(0.25, 0.5))
+    stored = read_task(write_task(task))
+    assert (stored.classes, stored.predicted(np.array([[0.3, 0.3]])).tolist()) == (("x", "y"), [[True, False]])
+    assert stored.decode(np.array([[True, True]])) == ["x;y"]
