@@ -133,6 +133,11 @@ def test_it_is_quiet_and_keeps_files_only_on_demand(
     assert (tmp_path / "kept" / "checkpoints" / "last.ckpt").exists()
 
 
+def test_other_tasks_are_refused() -> None:
+    with pytest.raises(ValueError, match="the estimator predicts one class of each text"):
+        TextClassifier("task=multilabel").fit(["a", "b"], ["x|y", "z"])
+
+
 def test_mistakes_are_reported(reviews: tuple[pd.Series, pd.Series]) -> None:
     texts, labels = reviews
     with pytest.raises(NotFittedError):
