@@ -52,7 +52,11 @@ RECORD: dict[str, Any] = {
     "best": BEST,
     "metrics": METRICS,
     "lower_is_better": ["ece"],
-    "classes": {"test": {"class 0": {"precision": 0.5, "recall": 1.0, "f1": None, "support": 3}}},
+    "classes": {
+        "test": {
+            "class 0": {"precision": 0.5, "recall": 1.0, "f1": None, "support": 3, "f1_low": None, "f1_high": None}
+        }
+    },
     "baseline": {"metrics": METRICS, "differences": METRICS},
     "seconds": {"total": 9.0, "fit": 7.0, "per_epoch": [3.0, 2.0], "test": 0.5},
     "texts_per_second": 17.0,

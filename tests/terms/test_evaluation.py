@@ -184,3 +184,15 @@ def test_a_model_that_predicts_only_one_class_causes_a_warning(
     if warns:
         assert "All 3 test texts are predicted as 'ham'" in caplog.text
         assert "loss.class_weights=balanced" in caplog.text
+
+
+def test_f1_of_a_class_has_an_interval_over_texts() -> None:
+    """By hand for class 0 of 10 texts: 4 hits, 1 missed, 2 wrong: F1 = 8/11, with the terms F1 + (2 h - F1 w) / 1.1."""
+    labels = np.array([0] * 5 + [1] * 5)
+    predicted = np.array([0, 0, 0, 0, 1, 0, 0, 1, 1, 1])
+    _, classes, _ = evaluate_splits({"test": classified(np.eye(2)[predicted], labels)}, {}, 0, {})
+    f1, whole = 8 / 11, np.array([2, 2, 2, 2, 1, 1, 1, 0, 0, 0])
+    terms = f1 + (2 * np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 0]) - f1 * whole) / 1.1
+    half = t.ppf(0.975, 9) * terms.std(ddof=1) / math.sqrt(10)
+    score = classes["test"]["0"]
+    assert (score.f1, score.f1_low, score.f1_high) == pytest.approx((f1, f1 - half, min(1, f1 + half)))

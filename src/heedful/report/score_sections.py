@@ -80,6 +80,7 @@ def baseline_section(result: RunResult, features: Mapping[str, Sequence[str]]) -
 def classes_table(classes: Mapping[str, ClassScore]) -> Table:
     """Return precision, recall, F1 and number of texts of the (at most) 20 classes with the lowest F1."""
     title, shown = "", list(classes)
+    has_bounds = any(scores.f1_low is not None for scores in classes.values())
     if len(classes) > MAX_CLASSES:
         shown.sort(key=lambda name: -1 if (f1 := classes[name].f1) is None else f1)
         title = f"The {MAX_CLASSES} of {len(classes)} classes with the lowest F1; result.json contains all classes"
@@ -87,8 +88,10 @@ def classes_table(classes: Mapping[str, ClassScore]) -> Table:
     for name in shown[:MAX_CLASSES]:
         scores = classes[name]
         numbers = map(format_known, (scores.precision, scores.recall, scores.f1))
-        rows.append([clean_text(name, 40), *numbers, f"{scores.support or 0:,}"])
-    return Table(["class", "precision", "recall", "F1", "texts"], rows, title)
+        bounds = UNKNOWN if scores.f1_low is None else f"{scores.f1_low:.3f} to {format_known(scores.f1_high)}"
+        rows.append([clean_text(name, 40), *numbers, *([bounds] if has_bounds else []), f"{scores.support or 0:,}"])
+    heads = ["class", "precision", "recall", "F1", *(["95 % interval of F1"] if has_bounds else []), "texts"]
+    return Table(heads, rows, title)
 
 
 def classes_section(classes: Mapping[str, ClassScore], split: str) -> Section:

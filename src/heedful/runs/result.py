@@ -102,12 +102,14 @@ class Score:
 
 @dataclass(frozen=True)
 class ClassScore:
-    """Precision, recall and F1 of a class in a split, and its number of texts."""
+    """Precision, recall and F1 (with its 95 % interval) of a class in a split, and its number of texts."""
 
     precision: float | None = None
     recall: float | None = None
     f1: float | None = None
     support: int | None = None
+    f1_low: float | None = None
+    f1_high: float | None = None
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,15 @@
 import logging
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from heedful.config.keys import default_metrics
 from heedful.runs.result import Baseline, ClassScore, Score
 from heedful.runs.run_files import Predictions
-from heedful.tasks.scores import ScoreType
+from heedful.tasks.classes import MIN_TEXTS
+from heedful.tasks.scores import ScoreType, ratio
 from heedful.terms.intervals import (
     QUANTILE,
     area_interval,
@@ -52,7 +54,7 @@ def evaluate_splits(
         scores, n = evaluate(predictions, majority=majority), len(predictions.labels)
         results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
         results |= {name: Score(value, n=n) for name, value in added.items() if name.startswith(f"{split}/")}
-        classes[split], predicted = predictions.class_scores(), predictions.predicted
+        classes[split], predicted = _class_scores(predictions), predictions.predicted
         if np.all(predicted[0] == predicted) and not np.all(predictions.labels[0] == predictions.labels):
             log.warning(
                 "All %s %s texts are predicted as %r: the model does not distinguish the classes. If the classes "
@@ -87,6 +89,20 @@ def evaluate(predictions: Predictions, *, majority: int | None = None) -> dict[s
     if majority is not None:
         constant = _proportion(predictions.labels == majority, predictions.groups)
         scores = {"acc": scores["acc"], "majority_acc": constant} | scores
+    return scores
+
+
+def _class_scores(predictions: Predictions) -> dict[str, ClassScore]:
+    """Return the scores of each class, with the interval of F1 unless the class has fewer than MIN_TEXTS texts."""
+    n, scores = len(predictions.labels), predictions.class_scores()
+    pairs = [predictions.task.pairs(targets) for targets in (predictions.predicted, predictions.labels)]
+    units = predictions.task.class_counts(predictions.labels, predictions.groups)
+    for c, (name, score) in enumerate(scores.items()):
+        if units[c] >= MIN_TEXTS:
+            own, true = (np.bincount(texts[classes == c], minlength=n) for texts, classes in pairs)
+            _, low, high, _ = mean_of_terms(join_groups(ratio(2.0 * own * true, 1.0 * own + true), predictions.groups))
+            if low is not None and high is not None:
+                scores[name] = replace(score, f1_low=max(0.0, low), f1_high=min(1.0, high))
     return scores
 
 
