@@ -62,7 +62,7 @@ class HeedfulRunner:
         loader = self.data.train_dataloader()
         assert isinstance(loader, ShuffledBatches)
         self.builder, self.plan = loader.builder, loader.order(0)
-        self.builder.tokens, self.builder.labels = self.builder.tokens.to(device), self.builder.labels.to(device)
+        self.builder.tokens, self.builder.targets = self.builder.tokens.to(device), self.builder.targets.to(device)
 
     def train(self, reviews: int) -> float:
         """Train with the Trainer, as src.train does, on some batches of an epoch; return the reviews per second.
@@ -81,9 +81,10 @@ class HeedfulRunner:
         texts: list[Tensor] = []
         labels: list[int] = []
         for batch in Batches(self.builder, sample_batches(self.plan, self.builder.lengths, reviews)):
-            for tokens, mask, label in zip(batch.tokens.cpu(), batch.mask.cpu(), batch.labels.tolist(), strict=True):
-                if mask.any():
-                    texts.append(tokens[mask])
+            ids, mask, *_ = batch.inputs
+            for own, is_token, label in zip(ids.cpu(), mask.cpu(), batch.targets.tolist(), strict=True):
+                if is_token.any():
+                    texts.append(own[is_token])
                     labels.append(label)
         return texts, torch.tensor(labels)
 

@@ -164,7 +164,7 @@ def bare_times(runner: HeedfulRunner, steps: int, device: str) -> Kernels:
         clock.reset()
         for batch in batches:
             with torch.autocast(device, torch.bfloat16) if bf16 else nullcontext():
-                value = compute(forward(batch.tokens, batch.mask), batch.labels)
+                value = compute(forward(batch.inputs), batch.targets)
             optimizer.zero_grad()
             clock.owned("backward", value.backward)()
             optimizer.step()

@@ -39,10 +39,10 @@ def main(checkpoint: str, lexicon: str, *options: str) -> None:
         listed = {line.split("\t")[0].strip().lower() for line in file}
     is_listed = torch.tensor([token.lstrip("Ġ▁") in listed for token in data.vocabulary])
     weight, chance = [], []
-    for batch in data.test_dataloader():
-        in_lexicon = is_listed[batch.tokens] & batch.mask  # N×L
-        weight.append((model.eval().token_weights(batch.tokens, batch.mask).double() * in_lexicon).sum(1))
-        chance.append(in_lexicon.sum(1) / batch.mask.sum(1).clamp(min=1))
+    for inputs, *_ in data.test_dataloader():
+        in_lexicon = is_listed[inputs.ids] & inputs.mask  # N×L
+        weight.append((model.eval().token_weights(inputs).double() * in_lexicon).sum(1))
+        chance.append(in_lexicon.sum(1) / inputs.mask.sum(1).clamp(min=1))
     for name, value in compare_with_chance(torch.cat(weight).numpy(), torch.cat(chance).double().numpy()).items():
         print(f"{name}: {value}")
 

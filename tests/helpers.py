@@ -140,7 +140,7 @@ def evaluate(folder: Path, checkpoint: Path | str, *overrides: str, draws: bool 
 def one_batch(codec: Codec, texts: Sequence[str], labels: Sequence[int] | np.ndarray | None = None) -> Batch:
     """Create one batch of all texts in the same order; without `labels`, every label is -1."""
     batch = codec.builder(texts)(np.arange(len(texts)))
-    return batch if labels is None else batch._replace(labels=torch.as_tensor(np.asarray(labels)))
+    return batch if labels is None else batch._replace(targets=torch.as_tensor(np.asarray(labels)))
 
 
 def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[str, Any]]:

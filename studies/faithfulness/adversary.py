@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from heedful.data.padded_batches import Inputs
 from heedful.faithfulness.probe import QUADRATIC_TOKENS, Probe, TokenIds
 from heedful.faithfulness.trained import ProbedRun, SampledTexts
 from heedful.models.classifier import Classifier
@@ -50,9 +51,9 @@ def adversary_results(
         return results
     for strength, (distances, divergences) in NAMES.items():
         adversary = _train(probe, build, train, strength, epochs, seed)
-        for rows, tokens, mask in probe.batches(test, QUADRATIC_TOKENS):
+        for rows, inputs in probe.batches(test, QUADRATIC_TOKENS):
             with torch.inference_mode():
-                distance, adversary_weights, model_weights = _compare(probe, adversary, tokens, mask)
+                distance, adversary_weights, model_weights = _compare(probe, adversary, inputs)
                 results[distances][rows] = distance.cpu().numpy()
                 results[divergences][rows] = jensen_shannon(adversary_weights, model_weights).cpu().numpy()
     return results
@@ -62,11 +63,11 @@ def adversary_results(
 def _is_applicable(probe: Probe, texts: TokenIds) -> bool:
     if probe.model.encoder.is_pretrained:
         return False
-    for _, tokens, mask in probe.batches(texts, QUADRATIC_TOKENS):
-        weights = probe.model.weights(tokens, mask)  # N×H×T×L
+    for _, inputs in probe.batches(texts, QUADRATIC_TOKENS):
+        weights = probe.model.weights(inputs)  # N×H×T×L
         if weights.shape[2] != 1:
             return False
-        uniform = (mask / mask.sum(1, keepdim=True))[:, None, None, :]
+        uniform = (inputs.mask / inputs.mask.sum(1, keepdim=True))[:, None, None, :]
         if (weights - uniform).abs().max() > UNIFORM_RANGE:
             return True
     return False
@@ -82,8 +83,8 @@ def _train(
     adversary.embedding.requires_grad_(False)
     optimizer = torch.optim.Adam([p for p in adversary.parameters() if p.requires_grad], RATE)
     with torch.backends.cudnn.flags(enabled=False):  # cuDNN's RNNs compute no gradients in evaluation mode
-        for _, tokens, mask in training_batches(probe, texts, epochs, seed):
-            distance, adversary_weights, model_weights = _compare(probe, adversary, tokens, mask)
+        for _, inputs in training_batches(probe, texts, epochs, seed):
+            distance, adversary_weights, model_weights = _compare(probe, adversary, inputs)
             ratio = adversary_weights.clamp(min=SMALLEST) / model_weights.clamp(min=SMALLEST)
             divergence = torch.xlogy(adversary_weights, ratio).sum(3).mean((1, 2))  # N
             optimizer.zero_grad()
@@ -92,11 +93,11 @@ def _train(
     return adversary
 
 
-def _compare(probe: Probe, adversary: Classifier, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _compare(probe: Probe, adversary: Classifier, inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
     """Return the total variation distance N of the predictions, and the adversary's and the model's weights N×H×1×L."""
     with torch.no_grad():
-        logits, weights = probe.model.forward_with_weights(tokens, mask)
-    other_logits, other_weights = adversary.forward_with_weights(tokens, mask)
+        logits, weights = probe.model.forward_with_weights(inputs)
+    other_logits, other_weights = adversary.forward_with_weights(inputs)
     difference = probe.task.probabilities(other_logits) - probe.task.probabilities(logits)
     return difference.abs().sum(1) / 2, other_weights, weights
 

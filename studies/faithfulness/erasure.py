@@ -45,10 +45,10 @@ def soft_erasure(
     drops = np.zeros((2, len(scores), len(predicted.texts)))
     for r, values in enumerate(scores.values()):
         scaled = [scale_scores(text_scores) for text_scores in values]
-        for rows, tokens, mask in probe.batches(predicted.texts):
-            importance = pad(scaled, rows, mask.shape[1])
+        for rows, inputs in probe.batches(predicted.texts):
+            importance = pad(scaled, rows, inputs.mask.shape[1])
             with torch.inference_mode():
-                embeddings = probe.model.embedding(tokens, mask)
+                embeddings = probe.model.embedding(inputs)
                 probabilities = torch.from_numpy(importance).to(probe.device).unsqueeze(2)
                 classes = torch.from_numpy(predicted.classes[rows]).to(probe.device)
                 for draw in range(DRAWS):
@@ -58,7 +58,7 @@ def soft_erasure(
                         uniform[line, : len(values[row])] = rng.random((len(values[row]), embeddings.shape[2]))
                     is_important = torch.from_numpy(uniform).to(probe.device) < probabilities
                     for kind, is_retained in enumerate((~is_important, is_important)):
-                        probability = probe.class_probability(embeddings * is_retained, tokens, mask, classes)
+                        probability = probe.class_probability(embeddings * is_retained, inputs, classes)
                         after = probability.double().cpu().numpy()
                         drops[kind, r, rows] += (predicted.probabilities[rows] - after) / DRAWS
     return drops[0], drops[1]

@@ -75,8 +75,8 @@ def _train(probe: Probe, sample: SampledTexts, weights: Scores | None, epochs: i
         torch.manual_seed(seed)
         guide = Guide(probe.model.embedding.output_dim, classes).to(probe.device)
     optimizer = torch.optim.Adam(guide.parameters(), RATE)
-    for rows, tokens, mask in training_batches(probe, sample.texts, epochs, seed):
-        logits = guide(probe.model.embedding(tokens, mask), mask, _padded(weights, rows, mask))
+    for rows, inputs in training_batches(probe, sample.texts, epochs, seed):
+        logits = guide(probe.model.embedding(inputs), inputs.mask, _padded(weights, rows, inputs.mask))
         labels = torch.from_numpy(sample.labels[rows]).to(probe.device)
         optimizer.zero_grad()
         nn.functional.cross_entropy(logits, labels).backward()
@@ -87,8 +87,8 @@ def _train(probe: Probe, sample: SampledTexts, weights: Scores | None, epochs: i
 @torch.inference_mode()
 def _is_correct(probe: Probe, guide: Guide, sample: SampledTexts, weights: Scores | None) -> np.ndarray:
     correct = np.zeros(len(sample.texts))
-    for rows, tokens, mask in probe.batches(sample.texts):
-        logits = guide(probe.model.embedding(tokens, mask), mask, _padded(weights, rows, mask))
+    for rows, inputs in probe.batches(sample.texts):
+        logits = guide(probe.model.embedding(inputs), inputs.mask, _padded(weights, rows, inputs.mask))
         correct[rows] = logits.argmax(1).cpu().numpy() == sample.labels[rows]
     return correct
 

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from torch import Tensor
 
 from heedful.base.errors import UserError
 from heedful.base.process import exit_with_message
 from heedful.commands.faithfulness import TEXTS
-from heedful.data.padded_batches import shuffled
+from heedful.data.padded_batches import Inputs, shuffled
 from heedful.faithfulness.measurement import measurable_variants
 from heedful.faithfulness.probe import Probe, TokenIds
 from heedful.faithfulness.sections import format_estimate
@@ -125,11 +124,9 @@ def by_ranking(rankings: Iterable[str], measure: str, values: np.ndarray) -> dic
     return {(ranking, measure): row for ranking, row in zip(rankings, values, strict=True)}
 
 
-def training_batches(
-    probe: Probe, texts: TokenIds, epochs: int, seed: int
-) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
-    """Yield the rows, tokens N×L and mask N×L of random batches, each of at most 32 texts of similar length."""
+def training_batches(probe: Probe, texts: TokenIds, epochs: int, seed: int) -> Iterator[tuple[np.ndarray, Inputs]]:
+    """Yield the rows and the inputs of random batches, each of at most 32 texts of similar length."""
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
     for epoch in range(epochs):
         for rows in shuffled(lengths, BATCH_SIZE, seed, True, 0, 1, epoch):
-            yield rows, *probe.batch([texts[row] for row in rows])
+            yield rows, probe.batch([texts[row] for row in rows])

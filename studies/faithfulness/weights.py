@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from heedful.data.padded_batches import Inputs
 from heedful.faithfulness.measures import Predicted
 from heedful.faithfulness.probe import QUADRATIC_TOKENS, Probe
 from heedful.faithfulness.texts import measure_texts
@@ -43,21 +44,21 @@ def replaced_weights(
     states by these weights.
     """
     permuted, uniform = (np.full(len(predicted.texts), np.nan) for _ in range(2))
-    for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
-        attended = _attend(probe, tokens, mask)
+    for rows, inputs in probe.batches(predicted.texts, QUADRATIC_TOKENS):
+        attended = _attend(probe, inputs)
         if attended is None:
             break
         encoded, weights, probabilities = attended
-        lengths = mask.sum(1).cpu().numpy()
+        lengths = inputs.mask.sum(1).cpu().numpy()
         distances = []
         for _ in range(PERMUTATIONS):
-            order = np.tile(np.arange(mask.shape[1]), (len(rows), 1))
+            order = np.tile(np.arange(inputs.mask.shape[1]), (len(rows), 1))
             for i, row in enumerate(rows.tolist()):
                 order[i, : lengths[i]] = rngs[row].permutation(lengths[i])
             index = torch.from_numpy(order).to(weights.device)[:, None, None, :].expand_as(weights)
             distances.append(_distance(probe, encoded, weights.gather(3, index), probabilities).double().cpu().numpy())
         permuted[rows] = np.median(distances, axis=0)
-        equal = (mask / mask.sum(1, keepdim=True))[:, None, None, :].expand_as(weights)
+        equal = (inputs.mask / inputs.mask.sum(1, keepdim=True))[:, None, None, :].expand_as(weights)
         uniform[rows] = _distance(probe, encoded, equal.to(weights.dtype), probabilities).double().cpu().numpy()
     return permuted, uniform
 
@@ -70,8 +71,8 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
     lead to almost the same prediction. It is NaN under the same conditions as the results of `replaced_weights`.
     """
     best = np.full(len(predicted.texts), np.nan)
-    for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
-        attended = _attend(probe, tokens, mask)
+    for rows, inputs in probe.batches(predicted.texts, QUADRATIC_TOKENS):
+        attended = _attend(probe, inputs)
         if attended is None:
             break
         encoded, weights, probabilities = attended
@@ -82,7 +83,7 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
         optimizer = torch.optim.Adam([scores], RATE)
         highest = np.zeros(len(rows))
         for _ in range(STEPS):
-            other = masked_softmax(scores, mask[:, None, None, :])
+            other = masked_softmax(scores, inputs.mask[:, None, None, :])
             distance = _distance(probe, encoded, other, probabilities)  # N
             divergence = jensen_shannon(weights, other)  # N
             allowed = torch.where(distance <= TOLERANCE, divergence, 0.0).detach().double().cpu().numpy()
@@ -95,9 +96,9 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
 
 
 @torch.no_grad()
-def _attend(probe: Probe, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor, Tensor] | None:
+def _attend(probe: Probe, inputs: Inputs) -> tuple[Encoded, Tensor, Tensor] | None:
     """Return encoded texts, attention weights N×H×1×L and probabilities N×C; None if weights cannot be replaced."""
-    encoded = probe.model.encode(tokens, mask)
+    encoded = probe.model.encode(inputs)
     if probe.model.attention.per_token:
         return None
     weights = probe.model.attention.weights(encoded)  # N×H×1×L

@@ -114,7 +114,7 @@ def test_overfitting_repeats_the_same_batches(set_up: SetUp) -> None:
     assert isinstance(loader, Batches)
     first, second = ([batch.index.tolist() for batch in loader] for _ in range(2))
     assert first == second
-    assert len({int(label) for batch in list(loader)[:2] for label in batch.labels}) == 2
+    assert len({int(label) for batch in list(loader)[:2] for label in batch.targets}) == 2
 
 
 @pytest.mark.parametrize("on_device", [True, False])

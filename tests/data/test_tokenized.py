@@ -71,5 +71,5 @@ def test_split_vocabulary_and_batches_are_those_of_a_computation_in_memory(
     for batch, plan in zip(module.train_dataloader(), shuffled(lengths, 31, 7, True, 0, 1, 0), strict=True):
         padded_length = truncation.padded_length(int(lengths[plan].max()))
         assert batch.index.tolist() == plan.tolist()
-        assert batch.tokens.tolist() == [ids[row].tolist() + [0] * (padded_length - lengths[row]) for row in plan]
-        assert batch.labels.tolist() == labels[rows[plan]].tolist()
+        assert batch.inputs.ids.tolist() == [ids[row].tolist() + [0] * (padded_length - lengths[row]) for row in plan]
+        assert batch.targets.tolist() == labels[rows[plan]].tolist()

@@ -10,6 +10,7 @@ import torch
 import yaml
 from omegaconf import OmegaConf
 
+from heedful.data.padded_batches import Inputs
 from heedful.models.check import check_model
 from heedful.training import build
 from tests.forks import complete
@@ -65,13 +66,13 @@ def test_padding_does_not_change_the_logits_of_a_component(
     torch.manual_seed(0)
     model = build.classifier(OmegaConf.create(config), VOCABULARY, 3).eval()
     check_model(model, len(VOCABULARY), 3, 40, torch.device("cpu"))
-    tokens, mask = texts()
-    padded_tokens, padded_mask = (torch.nn.functional.pad(tensor, (0, 6)) for tensor in (tokens, mask))
-    torch.testing.assert_close(model(tokens, mask), model(padded_tokens, padded_mask))
-    for i, length in enumerate(mask.sum(1)):  # each text alone, without padding
-        logits = model(tokens[i : i + 1, :length], mask[i : i + 1, :length])
-        torch.testing.assert_close(logits[0], model(tokens, mask)[i])
-    encoded = model.encoder(model.position(model.embedding(tokens, mask), mask), mask)
+    inputs = texts()
+    padded = Inputs(*(torch.nn.functional.pad(tensor, (0, 6)) for tensor in inputs[:2]))
+    torch.testing.assert_close(model(inputs), model(padded))
+    for i, length in enumerate(inputs.mask.sum(1).tolist()):
+        logits = model(inputs.of_text(i, length))
+        torch.testing.assert_close(logits[0], model(inputs)[i])
+    encoded = model.encoder(model.position(model.embedding(inputs), inputs.mask), inputs.mask)
     attended, weights = model.attention(encoded), model.attention.weights(encoded)
     if model.attention.sums_to_one:
         torch.testing.assert_close(weights.sum(-1)[:, :, 0], torch.ones_like(weights.sum(-1)[:, :, 0]))

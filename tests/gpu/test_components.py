@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from heedful.data.padded_batches import Inputs
 from heedful.models.classifier import Classifier
 from tests.models import combinations
 from tests.models.combinations import ATTENTIONS, ENCODERS, LOGITS, POOLINGS, choices, component, compose, texts
@@ -43,7 +44,7 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class WithEveryPooling(nn.Module):
-    """A model with all poolings, each of which has a head: N×L ids, N×L bool → P×N×C logits."""
+    """A model with all poolings, each of which has a head: P×N×C logits."""
 
     def __init__(self, model: Classifier) -> None:
         super().__init__()
@@ -52,8 +53,8 @@ class WithEveryPooling(nn.Module):
         heads = [component("head", "linear", pooling.output_dim, LOGITS) for pooling in poolings]
         self.ends = nn.ModuleList(map(nn.Sequential, poolings, heads))
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        encoded = self.model.attention(self.model.encode(tokens, mask))
+    def forward(self, inputs: Inputs) -> Tensor:
+        encoded = self.model.attention(self.model.encode(inputs))
         return torch.stack([end(encoded) for end in self.ends])
 
 
@@ -65,9 +66,9 @@ def build(encoder: str, attention: str, dropout: float = 0.0) -> WithEveryPoolin
 def step(model: Any, device: str, bf16: bool = False) -> tuple[Tensor, Tensor]:
     """Return the logits of the texts and the gradient of their loss by all parameters, on the CPU."""
     model.to(device).zero_grad()
-    tokens, mask = (each.to(device) for each in texts(LENGTHS))
+    inputs = texts(LENGTHS, device=device)
     with torch.autocast(device, torch.bfloat16, enabled=bf16):
-        logits = model(tokens, mask)
+        logits = model(inputs)
     flat = logits.float().reshape(-1, LOGITS)  # P·N×C
     F.cross_entropy(flat, LABELS.to(device).repeat(len(flat) // len(LABELS)), reduction="sum").backward()
     gradients = [parameter.grad.flatten() for parameter in model.parameters() if parameter.grad is not None]
@@ -107,13 +108,13 @@ def test_every_other_component_computes_on_the_gpu_as_on_the_cpu(group: str, nam
 @torch.no_grad()
 def test_padding_changes_neither_logits_nor_weights(encoder: str, attention: str, device: str) -> None:
     model = build(encoder, attention).eval().to(device)
-    tokens, mask = (each.to(device) for each in texts((*LENGTHS, 23), padded_length=29))
-    together, weights = model(tokens, mask), model.model.weights(tokens, mask)  # P×N×C, N×H×T×L
-    assert not weights.masked_select(~mask[:, None, None]).any(), "weight on padding"
+    inputs = texts((*LENGTHS, 23), padded_length=29, device=device)
+    together, weights = model(inputs), model.model.weights(inputs)  # P×N×C, N×H×T×L
+    assert not weights.masked_select(~inputs.mask[:, None, None]).any(), "weight on padding"
     for row, length in enumerate(LENGTHS[:2]):
-        text = tokens[row : row + 1, :length], mask[row : row + 1, :length]
-        torch.testing.assert_close(model(*text)[:, 0], together[:, row], rtol=1e-4, atol=1e-4)
-        own = model.model.weights(*text)[0]  # H×T×L
+        text = inputs.of_text(row, length)
+        torch.testing.assert_close(model(text)[:, 0], together[:, row], rtol=1e-4, atol=1e-4)
+        own = model.model.weights(text)[0]  # H×T×L
         torch.testing.assert_close(own, weights[row, :, : own.shape[1], :length], rtol=1e-4, atol=1e-5)
 
 

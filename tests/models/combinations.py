@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 from omegaconf import OmegaConf
-from torch import Tensor
 
+from heedful.data.padded_batches import Inputs
 from heedful.models.classifier import Classifier
 from heedful.training import build
 
@@ -87,10 +87,10 @@ def with_pooling(model: Classifier, pooling: Any, head: Any) -> Classifier:
     return Classifier(model.embedding, model.position, model.encoder, model.attention, pooling, head)
 
 
-def texts(lengths: tuple[int, ...] = LENGTHS, padded_length: int | None = None) -> tuple[Tensor, Tensor]:
-    """Random tokens of texts and their mask, N×L each."""
+def texts(lengths: tuple[int, ...] = LENGTHS, padded_length: int | None = None, device: str = "cpu") -> Inputs:
+    """Random texts of these lengths."""
     generator = torch.Generator().manual_seed(1)
     tokens = torch.randint(2, len(VOCABULARY), (len(lengths), 40), generator=generator)
     tokens = tokens[:, : padded_length or max(lengths)]
     mask = torch.arange(tokens.shape[1]) < torch.tensor(lengths).unsqueeze(1)
-    return tokens.masked_fill(~mask, 0), mask
+    return Inputs(tokens.masked_fill(~mask, 0).to(device), mask.to(device))

@@ -7,6 +7,7 @@ an accelerator (`.item()`, `if tensor:`, `nonzero`) therefore raises an error, a
 import pytest
 import torch
 
+from heedful.data.padded_batches import Inputs
 from heedful.models.classifier import Classifier
 from heedful.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
 from tests.models.combinations import ATTENTIONS, ENCODERS, LENGTHS, LOGITS, POOLINGS, choices, compose, texts
@@ -16,12 +17,13 @@ STEPS = 3
 
 def train_on_meta(model: Classifier, loss: Loss) -> None:
     tokens = torch.ones(2, 3, dtype=torch.int64, device="meta")
-    value = loss.to("meta")(model(tokens, tokens.bool()), tokens[:, 0])
+    inputs = Inputs(tokens, tokens.bool())
+    value = loss.to("meta")(model(inputs), tokens[:, 0])
     value.backward()
     gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
     assert {tensor.device.type for tensor in (value, *gradients)} == {"meta"}
     with torch.no_grad():
-        assert model.weights(tokens, tokens.bool()).device.type == "meta"
+        assert model.weights(inputs).device.type == "meta"
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
@@ -48,7 +50,7 @@ def test_every_other_component_trains_on_one_device_without_waiting(group: str, 
 def test_every_attention_trains_in_bfloat16_on_the_cpu(encoder: str) -> None:
     """After a few steps, the weights of each real token sum to 1 within the precision of bfloat16."""
     torch.manual_seed(0)
-    tokens, mask = texts(padded_length=11)
+    inputs = texts(padded_length=11)
     labels = torch.arange(len(LENGTHS)) % LOGITS
     loss = CrossEntropy([1] * LOGITS)
     models = {name: compose(encoder=encoder, attention=name, pooling="mean_max", dropout=0.1) for name in ATTENTIONS}
@@ -57,7 +59,7 @@ def test_every_attention_trains_in_bfloat16_on_the_cpu(encoder: str) -> None:
     for _ in range(STEPS):
         optimizer.zero_grad()
         with torch.autocast("cpu", torch.bfloat16):
-            values = {name: loss(model(tokens, mask), labels) for name, model in models.items()}
+            values = {name: loss(model(inputs), labels) for name, model in models.items()}
         assert {name for name, value in values.items() if not value.isfinite()} == set()
         torch.stack(list(values.values())).sum().backward()
         optimizer.step()
@@ -65,10 +67,10 @@ def test_every_attention_trains_in_bfloat16_on_the_cpu(encoder: str) -> None:
     for name, model in models.items():
         model.eval()
         with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-            logits, weights = model.forward_with_weights(tokens, mask)
+            logits, weights = model.forward_with_weights(inputs)
         assert logits.isfinite().all(), name
         rows = weights.float().sum(-1)  # N×H×T
-        real = mask[:, None, :] if model.attention.per_token else torch.ones(1, 1, 1, dtype=torch.bool)
+        real = inputs.mask[:, None, :] if model.attention.per_token else torch.ones(1, 1, 1, dtype=torch.bool)
         assert torch.allclose(rows, real.expand_as(rows).float(), rtol=0, atol=1e-2), name
-        padding = weights.masked_select(~mask[:, None, None, :].expand_as(weights))
+        padding = weights.masked_select(~inputs.mask[:, None, None, :].expand_as(weights))
         assert not padding.any(), f"{name}: weight on padding"

@@ -14,7 +14,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from torch.nn import functional
 
 from heedful.base.errors import UserError
-from heedful.data.padded_batches import BatchBuilder, Truncation
+from heedful.data.padded_batches import BatchBuilder, Inputs, Truncation
 from heedful.models.branch import NgramBranch, mean_gradients
 from heedful.models.loss import BinaryCrossEntropy, CrossEntropy
 from heedful.tasks.multiclass import Multiclass
@@ -63,14 +63,14 @@ def fitted(
     **options: Any,
 ) -> NgramBranch:
     branch = NgramBranch(VOCABULARY, num_logits, **options).eval()
-    loss = CrossEntropy([1] * (int(data.labels.max()) + 1), class_weights=class_weights)
+    loss = CrossEntropy([1] * (int(data.targets.max()) + 1), class_weights=class_weights)
     branch.fit(data, data if held_out is None else held_out, loss if num_logits > 1 else BinaryCrossEntropy([1, 1]))
     return branch
 
 
 def logits(branch: NgramBranch, data: BatchBuilder) -> np.ndarray:
     batch = data(np.arange(len(data)))
-    return branch(batch.tokens, batch.mask).numpy()
+    return branch(batch.inputs).numpy()
 
 
 def regression(c: float = 10.0) -> LogisticRegression:
@@ -83,7 +83,7 @@ def regression(c: float = 10.0) -> LogisticRegression:
 def test_idf_equals_scikit_learn(min_count: int, max_gap: int, analyzer: Callable[[list[str]], list[str]]) -> None:
     data, other = batches(), batches(23, seed=1)
     vectorizer = TfidfVectorizer(analyzer=analyzer, binary=True, min_df=min_count)
-    model = regression().fit(vectorizer.fit_transform(tokens_of(data)), data.labels.numpy())
+    model = regression().fit(vectorizer.fit_transform(tokens_of(data)), data.targets.numpy())
     expected = model.decision_function(vectorizer.transform(tokens_of(other)))
     branch = fitted(data, min_count=min_count, max_gap=max_gap)
     found = logits(branch, other)
@@ -97,7 +97,7 @@ def test_the_scales_of_naive_bayes_equal_their_formulas(scale: str) -> None:
     """Wang and Manning 2012 define the log ratio; `nb_idf` is the idf times the root of its absolute value."""
     data, other = batches(), batches(23, seed=1)
     vectorizer = TfidfVectorizer(analyzer=bigrams, binary=True, use_idf=False, norm=None)
-    counts, labels = vectorizer.fit_transform(tokens_of(data)).toarray(), data.labels.numpy()
+    counts, labels = vectorizer.fit_transform(tokens_of(data)).toarray(), data.targets.numpy()
     p, q = (1 + counts[labels == label].sum(0) for label in (1, 0))
     scales = np.log(p / p.sum() / (q / q.sum()))
     if scale == "nb_idf":
@@ -130,9 +130,9 @@ def test_probabilities_of_several_classes_are_those_of_one_against_the_rest(scal
     found = torch.tensor(logits(fitted(data, 3, scale=scale), other)).softmax(1).numpy()
     if scale == "idf":
         vectorizer = TfidfVectorizer(analyzer=bigrams, binary=True)
-        model = OneVsRestClassifier(regression()).fit(vectorizer.fit_transform(tokens_of(data)), data.labels.numpy())
+        model = OneVsRestClassifier(regression()).fit(vectorizer.fit_transform(tokens_of(data)), data.targets.numpy())
         np.testing.assert_allclose(found, model.predict_proba(vectorizer.transform(tokens_of(other))), atol=2e-3)
-    assert (found.argmax(1) == other.labels.numpy()).mean() > 0.6
+    assert (found.argmax(1) == other.targets.numpy()).mean() > 0.6
 
 
 @pytest.mark.parametrize("weights", [[1.0, 7.0, 2.0], [0.0, 1.0, 1.0]])
@@ -142,7 +142,7 @@ def test_class_weights_weigh_the_texts(weights: list[float], factor: float) -> N
     data, other = batches(67, classes=3), batches(29, classes=3, seed=1)
     branch = fitted(data, 3, class_weights=[factor * weight for weight in weights])
     vectorizer = TfidfVectorizer(analyzer=bigrams, binary=True)
-    labels = data.labels.numpy()
+    labels = data.targets.numpy()
     of_text = np.array(weights)[labels] / np.array(weights)[labels].mean()
     matrix, others = vectorizer.fit_transform(tokens_of(data)), vectorizer.transform(tokens_of(other))
     found = logits(branch, other)
@@ -171,11 +171,11 @@ def test_class_weights_reach_a_linear_model_by_name(tmp_path: Path) -> None:
 def test_a_class_without_training_texts_is_improbable(scale: str) -> None:
     """The first of three classes has no text: its log odds are those of the smoothed frequency, 1 to 62."""
     data = batches()
-    shifted = BatchBuilder(data.tokens.numpy(), data.offsets, data.labels.numpy() + 1, data.truncation)
+    shifted = BatchBuilder(data.tokens.numpy(), data.offsets, data.targets.numpy() + 1, data.truncation)
     branch = fitted(shifted, 3, scale=scale)
     assert branch.bias[0].item() == pytest.approx(-np.log(62))
     found = logits(branch, shifted)
-    assert (found.argmax(1) == shifted.labels.numpy()).all() and np.isfinite(found).all()
+    assert (found.argmax(1) == shifted.targets.numpy()).all() and np.isfinite(found).all()
 
 
 def test_unseen_ngrams_leave_the_bias() -> None:
@@ -183,17 +183,17 @@ def test_unseen_ngrams_leave_the_bias() -> None:
     branch = fitted(data)
     unseen = torch.tensor([[1, 1, 1]])  # no training text contains token 1
     expected = torch.tensor([[-0.5, 0.5]]) * branch.bias
-    assert torch.equal(branch(unseen, unseen > 0), expected)
+    assert torch.equal(branch(Inputs(unseen, unseen > 0)), expected)
 
 
 def test_padding_and_repetition_have_no_effect() -> None:
     branch = fitted(batches(), head=2, tail=3)
     tokens = torch.tensor([[2, 3, 4, 2, 3, 0, 0, 0]])
-    padded = branch(tokens, tokens > 0)
-    torch.testing.assert_close(branch(tokens[:, :5], tokens[:, :5] > 0), padded)
+    padded = branch(Inputs(tokens, tokens > 0))
+    torch.testing.assert_close(branch(Inputs(tokens[:, :5], tokens[:, :5] > 0)), padded)
     bag = fitted(batches(), max_order=1)
     once, twice = torch.tensor([[2, 3, 4]]), torch.tensor([[2, 3, 4, 3, 2, 4]])
-    torch.testing.assert_close(bag(once, once > 0), bag(twice, twice > 0))
+    torch.testing.assert_close(bag(Inputs(once, once > 0)), bag(Inputs(twice, twice > 0)))
 
 
 @pytest.mark.parametrize(("zone", "position"), [({"head": 1}, 0), ({"tail": 1}, 4), ({"tail": [3, 1]}, 4)])
@@ -216,17 +216,17 @@ def test_the_ends_of_a_text_have_features_of_their_own(zone: dict[str, Any], pos
 def test_the_shares_of_the_tokens_sum_to_the_log_odds(classes: int, num_logits: int, scale: str) -> None:
     branch = fitted(batches(61, classes), num_logits, scale=scale, max_order=3, max_gap=2, head=2, tail=[3, 5])
     batch = batches(23, classes, seed=1)(np.arange(23))
-    chosen = (batch.labels + 1) % classes
+    chosen = (batch.targets + 1) % classes
 
-    def log_odds(tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        probabilities = Multiclass().probabilities(branch(tokens, mask))
+    def log_odds(inputs: Inputs) -> torch.Tensor:
+        probabilities = Multiclass().probabilities(branch(inputs))
         return torch.logit(probabilities.gather(1, chosen.unsqueeze(1)).squeeze(1), eps=1e-7)
 
-    shares = branch.contributions(batch.tokens, batch.mask, chosen)
-    unseen = torch.ones_like(batch.tokens)  # no training text contains token 1
-    change = log_odds(batch.tokens, batch.mask) - log_odds(unseen, batch.mask)
+    shares = branch.contributions(batch.inputs, chosen)
+    unseen = torch.ones_like(batch.inputs.ids)  # no training text contains token 1
+    change = log_odds(batch.inputs) - log_odds(batch.inputs._replace(ids=unseen))
     torch.testing.assert_close(shares.sum(1), change, atol=2e-5, rtol=1e-4)
-    assert not shares[~batch.mask].any()
+    assert not shares[~batch.inputs.mask].any()
 
 
 def test_the_mean_gradient_equals_that_of_small_steps() -> None:
@@ -249,7 +249,7 @@ def test_an_ngram_is_shared_equally_by_its_tokens_where_it_first_occurs() -> Non
     )
     branch = fitted(data, 1)
     text = torch.tensor([[2, 5, 6, 2, 5, 6]])  # of its n-grams, the training texts have 5, 6 and 5 6
-    shares = branch.contributions(text, text > 0, torch.ones(1, dtype=torch.long))[0]
+    shares = branch.contributions(Inputs(text, text > 0), torch.ones(1, dtype=torch.long))[0]
     assert shares[1] == pytest.approx(shares[2]) and shares[1] > 0.1
     assert shares[[0, 3, 4, 5]].tolist() == [0, 0, 0, 0]
 
@@ -259,7 +259,7 @@ def test_the_linear_model_alone_is_a_run_like_any_other(tmp_path: Path) -> None:
     result = run_config(cfg)
     model = restore(str(tmp_path / "run" / "checkpoints" / "best.ckpt"), NO_TRUST).model.eval()
     tokens = torch.tensor([[2, 3, 4, 5, 0]])
-    assert torch.equal(model(tokens, tokens > 0), model.branch(tokens, tokens > 0))
+    assert torch.equal(model(Inputs(tokens, tokens > 0)), model.branch(Inputs(tokens, tokens > 0)))
     assert (result["status"], "test/acc" in result["metrics"]) == ("completed", True)
     features = (tmp_path / "run" / "baseline" / "features.csv").read_text().splitlines()
     assert features[0] == "class,feature,weight" and len(features) == 61
@@ -275,10 +275,10 @@ def test_a_model_with_a_branch_is_trained_saved_and_loaded(tmp_path: Path) -> No
     assert both["parameters"]["by_part"].get("branch", 0) == 0
     tokens = torch.tensor([[2, 3, 4, 5, 0]])
     with torch.no_grad():
-        expected = (neural(tokens, tokens > 0) + model.branch(tokens, tokens > 0)) / 2
-        torch.testing.assert_close(model(tokens, tokens > 0), expected)
-        torch.testing.assert_close(model.forward_with_weights(tokens, tokens > 0)[0], expected)
-        torch.testing.assert_close(model.train()(tokens, tokens > 0), neural(tokens, tokens > 0))
+        expected = (neural(Inputs(tokens, tokens > 0)) + model.branch(Inputs(tokens, tokens > 0))) / 2
+        torch.testing.assert_close(model(Inputs(tokens, tokens > 0)), expected)
+        torch.testing.assert_close(model.forward_with_weights(Inputs(tokens, tokens > 0))[0], expected)
+        torch.testing.assert_close(model.train()(Inputs(tokens, tokens > 0)), neural(Inputs(tokens, tokens > 0)))
 
 
 def test_the_weight_is_chosen_by_the_loss_on_the_validation_texts(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_the_weight_is_chosen_by_the_loss_on_the_validation_texts(tmp_path: Path
     with torch.no_grad():
         for weight in np.arange(21) / 20:
             model.branch.weight.fill_(float(weight))
-            losses.append(functional.cross_entropy(model(batch.tokens, batch.mask), batch.labels).item())
+            losses.append(functional.cross_entropy(model(batch.inputs), batch.targets).item())
     assert chosen == pytest.approx(np.argmin(losses) / 20) and losses[0] > min(losses)
     assert result["best"]["value"] == pytest.approx(min(losses), rel=1e-5)
 
@@ -310,6 +310,6 @@ def test_options_beyond_the_texts_have_no_effect(options: dict[str, Any]) -> Non
     branch, data = fitted(batches(), **options), batches(23, seed=1)
     batch = data(np.arange(23))
     assert np.isfinite(logits(branch, data)).all()
-    assert torch.isfinite(branch.contributions(batch.tokens, batch.mask, batch.labels)).all()
+    assert torch.isfinite(branch.contributions(batch.inputs, batch.targets)).all()
     if "min_count" in options:
         assert len(branch.codes) == 1 and not branch.table.any()

@@ -66,10 +66,10 @@ def moved(encoded: Encoded) -> Encoded:
 
 
 WRONG: list[tuple[str, str, dict[str, Any], str]] = [  # group, choice, its mistakes, message
-    ("embedding", "learned", {"forward": lambda t, m: torch.ones(*t.shape, DIM)}, "forward must be 0 on padding"),
-    ("embedding", "learned", {"forward": lambda t, m: t}, "shape (4, 17); the shape must be N×L×D = 4×17×12"),
-    ("embedding", "learned", {"known": lambda t, m: t == 0}, "known must be 0 on padding"),
-    ("embedding", "learned", {"known": lambda t, m: t.float()}, "known returned torch.float32 .* torch.bool"),
+    ("embedding", "learned", {"forward": lambda i: torch.ones(*i.ids.shape, DIM)}, "forward must be 0 on padding"),
+    ("embedding", "learned", {"forward": lambda i: i.ids}, "shape (4, 17); the shape must be N×L×D = 4×17×12"),
+    ("embedding", "learned", {"known": lambda i: i.ids == 0}, "known must be 0 on padding"),
+    ("embedding", "learned", {"known": lambda i: i.ids.float()}, "known returned torch.float32 .* torch.bool"),
     ("position", "none", {"forward": lambda s, m: s / m.shape[1]}, "forward depends on padding .* use the mask"),
     ("position", "none", {"forward": lambda s, m: s + 1}, "forward must be 0 on padding"),
     ("position", "none", {"forward": lambda s, m: s.double()}, "torch.float64 on cpu; it must be torch.float32"),

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
+from heedful.data.padded_batches import Inputs
 from heedful.models.classifier import Classifier, mean_weights
 from heedful.models.component import Encoded
 from tests.models.combinations import (
@@ -43,9 +43,9 @@ def pooling_and_head(pooling: str, input_dim: int) -> tuple[Any, Any]:
 def contributing_parameters(encoder: str, attention: str) -> frozenset[str]:
     """The parameters that affect the states or the summary; some components use only one of them."""
     model = build_model(encoder, attention).train()
-    tokens, mask = texts()
+    inputs = texts()
     model.zero_grad()
-    encoded = model.encode(tokens, mask)
+    encoded = model.encode(inputs)
     output = model.attention(encoded)
     outputs = (encoded.states, encoded.summary, output.states, output.summary)
     torch.stack([tensor.square().sum() for tensor in outputs]).sum().backward()
@@ -60,13 +60,14 @@ def contributing_parameters(encoder: str, attention: str) -> frozenset[str]:
 def attention_outputs(encoder: str, attention: str) -> tuple[list[Encoded], Encoded, Encoded]:
     """Inputs of a pooling: from each text alone, from the texts with a longer text, and from empty texts."""
     model = build_model(encoder, attention).eval()
-    tokens, mask = texts()
+    inputs = texts()
 
-    def attend(tokens: Tensor, mask: Tensor) -> Encoded:
-        return model.attention(model.encode(tokens, mask))
+    def attend(inputs: Inputs) -> Encoded:
+        return model.attention(model.encode(inputs))
 
-    single = [attend(tokens[i : i + 1, :n], mask[i : i + 1, :n]) for i, n in enumerate(LENGTHS)]
-    return single, attend(*texts((*LENGTHS, 13), padded_length=17)), attend(tokens, torch.zeros_like(mask))
+    single = [attend(inputs.of_text(i, n)) for i, n in enumerate(LENGTHS)]
+    empty = inputs._replace(mask=torch.zeros_like(inputs.mask))
+    return single, attend(texts((*LENGTHS, 13), padded_length=17)), attend(empty)
 
 
 COMBINATIONS = [
@@ -83,10 +84,10 @@ def test_padding_does_not_change_the_logits_and_each_parameter_affects_the_outpu
 ) -> None:
     model = build_model(encoder, attention)
     model = with_pooling(model, *pooling_and_head(pooling, model.attention.output_dim))
-    tokens, mask = texts()
+    inputs = texts()
 
     model.train()
-    logits = model(tokens, mask)
+    logits = model(inputs)
     assert logits.shape == (len(LENGTHS), LOGITS)
     assert torch.isfinite(logits).all()
     contributing_without_pooling = contributing_parameters(encoder, attention)
@@ -111,22 +112,22 @@ def test_padding_does_not_change_the_logits_and_each_parameter_affects_the_outpu
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> None:
     model = build_model(encoder, attention).eval()
-    tokens, mask = texts(padded_length=11)
+    inputs = texts(padded_length=11)
     with torch.no_grad():
-        weights = model.weights(tokens, mask)  # N×H×T×L
-        logits, same_weights = model.forward_with_weights(tokens, mask)
+        weights = model.weights(inputs)  # N×H×T×L
+        logits, same_weights = model.forward_with_weights(inputs)
         assert torch.equal(same_weights, weights)
-        assert torch.equal(logits, model(tokens, mask))
-        encoded = model.encode(tokens, mask)
+        assert torch.equal(logits, model(inputs))
+        encoded = model.encode(inputs)
         # the same weights give the same logits, and other weights give other logits
         assert torch.allclose(model.classify_mixed(encoded, weights), logits, rtol=0, atol=1e-10)
         assert not torch.allclose(model.classify_mixed(encoded, weights.roll(1, 3)), logits, rtol=0, atol=1e-8)
     assert weights.shape[0] == len(LENGTHS)
-    assert weights.shape[3] == tokens.shape[1]
+    assert weights.shape[3] == inputs.ids.shape[1]
     assert (weights >= 0).all()
-    assert (weights.masked_select(~mask[:, None, None, :].expand_as(weights)) == 0).all(), "weight on padding"
+    assert (weights.masked_select(~inputs.mask[:, None, None, :].expand_as(weights)) == 0).all(), "weight on padding"
     rows = weights.sum(-1)  # N×H×T
-    real = mask if model.attention.per_token else torch.ones(len(LENGTHS), 1, dtype=torch.bool)
+    real = inputs.mask if model.attention.per_token else torch.ones(len(LENGTHS), 1, dtype=torch.bool)
     expected = real[:, None, :].expand_as(rows).double()
     assert torch.allclose(rows, expected, rtol=0, atol=1e-10)
     token_weights = mean_weights(weights)  # N×L
@@ -138,7 +139,7 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
 def test_a_compiled_model_trains_with_dropout(encoder: str, attention: str) -> None:
     model = compose(encoder=encoder, attention=attention, dropout=0.3).train()
     compiled: Any = torch.compile(model, backend="eager")
-    loss = compiled(*texts()).sum()
+    loss = compiled(texts()).sum()
     terms = model.take_auxiliary_losses()
     assert set(terms) == ({"penalty"} if attention == "structured" else set())
     sum(terms.values(), loss).backward()

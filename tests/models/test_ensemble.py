@@ -55,7 +55,7 @@ def test_batch_and_single_text_agree(member: Member, examples: list[Example]) ->
 def test_probabilities_equal_those_of_the_model(member: Member, examples: list[Example]) -> None:
     batch = one_batch(member.card.codec, TEXTS)
     with torch.inference_mode():
-        probabilities = member.card.codec.task.probabilities(member.model.eval()(batch.tokens, batch.mask)).numpy()
+        probabilities = member.card.codec.task.probabilities(member.model.eval()(batch.inputs)).numpy()
     assert list(examples[0].probabilities) == list(member.card.codec.class_names)
     assert _probabilities(examples) == pytest.approx(probabilities, abs=1e-5)
     assert Ensemble([member]).classify(TEXTS, batch_size=2)[0] == pytest.approx(probabilities, abs=1e-5)
@@ -88,7 +88,7 @@ def test_encoder_layers_have_maps_for_short_texts(member: Member, transformer: C
     assert list(first.layers) == ["encoder 1", "encoder 2", "encoder 3"]
     assert word.layers == long.layers == longer.layers == empty.layers == {}
     batch = one_batch(member.card.codec, TEXTS[:2])
-    expected = transformer.layer_weights(batch.tokens, batch.mask)
+    expected = transformer.layer_weights(batch.inputs)
     for name, layer in first.layers.items():
         assert layer.shape == (2, 5, 5)
         assert layer.sum(-1) == pytest.approx(1, abs=1e-5)
@@ -98,11 +98,11 @@ def test_encoder_layers_have_maps_for_short_texts(member: Member, transformer: C
 def test_layer_weights_equal_those_of_its_attention(member: Member, transformer: Classifier) -> None:
     batch = one_batch(member.card.codec, TEXTS[:2])
     with torch.inference_mode():
-        states = transformer.eval().position(transformer.embedding(batch.tokens, batch.mask), batch.mask)
+        states = transformer.eval().position(transformer.embedding(batch.inputs), batch.inputs.mask)
         encoder: Any = transformer.encoder
         first = encoder.blocks[0].attentions[0]
-        encoded = Encoded(first.before(encoder.enter(states)), batch.mask, states[:, 0])
-        weights = transformer.layer_weights(batch.tokens, batch.mask)["encoder 1"]
+        encoded = Encoded(first.before(encoder.enter(states)), batch.inputs.mask, states[:, 0])
+        weights = transformer.layer_weights(batch.inputs)["encoder 1"]
         expected = first.attention.weights(encoded)
     assert torch.allclose(weights, expected, atol=1e-6)
     assert not first._forward_pre_hooks
@@ -130,7 +130,7 @@ def test_the_words_have_shares_in_the_linear_branch_of_a_single_model(tmp_path: 
     batch = one_batch(one.card.codec, ["a great product"])
     with torch.inference_mode():
         predicted = torch.tensor([one.card.codec.class_names.index(text.predicted)])
-        expected = one.model.branch.contributions(batch.tokens, batch.mask, predicted)[0, :3].numpy()
+        expected = one.model.branch.contributions(batch.inputs, predicted)[0, :3].numpy()
     np.testing.assert_allclose(text.branch.shares, expected, rtol=1e-6)
     write_examples(tmp_path, examples)
     read = read_examples(tmp_path)[0].branch

@@ -39,12 +39,12 @@ def test_the_weights_by_hand(
 def test_models_predict_with_the_weights_that_they_show(name: str, attention: str) -> None:
     """The output is that of `mix` for the shown weights, and padding does not change it."""
     model = compose(dropout=0.0, encoder="hybrid", attention=attention, normalizer=name).double().eval()
-    tokens, mask = texts()
-    encoded = model.encode(tokens, mask)
+    inputs = texts()
+    encoded = model.encode(inputs)
     weights = model.attention.weights(encoded)
-    torch.testing.assert_close(model(tokens, mask), model.classify_mixed(encoded, weights))
-    torch.testing.assert_close(model(*texts(padded_length=13)), model(tokens, mask))
-    torch.testing.assert_close(model.token_weights(tokens, mask).sum(1), torch.ones(len(tokens), dtype=torch.float64))
+    torch.testing.assert_close(model(inputs), model.classify_mixed(encoded, weights))
+    torch.testing.assert_close(model(texts(padded_length=13)), model(inputs))
+    torch.testing.assert_close(model.token_weights(inputs).sum(1), torch.ones(len(inputs.ids), dtype=torch.float64))
     rows = weights.sum(-1)
     is_one = torch.isclose(rows, torch.ones_like(rows)) | (rows == 0)
     assert bool(is_one.all()) == (name != "sigmoid") == model.attention.sums_to_one
@@ -58,15 +58,15 @@ def test_the_normalizer_replaces_softmax_in_encoder_and_attention(name: str, att
         for choice in ({}, {"normalizer": name})
     )
     other.load_state_dict(softmax.state_dict())
-    (first, _), (second, _) = (model.layer_weights(*texts()).values() for model in (softmax, other))
+    (first, _), (second, _) = (model.layer_weights(texts()).values() for model in (softmax, other))
     assert not torch.allclose(first, second)
-    assert not torch.allclose(softmax.weights(*texts()), other.weights(*texts()))
+    assert not torch.allclose(softmax.weights(texts()), other.weights(texts()))
 
 
 @pytest.mark.parametrize("name", NORMALIZERS)
 def test_gradients_are_finite_beside_texts_without_tokens(name: str) -> None:
     model = compose(dropout=0.3, encoder="transformer", attention="multi_head", normalizer=name)
-    model(*texts((7, 0, 5))).square().sum().backward()
+    model(texts((7, 0, 5))).square().sum().backward()
     assert all(parameter.grad is None or parameter.grad.isfinite().all() for parameter in model.parameters())
 
 

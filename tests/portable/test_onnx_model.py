@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from heedful.base.errors import UserError
-from heedful.data.padded_batches import Batch, BatchBuilder, Truncation
+from heedful.data.padded_batches import Batch, BatchBuilder, Inputs, Truncation
 from heedful.models.attention.edge_query import EdgeQueryAttention
 from heedful.models.branch import NgramBranch
 from heedful.models.embedding.ngrams import NgramEmbedding
@@ -37,14 +37,14 @@ def build_portable(**components: str) -> PortableModel:
 def test_each_encoder_with_each_attention_is_exported(encoder: str, attention: str, tmp_path: Path) -> None:
     model = build_portable(encoder=encoder, attention=attention)
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
-    tokens, mask = texts((17, 3, 0, 29))
+    inputs = texts((17, 3, 0, 29))
     with torch.no_grad():
-        expected = model(tokens, mask)
-    probabilities, weights = load_session(tmp_path / "model.onnx").run(None, feed(tokens.numpy(), mask.numpy()))
+        expected = model(*inputs[:2])
+    probabilities, weights = load_session(tmp_path / "model.onnx").run(None, feed(inputs))
     np.testing.assert_allclose(probabilities, expected[0].numpy(), atol=TOLERANCE)
     np.testing.assert_allclose(weights, expected[1].numpy(), atol=TOLERANCE)
     assert weights.shape == (4, 29)
-    assert not weights[~mask.numpy()].any()
+    assert not weights[~inputs.mask.numpy()].any()
 
 
 @pytest.mark.parametrize("pooling", choices("pooling"))
@@ -69,23 +69,23 @@ def test_binary_ngrams_and_scaling_by_length_are_exported(tmp_path: Path) -> Non
     model = build_portable(embedding="ngrams", attention="edge_query")
     assert isinstance(model.model.embedding, NgramEmbedding)
     assert isinstance(model.model.attention, EdgeQueryAttention)
-    probabilities = model(*texts((17, 3, 29)))[0]
+    probabilities = model(*texts((17, 3, 29))[:2])[0]
     model.model.embedding.binary = True
     model.model.attention.reference_length = 11.0
-    assert not torch.allclose(model(*texts((17, 3, 29)))[0], probabilities)
+    assert not torch.allclose(model(*texts((17, 3, 29))[:2])[0], probabilities)
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
 
 
 @pytest.mark.skipif(torch.__version__.startswith("2.6."), reason="torch 2.6 cannot export torch.lerp for any size")
 def test_a_linear_branch_is_exported(tmp_path: Path) -> None:
     model = build_portable()
-    tokens, mask = texts((17, 3, 29, 5))
-    without = model(tokens, mask)[0]
+    inputs = texts((17, 3, 29, 5))
+    without = model(*inputs[:2])[0]
     offsets, labels = np.cumsum([0, 17, 3, 29, 5]), np.arange(4) % LOGITS
-    data = BatchBuilder(tokens[mask].int().numpy(), offsets, labels, Truncation(40, "first"))
+    data = BatchBuilder(inputs.ids[inputs.mask].int().numpy(), offsets, labels, Truncation(40, "first"))
     model.model.branch = NgramBranch(VOCABULARY, LOGITS, max_gap=2, head=2, tail=[3, 7]).eval()
     model.model.branch.fit(data, data, CrossEntropy([1] * LOGITS))
-    assert not torch.allclose(model(tokens, mask)[0], without)
+    assert not torch.allclose(model(*inputs[:2])[0], without)
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
 
 
@@ -128,9 +128,8 @@ def test_difference_in_accuracy_and_its_interval(monkeypatch: pytest.MonkeyPatch
     sessions: dict[str, Any] = {"a": Session(original), "b": Session(quantized)}
     monkeypatch.setattr(onnx_model, "load_session", lambda path: sessions[path.name])
     index = torch.arange(100)
-    tokens = torch.ones(100, 1, dtype=torch.int64)
-    whole = Batch(tokens, tokens.bool(), torch.tensor(labels), index)
-    batches = [Batch(*(tensor[start : start + 37] for tensor in whole)) for start in (0, 37, 74)]
+    ids, parts = torch.ones(100, 1, dtype=torch.int64), (slice(37), slice(37, 74), slice(74, 100))
+    batches = [Batch(Inputs(ids[part], ids[part] > 0), torch.tensor(labels)[part], index[part]) for part in parts]
     groups = np.repeat(np.arange(10), 10)
     # the difference of a text is +1, 0 or -1; its sum of squares is 12 - 100 · 0.08² = 11.36, the standard error
     # √(11.36 / 99 / 100) = 0.03387, and the 97.5 % quantile of Student's t with 99 degrees of freedom 1.9842

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from heedful.data.padded_batches import Inputs
 from heedful.models.attention.keras import KerasDotAttention
 from heedful.models.classifier import Classifier
 from heedful.models.component import masked_mean
@@ -132,9 +133,9 @@ def test_the_unscaled_attention_is_initially_uniform() -> None:
     torch.manual_seed(0)
     _, model = build_preset("keras_self_attention")
     tokens = torch.arange(2, 2 + 2 * 53).view(2, 53)  # each token once
-    mask = torch.ones_like(tokens, dtype=torch.bool)
+    inputs = Inputs(tokens, tokens > 0)
     with torch.no_grad():
-        weights = model.weights(tokens, mask)[:, 0] * 53
+        weights = model.weights(inputs)[:, 0] * 53
         assert weights.min() > 0.9 and weights.max() < 1.2
         model.embedding.table.weight.normal_()
-        assert model.weights(tokens, mask)[:, 0].diagonal(dim1=1, dim2=2).min() > 0.999
+        assert model.weights(inputs)[:, 0].diagonal(dim1=1, dim2=2).min() > 0.999

@@ -38,14 +38,14 @@ def test_terms_of_one_name_are_added_and_taken_once() -> None:
     model = with_pooling(basis, outer, basis.head)
     assert model.auxiliary_names == ("norm",)
     assert model.take_auxiliary_losses() == {}
-    tokens, mask = texts()
-    model(tokens, mask)
+    inputs = texts()
+    model(inputs)
     inner(Encoded(torch.tensor([[[3.0, 4.0]]]), torch.ones(1, 1, dtype=torch.bool), torch.zeros(1, 2)))
-    means = torch.stack([model.embedding(tokens, mask)[n, : mask[n].sum()].mean(0) for n in range(len(tokens))])
-    expected = (means**2).sum() / len(tokens) + 25
+    means = torch.stack([model.embedding(inputs)[n, : inputs.mask[n].sum()].mean(0) for n in range(len(inputs.ids))])
+    expected = (means**2).sum() / len(means) + 25
     torch.testing.assert_close(model.take_auxiliary_losses(), {"norm": expected})
     assert model.take_auxiliary_losses() == {}
-    model.eval()(tokens, mask)
+    model.eval()(inputs)
     assert model.take_auxiliary_losses() == {}
     assert basis.auxiliary_names == () and basis.take_auxiliary_losses() == {}
 
@@ -69,8 +69,8 @@ def test_a_term_is_added_in_training_alone_and_logged_by_its_name(tmp_path: Path
     for split in ("train", "val"):
         batch = one_batch(data.codec, data.texts(split, range(data.sizes[split])), data.tokenized(split).labels)
         with torch.no_grad():
-            loss = module.loss(module.eval()(batch.tokens, batch.mask), batch.labels)
-            vectors = module.model.pooling(module.model.attention(module.model.encode(batch.tokens, batch.mask)))
+            loss = module.loss(module.eval()(batch.inputs), batch.targets)
+            vectors = module.model.pooling(module.model.attention(module.model.encode(batch.inputs)))
         assert logged[f"{split}/loss"] == pytest.approx(float(loss), rel=1e-5)
         norm = vectors.square().sum(1).mean()
         assert logged.get(f"{split}/norm") == (pytest.approx(float(norm), rel=1e-5) if split == "train" else None)
@@ -81,7 +81,7 @@ def test_a_step_follows_the_gradient_of_the_loss_with_the_term(tmp_path: Path) -
     before, data, _ = fit(tmp_path / "start", *options, "+trainer.limit_train_batches=0")
     after, _, _ = fit(tmp_path / "run", *options)
     batch = one_batch(data.codec, data.texts("train", range(data.sizes["train"])), data.tokenized("train").labels)
-    loss = before.loss(before.train()(batch.tokens, batch.mask), batch.labels)
+    loss = before.loss(before.train()(batch.inputs), batch.targets)
     (loss + before.model.take_auxiliary_losses()["norm"]).backward()
     for name, parameter in before.model.named_parameters():
         gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad

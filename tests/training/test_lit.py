@@ -47,11 +47,11 @@ def test_losses_are_means_over_texts_and_not_over_batches(tmp_path: Path) -> Non
     for split in ("train", "val"):
         batch = one_batch(data.codec, data.texts(split, range(data.sizes[split])), data.tokenized(split).labels)
         with torch.no_grad():
-            logits = model(batch.tokens, batch.mask)
+            logits = model(batch.inputs)
         assert last_values(tmp_path / "run")[f"{split}/loss"] == pytest.approx(
-            loss(logits, batch.labels).item(), rel=1e-5
+            loss(logits, batch.targets).item(), rel=1e-5
         )
-        accuracy = (data.task.probabilities(logits).argmax(1) == batch.labels).float().mean().item()
+        accuracy = (data.task.probabilities(logits).argmax(1) == batch.targets).float().mean().item()
         assert last_values(tmp_path / "run")[f"{split}/acc"] == pytest.approx(accuracy, rel=1e-5)
 
 

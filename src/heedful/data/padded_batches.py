@@ -25,12 +25,27 @@ BATCHES_PER_BUCKET = 50  # batches per process whose rows are sorted together; m
 Plan = list[np.ndarray]
 
 
-class Batch(NamedTuple):
-    """The texts of one training or evaluation step, padded to the same length."""
+class Inputs(NamedTuple):
+    """What a model reads of N texts, padded to the same length; a component ignores what it does not need."""
 
-    tokens: Tensor  # N×L int64, padding is 0
+    ids: Tensor  # N×L int64, padding is 0
     mask: Tensor  # N×L bool, True at tokens and False at padding
-    labels: Tensor  # N int64
+    segments: Tensor | None = None  # N×L int64, the part of the text to which each token belongs
+    columns: Tensor | None = None  # N×K float32, further features of each text
+
+    def of_text(self, row: int, length: int) -> "Inputs":
+        """Return the inputs of one text, cut to the first `length` tokens."""
+        ids, mask, segments, columns = (None if part is None else part[row : row + 1] for part in self)
+        assert ids is not None and mask is not None
+        segments = None if segments is None else segments[:, :length]
+        return Inputs(ids[:, :length], mask[:, :length], segments, columns)
+
+
+class Batch(NamedTuple):
+    """The texts of one training or evaluation step."""
+
+    inputs: Inputs
+    targets: Tensor  # N or N×…, as the task encodes labels
     index: Tensor  # type: ignore[assignment]  # N int64, position of each text in its split
 
 
@@ -61,14 +76,14 @@ class BatchBuilder:
     Args:
         tokens: flat int32, all texts one after another, untruncated.
         offsets: n+1 int64; text i is `tokens[offsets[i]:offsets[i + 1]]`.
-        labels: n int64.
+        targets: n or n×…
     """
 
     def __init__(
         self,
         tokens: np.ndarray,
         offsets: np.ndarray,
-        labels: np.ndarray,
+        targets: np.ndarray,
         truncation: Truncation,
         device: torch.device | str = "cpu",
     ) -> None:
@@ -77,7 +92,7 @@ class BatchBuilder:
         self.lengths = np.minimum(np.diff(offsets), truncation.max_length).astype(np.int32)  # after truncation
         nonempty = tokens if len(tokens) else np.array([PAD_ID], dtype=np.int32)  # because padding reads tokens[0]
         self.tokens = torch.from_numpy(nonempty).to(device)
-        self.labels = torch.from_numpy(labels).to(device)
+        self.targets = torch.from_numpy(targets).to(device)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -95,8 +110,8 @@ class BatchBuilder:
         steps = torch.arange(padded_length, device=device)  # L
         mask = steps < lengths.unsqueeze(1)  # N×L
         positions = (starts.unsqueeze(1) + steps) * mask  # N×L; padding reads tokens[0], which is overwritten
-        tokens = self.tokens[positions].long().masked_fill_(~mask, PAD_ID)
-        return Batch(tokens, mask, self.labels[index], index)
+        ids = self.tokens[positions].long().masked_fill_(~mask, PAD_ID)
+        return Batch(Inputs(ids, mask), self.targets[index], index)
 
 
 @dataclass(frozen=True)

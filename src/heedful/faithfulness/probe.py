@@ -1,12 +1,13 @@
 """A trained classifier as a function of tokens, embeddings or attention weights, for many texts at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.data.padded_batches import Truncation
+from heedful.data.padded_batches import Inputs, Truncation
 from heedful.models.attention.none import NoAttention
 from heedful.models.classifier import Classifier, mean_weights
 from heedful.tasks.task import Task
@@ -18,6 +19,8 @@ QUADRATIC_TOKENS = 4_000  # maximum number of tokens in a batch whose token × t
 
 TokenIds = Sequence[np.ndarray]  # the token ids of each text
 Scores = list[np.ndarray]  # a score for each token of each text
+# maps the probability N of a class as a function of embeddings, and the embeddings N×L×D, to attributions and errors N
+Attribute = Callable[[Callable[[Tensor], Tensor], Tensor], tuple[Tensor, Tensor]]
 
 
 class Probe:
@@ -38,11 +41,10 @@ class Probe:
     def known(self, tokens: np.ndarray) -> np.ndarray:
         """Return for each token of a text whether the model uses it: L bool."""
         ids = torch.from_numpy(tokens.astype(np.int64)).to(self.device)[None]
-        mask = torch.ones_like(ids, dtype=torch.bool)
-        return self.model.embedding.known(ids, mask)[0].cpu().numpy()
+        return self.model.embedding.known(Inputs(ids, torch.ones_like(ids, dtype=torch.bool)))[0].cpu().numpy()
 
-    def batches(self, texts: TokenIds, budget: int = BATCH_TOKENS) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
-        """Yield the rows, tokens N×L and mask N×L of each batch, longest texts first.
+    def batches(self, texts: TokenIds, budget: int = BATCH_TOKENS) -> Iterator[tuple[np.ndarray, Inputs]]:
+        """Yield the rows and the inputs of each batch, longest texts first.
 
         A batch has at most `budget` tokens, including padding, or consists of a single longer text.
         """
@@ -53,22 +55,22 @@ class Probe:
             padded = max(1, self.truncation.padded_length(int(lengths[rows[start]])))
             selected = rows[start : start + max(1, budget // padded)]
             start += len(selected)
-            yield selected, *self.batch([texts[row] for row in selected])
+            yield selected, self.batch([texts[row] for row in selected])
 
-    def batch(self, texts: TokenIds) -> tuple[Tensor, Tensor]:
-        """Return the tokens N×L and the mask N×L of a batch."""
+    def batch(self, texts: TokenIds) -> Inputs:
+        """Return the inputs of a batch."""
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         mask = np.arange(max(1, self.truncation.padded_length(int(lengths.max())))) < lengths[:, None]
-        tokens = np.zeros(mask.shape, dtype=np.int64)
-        tokens[mask] = np.concatenate(texts)
-        return torch.from_numpy(tokens).to(self.device), torch.from_numpy(mask).to(self.device)
+        ids = np.zeros(mask.shape, dtype=np.int64)
+        ids[mask] = np.concatenate(texts)
+        return Inputs(torch.from_numpy(ids).to(self.device), torch.from_numpy(mask).to(self.device))
 
     @torch.inference_mode()
     def probabilities(self, texts: TokenIds) -> np.ndarray:
         """Return the probability of each class for each text: n×C float64."""
         result: np.ndarray | None = None
-        for rows, tokens, mask in self.batches(texts):
-            values = self.task.probabilities(self.model(tokens, mask)).double().cpu().numpy()
+        for rows, inputs in self.batches(texts):
+            values = self.task.probabilities(self.model(inputs)).double().cpu().numpy()
             result = np.empty((len(texts), values.shape[1])) if result is None else result
             result[rows] = values
         return np.empty((0, 0)) if result is None else result
@@ -77,9 +79,9 @@ class Probe:
         """Return the probability of class `classes[i]` for each text i: n."""
         return self.probabilities(texts)[np.arange(len(texts)), classes] if len(texts) else np.empty(0)
 
-    def class_probability(self, embeddings: Tensor, tokens: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
+    def class_probability(self, embeddings: Tensor, inputs: Inputs, classes: Tensor) -> Tensor:
         """Return the probability of class `classes[i]` for each text i, with embeddings N×L×D of its tokens: N."""
-        return self._of_class(self.model.classify(self.model.encode(tokens, mask, embeddings)), classes)
+        return self._of_class(self.model.classify(self.model.encode(inputs, embeddings)), classes)
 
     @torch.inference_mode()
     def attention(self, texts: TokenIds) -> Scores:
@@ -90,10 +92,10 @@ class Probe:
         are first averaged with the identity matrix (attention rollout, Abnar & Zuidema 2020, section 3).
         """
         scores = [np.empty(0)] * len(texts)
-        for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
-            weights = mean_weights(self.model.weights(tokens, mask).float())  # N×L
-            for layer in reversed(self.model.layer_weights(tokens, mask).values()):
-                identity = torch.eye(tokens.shape[1], device=self.device)
+        for rows, inputs in self.batches(texts, QUADRATIC_TOKENS):
+            weights = mean_weights(self.model.weights(inputs).float())  # N×L
+            for layer in reversed(self.model.layer_weights(inputs).values()):
+                identity = torch.eye(inputs.ids.shape[1], device=self.device)
                 weights = ((layer.float().mean(1) + identity) / 2 * weights.unsqueeze(2)).sum(1)
             _store(scores, rows, texts, weights)
         return scores
@@ -106,40 +108,38 @@ class Probe:
         if isinstance(self.model.attention, NoAttention):
             return None
         scores = [np.empty(0)] * len(texts)
-        for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
+        for rows, inputs in self.batches(texts, QUADRATIC_TOKENS):
             with torch.no_grad():
-                encoded = self.model.encode(tokens, mask)
+                encoded = self.model.encode(inputs)
                 weights = self.model.attention.weights(encoded)
             weights.requires_grad_()
             logits = self.model.classify_mixed(encoded, weights)
             (gradient,) = torch.autograd.grad(self._of_class(logits, self._tensor(classes[rows])).sum(), weights)
-            _store(scores, rows, texts, (weights * gradient).detach().float().sum((1, 2)) * mask)
+            _store(scores, rows, texts, (weights * gradient).detach().float().sum((1, 2)) * inputs.mask)
         return scores
 
     def gradient_times_input(self, texts: TokenIds, classes: np.ndarray) -> Scores:
         """Return Σ_d x_d ∂p/∂x_d for each token, where x is its embedding and p the probability of the class."""
 
-        def method(embeddings: Tensor, *rest: Tensor) -> tuple[Tensor, Tensor]:
+        def method(probability: Callable[[Tensor], Tensor], embeddings: Tensor) -> tuple[Tensor, Tensor]:
             embeddings.requires_grad_()
-            (gradient,) = torch.autograd.grad(self.class_probability(embeddings, *rest).sum(), embeddings)
+            (gradient,) = torch.autograd.grad(probability(embeddings).sum(), embeddings)
             return embeddings * gradient, torch.zeros(len(embeddings))
 
         return self.attribute(texts, classes, method)[0]
 
-    def attribute(
-        self, texts: TokenIds, classes: np.ndarray, method: Callable[..., tuple[Tensor, Tensor]]
-    ) -> tuple[Scores, np.ndarray]:
+    def attribute(self, texts: TokenIds, classes: np.ndarray, method: Attribute) -> tuple[Scores, np.ndarray]:
         """Return the token scores of an attribution method, and its error for each text: n.
 
-        An error that overflows becomes NaN. The method maps the arguments of `class_probability` to attributions N×L×D
-        and errors N.
+        An error that overflows becomes NaN.
         """
         scores, errors = [np.empty(0)] * len(texts), np.zeros(len(texts))
         with torch.backends.cudnn.flags(enabled=False):  # cuDNN's RNNs compute no gradients in evaluation mode
-            for rows, tokens, mask in self.batches(texts, BATCH_TOKENS // 4):
-                embeddings = self.model.embedding(tokens, mask).detach()
-                attributions, deltas = method(embeddings, tokens, mask, self._tensor(classes[rows]))
-                _store(scores, rows, texts, attributions.detach().float().sum(2) * mask)
+            for rows, inputs in self.batches(texts, BATCH_TOKENS // 4):
+                embeddings = self.model.embedding(inputs).detach()
+                probability = partial(self.class_probability, inputs=inputs, classes=self._tensor(classes[rows]))
+                attributions, deltas = method(probability, embeddings)
+                _store(scores, rows, texts, attributions.detach().float().sum(2) * inputs.mask)
                 errors[rows] = deltas.detach().nan_to_num(torch.nan, torch.nan, torch.nan).cpu().numpy()
         return scores, errors
 

@@ -1,6 +1,6 @@
 """The rankings that are compared: each gives a score to every token of a text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,15 +76,13 @@ def is_inexact(errors: np.ndarray) -> np.ndarray:
 def _integrate(probe: Probe, texts: TokenIds, classes: np.ndarray, steps: int) -> tuple[Scores, np.ndarray]:
     from captum.attr import IntegratedGradients  # an optional package
 
-    integral: Any = IntegratedGradients(probe.class_probability)
-
-    def method(embeddings: Tensor, *rest: Tensor) -> tuple[Tensor, Tensor]:
+    def method(probability: Callable[[Tensor], Tensor], embeddings: Tensor) -> tuple[Tensor, Tensor]:
+        integral: Any = IntegratedGradients(probability)
         return integral.attribute(
             embeddings,
             baselines=torch.zeros_like(embeddings),
-            additional_forward_args=rest,
             n_steps=steps,
-            internal_batch_size=len(embeddings),
+            internal_batch_size=len(embeddings),  # one step at a time, so that each batch has the texts of `embeddings`
             return_convergence_delta=True,
         )
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torchmetrics import Metric
 
-from heedful.data.padded_batches import Batch
+from heedful.data.padded_batches import Batch, Inputs
 from heedful.data.source import source_of
 from heedful.models.component import Embedding
 from heedful.models.ensemble import Ensemble
@@ -33,12 +33,12 @@ class JointModel(nn.ModuleDict):
         """The embedding of the first model."""
         return self._readers[0].embedding
 
-    def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def token_weights(self, inputs: Inputs) -> Tensor:
         """Return attention weights N×L.
 
         If all models read the same tokens, these are means over the models; otherwise, they are the first model's.
         """
-        return torch.stack([model.token_weights(tokens, mask) for model in self._readers]).mean(0)
+        return torch.stack([model.token_weights(inputs) for model in self._readers]).mean(0)
 
 
 class LitEnsemble(LitClassifier):
@@ -59,9 +59,8 @@ class LitEnsemble(LitClassifier):
         split = "test" if self.trainer.testing else "val"
         texts = [] if ensemble.shares_tokens else source_of(self.trainer).texts(split, batch.index.tolist())
         for member, columns in zip(ensemble.members, ensemble.columns, strict=True):
-            own = member.card.codec.builder(texts)(np.arange(len(texts))) if texts else batch
-            logits = member.model(own.tokens.to(self.device), own.mask.to(self.device))
-            total = total + member.card.codec.task.probabilities(logits)[:, columns]
+            own = member.card.codec.builder(texts, self.device)(np.arange(len(texts))) if texts else batch
+            total = total + member.card.codec.task.probabilities(member.model(own.inputs))[:, columns]
         return self.task.logits(total / len(ensemble.members))
 
 

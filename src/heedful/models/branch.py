@@ -9,7 +9,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
-from heedful.data.padded_batches import BatchBuilder, by_length
+from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
 from heedful.models.component import Component, Size
 from heedful.models.embedding.ngrams import BASE, MAX_ORDER, first_occurrences, mix_bits, ngram_codes
 from heedful.models.loss import Loss
@@ -145,8 +145,9 @@ class NgramBranch(Component):
         prefixes = torch.arange(2**bits, device=self.codes.device) * 2 ** (32 - bits) - 2**31
         self.starts = torch.searchsorted(self.codes, prefixes.int(), out_int32=True)
 
-    def ngrams(self, tokens: Tensor, mask: Tensor) -> list[Ngrams]:
-        """Return the n-grams of texts by kind: N×L ids, N×L bool."""
+    def ngrams(self, inputs: Inputs) -> list[Ngrams]:
+        """Return the n-grams of texts by kind."""
+        tokens, mask, *_ = inputs
         codes = ngram_codes(tokens, self.max_order)  # N×L×O
         ends = torch.arange(tokens.shape[1], device=tokens.device).expand_as(tokens)  # N×L
         kinds = [Ngrams(codes[..., order], mask, ends, range(order + 1)) for order in range(self.max_order)]
@@ -175,9 +176,9 @@ class NgramBranch(Component):
         found = (self.codes.index_select(0, rows) == wanted) & (wanted != ABSENT)
         return rows.view_as(codes), found.view_as(codes)
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return logits N×num_logits: N×L ids, N×L bool."""
-        codes = join_codes(self.ngrams(tokens, mask)).sort(1).values
+    def forward(self, inputs: Inputs) -> Tensor:
+        """Return logits N×num_logits."""
+        codes = join_codes(self.ngrams(inputs)).sort(1).values
         rows, found = self.find(codes)
         is_first = functional.pad(codes[:, 1:] != codes[:, :-1], (1, 0), value=True)
         sums, norms = self._sum(rows, found & is_first)
@@ -199,8 +200,8 @@ class NgramBranch(Component):
         columns = len(self.bias)
         return sums[:, :columns], sums[:, columns:].clamp(min=1e-12).sqrt()
 
-    def contributions(self, tokens: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
-        """Return the share of each token in the log odds of a class of each text: N×L ids, N×L bool, N → N×L.
+    def contributions(self, inputs: Inputs, classes: Tensor) -> Tensor:
+        """Return the share of each token in the log odds of a class of each text, N×L; `classes` has the shape N.
 
         The log odds, of the class against all others together, are the sum of the shares and the log odds of a text
         without n-grams. The share of an n-gram is divided equally among its tokens, where it first occurs; the first
@@ -210,7 +211,7 @@ class NgramBranch(Component):
         its part in their change while the scores of all classes grow in proportion from those of a text without n-grams
         (integrated gradients, Sundararajan et al. 2017).
         """
-        kinds = self.ngrams(tokens, mask)
+        kinds = self.ngrams(inputs)
         codes = join_codes(kinds)
         rows, found = self.find(codes)
         present = found & first_occurrences(codes.long())
@@ -221,7 +222,7 @@ class NgramBranch(Component):
             factors = mean_gradients((sums / norms).float(), self.bias.float(), classes).to(norms.dtype) / norms  # N×C
         each = [self.table[row, : len(self.bias)] @ factor for row, factor in zip(rows, factors, strict=True)]
         shares = torch.stack(each) * present  # N×F
-        total = torch.zeros_like(tokens, dtype=shares.dtype)
+        total = torch.zeros_like(inputs.ids, dtype=shares.dtype)
         for kind, share in zip(kinds, shares.split([kind.codes.shape[1] for kind in kinds], 1), strict=True):
             for distance in kind.distances:
                 total.scatter_add_(1, (kind.ends - distance).clamp(min=0), share / len(kind.distances))
@@ -233,7 +234,7 @@ class NgramBranch(Component):
 
         The result does not depend on any random state.
         """
-        labels = texts.labels.cpu().numpy()
+        labels = texts.targets.cpu().numpy()
         of_text = np.ones(len(labels))
         if loss.class_weights is not None:
             of_text = loss.class_weights.cpu().double().numpy()[labels]
@@ -243,7 +244,7 @@ class NgramBranch(Component):
         def held_out_loss(c: float) -> float:
             self._fit(features, labels, of_text, c)
             batches = map(held_out, by_length(held_out.lengths, BATCH, rank=0, world_size=1))
-            return sum(len(batch.labels) * loss(self(*batch[:2]), batch.labels).item() for batch in batches)
+            return sum(len(batch.targets) * loss(self(batch.inputs), batch.targets).item() for batch in batches)
 
         self._fit(features, labels, of_text, min(CANDIDATES, key=held_out_loss) if self.c is None else self.c)
 
@@ -289,8 +290,7 @@ class NgramBranch(Component):
         """Return the codes of the n-grams of texts."""
         by_text: list[Any] = [None] * len(texts)
         for rows in by_length(texts.lengths, BATCH, rank=0, world_size=1):
-            batch = texts(rows)
-            codes = np.sort(join_codes(self.ngrams(batch.tokens, batch.mask)).cpu().numpy(), axis=1)
+            codes = np.sort(join_codes(self.ngrams(texts(rows).inputs)).cpu().numpy(), axis=1)
             present = (np.diff(codes, axis=1, prepend=ABSENT) != 0) & (codes != ABSENT)
             for i, row in enumerate(rows.tolist()):
                 by_text[row] = codes[i, present[i]]

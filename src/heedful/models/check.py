@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.base.errors import UserError, name_file
+from heedful.data.padded_batches import Inputs
 from heedful.models.classifier import Classifier
 from heedful.models.component import (
     Attention,
@@ -116,7 +117,9 @@ def require_output_dim(component: Any) -> None:
 
 def _arguments(component: Component, inputs: Tensor, mask: Tensor) -> tuple[Any, ...]:
     """Return the arguments of `forward` for states N×L×D, or token ids N×L."""
-    if isinstance(component, Embedding | Position | Encoder):
+    if isinstance(component, Embedding):
+        return (Inputs(inputs, mask),)
+    if isinstance(component, Position | Encoder):
         return inputs, mask
     return (inputs[:, 0] if isinstance(component, Head) else Encoded(inputs, mask, masked_mean(inputs, mask)),)
 
@@ -168,7 +171,7 @@ def _outputs(component: Any, inputs: Tensor, mask: Tensor, num_logits: int) -> I
         zero("forward", states, mask.unsqueeze(-1))
         yield "forward", states
         if isinstance(component, Embedding):
-            known = tensor("known", component.known(inputs, mask), "N×L", texts, tokens, dtype=torch.bool)
+            known = tensor("known", component.known(*arguments), "N×L", texts, tokens, dtype=torch.bool)
             zero("known", known, mask)
             yield "known", known
     elif isinstance(component, Encoder):

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from heedful.data.padded_batches import Inputs
 from heedful.models.branch import NgramBranch
 from heedful.models.component import Attention, Component, Embedding, Encoded, Encoder, Head, Pooling, Position
 
@@ -36,7 +37,7 @@ class Classifier(nn.Module):
         self.head = head
         self.branch = branch
         # states of a frozen encoder by token ids, if they were computed before; None for other texts
-        self.stored_states: Callable[[Tensor, Tensor], Encoded | None] | None = None
+        self.stored_states: Callable[[Inputs], Encoded | None] | None = None
         self._with_loss = [part for part in self.modules() if isinstance(part, Component) and part.auxiliary_loss]
 
     @property
@@ -73,34 +74,36 @@ class Classifier(nn.Module):
         parts: dict[str, Any] = dict(self.named_children())
         return {name: dict(part.description_options) for name, part in parts.items() if part.description_options}
 
-    def drop_unknown(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    def drop_unknown(self, inputs: Inputs) -> tuple[Inputs, Tensor | None]:
         """Move the tokens that the embedding knows to the beginning of each text, and mask all others as padding.
 
-        The results are tokens, mask and the original position of each token, N×L each. The positions are None if the
-        embedding returned `mask` itself, so that all tokens keep theirs.
+        The second result is the original position of each token, N×L. It is None if the embedding returned the mask
+        itself, so that all tokens keep theirs.
         """
-        known = self.embedding.known(tokens, mask)  # N×L
-        if known is mask:
-            return tokens, mask, None
+        known = self.embedding.known(inputs)  # N×L
+        if known is inputs.mask:
+            return inputs, None
         order = torch.argsort((~known).to(torch.uint8), dim=1, stable=True)
-        return tokens.gather(1, order), known.gather(1, order), order
+        segments = None if inputs.segments is None else inputs.segments.gather(1, order)
+        return Inputs(inputs.ids.gather(1, order), known.gather(1, order), segments, inputs.columns), order
 
-    def has_known_token(self, tokens: Tensor, mask: Tensor, unknown_id: int | None) -> Tensor:
+    def has_known_token(self, inputs: Inputs, unknown_id: int | None) -> Tensor:
         """Return whether each text has a token that is in the vocabulary and that the model uses, N bool."""
-        known = mask if self.used_branch else self.embedding.known(tokens, mask)  # N×L
-        return (known if unknown_id is None else known & (tokens != unknown_id)).any(1)
+        known = inputs.mask if self.used_branch else self.embedding.known(inputs)  # N×L
+        return (known if unknown_id is None else known & (inputs.ids != unknown_id)).any(1)
 
-    def encode(self, tokens: Tensor, mask: Tensor, embeddings: Tensor | None = None) -> Encoded:
-        """Return the encoded texts: N×L ids, N×L bool; `embeddings` N×L×D replace those of the tokens."""
-        embeddings = self.embedding(tokens, mask) if embeddings is None else embeddings
-        return self._scale(self.encoder(self.position(embeddings, mask), mask), tokens, embeddings)
+    def encode(self, inputs: Inputs, embeddings: Tensor | None = None) -> Encoded:
+        """Return the encoded texts; `embeddings` N×L×D replace those of the tokens."""
+        embeddings = self.embedding(inputs) if embeddings is None else embeddings
+        encoded = self.encoder(self.position(embeddings, inputs.mask), inputs.mask)
+        return self._scale(encoded, inputs, embeddings)
 
-    def _scale(self, encoded: Encoded, tokens: Tensor, embeddings: Tensor | None = None) -> Encoded:
+    def _scale(self, encoded: Encoded, inputs: Inputs, embeddings: Tensor | None = None) -> Encoded:
         """Add the factors of the weights, if the attention has any."""
         if not self.attention.has_scales:
             return encoded
-        embeddings = self.embedding(tokens, encoded.mask) if embeddings is None else embeddings
-        return encoded._replace(scales=self.attention.scales(tokens, embeddings))
+        embeddings = self.embedding(inputs) if embeddings is None else embeddings
+        return encoded._replace(scales=self.attention.scales(inputs.ids, embeddings))
 
     def classify(self, encoded: Encoded) -> Tensor:
         """Return the logits of encoded texts without those of the branch, N×num_logits."""
@@ -110,56 +113,56 @@ class Classifier(nn.Module):
         """Return the logits N×num_logits, with `weights` N×H×T×L in place of the computed attention weights."""
         return self.head(self.pooling(self.attention.mix(encoded, weights)))
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logits of each text: N×L ids, N×L bool → N×num_logits. Padding must follow the text."""
-        encoded, _ = self._read(tokens, mask)
-        return self._logits(encoded, tokens, mask)
+    def forward(self, inputs: Inputs) -> Tensor:
+        """Return the logits of each text, N×num_logits. Padding must follow the text."""
+        encoded, _ = self._read(inputs)
+        return self._logits(encoded, inputs)
 
-    def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor | None]:
+    def _read(self, inputs: Inputs) -> tuple[Encoded, Tensor | None]:
         """Return the encoded known tokens, computed only if they are not stored, and their original positions."""
-        tokens, mask, order = self.drop_unknown(tokens, mask)
-        stored = None if self.stored_states is None else self.stored_states(tokens, mask)
-        return self.encode(tokens, mask) if stored is None else self._scale(stored, tokens), order
+        known, order = self.drop_unknown(inputs)
+        stored = None if self.stored_states is None else self.stored_states(known)
+        return self.encode(known) if stored is None else self._scale(stored, known), order
 
-    def separate_logits(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def separate_logits(self, inputs: Inputs) -> tuple[Tensor, Tensor]:
         """Return the logits without those of the branch, and those of the branch, N×num_logits each."""
         assert self.branch is not None
-        encoded, _ = self._read(tokens, mask)
-        return self.classify(encoded).float(), self.branch(tokens, mask).float()
+        encoded, _ = self._read(inputs)
+        return self.classify(encoded).float(), self.branch(inputs).float()
 
-    def _logits(self, encoded: Encoded, tokens: Tensor, mask: Tensor) -> Tensor:
+    def _logits(self, encoded: Encoded, inputs: Inputs) -> Tensor:
         """Return the logits of encoded texts; in evaluation, the weighted mean of them and those of the branch."""
         logits = self.classify(encoded)
         if self.branch is None or self.training:
             return logits
-        return torch.lerp(logits.float(), self.branch(tokens, mask).float(), self.branch.weight.float())
+        return torch.lerp(logits.float(), self.branch(inputs).float(), self.branch.weight.float())
 
-    def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def weights(self, inputs: Inputs) -> Tensor:
         """Return the attention weights N×H×T×L, with the tokens in their original order; dropped tokens get 0."""
-        encoded, order = self._read(tokens, mask)
+        encoded, order = self._read(inputs)
         return _restore_order(self.attention.weights(encoded), order, self.attention.per_token)
 
-    def forward_with_weights(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward_with_weights(self, inputs: Inputs) -> tuple[Tensor, Tensor]:
         """Return the results of `forward` and `weights`, for which the texts are encoded only once."""
-        encoded, order = self._read(tokens, mask)
+        encoded, order = self._read(inputs)
         weights = _restore_order(self.attention.weights(encoded), order, self.attention.per_token)
-        return self._logits(encoded, tokens, mask), weights
+        return self._logits(encoded, inputs), weights
 
-    def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
+    def layer_weights(self, inputs: Inputs) -> dict[str, Tensor]:
         """Return the weights N×H×L×L of each self-attention layer of the encoder, named "encoder 1", "encoder 2", ….
 
         The tokens are in their original order; dropped tokens get 0.
         """
-        tokens, mask, order = self.drop_unknown(tokens, mask)
-        layers = self.encoder.layer_weights(self.position(self.embedding(tokens, mask), mask), mask)
+        known, order = self.drop_unknown(inputs)
+        layers = self.encoder.layer_weights(self.position(self.embedding(known), known.mask), known.mask)
         return {f"encoder {i}": _restore_order(weights, order, True) for i, weights in enumerate(layers, 1)}
 
-    def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def token_weights(self, inputs: Inputs) -> Tensor:
         """Return the share of each token in the attention weights, N×L, which sum to 1 over a text with tokens.
 
         It is the mean over heads and over the rows of real states, divided by the sum if that need not be 1.
         """
-        weights = mean_weights(self.weights(tokens, mask))
+        weights = mean_weights(self.weights(inputs))
         return weights if self.attention.sums_to_one else weights / weights.sum(1, keepdim=True).clamp(min=1e-12)
 
 

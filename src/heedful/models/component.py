@@ -17,6 +17,8 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from heedful.data.padded_batches import Inputs
+
 Size = Annotated[int, Field(ge=1)]  # a number of features, heads, rows, …
 Rate = Annotated[float, Field(ge=0, lt=1)]  # the probability of dropping an element
 Normalize = Callable[[Tensor, Tensor, int], Tensor]  # scores, mask and dimension → weights
@@ -63,17 +65,17 @@ class Component(nn.Module, ABC):
 class Embedding(Component):
     """Word vectors; the constructor is `Embedding(vocabulary, **options)`."""
 
-    def known(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def known(self, inputs: Inputs) -> Tensor:
         """Return a mask N×L, True for the real tokens that the model uses; by default, for all real tokens."""
-        return mask
+        return inputs.mask
 
     def tokens_with_vectors(self) -> Tensor | None:
         """Return a mask over the vocabulary, True for tokens with a pretrained vector; None if there are none."""
         return None
 
     @abstractmethod
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the vector of each token, zero on padding: N×L token ids, N×L bool → N×L×D."""
+    def forward(self, inputs: Inputs) -> Tensor:
+        """Return the vector of each token, zero on padding: N×L×D."""
 
 
 class Position(Component):

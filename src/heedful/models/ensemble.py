@@ -10,7 +10,7 @@ import torch
 
 from heedful.base.errors import UserError, name_file
 from heedful.base.formatting import format_list
-from heedful.data.padded_batches import Batch, by_length
+from heedful.data.padded_batches import Inputs, by_length
 from heedful.models.classifier import Classifier, mean_weights
 from heedful.models.loss import Loss
 from heedful.runs.checkpoint import Card
@@ -71,10 +71,10 @@ class Ensemble:
             with name_file(member.name):
                 batches = member.card.codec.builder(texts, next(model.parameters()).device)
             for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
-                batch = batches(rows)
-                probabilities = member.card.codec.task.probabilities(model(batch.tokens, batch.mask))
+                inputs = batches(rows).inputs
+                probabilities = member.card.codec.task.probabilities(model(inputs))
                 total[rows] += probabilities[:, columns].cpu().double().numpy()
-                is_unknown[rows] &= ~_has_known_token(member, batch)
+                is_unknown[rows] &= ~_has_known_token(member, inputs)
         return total / len(self.members), is_unknown
 
     def examples(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Example]:
@@ -121,17 +121,17 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
         batches, words = codec.read(texts, next(model.parameters()).device)
     examples: dict[int, Example] = {}
     for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
-        batch = batches(rows)
-        logits, weights = model.forward_with_weights(batch.tokens, batch.mask)
+        inputs = batches(rows).inputs
+        logits, weights = model.forward_with_weights(inputs)
         probabilities = codec.task.probabilities(logits).cpu()  # N×C
         predicted = codec.task.predicted(probabilities)
         labels, confidence = codec.task.decode(predicted), codec.task.confidence(probabilities.numpy()).tolist()
         weights = weights.float()  # N×H×T×L
         means = mean_weights(weights).cpu().double().numpy()  # N×L
-        has_known_token = _has_known_token(member, batch)
+        has_known_token = _has_known_token(member, inputs)
         if (branch := model.used_branch) is not None:
-            predicted = predicted.to(batch.tokens.device)
-            shares = branch.contributions(batch.tokens, batch.mask, predicted).cpu().double().numpy()  # N×L
+            predicted = predicted.to(inputs.ids.device)
+            shares = branch.contributions(inputs, predicted).cpu().double().numpy()  # N×L
         for i, row in enumerate(rows.tolist()):
             size = len(words[row])
             matrix, layers = None, {}
@@ -139,7 +139,7 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
                 heads = weights[i, :, :size, :size]  # H×L×L
                 matrix = (heads if size <= HEADS_WORDS else heads.mean(0, keepdim=True)).cpu().numpy()
             if maps and 1 < size <= HEADS_WORDS:
-                stacks = model.layer_weights(batch.tokens[i : i + 1, :size], batch.mask[i : i + 1, :size])
+                stacks = model.layer_weights(inputs.of_text(i, size))
                 layers = {name: stack[0].float().cpu().numpy() for name, stack in stacks.items()}
             examples[row] = Example(
                 split="text",
@@ -159,6 +159,6 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
     return [examples[row] for row in range(len(texts))]
 
 
-def _has_known_token(member: Member, batch: Batch) -> np.ndarray:
+def _has_known_token(member: Member, inputs: Inputs) -> np.ndarray:
     unknown_id = member.card.codec.tokenizer.unknown_id
-    return member.model.has_known_token(batch.tokens, batch.mask, unknown_id).cpu().numpy()
+    return member.model.has_known_token(inputs, unknown_id).cpu().numpy()

@@ -18,6 +18,7 @@ from heedful.base.files import write_text
 from heedful.base.optional_packages import require_extra
 from heedful.config.keys import MODEL_COMPONENTS
 from heedful.data.codec import Codec
+from heedful.data.padded_batches import Inputs
 from heedful.models.ensemble import Member
 from heedful.models.loss import plain_loss
 from heedful.portable import CONFIG_FILE, TOKENIZER_FILE
@@ -74,7 +75,8 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
 
     codec = card.codec
     ids = torch.arange(portable.vocab_size).unsqueeze(1)  # a text for each token
-    known = portable.model.has_known_token(ids, torch.ones_like(ids, dtype=torch.bool), codec.tokenizer.unknown_id)
+    inputs = Inputs(ids, torch.ones_like(ids, dtype=torch.bool))
+    known = portable.model.has_known_token(inputs, codec.tokenizer.unknown_id)
     config = Export(
         class_names=codec.class_names,
         task={name: value for name, value in write_task(codec.task).items() if name != "classes"},

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.base.errors import UserError
-from heedful.data.padded_batches import Batch
+from heedful.data.padded_batches import Batch, Inputs
 from heedful.models.classifier import Classifier, mean_weights
 from heedful.report.numbers import format_with_bounds
 from heedful.tasks.task import Task
@@ -23,7 +23,7 @@ from heedful.terms.intervals import join_groups, mean_of_terms
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-INPUTS, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights")
+NAMES, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights")  # of the inputs and outputs of an ONNX file
 OPSET = 17
 TOLERANCE = 1e-5  # largest allowed difference from torch's outputs, in a probability or a weight
 TRACED = (3, 7)  # numbers of texts and tokens in the traced batch; the batches in CHECKED have other shapes
@@ -46,7 +46,7 @@ class PortableModel(nn.Module):
         self.max_length = max_length
 
     def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        logits, weights = self.model.forward_with_weights(tokens, mask)
+        logits, weights = self.model.forward_with_weights(Inputs(tokens, mask))
         return self.task.probabilities(logits).float(), mean_weights(weights.float())
 
 
@@ -69,21 +69,21 @@ class OnnxClassifier(nn.Module):
         self.attention.per_token = False  # type: ignore[assignment]
         self.place = nn.Parameter(torch.empty(0))  # the device of the inputs and outputs
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        return self.forward_with_weights(tokens, mask)[0]
+    def forward(self, inputs: Inputs) -> Tensor:
+        return self.forward_with_weights(inputs)[0]
 
-    def forward_with_weights(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the logits N×C and the weights N×1×1×L of tokens N×L with their mask N×L."""
-        outputs = self.session.run(None, feed(tokens.cpu().numpy(), mask.cpu().numpy()))
-        probabilities, weights = (torch.from_numpy(output).to(tokens.device) for output in outputs)
+    def forward_with_weights(self, inputs: Inputs) -> tuple[Tensor, Tensor]:
+        """Return the logits N×C and the weights N×1×1×L of texts."""
+        outputs = self.session.run(None, feed(inputs))
+        probabilities, weights = (torch.from_numpy(output).to(inputs.ids.device) for output in outputs)
         return self.task.logits(probabilities), weights[:, None, None]
 
-    def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
+    def layer_weights(self, inputs: Inputs) -> dict[str, Tensor]:
         return {}
 
-    def has_known_token(self, tokens: Tensor, mask: Tensor, unknown_id: int | None) -> Tensor:
+    def has_known_token(self, inputs: Inputs, unknown_id: int | None) -> Tensor:
         """Return whether each text has a token that the model uses, N bool."""
-        return (mask & ~torch.isin(tokens, self.unknown_ids.to(tokens.device))).any(1)
+        return (inputs.mask & ~torch.isin(inputs.ids, self.unknown_ids.to(inputs.ids.device))).any(1)
 
 
 def convert(portable: PortableModel, path: Path) -> float:
@@ -99,7 +99,7 @@ def convert(portable: PortableModel, path: Path) -> float:
     Returns:
         The largest absolute difference from torch's outputs, on batches of other shapes than that of the traced batch.
     """
-    dynamic = {name: {0: "texts", 1: "tokens"} for name in (*INPUTS, "weights")} | {"probabilities": {0: "texts"}}
+    dynamic = {name: {0: "texts", 1: "tokens"} for name in (*NAMES, "weights")} | {"probabilities": {0: "texts"}}
     any_size = dict.fromkeys((0, 1), torch.export.Dim.DYNAMIC)
     exporters: dict[str, dict[str, Any]] = {
         "tracing": {"dynamo": False, "dynamic_axes": dynamic, "opset_version": OPSET},
@@ -110,13 +110,11 @@ def convert(portable: PortableModel, path: Path) -> float:
         try:
             with _quiet(), torch.no_grad():
                 model: Any = portable
-                batch: tuple[Tensor, ...] = _ragged_batch(portable, *TRACED, seed=0)
+                batch: tuple[Tensor, ...] = _ragged_batch(portable, *TRACED, seed=0)[:2]
                 if options["dynamo"]:  # torch tries still other ways to export a module, one of which crashes torch 2.6
                     model = torch.export.export(portable, batch, dynamic_shapes=(any_size, any_size), strict=False)
                     batch = ()
-                torch.onnx.export(
-                    model, batch, path, input_names=INPUTS, output_names=OUTPUTS, verbose=False, **options
-                )
+                torch.onnx.export(model, batch, path, input_names=NAMES, output_names=OUTPUTS, verbose=False, **options)
             difference = largest_difference(portable, path)
         except Exception as error:  # the exporters and onnxruntime raise exceptions of many types
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
@@ -139,10 +137,10 @@ def largest_difference(portable: PortableModel, path: Path) -> float:
     session = load_session(path)
     differences = [0.0]
     for seed, (texts, length) in enumerate(CHECKED):
-        tokens, mask = _ragged_batch(portable, texts, min(length, portable.max_length), seed)
+        inputs = _ragged_batch(portable, texts, min(length, portable.max_length), seed)
         with torch.inference_mode():
-            expected = [output.numpy() for output in portable(tokens, mask)]
-        for ours, theirs in zip(expected, session.run(None, feed(tokens.numpy(), mask.numpy())), strict=True):
+            expected = [output.numpy() for output in portable(*inputs[:2])]
+        for ours, theirs in zip(expected, session.run(None, feed(inputs)), strict=True):
             if ours.shape != theirs.shape:
                 return float("inf")
             differences.append(float(np.abs(ours - theirs).max()))
@@ -170,8 +168,8 @@ def compare_accuracy(
     index: list[int] = []
     for batch in batches:
         index += batch.index.tolist()
-        inputs, labels = feed(batch.tokens.numpy(), batch.mask.numpy()), batch.labels.numpy()
-        hits.append(np.stack([task.is_correct(session.run(None, inputs)[0], labels) for session in sessions]) * 1.0)
+        inputs, targets = feed(batch.inputs), batch.targets.numpy()
+        hits.append(np.stack([task.is_correct(session.run(None, inputs)[0], targets) for session in sessions]) * 1.0)
     before, after = np.concatenate(hits, axis=1)
     interval = mean_of_terms(join_groups(after - before, None if groups is None else groups[index]))
     return (
@@ -189,13 +187,13 @@ def load_session(path: Path) -> "InferenceSession":
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def feed(tokens: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
+def feed(inputs: Inputs) -> dict[str, np.ndarray]:
     """Return the inputs of an ONNX session by name: tokens N×L int64 and mask N×L bool."""
-    return dict(zip(INPUTS, (tokens, mask), strict=True))
+    return {name: tensor.cpu().numpy() for name, tensor in zip(NAMES, inputs[:2], strict=True)}
 
 
-def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Return random tokens and their mask, both N×L.
+def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -> Inputs:
+    """Return random tokens.
 
     The first text has `length` tokens. If there are several texts, the last is empty.
     """
@@ -203,7 +201,7 @@ def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -
     lengths = torch.randint(1, length + 1, (texts,), generator=generator)
     lengths[-1], lengths[0] = 0, length
     mask = torch.arange(length) < lengths.unsqueeze(1)
-    return torch.randint(1, portable.vocab_size, (texts, length), generator=generator) * mask, mask
+    return Inputs(torch.randint(1, portable.vocab_size, (texts, length), generator=generator) * mask, mask)
 
 
 @contextmanager

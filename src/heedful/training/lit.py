@@ -19,7 +19,7 @@ from heedful.base.errors import UserError, name_file
 from heedful.config.keys import default_metrics, make_paths_absolute, paths_in
 from heedful.config.places import TRUSTED_OPTIMIZERS
 from heedful.config.schema import validate_config
-from heedful.data.padded_batches import Batch
+from heedful.data.padded_batches import Batch, Inputs
 from heedful.data.source import Source
 from heedful.kernels.device import HostCopy
 from heedful.models.check import check_model
@@ -86,7 +86,7 @@ class LitClassifier(pl.LightningModule):
         self.save_hyperparameters(card.config, logger=False)  # `on_fit_start` logs them
         # of a training epoch, whose states are saved if a checkpoint is written within it
         self.means: Any = nn.ModuleDict({name: RunningMean() for name in ("loss", "acc", *model.auxiliary_names)})
-        self.run_step: Callable[[Tensor, Tensor, Tensor], Step] | None = None  # a faster equivalent of `compute_step`
+        self.run_step: Callable[[Inputs, Tensor], Step] | None = None  # a faster equivalent of `compute_step`
         self._losses_to_check: list[tuple[int, HostCopy]] = []  # with the numbers of their batches
         self.metrics = dict(metrics)  # a plain dict, because they stay on the CPU
         self.scores: dict[str, float] = {}  # the last value of each metric, by names such as val/acc; NaN if undefined
@@ -185,12 +185,12 @@ class LitClassifier(pl.LightningModule):
         """Yield the buffers that can be averaged, as Lightning's `WeightAveraging` does; codes and flags cannot."""
         return (buffer for buffer in super().buffers(recurse) if buffer.is_floating_point())
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logits of texts: N×L token ids, N×L bool (True marks a token) → N×num_logits.
+    def forward(self, inputs: Inputs) -> Tensor:
+        """Return the logits of texts, N×num_logits.
 
         `card.codec.builder(texts)` encodes texts, and `task.probabilities` converts logits to probabilities N×C.
         """
-        logits: Tensor = self.model(tokens, mask)
+        logits: Tensor = self.model(inputs)
         return logits
 
     def predict_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> dict[str, Tensor]:
@@ -201,33 +201,33 @@ class LitClassifier(pl.LightningModule):
         """
         probabilities = self.task.probabilities(self.logits(batch)).float()
         predicted = self.task.predicted(probabilities)
-        return {"probabilities": probabilities, "predicted": predicted, "labels": batch.labels, "index": batch.index}
+        return {"probabilities": probabilities, "predicted": predicted, "labels": batch.targets, "index": batch.index}
 
     def logits(self, batch: Batch) -> Tensor:
         """Return the logits of a batch for validation or test, N×num_logits."""
-        return self(batch.tokens, batch.mask)
+        return self(batch.inputs)
 
     def ensemble(self) -> Ensemble:
         """Return the model with its tokenizer, which classifies texts and shows the attention weight of each word."""
         return Ensemble([Member("", self.card, self.model, self.loss)])
 
-    def compute_step(self, tokens: Tensor, mask: Tensor, labels: Tensor) -> Step:
-        """Return the loss of a batch without its gradients: N×L ids, N×L bool, N classes."""
-        logits = self(tokens, mask)
-        loss = self.loss(logits, labels)
-        hits = self.task.is_correct(self.task.probabilities(logits.detach()), labels).sum()
+    def compute_step(self, inputs: Inputs, targets: Tensor) -> Step:
+        """Return the loss of a batch without its gradients."""
+        logits = self(inputs)
+        loss = self.loss(logits, targets)
+        hits = self.task.is_correct(self.task.probabilities(logits.detach()), targets).sum()
         terms = self.model.take_auxiliary_losses()
-        sums = {name: term.detach().repeat(len(labels)).sum() for name, term in {"loss": loss, **terms}.items()}
+        sums = {name: term.detach().repeat(len(targets)).sum() for name, term in {"loss": loss, **terms}.items()}
         return Step(sum(terms.values(), loss), {**sums, "acc": hits})
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        loss, sums = (self.run_step or self.compute_step)(batch.tokens, batch.mask, batch.labels)
+        loss, sums = (self.run_step or self.compute_step)(batch.inputs, batch.targets)
         if self._logged_epoch != self.current_epoch:  # once an epoch, because log() takes a millisecond
             self._logged_epoch = self.current_epoch
             for name, mean in self.means.items():
                 self.log(f"train/{name}", mean, on_step=False, on_epoch=True, prog_bar=True, logger=False)
         for name, total in sums.items():
-            self.means[name].update(total, len(batch.labels))
+            self.means[name].update(total, len(batch.targets))
         # Lightning divides the loss by the size of a group of batches, also in the last, smaller group of an epoch
         group, batches = self.trainer.accumulate_grad_batches, int(self.trainer.num_training_batches)
         number, remainder = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready, batches % group
@@ -260,9 +260,9 @@ class LitClassifier(pl.LightningModule):
         weights = torch.linspace(0, 1, 21, device=self.device)
         losses = torch.zeros_like(weights)
         for batch in self.trainer.val_dataloaders or ():
-            _, _, labels, _ = batch = self.trainer.strategy.batch_to_device(batch)
-            parts = self.model.separate_logits(batch.tokens, batch.mask)
-            losses += len(labels) * torch.stack([self.loss(torch.lerp(*parts, weight), labels) for weight in weights])
+            inputs, targets, _ = self.trainer.strategy.batch_to_device(batch)
+            parts = self.model.separate_logits(inputs)
+            losses += len(targets) * torch.stack([self.loss(torch.lerp(*parts, weight), targets) for weight in weights])
         branch.weight.copy_(weights[self.trainer.strategy.reduce(losses, reduce_op="sum").argmin()])
 
     def on_validation_epoch_start(self) -> None:
@@ -275,8 +275,8 @@ class LitClassifier(pl.LightningModule):
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         logits = self.logits(batch)
         probabilities = self.task.probabilities(logits).float()
-        self._batches.append({"probabilities": probabilities, "labels": batch.labels, "index": batch.index})
-        self._losses.append(self.loss(logits, batch.labels) * len(batch.labels))
+        self._batches.append({"probabilities": probabilities, "labels": batch.targets, "index": batch.index})
+        self._losses.append(self.loss(logits, batch.targets) * len(batch.targets))
 
     test_step = validation_step
 

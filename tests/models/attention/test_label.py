@@ -53,11 +53,11 @@ def test_a_logit_depends_on_the_query_of_its_class_alone_with_every_pooling(pool
     model = compose(encoder="gru", attention="label", pooling=pooling, head="label").double().eval()
     assert isinstance(model.attention, LabelAttention) and isinstance(model.head, LabelHead)
     trained(model.attention)
-    tokens, mask = texts()
+    inputs = texts()
     with torch.no_grad():
-        logits = model(tokens, mask)
+        logits = model(inputs)
         model.attention.questions[1] += 1
-        changed = (model(tokens, mask) - logits).abs() > 1e-9
+        changed = (model(inputs) - logits).abs() > 1e-9
     assert changed.tolist() == [[False, length > 1, False] for length in LENGTHS]  # one token has the weight 1
 
 
@@ -84,7 +84,7 @@ def test_a_trained_model_has_weights_for_each_class(tmp_path: Path) -> None:
     module = LitClassifier.load_from_checkpoint(tmp_path / "run").eval()
     batch = one_batch(module.card.codec, ["a great product", "bad"])
     with torch.no_grad():
-        assert module.model.weights(batch.tokens, batch.mask).shape[:3] == (2, 3, 1)
+        assert module.model.weights(batch.inputs).shape[:3] == (2, 3, 1)
 
 
 def test_it_keeps_the_rules_with_several_classes_and_is_initially_uniform() -> None:

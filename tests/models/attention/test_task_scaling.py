@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from heedful import load
-from heedful.data.padded_batches import Truncation
+from heedful.data.padded_batches import Inputs, Truncation
 from heedful.faithfulness.probe import Probe
 from heedful.models.attention.query import QueryAttention
 from heedful.models.classifier import Classifier
@@ -46,14 +46,14 @@ def test_the_context_follows_the_formula(attention: str) -> None:
     model = build("gru", attention)
     scales = query_attention(model).word_scales.weight
     assert scales.shape == (len(VOCABULARY), 1) and 0 < float(scales.abs().max()) <= len(VOCABULARY) ** -0.5
-    tokens, mask = texts()
-    encoded = model.encode(tokens, mask)
-    embeddings, weights = model.embedding(tokens, mask), model.weights(tokens, mask)
+    inputs = texts()
+    encoded = model.encode(inputs)
+    embeddings, weights = model.embedding(inputs), model.weights(inputs)
     context = model.attention(encoded).summary
     for n, length in enumerate(LENGTHS):
         expected = torch.zeros_like(context[n])
         for i in range(length):
-            factor = float(scales[tokens[n, i], 0]) * sum(embeddings[n, i].tolist())
+            factor = float(scales[inputs.ids[n, i], 0]) * sum(embeddings[n, i].tolist())
             expected += float(weights[n, 0, 0, i]) * factor * encoded.states[n, i]
         torch.testing.assert_close(context[n], expected)
         assert float(weights[n].sum()) == pytest.approx(1)
@@ -62,16 +62,16 @@ def test_the_context_follows_the_formula(attention: str) -> None:
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_padding_changes_nothing_and_gradients_reach_the_factors(encoder: str) -> None:
     model = build(encoder)
-    tokens, mask = texts()
-    logits = model(tokens, mask)
-    torch.testing.assert_close(model(*texts((*LENGTHS, 13), padded_length=17))[: len(LENGTHS)], logits)
+    inputs = texts()
+    logits = model(inputs)
+    torch.testing.assert_close(model(texts((*LENGTHS, 13), padded_length=17))[: len(LENGTHS)], logits)
     torch.testing.assert_close(
-        model.classify_mixed(model.encode(tokens, mask), model.weights(tokens, mask)), logits, rtol=0, atol=1e-12
+        model.classify_mixed(model.encode(inputs), model.weights(inputs)), logits, rtol=0, atol=1e-12
     )
     logits.square().sum().backward()
     gradient = query_attention(model).word_scales.weight.grad
     assert gradient is not None
-    used = torch.zeros(len(VOCABULARY), dtype=torch.bool).index_fill(0, tokens[mask].unique(), True)
+    used = torch.zeros(len(VOCABULARY), dtype=torch.bool).index_fill(0, inputs.ids[inputs.mask].unique(), True)
     assert torch.equal(gradient[:, 0] != 0, used)
 
 
@@ -79,21 +79,21 @@ def test_a_dropped_token_changes_nothing() -> None:
     model = build()
     dropped = 5
 
-    def known(tokens: Tensor, mask: Tensor) -> Tensor:
-        return mask & (tokens != dropped)
+    def known(inputs: Inputs) -> Tensor:
+        return inputs.mask & (inputs.ids != dropped)
 
     model.embedding.known = known  # type: ignore[method-assign]
     short, long = torch.tensor([[7, 3, 11]]), torch.tensor([[dropped, 7, 3, dropped, 11]])
-    torch.testing.assert_close(model(long, long > 0), model(short, short > 0))
+    torch.testing.assert_close(model(Inputs(long, long > 0)), model(Inputs(short, short > 0)))
 
 
 def test_stored_states_get_the_factors_of_their_tokens() -> None:
     model = build("gru")
-    tokens, mask = texts()
-    expected = model(tokens, mask)
-    stored: Encoded = model.encode(tokens, mask)._replace(scales=None)
-    model.stored_states = lambda tokens, mask: stored
-    torch.testing.assert_close(model(tokens, mask), expected)
+    inputs = texts()
+    expected = model(inputs)
+    stored: Encoded = model.encode(inputs)._replace(scales=None)
+    model.stored_states = lambda inputs: stored
+    torch.testing.assert_close(model(inputs), expected)
 
 
 def test_explanations_from_embeddings_use_the_factors() -> None:
@@ -101,13 +101,13 @@ def test_explanations_from_embeddings_use_the_factors() -> None:
     probe = Probe(build("gru"), Multiclass(), Truncation(40, "first"))
     text, classes = np.array([7, 3, 11, 3]), np.array([1])
     (scores,) = probe.gradient_times_input([text], classes)
-    tokens, mask = probe.batch([text])
-    embeddings = probe.model.embedding(tokens, mask)
+    inputs = probe.batch([text])
+    embeddings = probe.model.embedding(inputs)
 
     def probability(factors: Tensor) -> float:
-        return float(probe.class_probability(embeddings * factors[:, None], tokens, mask, torch.tensor(classes)))
+        return float(probe.class_probability(embeddings * factors[:, None], inputs, torch.tensor(classes)))
 
-    step, ones = 1e-2, torch.ones(tokens.shape[1], dtype=torch.float64)
+    step, ones = 1e-2, torch.ones(inputs.ids.shape[1], dtype=torch.float64)
     for i, score in enumerate(scores):
         moved = step * torch.nn.functional.one_hot(torch.tensor(i), len(ones))
         assert score == pytest.approx((probability(ones + moved) - probability(ones - moved)) / (2 * step), abs=2e-5)

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from heedful.base.errors import UserError
+from heedful.data.padded_batches import Inputs
 from heedful.models.attention.none import NoAttention
 from heedful.models.attention.self_attention import SimpleSelfAttention
 from heedful.models.classifier import Classifier
@@ -35,11 +36,10 @@ def test_a_dropped_word_changes_neither_logits_nor_weights() -> None:
     embedding = load_embedding("drop")
     components = (Index(50), Identity(51), SimpleSelfAttention(51), Mean(51), nn.Linear(51, 3))
     model = Classifier(embedding, *components).eval()
-    tokens, mask = torch.tensor([[2, 3, 4]]), torch.ones(1, 3, dtype=torch.bool)
-    other_tokens = torch.tensor([[2, 4]])
+    inputs, other = (Inputs(ids, ids > 0) for ids in (torch.tensor([[2, 3, 4]]), torch.tensor([[2, 4]])))
     with torch.no_grad():
-        assert torch.allclose(model(tokens, mask), model(other_tokens, mask[:, :2]), atol=1e-6)
-        weights, expected = model.weights(tokens, mask), model.weights(other_tokens, mask[:, :2])
+        assert torch.allclose(model(inputs), model(other), atol=1e-6)
+        weights, expected = model.weights(inputs), model.weights(other)
     assert torch.allclose(weights[:, :, ::2, ::2], expected, atol=1e-6)
     assert weights[:, :, 1].abs().sum() == 0
     assert weights[:, :, :, 1].abs().sum() == 0
@@ -58,9 +58,9 @@ class TwoRows(NoAttention):
 def test_rows_that_belong_to_no_token_keep_their_order() -> None:
     """A text of two tokens has as many rows as tokens; the first token is dropped, so the second is first and last."""
     model = Classifier(load_embedding("drop"), NoPosition(50), Identity(50), TwoRows(50), Mean(50), nn.Linear(50, 3))
-    weights = model.weights(torch.tensor([[3, 4]]), torch.ones(1, 2, dtype=torch.bool))
+    weights = model.weights(Inputs(torch.tensor([[3, 4]]), torch.ones(1, 2, dtype=torch.bool)))
     assert weights.tolist() == [[[[0, 1], [0, 1]]]]
-    maps = model.weights(torch.tensor([[2, 4, 3]]), torch.ones(1, 3, dtype=torch.bool))
+    maps = model.weights(Inputs(torch.tensor([[2, 4, 3]]), torch.ones(1, 3, dtype=torch.bool)))
     assert maps.tolist() == [[[[1, 0, 0], [0, 1, 0]]]]
 
 

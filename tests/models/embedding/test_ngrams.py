@@ -6,11 +6,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from heedful.data.padded_batches import Inputs
 from heedful.models.embedding.ngrams import NgramEmbedding
 
 VOCABULARY = ("<pad>", "<unk>", *(f"word{i}" for i in range(11)))
 TOKENS = torch.tensor([[2, 3, 4, 3, 4], [5, 2, 3, 0, 0]])
-MASK = TOKENS > 0
+INPUTS = Inputs(TOKENS, TOKENS > 0)
 
 
 def build_embedding(**options: Any) -> NgramEmbedding:
@@ -40,11 +41,11 @@ def test_the_output_of_a_token_is_the_sum_of_the_vectors_of_ngrams_that_end_ther
     assert all(rows_by_ngram[word,] == {word} for word in (2, 3, 4, 5))
     assert min(min(ngram_rows) for ngram, ngram_rows in rows_by_ngram.items() if len(ngram) > 1) >= len(VOCABULARY)
 
-    out = embedding(TOKENS, MASK)
+    out = embedding(INPUTS)
     for n, row in enumerate(TOKENS):
         for index in range(len(row)):
             token_rows = [min(rows_by_ngram[ngrams(row, order)[index]]) for order in (1, 2, 3)]
-            expected = embedding.table.weight[token_rows].sum(0) * MASK[n, index]
+            expected = embedding.table.weight[token_rows].sum(0) * INPUTS.mask[n, index]
             assert torch.allclose(out[n, index], expected, rtol=0, atol=1e-12)
 
 
@@ -62,14 +63,14 @@ def test_hashed_rows_are_spread_evenly() -> None:
 def test_rows_of_longer_ngrams_are_initially_zero() -> None:
     embedding = NgramEmbedding(VOCABULARY, dim=7, max_order=2, buckets=101)
     assert embedding.table.weight[len(VOCABULARY) :].abs().sum() == 0
-    assert torch.equal(embedding(TOKENS, MASK)[0], embedding.table.weight[TOKENS[0]])
+    assert torch.equal(embedding(INPUTS)[0], embedding.table.weight[TOKENS[0]])
 
 
 def test_sparse_gradients_equal_dense_gradients() -> None:
     gradients = []
     for sparse in (False, True):
         embedding = build_embedding(sparse=sparse, buckets=211)
-        embedding(TOKENS, MASK).square().sum().backward()
+        embedding(INPUTS).square().sum().backward()
         assert embedding.table.weight.grad is not None
         assert embedding.table.weight.grad.is_sparse is sparse
         gradients.append(embedding.table.weight.grad.to_dense())
@@ -78,13 +79,13 @@ def test_sparse_gradients_equal_dense_gradients() -> None:
 
 def test_a_dropped_word_is_also_unknown_in_its_ngrams() -> None:
     embedding = build_embedding(word_dropout=0.999999).train()
-    assert torch.equal(embedding(TOKENS, MASK), embedding.eval()(torch.ones_like(TOKENS), MASK))
+    assert torch.equal(embedding(INPUTS), embedding.eval()(INPUTS._replace(ids=torch.ones_like(TOKENS))))
 
 
 def test_binary_counts_an_ngram_at_its_first_occurrence_only() -> None:
     plain, binary = build_embedding(), build_embedding(binary=True)
     binary.load_state_dict(plain.state_dict())
-    out = binary(TOKENS, MASK)
+    out = binary(INPUTS)
     rows = plain.rows(TOKENS)
     for n, row in enumerate(TOKENS):
         previous: set[tuple[int, ...]] = set()
@@ -92,5 +93,5 @@ def test_binary_counts_an_ngram_at_its_first_occurrence_only() -> None:
             ngrams_at_position = [ngrams(row, order)[position] for order in (1, 2, 3)]
             new_orders = [order for order, ngram in enumerate(ngrams_at_position) if ngram not in previous]
             previous.update(ngrams_at_position)
-            expected = plain.table.weight[rows[n, position, new_orders]].sum(0) * MASK[n, position]
+            expected = plain.table.weight[rows[n, position, new_orders]].sum(0) * INPUTS.mask[n, position]
             assert torch.allclose(out[n, position], expected, rtol=0, atol=1e-12)

@@ -12,15 +12,14 @@ import torch
 from omegaconf import DictConfig
 from safetensors.torch import load_file, save_file
 from tokenizers import models, pre_tokenizers, processors
-from torch import Tensor
 
 from heedful.base.errors import UserError
 from heedful.data.codec import Codec
+from heedful.data.padded_batches import Inputs
 from heedful.data.tokenizer import Pretrained, Tokenizer
 from heedful.models import hugging_face
 from heedful.models.check import check_component
 from heedful.models.classifier import Classifier
-from heedful.models.component import Encoded
 from heedful.models.embedding.pretrained import PretrainedEmbedding
 from heedful.portable.onnx_model import TOLERANCE, PortableModel, convert
 from heedful.tasks.multiclass import Multiclass
@@ -87,16 +86,12 @@ def load_tokenizer(model: Path) -> Tokenizer:
     return Pretrained(str(model)).train([])
 
 
-def batch(model: Path, texts: list[str], padded_length: int = 0) -> tuple[Tensor, Tensor]:
-    """Tokens and mask, padded to at least `padded_length`."""
+def batch(model: Path, texts: list[str], padded_length: int = 0) -> Inputs:
+    """The inputs of texts, padded to at least `padded_length`."""
     codec = Codec(tokenizer=load_tokenizer(model), class_names=("x",), max_length=20, keep="first")
-    tokens, mask, *_ = one_batch(codec, texts)
-    padding = (0, max(0, padded_length - tokens.shape[1]))
-    return torch.nn.functional.pad(tokens, padding), torch.nn.functional.pad(mask, padding)
-
-
-def encode(model: Classifier, tokens: torch.Tensor, mask: torch.Tensor) -> Encoded:
-    return model.encode(tokens, mask)
+    inputs = one_batch(codec, texts).inputs
+    padding = (0, max(0, padded_length - inputs.ids.shape[1]))
+    return Inputs(*(torch.nn.functional.pad(tensor, padding) for tensor in inputs[:2]))
 
 
 @pytest.mark.parametrize("adds_special_tokens", [True, False], ids=["special", "plain"])
@@ -107,7 +102,7 @@ def test_states_equal_those_of_transformers(kind: str, adds_special_tokens: bool
     reference = transformers.AutoModel.from_pretrained(model).double().eval()
     backend = tokenizers.Tokenizer.from_file(str(model / "tokenizer.json"))
     with torch.no_grad():
-        encoded = encode(classifier, *batch(model, [*TEXTS, ""], padded_length=11))
+        encoded = classifier.encode(batch(model, [*TEXTS, ""], padded_length=11))
         for row, text in enumerate(TEXTS):
             ids = torch.tensor([backend.encode(text).ids])
             states = reference(input_ids=ids).last_hidden_state[0]  # (L + special)×D
@@ -127,8 +122,8 @@ def test_states_equal_those_of_transformers(kind: str, adds_special_tokens: bool
 @pytest.mark.parametrize("freeze", [True, False])
 def test_a_frozen_model_has_no_gradients_and_no_dropout(bert: Path, freeze: bool) -> None:
     classifier = load_classifier(bert, f"model.encoder.freeze={freeze}", "model/attention=elementwise").train()
-    tokens, mask = batch(bert, TEXTS)
-    first, second = encode(classifier, tokens, mask), encode(classifier, tokens, mask)
+    inputs = batch(bert, TEXTS)
+    first, second = classifier.encode(inputs), classifier.encode(inputs)
     assert torch.equal(first.states, second.states) == freeze
     components = classifier.named_children()
     trainable = {name for name, component in components for p in component.parameters() if p.requires_grad}
@@ -157,8 +152,8 @@ def test_a_description_cannot_select_code(bert: Path) -> None:
 def test_a_text_too_long_for_the_positions_is_refused(kind: str, tmp_path: Path) -> None:
     model = save(tmp_path / kind, kind)
     classifier = load_classifier(model, f"data.max_length={POSITIONS - 2}").eval()
-    tokens, mask = torch.full((1, POSITIONS - 2), 7), torch.ones(1, POSITIONS - 2, dtype=torch.bool)
-    assert classifier(tokens, mask).isfinite().all()
+    inputs = Inputs(torch.full((1, POSITIONS - 2), 7), torch.ones(1, POSITIONS - 2, dtype=torch.bool))
+    assert classifier(inputs).isfinite().all()
     with pytest.raises(
         UserError, match=r"model.encoder: max_length=22: the model reads at most 23 .* data.max_length=21"
     ):
@@ -200,7 +195,7 @@ def test_any_encoder_may_follow_the_pretrained_embedding(bert: Path) -> None:
     assert torch.equal(table[2:], expected[: len(table) - 2])
     assert close(table[1], expected.mean(0), 1e-6)  # the unknown word, computed in float32
     assert table.requires_grad
-    assert classifier(*batch(bert, TEXTS)).shape == (3, 3)
+    assert classifier(batch(bert, TEXTS)).shape == (3, 3)
 
 
 def test_ids_that_need_no_shift_keep_their_vectors(bert: Path, tmp_path: Path) -> None:

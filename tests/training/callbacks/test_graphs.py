@@ -8,6 +8,7 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor
 
+from heedful.data.padded_batches import Inputs
 from heedful.training.callbacks import graphs
 from heedful.training.callbacks.graphs import GraphedSteps, StepGraph
 from heedful.training.lit import LitClassifier
@@ -29,16 +30,15 @@ class Recomputed(StepGraph):
 
     replays = 0
 
-    def __init__(self, module: LitClassifier, inputs: graphs.Inputs, memory: Any) -> None:
+    def __init__(self, module: LitClassifier, inputs: Inputs, targets: Tensor, memory: Any) -> None:
         self.module, self.memory = module, memory
-        self.inputs = tuple(tensor.clone() for tensor in inputs)
+        self._clone(inputs, targets)
         with torch.random.fork_rng(devices=[]):
             self.step = self._compute(module)
 
-    def replay(self, inputs: graphs.Inputs) -> None:
+    def replay(self, inputs: Inputs, targets: Tensor) -> None:
         Recomputed.replays += 1
-        for own, given in zip(self.inputs, inputs, strict=True):
-            own.copy_(given)
+        self._copy(inputs, targets)
         with torch.enable_grad():
             step = self._compute(self.module)
         self.step.loss.copy_(step.loss)
@@ -74,11 +74,11 @@ def test_only_shapes_that_recur_are_recorded_after_the_largest(tmp_path: Path, m
     _, data, module = make(tmp_path, *OPTIONS)
     callback, loader = Graphed(max_shapes=2), data.train_dataloader()
     longest = loader.longest()  # type: ignore[union-attr]
-    assert longest.tokens.shape == (5, max(batch.tokens.shape[1] for batch in loader))
+    assert longest.inputs.ids.shape == (5, max(batch.inputs.ids.shape[1] for batch in loader))
     callback.start(module, Memory(module), longest)
-    batches = [tensor[:, :length].clone() for length in (2, 3, 2, 3, 2) for tensor in [longest.tokens]]
+    batches = [tensor[:, :length].clone() for length in (2, 3, 2, 3, 2) for tensor in [longest.inputs.ids]]
     recorded = []
     for tokens in batches:
-        callback.run_step(tokens, tokens > 0, longest.labels)
+        callback.run_step(Inputs(tokens, tokens > 0), longest.targets)
         recorded.append(len(callback.graphs))
     assert recorded == [0, 0, 2, 2, 2]

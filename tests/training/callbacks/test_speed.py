@@ -17,7 +17,7 @@ def run_epoch(speed: Speed, sizes: list[int], seconds: float, clock: Mock, is_co
     clock.return_value += seconds
     for number, size in enumerate(sizes):
         progress.is_last_batch = is_complete and number == len(sizes) - 1
-        batch: Any = SimpleNamespace(labels=torch.zeros(size))
+        batch: Any = SimpleNamespace(targets=torch.zeros(size))
         speed.on_train_batch_end(trainer, Mock(), {"loss": torch.tensor(1.0)}, batch, number)
     clock.return_value += 100  # validation
 

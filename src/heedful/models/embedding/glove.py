@@ -15,6 +15,7 @@ from torch import Tensor
 
 from heedful.base.errors import UserError
 from heedful.data.bundled_vectors import bundled_vectors, bundled_words
+from heedful.data.padded_batches import Inputs
 from heedful.data.text_files import existing_path, open_file
 from heedful.models.component import Rate, Size
 from heedful.models.embedding.learned import LearnedEmbedding
@@ -74,8 +75,8 @@ class GloveEmbedding(LearnedEmbedding):
             self.table.weight.normal_(0.0, known.std().item())
             self.table.weight[rows] = known
 
-    def known(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        return mask & self.has_vector[tokens] if self.drop_unknown else mask
+    def known(self, inputs: Inputs) -> Tensor:
+        return inputs.mask & self.has_vector[inputs.ids] if self.drop_unknown else inputs.mask
 
     def tokens_with_vectors(self) -> Tensor | None:
         return self.has_vector if self.has_vector.any() else None

@@ -7,6 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from heedful.data.padded_batches import Inputs
 from heedful.data.tokenizer import UNKNOWN_ID
 from heedful.kernels.layers import Dropout
 from heedful.models.component import Embedding, Rate, Size, zero_padding
@@ -42,12 +43,13 @@ class LearnedEmbedding(Embedding):
         self.dropout = Dropout(dropout)
         self.word_dropout = word_dropout
 
-    def vectors(self, tokens: Tensor) -> Tensor:
+    def vectors(self, ids: Tensor) -> Tensor:
         """Return the vector of each token: N×L token ids → N×L×D."""
-        return self.table(tokens)
+        return self.table(ids)
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, inputs: Inputs) -> Tensor:
+        ids = inputs.ids
         if self.training and self.word_dropout:
-            dropped = torch.rand(tokens.shape, device=tokens.device) < self.word_dropout
-            tokens = tokens.masked_fill(dropped, UNKNOWN_ID)
-        return zero_padding(self.dropout(self.vectors(tokens)), mask)
+            dropped = torch.rand(ids.shape, device=ids.device) < self.word_dropout
+            ids = ids.masked_fill(dropped, UNKNOWN_ID)
+        return zero_padding(self.dropout(self.vectors(ids)), inputs.mask)

@@ -51,14 +51,14 @@ class NgramEmbedding(LearnedEmbedding):
         # replaces the base class's table, which is still initialized because later random numbers depend on its draws
         self.table = nn.EmbeddingBag.from_pretrained(weight, freeze=False, mode="sum", sparse=sparse)
 
-    def rows(self, tokens: Tensor) -> Tensor:
+    def rows(self, ids: Tensor) -> Tensor:
         """Return the table rows of the n-grams that end with each token: N×L → N×L×max_order."""
-        return ngram_rows(tokens, self.max_order, self.words, self.buckets)
+        return ngram_rows(ids, self.max_order, self.words, self.buckets)
 
-    def vectors(self, tokens: Tensor) -> Tensor:
-        rows = self.rows(tokens)
+    def vectors(self, ids: Tensor) -> Tensor:
+        rows = self.rows(ids)
         counted = first_occurrences(rows).to(self.table.weight.dtype).view(-1, self.max_order) if self.binary else None
-        return self.table(rows.view(-1, self.max_order), None, counted).view(*tokens.shape, self.output_dim)
+        return self.table(rows.view(-1, self.max_order), None, counted).view(*ids.shape, self.output_dim)
 
 
 def ngram_rows(tokens: Tensor, max_order: int, words: int, buckets: int) -> Tensor:

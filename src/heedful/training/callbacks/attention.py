@@ -48,7 +48,7 @@ class AttentionRecorder(pl.Callback):
         errors = _explain_errors(data, pl_module, {"mistake": mistakes.tolist(), "uncertain": uncertain.tolist()})
         write_examples(Path(self.folder), [*examples, *(example for _, example in errors)])
         write_errors(Path(self.folder), errors)
-        self._write_statistics(data, pl_module)
+        self._write_statistics(trainer, pl_module)
 
     def _select_rows(self, rows: np.ndarray, confidence: np.ndarray, is_correct: np.ndarray) -> list[int]:
         """Return the rows of the test split whose texts are shown."""
@@ -67,7 +67,8 @@ class AttentionRecorder(pl.Callback):
         return [*_of_test(data, examples[: len(rows)], rows), *of_own]
 
     @torch.inference_mode()
-    def _write_statistics(self, data: Source, module: Any) -> None:
+    def _write_statistics(self, trainer: pl.Trainer, module: Any) -> None:
+        data = source_of(trainer)
         loader = data.test_dataloader()
         batch_count = max(1, -(-self.sample // data.batch_size))
         interval = max(1, len(loader) // batch_count)
@@ -75,9 +76,9 @@ class AttentionRecorder(pl.Callback):
         for number, batch in enumerate(loader):
             if number % interval:
                 continue
-            weights = module.model.token_weights(batch.tokens.to(module.device), batch.mask.to(module.device))
-            weights = weights.double().cpu()  # N×L
-            length = batch.mask.sum(1).cpu().numpy()  # N
+            inputs = trainer.strategy.batch_to_device(batch).inputs
+            weights = module.model.token_weights(inputs).double().cpu()  # N×L
+            length = inputs.mask.sum(1).cpu().numpy()  # N
             entropies.append(torch.special.entr(weights).sum(1).numpy())
             lengths.append(length)
             positions += [by_position(row[:size]) for row, size in zip(weights.numpy(), length, strict=True)]

@@ -12,11 +12,12 @@ import pytorch_lightning as pl
 import torch
 from numpy.lib.format import open_memmap
 from pydantic import Field
+from pytorch_lightning.strategies import Strategy
 from torch import Tensor
 
 from heedful.base.errors import UserError
 from heedful.data.corpus import SPLITS
-from heedful.data.padded_batches import BatchBuilder, by_length
+from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
 from heedful.data.source import source_of
 from heedful.data.store import code_version, load_or_build
 from heedful.kernels.layers import Dropout
@@ -45,18 +46,19 @@ class StoredStates:
         self.rows = {key: row for row, key in enumerate(keys.tolist())}
         self.dtype = dtype
 
-    def __call__(self, tokens: Tensor, mask: Tensor) -> Encoded | None:
-        """Return the states of texts, N×L ids, N×L bool → N×L×D; None if a text is not stored."""
+    def __call__(self, inputs: Inputs) -> Encoded | None:
+        """Return the states of texts, N×L×D; None if a text is not stored."""
+        ids, mask, *_ = inputs
         lengths = mask.sum(1).tolist()
-        rows = [self.rows.get(key, -1) for key in text_keys(tokens, lengths)]
+        rows = [self.rows.get(key, -1) for key in text_keys(ids, lengths)]
         if -1 in rows:
             return None
-        states = np.zeros((*tokens.shape, self.states.shape[1]), dtype=np.float16)
+        states = np.zeros((*ids.shape, self.states.shape[1]), dtype=np.float16)
         for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
             start = self.offsets[row]
             states[i, :length] = self.states[start : start + length]
-        summaries = torch.from_numpy(self.summaries[rows]).to(tokens.device)
-        return Encoded(torch.from_numpy(states).to(tokens.device).to(self.dtype), mask, summaries.to(self.dtype))
+        summaries = torch.from_numpy(self.summaries[rows]).to(ids.device)
+        return Encoded(torch.from_numpy(states).to(ids.device).to(self.dtype), mask, summaries.to(self.dtype))
 
 
 class FrozenStates(pl.Callback):
@@ -90,10 +92,10 @@ class FrozenStates(pl.Callback):
             for name, value in part.state_dict().items():
                 content = value.detach().cpu().reshape(-1).view(torch.uint8)  # numpy has no bfloat16
                 digest.update(name.encode() + content.numpy().tobytes())
-        path = data.cache_dir / f"states-{digest.hexdigest()}"
+        path, strategy = data.cache_dir / f"states-{digest.hexdigest()}", trainer.strategy
         load = partial(StoredStates, dtype=next(model.parameters()).dtype)
         try:
-            model.stored_states = load_or_build(path, load, lambda folder: _encode(model, builders, folder))
+            model.stored_states = load_or_build(path, load, lambda folder: _encode(model, builders, strategy, folder))
         except UserError as error:  # the cache cannot be written
             log.warning("The frozen states are not stored, and are computed in every epoch: %s", error)
 
@@ -106,9 +108,9 @@ def is_frozen(model: Classifier) -> bool:
     return model.encoder.is_pretrained and not (is_trained or drops or model.embedding.word_dropout)
 
 
-def text_keys(tokens: Tensor, lengths: Sequence[int]) -> list[bytes]:
+def text_keys(ids: Tensor, lengths: Sequence[int]) -> list[bytes]:
     """Return a digest of the token ids of each text, without padding: N×L → N digests of 16 bytes."""
-    rows = tokens.int().cpu().numpy()
+    rows = ids.int().cpu().numpy()
     return [
         hashlib.blake2b(row[:length].tobytes(), digest_size=16).digest()
         for row, length in zip(rows, lengths, strict=True)
@@ -116,7 +118,7 @@ def text_keys(tokens: Tensor, lengths: Sequence[int]) -> list[bytes]:
 
 
 @torch.no_grad()
-def _encode(model: Classifier, builders: Sequence[BatchBuilder], folder: Path) -> None:
+def _encode(model: Classifier, builders: Sequence[BatchBuilder], strategy: Strategy, folder: Path) -> None:
     """Write the arrays of `StoredStates` for the texts of all splits into a folder."""
     lengths = np.concatenate([builder.lengths for builder in builders])
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
@@ -124,16 +126,14 @@ def _encode(model: Classifier, builders: Sequence[BatchBuilder], folder: Path) -
     states = open_memmap(folder / "states.npy", "w+", np.float16, (int(offsets[-1]), dim))
     summaries = np.empty((len(lengths), dim), dtype=np.float32)
     keys = np.empty(len(lengths), dtype="V16")
-    device = next(model.parameters()).device
     first = 0
     with row_progress("Encoded", len(lengths), "texts") as advance:
         for builder in builders:
             for rows in by_length(builder.lengths, BATCH, rank=0, world_size=1):
-                batch = builder(rows)
-                tokens, mask = batch.tokens.to(device), batch.mask.to(device)
-                encoded = model.encode(tokens, mask)
+                inputs = strategy.batch_to_device(builder(rows)).inputs
+                encoded = model.encode(inputs)
                 summaries[first + rows] = encoded.summary.float().cpu().numpy()
-                keys[first + rows] = text_keys(batch.tokens, builder.lengths[rows].tolist())
+                keys[first + rows] = text_keys(inputs.ids, builder.lengths[rows].tolist())
                 for row, of_text in zip(first + rows, encoded.states.half().cpu().numpy(), strict=True):
                     states[offsets[row] : offsets[row + 1]] = of_text[: lengths[row]]
                 advance(len(rows))

@@ -11,10 +11,8 @@ from pytorch_lightning.strategies import SingleDeviceStrategy
 from torch import Tensor, nn
 
 from heedful.base.errors import UserError
-from heedful.data.padded_batches import Batch, ShuffledBatches
+from heedful.data.padded_batches import Batch, Inputs, ShuffledBatches
 from heedful.training.lit import LitClassifier, Step
-
-Inputs = tuple[Tensor, Tensor, Tensor]  # tokens N×L, mask N×L and labels N
 
 log = logging.getLogger(__name__)
 
@@ -71,29 +69,29 @@ class GraphedSteps(pl.Callback):
     def on_exception(self, trainer: pl.Trainer, pl_module: Any, exception: BaseException) -> None:
         self.on_train_end(trainer, pl_module)
 
-    def run_step(self, tokens: Tensor, mask: Tensor, labels: Tensor) -> Step:
+    def run_step(self, inputs: Inputs, targets: Tensor) -> Step:
         """Return what `compute_step` returns; after a replay, `loss.backward()` only hands the gradients over."""
         assert self._memory is not None
-        inputs, shape = (tokens, mask, labels), tokens.shape
+        shape = inputs.ids.shape
         self._seen[shape] += 1
         if self._seen[shape] == 2 and len(self.graphs) < self.max_shapes:
             try:
                 if self._longest is not None:
-                    self._record(self._longest[:3])
+                    self._record(self._longest.inputs, self._longest.targets)
                     self._longest = None
-                self._record(inputs)
+                self._record(inputs, targets)
             except WaitsForDevice as error:
                 log.warning("Training steps are not recorded as CUDA graphs, because one waits for the GPU: %s", error)
                 self._module.run_step = None
         if (graph := self.graphs.get(shape)) is None:
-            return self._module.compute_step(*inputs)
-        loss = _Replay.apply(graph, inputs, *self._memory.parameters)
+            return self._module.compute_step(inputs, targets)
+        loss = _Replay.apply(graph, inputs, targets, *self._memory.parameters)
         return Step(loss, graph.step.sums)
 
-    def _record(self, inputs: Inputs) -> None:
+    def _record(self, inputs: Inputs, targets: Tensor) -> None:
         assert self._memory is not None
-        if inputs[0].shape not in self.graphs:
-            self.graphs[inputs[0].shape] = StepGraph(self._module, inputs, self._memory)
+        if inputs.ids.shape not in self.graphs:
+            self.graphs[inputs.ids.shape] = StepGraph(self._module, inputs, targets, self._memory)
 
 
 class WaitsForDevice(Exception):
@@ -126,10 +124,10 @@ class GraphMemory:
 class StepGraph:
     """A training step of one shape of batches, with its own inputs and outputs in the device's memory."""
 
-    def __init__(self, module: LitClassifier, inputs: Inputs, memory: GraphMemory) -> None:
+    def __init__(self, module: LitClassifier, inputs: Inputs, targets: Tensor, memory: GraphMemory) -> None:
         self.memory = memory
-        self.inputs = tuple(tensor.clone() for tensor in inputs)
-        device = inputs[0].device
+        self._clone(inputs, targets)
+        device = targets.device
         random_state = torch.cuda.get_rng_state(device)
         main = torch.cuda.current_stream(device)
         memory.stream.wait_stream(main)
@@ -156,6 +154,17 @@ class StepGraph:
             remedy = "set callbacks.graphs=null, if the component is your own and cannot do without this operation"
             raise UserError(f"callbacks.graphs: a training step cannot be recorded ({reason}): {remedy}") from error
 
+    def _clone(self, inputs: Inputs, targets: Tensor) -> None:
+        """Create the step's own inputs and targets."""
+        self.inputs: Inputs = Inputs._make(tensor if tensor is None else tensor.clone() for tensor in inputs)
+        self.targets = targets.clone()
+
+    def _copy(self, inputs: Inputs, targets: Tensor) -> None:
+        """Overwrite the step's own inputs and targets."""
+        for own, given in zip((*self.inputs, self.targets), (*inputs, targets), strict=True):
+            if own is not None and given is not None:
+                own.copy_(given, non_blocking=True)
+
     def _rehearse(self, module: LitClassifier) -> None:
         """Compute the step without a recording, and leave the module's buffers, such as running means, as they were."""
         buffers = [(buffer, buffer.clone()) for buffer in nn.Module.buffers(module)]
@@ -174,15 +183,14 @@ class StepGraph:
 
     def _compute(self, module: LitClassifier) -> Step:
         """Compute a step, and write its gradients to the memory of all graphs."""
-        step = module.compute_step(*self.inputs)
+        step = module.compute_step(self.inputs, self.targets)
         with torch.autocast("cuda", enabled=False):
             self.memory.write(torch.autograd.grad(step.loss, self.memory.parameters, allow_unused=True))
         return Step(step.loss.detach(), step.sums)
 
-    def replay(self, inputs: Inputs) -> None:
+    def replay(self, inputs: Inputs, targets: Tensor) -> None:
         """Compute the step for other inputs: its results are in `step`, its gradients in the memory of all graphs."""
-        for own, given in zip(self.inputs, inputs, strict=True):
-            own.copy_(given, non_blocking=True)
+        self._copy(inputs, targets)
         self.graph.replay()
 
 
@@ -190,16 +198,16 @@ class _Replay(torch.autograd.Function):
     """Replays a step, both passes at once; the backward pass returns the gradients that the replay has computed."""
 
     @staticmethod
-    def forward(ctx: Any, graph: StepGraph, inputs: Inputs, *parameters: Tensor) -> Tensor:
+    def forward(ctx: Any, graph: StepGraph, inputs: Inputs, targets: Tensor, *parameters: Tensor) -> Tensor:
         ctx.memory = graph.memory
-        graph.replay(inputs)
+        graph.replay(inputs, targets)
         return graph.step.loss.detach()
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of the loss, whose own gradient is 1."""
         of_parameters = [None if shared is None else shared.detach() for shared in ctx.memory.gradients]
-        return None, None, *of_parameters
+        return None, None, None, *of_parameters
 
 
 def _obstacle(trainer: pl.Trainer, module: LitClassifier) -> str:

@@ -44,7 +44,7 @@ class Speed(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        self._texts += len(batch.labels)
+        self._texts += len(batch.targets)
         if trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
             outputs["loss"].item()  # item() waits for the device
             seconds = time.perf_counter() - self._start
