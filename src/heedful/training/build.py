@@ -312,6 +312,7 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
     from pytorch_lightning.plugins import TorchCheckpointIO
 
     from heedful.runs.checkpoint_writer import CheckpointWriter
+    from heedful.training.no_profiler import NoProfiler
 
     if cfg.trainer.get("accelerator") in ("gpu", "cuda") and not torch.accelerator.is_available():
         raise UserError(
@@ -323,6 +324,8 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
     options: dict[str, Any] = {"callbacks": [*watchers, *callbacks], "logger": loggers or False, **enabled}
     if cfg.trainer.get("precision") is None:
         options["precision"] = fast_precision(cfg)
+    if cfg.trainer.get("profiler") is None:
+        options["profiler"] = NoProfiler()
     created: pl.Trainer = make(cfg, "trainer", **options)
     if type(created.strategy.checkpoint_io) is TorchCheckpointIO:  # no other one is configured
         created.strategy.checkpoint_io = CheckpointWriter()
