@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import pytorch_lightning as pl
 import torch
 from sklearn.metrics import cohen_kappa_score
 
@@ -80,6 +81,29 @@ def test_a_second_training_of_the_same_module_logs_its_loss(tmp_path: Path) -> N
         trainer = build.trainer(cfg)
         trainer.fit(module, data)
         assert {"train/loss", "train/acc", "val/loss"} <= trainer.callback_metrics.keys()
+
+
+class LogsIndex(pl.Callback):
+    """Logs the number of each batch of an epoch."""
+
+    def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any) -> None:
+        pl_module.log("train/number", torch.tensor(float(args[2])), on_epoch=True, on_step=False)
+
+    def on_validation_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any) -> None:
+        pl_module.log_dict({"val/number": float(args[2])})
+
+
+def test_what_a_callback_logs_is_weighted_by_the_texts_of_a_batch(tmp_path: Path) -> None:
+    options = ["trainer.max_epochs=1", "callbacks=none", "logger=none", "data.batch_size=19"]
+    cfg = small_config(tmp_path / "run", options)
+    data = build.datamodule(cfg)
+    trainer = build.trainer(cfg, [LogsIndex()])
+    trainer.fit(LitClassifier.from_config(cfg, data), data)
+    for split, loader in (("train", data.train_dataloader()), ("val", data.val_dataloader())):
+        sizes = np.array([len(batch.index) for batch in loader])
+        assert trainer.callback_metrics[f"{split}/number"] == pytest.approx(
+            np.average(range(len(sizes)), weights=sizes)
+        )
 
 
 def without_a_class(folder: Path) -> list[str]:

@@ -95,6 +95,7 @@ class LitClassifier(pl.LightningModule):
         self._batches: list[dict[str, Tensor]] = []  # of the present evaluation in this process
         self._losses: list[Tensor] = []  # of these batches, summed over the texts
         self._optimizer_states: list[dict[str, Any]] = []  # of the checkpoint from which training resumes
+        self._texts: int | None = None  # in the present batch
         self._logged_epoch: int | None = None  # the last epoch whose training metrics Lightning knows
         self.is_validated = False  # whether a validation ran since the last training epoch ended
 
@@ -220,7 +221,12 @@ class LitClassifier(pl.LightningModule):
         sums = {name: term.detach().repeat(len(targets)).sum() for name, term in {"loss": loss, **terms}.items()}
         return Step(sum(terms.values(), loss), {**sums, "acc": hits})
 
+    def log(self, *args: Any, **options: Any) -> None:
+        """Log a value; for means over an epoch, Lightning cannot tell how many texts a batch without columns has."""
+        super().log(*args, **{**options, "batch_size": options.get("batch_size") or self._texts})
+
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        self._texts = len(batch.targets)
         loss, sums = (self.run_step or self.compute_step)(batch.inputs, batch.targets)
         if self._logged_epoch != self.current_epoch:  # once an epoch, because log() takes a millisecond
             self._logged_epoch = self.current_epoch
@@ -273,6 +279,7 @@ class LitClassifier(pl.LightningModule):
         self._batches, self._losses = [], []  # an evaluation that was interrupted leaves batches
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        self._texts = len(batch.targets)
         logits = self.logits(batch)
         probabilities = self.task.probabilities(logits).float()
         self._batches.append({"probabilities": probabilities, "labels": batch.targets, "index": batch.index})
@@ -288,6 +295,7 @@ class LitClassifier(pl.LightningModule):
         self._log_metrics("test")
 
     def _log_metrics(self, stage: str) -> None:
+        self._texts = None
         texts = sum(len(batch["index"]) for batch in self._batches)
         total = torch.stack([sum(self._losses, torch.zeros((), device=self.device)), self._losses[0].new_tensor(texts)])
         loss, count = self.trainer.strategy.reduce(total, reduce_op="sum")
