@@ -69,6 +69,18 @@ def test_replayed_steps_give_the_same_weights(tmp_path: Path, monkeypatch: pytes
     assert Recomputed.replays > 5 and not callback.graphs and module.run_step is None
 
 
+def test_a_step_owns_all_tensors_of_its_inputs() -> None:
+    step = StepGraph.__new__(StepGraph)
+    ids, columns = torch.tensor([[2, 3]]), torch.tensor([[0.5, 7.0, 11.0]])
+    first, targets = Inputs(ids, ids > 0, None, columns), torch.tensor([5])
+    step._clone(first, targets)
+    step._copy(Inputs(ids + 1, ids < 0, None, columns + 1), targets + 1)
+    assert (first.ids.tolist(), columns.tolist(), targets.tolist()) == ([[2, 3]], [[0.5, 7.0, 11.0]], [5])
+    assert step.inputs.columns is not None and step.inputs.segments is None
+    assert (step.inputs.ids.tolist(), step.inputs.mask.tolist()) == ([[3, 4]], [[False, False]])
+    assert (step.inputs.columns.tolist(), step.targets.tolist()) == ([[1.5, 8.0, 12.0]], [6])
+
+
 def test_only_shapes_that_recur_are_recorded_after_the_largest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs, "StepGraph", Recomputed)
     _, data, module = make(tmp_path, *OPTIONS)
