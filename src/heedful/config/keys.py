@@ -33,10 +33,12 @@ UNRELATED_TO_RESULT = (
 LOCAL = ("paths", "logger", "extras", "threads", "data.cache_dir", "ckpt_path", "sweep")
 # Keys that may be overridden when a run resumes.
 MAY_CHANGE_ON_RESUME = (
-    *("trainer", "callbacks", "metrics", "tags", "test", "task_name", "ckpt_path", "hydra"),
+    *("trainer", "callbacks", "metrics", "tags", "test", "task_name", "ckpt_path", "hydra", "calibrate"),
     *("data.progress", "data.on_device", "data.keep_columns"),
     *LOCAL,
 )
+# Options of later versions, with the values that the results of earlier versions have.
+LATER = {"calibrate": False}
 
 
 def is_conf(folder: Path) -> bool:
@@ -86,10 +88,11 @@ def plain_value(cfg: DictConfig, path: str) -> Any:
 def options_in(config: dict[str, Any], unrelated: Collection[str]) -> dict[str, Any]:
     """Return a configuration's options by dotted path, except options of `unrelated` keys; a list is one option.
 
-    An empty node has no options: a part without options may be new since an earlier version.
+    An empty node has no options: a part without options may be new since an earlier version. So may those in LATER.
     """
     options = {path: value for path, value in paths_in(config).items() if not isinstance(value, dict)}
-    return {path: value for path, value in options.items() if not is_within(path, unrelated)}
+    known = {path: value for path, value in options.items() if path not in LATER or value != LATER[path]}
+    return {path: value for path, value in known.items() if not is_within(path, unrelated)}
 
 
 def rename_targets(node: Any) -> Any:

@@ -41,6 +41,7 @@ Device = Literal["auto", "cpu", "cuda"]
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
 NotNegativeFloat = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(gt=0, lt=1)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 Node = dict[str, Any]
 Nodes = dict[str, Node | None] | None
@@ -88,7 +89,7 @@ RUN = (
 COMMANDS = {
     "train": RUN
     | _options(test=bool, ckpt_path=str | None, model=Node, task=Node, loss=Node, optimizer=Node, scheduler=Node)
-    | _options(param_groups=Node | None, sweep=Node),
+    | _options(param_groups=Node | None, calibrate=bool, sweep=Node),
     "eval": RUN
     | _options(ckpt_path=str | list[str], file=str | None, text_column=TextColumn | None)
     | _options(label_column=LabelColumn | None, delimiter=str | None, quotes=bool, split=Literal["val", "test"])
@@ -96,7 +97,7 @@ COMMANDS = {
     "predict": EVERY
     | _options(ckpt_path=str | list[str], text=str | None, file=str | None, text_column=TextColumn | None)
     | _options(delimiter=str | None, quotes=bool, out=str | None, top=Positive, json=bool | None)
-    | _options(pictures=str | None, batch_size=Positive, device=Device),
+    | _options(pictures=str | None, batch_size=Positive, device=Device, abstain=Share | None),
     "export": EVERY | _options(ckpt_path=str, out=str, int8=bool),
 }
 
@@ -221,6 +222,8 @@ def config_mistakes(
     ]
     if "task" in values:
         task = getattr(class_at(cfg, "task"), "targets", "one class")
+        if values.get("calibrate") is True and task != "one class":
+            found.append(Mistake("calibrate=true", f"is for texts with one class, and the task for {task}: remove it"))
         for key in ("loss", "model.branch"):
             own = getattr(class_at(cfg, key), "targets", task)
             if own != task:

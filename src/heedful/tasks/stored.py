@@ -12,6 +12,7 @@ from heedful.tasks.scores import ScoreType
 from heedful.tasks.task import Task
 
 DEFAULT = "multiclass"  # the task of files without a name of it, as of those of earlier versions
+LATER = {"temperature": 1.0, "limits": ()}  # what files without them have
 TASKS: dict[str, type[Task]] = {DEFAULT: Multiclass, "multilabel": Multilabel}
 
 
@@ -29,7 +30,8 @@ def read_task(value: Task | Mapping[str, Any]) -> Task:
 def write_task(task: Task) -> dict[str, Any]:
     """Return the classes and the other state of a task and, unless it is `multiclass`, its name."""
     name = next(name for name, cls in TASKS.items() if type(task) is cls)
-    return ({} if name == DEFAULT else {"name": name}) | asdict(task)
+    state = {} if name == DEFAULT else {"name": name}
+    return state | {key: value for key, value in asdict(task).items() if key not in LATER or value != LATER[key]}
 
 
 # by name, which has the same meaning in all tasks

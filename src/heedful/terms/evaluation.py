@@ -23,6 +23,7 @@ from heedful.terms.intervals import (
     student_quantile,
     wilson_interval,
 )
+from heedful.terms.temperature import uncalibrated
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +78,8 @@ def evaluate_splits(
 def evaluate(predictions: Predictions, *, majority: int | None = None) -> dict[str, Score]:
     """Compute the scores of the task and majority_acc, the accuracy of predicting the class `majority` everywhere.
 
+    If the probabilities have a temperature, ece_uncalibrated is the calibration error without it.
+
     acc and majority_acc have Wilson intervals, ece that of `calibration_interval`, and auroc that of `area_interval`.
     The other intervals are Student's t intervals of the mean of the terms, and end at the score's lowest and highest
     possible value. The bounds are None if all terms are equal, for means over classes if a class is too rare, and for
@@ -86,8 +89,10 @@ def evaluate(predictions: Predictions, *, majority: int | None = None) -> dict[s
         majority: index of the most frequent class of the training texts; if it is None, majority_acc is omitted.
     """
     scores = {name: _score(name, score, predictions) for name, score in predictions.task.scores.items()}
+    if (before := uncalibrated(predictions)) is not None:
+        scores["ece_uncalibrated"] = _score("ece", predictions.task.scores["ece"], before)
     if majority is not None:
-        constant = _proportion(predictions.labels == majority, predictions.groups)
+        constant = proportion(predictions.labels == majority, predictions.groups)
         scores = {"acc": scores["acc"], "majority_acc": constant} | scores
     return scores
 
@@ -112,7 +117,7 @@ def _score(name: str, score: ScoreType, predictions: Predictions) -> Score:
     if (sample := sample_score(name, [predictions])) is None:
         return Score(n=n)
     if name == "acc":
-        return _proportion(sample.scores[0], groups)
+        return proportion(sample.scores[0], groups)
     (units,), value = sample.units, float(sample.by_seed[0])
     _, low, high, _ = mean_of_terms(units)
     if low is None or high is None or (sample.freedom < 1 and (name != "ece" or groups is not None)):
@@ -125,7 +130,7 @@ def _score(name: str, score: ScoreType, predictions: Predictions) -> Score:
     return Score(value, max(score.low, low), min(score.high, high), n)
 
 
-def _proportion(hits: np.ndarray, groups: np.ndarray | None) -> Score:
+def proportion(hits: np.ndarray, groups: np.ndarray | None) -> Score:
     """Return the share of hits; those in groups count as as many independent ones as would vary as much.
 
     This is the interval of Korn and Graubard (1998) with Wilson's formula. If all hits are equal, the groups count.

@@ -1,5 +1,6 @@
 """The LightningModule of a classifier (training, evaluation, metrics)."""
 
+import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -32,13 +33,16 @@ from heedful.runs.environment import Launch
 from heedful.runs.folder import BEST, checkpoint_in
 from heedful.runs.training_state import require_same_parameters, restore_callbacks
 from heedful.tasks.task import Task
+from heedful.terms.confidence import learn_from_validation
 from heedful.training import build
 from heedful.training.callbacks.stop import end_together
 from heedful.training.loggers.tracker import log_options
 
 CHECK_INTERVAL = 25  # batches between two checks of the loss, because each check waits for the device
+log = logging.getLogger(__name__)
 # The nodes of a configuration that a module and its optimizer have; a script has a Trainer of its own.
-OWN = ["seed", "data", "model", "task", "loss", "metrics", "optimizer", "scheduler", "param_groups", "extras"]
+OWN = ["seed", "data", "model", "task", "loss", "metrics", "optimizer", "scheduler", "param_groups"]
+OWN += ["calibrate", "extras"]
 
 
 class Step(NamedTuple):
@@ -98,6 +102,7 @@ class LitClassifier(pl.LightningModule):
         self._texts: int | None = None  # in the present batch
         self._logged_epoch: int | None = None  # the last epoch whose training metrics Lightning knows
         self.is_validated = False  # whether a validation ran since the last training epoch ended
+        self._validated_step: int | None = None  # the step after which the texts in `evaluated` were validated
 
     @classmethod
     def untrained(cls, cfg: DictConfig, card: Card) -> Self:
@@ -290,6 +295,7 @@ class LitClassifier(pl.LightningModule):
     def on_validation_epoch_end(self) -> None:
         self._log_metrics("val")
         self.is_validated = True
+        self._validated_step = self.trainer.global_step if self.trainer.state.fn == "fit" else None
 
     def on_test_epoch_end(self) -> None:
         self._log_metrics("test")
@@ -389,10 +395,27 @@ class LitClassifier(pl.LightningModule):
         if not isinstance(scheduler, ReduceLROnPlateau):
             scheduler.step()
 
+    def on_train_end(self) -> None:
+        self.task = self._task_of_validation()
+        if self.card.config.get("calibrate") and self._validated_step != self.trainer.global_step:
+            log.warning("calibrate=true: the last weights were not validated, so they have no temperature")
+
+    def _task_of_validation(self) -> Task:
+        """Return the task with what the validation of the present weights says about single predictions."""
+        if self._validated_step != self.trainer.global_step:
+            return self.task
+        data = self.trainer.datamodule  # type: ignore[attr-defined]
+        groups = data.groups("val") if isinstance(data, Source) else None
+        probabilities, targets, rows = (self.evaluated[name] for name in ("probabilities", "labels", "index"))
+        of_rows, calibrates = None if groups is None else groups[rows], bool(self.card.config.get("calibrate"))
+        return learn_from_validation(self.task, probabilities, targets, of_rows, calibrates)
+
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         for key in (self.CHECKPOINT_HYPER_PARAMS_KEY, self.CHECKPOINT_HYPER_PARAMS_NAME):
             checkpoint.pop(key, None)  # the card has them
+        own, self.task = self.task, self._task_of_validation()
         checkpoint |= self.card.content()
+        self.task = own
         if "optimizer_states" not in checkpoint:  # only the model is saved
             for callback in self._averagings():  # Lightning saves the average in other checkpoints only
                 callback.on_save_checkpoint(self.trainer, self, checkpoint)
