@@ -9,6 +9,7 @@ from heedful.commands.entry import entry
 def main(cfg: DictConfig) -> None:
     """Print a prediction for each text, with the most attended words, or write a file of predictions."""
     from heedful.base.errors import UserError
+    from heedful.inference.abstention import choose_limit
     from heedful.inference.api import restore_ensemble
     from heedful.inference.input_texts import text_source
     from heedful.inference.predictions import output_path, show_predictions, write_predictions
@@ -18,10 +19,11 @@ def main(cfg: DictConfig) -> None:
         raise UserError("out=… and pictures=… are both set: remove one of them")
     source = text_source(cfg.text, cfg.file, cfg.text_column, cfg.delimiter, cfg.quotes)
     ensemble = restore_ensemble(cfg.ckpt_path, cfg.extras, device=cfg.device)
+    limit = None if cfg.abstain is None else choose_limit(ensemble, cfg.abstain)
     if out is None:
-        show_predictions(cfg, source, ensemble)
+        show_predictions(cfg, source, ensemble, limit)
     else:
-        write_predictions(out, source, ensemble, cfg.batch_size)
+        write_predictions(out, source, ensemble, cfg.batch_size, limit)
 
 
 if __name__ == "__main__":

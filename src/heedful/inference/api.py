@@ -20,6 +20,7 @@ from heedful.config.overrides import escape_references
 from heedful.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from heedful.config.schema import Device, validate_config
 from heedful.data.text_files import existing_path
+from heedful.inference.abstention import UNSURE, answer, choose_limit
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
 from heedful.portable import FILES_OF_AN_EXPORT, ONNX_FILE
@@ -43,7 +44,7 @@ class Prediction:
     """The prediction for a text. A notebook shows it as the tokens of the text, each coloured by its weight.
 
     Args:
-        label: the most probable class.
+        label: the most probable class; "unsure" with `abstain`, if its error would be higher.
         probabilities: the probability of each class; the sum is 1.
         tokens: each token that the model read, as spelled in the text, with its attention weight. The weights
             sum to 1, unless the text has no tokens.
@@ -63,7 +64,10 @@ class Prediction:
     maps: dict[str, np.ndarray] = field(default_factory=dict, compare=False, repr=False)
 
     def _repr_html_(self) -> str:
-        lines = [f"<b>{escape(self.label)}</b> {self.probabilities[self.label]:.3f}", _coloured(self.tokens)]
+        name, probability = max(self.probabilities.items(), key=lambda item: item[1])
+        title = f"{self.label}: {name}" if self.label == UNSURE else self.label
+        shown = self.probabilities.get(self.label, probability)
+        lines = [f"<b>{escape(title)}</b> {shown:.3f}", _coloured(self.tokens)]
         if self.branch:
             lines += [branch_title(self.branch_weight), _coloured(self.branch)]
         return "".join(f"<p>{line}</p>" for line in lines)
@@ -89,7 +93,9 @@ class Model(Ensemble):
             member.loss.to(device)
         return self
 
-    def predict(self, texts: Iterable[str], batch_size: int = 32, maps: bool = False) -> list[Prediction]:
+    def predict(
+        self, texts: Iterable[str], batch_size: int = 32, maps: bool = False, abstain: float | None = None
+    ) -> list[Prediction]:
         """Classify texts by the mean of the classifiers' probabilities.
 
         The weight of a token is the mean of its weights in all classifiers if these read the same tokens. Otherwise, it
@@ -98,16 +104,20 @@ class Model(Ensemble):
         Args:
             batch_size: number of texts in a batch; it does not change the results.
             maps: whether the predictions have `maps`.
+            abstain: the expected error, such as 0.02, up to which a prediction has a label; the others are "unsure".
 
         Raises:
+            UserError: if no confidence has so low an error on the validation texts, or the model does not know it.
             TypeError: if `texts` is a single text, or contains anything but texts.
             ValueError: if `batch_size` is less than 1, or a text contains half of a surrogate pair.
         """
         texts = as_texts(texts, batch_size)
+        limit = None if abstain is None else choose_limit(self, abstain)
         predictions = []
         for text, example in zip(texts, self.examples(texts, batch_size, maps), strict=True):
             tokens = list(zip(example.words, example.weights.tolist(), strict=True))
-            prediction = Prediction(text, example.predicted, example.probabilities, tokens, maps=example.maps)
+            label = answer(example.predicted, example.confidence, limit)
+            prediction = Prediction(text, label, example.probabilities, tokens, maps=example.maps)
             if (branch := example.branch) is not None:
                 shares = list(zip(example.words, branch.shares.tolist(), strict=True))
                 prediction = replace(prediction, branch=shares, branch_weight=branch.weight)

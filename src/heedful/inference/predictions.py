@@ -18,6 +18,7 @@ from heedful.base.formatting import format_count
 from heedful.base.process import handle_signals, raise_interrupt
 from heedful.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
 from heedful.data.text_files import absolute_path, existing_path
+from heedful.inference.abstention import UNSURE, answer
 from heedful.inference.input_texts import TextSource
 from heedful.models.ensemble import Ensemble
 from heedful.report.section import Section, Table
@@ -32,18 +33,28 @@ from heedful.report.words import (
     words_table,
 )
 from heedful.runs.examples import Example
+from heedful.tasks.multiclass import ConfidenceLimit
 
 log = logging.getLogger(__name__)
 
 
-def show_predictions(cfg: DictConfig, source: TextSource, ensemble: Ensemble) -> None:
-    """Classify all texts at once, print the predictions and, if `pictures` is set, write a page."""
+def show_predictions(
+    cfg: DictConfig, source: TextSource, ensemble: Ensemble, limit: ConfidenceLimit | None = None
+) -> None:
+    """Classify all texts at once, print the predictions and, if `pictures` is set, write a page.
+
+    Args:
+        limit: predictions of less confidence are unsure.
+    """
     chunks = list(source.chunks())
     texts = [text for _, chunk in chunks for text in chunk]
     places = [place for rows, _ in chunks for place in rows.places]
     selection = _not_blank(texts)
     examples = ensemble.examples([texts[i] for i in selection], cfg.batch_size, maps=cfg.pictures is not None)
-    by_row = {i: replace(example, index=i) for i, example in zip(selection, examples, strict=True)}
+    by_row = {
+        i: replace(each, index=i, predicted=answer(each.predicted, each.confidence, limit))
+        for i, each in zip(selection, examples, strict=True)
+    }
     print_predictions(texts, by_row, cfg.json, cfg.top)
     if cfg.pictures is not None:
         write_predictions_page(list(by_row.values()), Path(cfg.pictures))
@@ -64,11 +75,16 @@ def output_path(out: str, file: str | None) -> Path:
     return path
 
 
-def write_predictions(out: Path, source: TextSource, ensemble: Ensemble, batch_size: int) -> None:
+def write_predictions(
+    out: Path, source: TextSource, ensemble: Ensemble, batch_size: int, limit: ConfidenceLimit | None = None
+) -> None:
     """Write each row of the source with its prediction, some rows at a time.
 
     The source is read twice. The first pass, which is short, reports invalid rows before anything is classified,
     counts the rows, and collects the names of the columns.
+
+    Args:
+        limit: predictions of less confidence are unsure; a further column has the most probable class.
     """
     names: dict[str, None] = {}
     total = 0
@@ -78,7 +94,11 @@ def write_predictions(out: Path, source: TextSource, ensemble: Ensemble, batch_s
             total += len(texts)
             advance(len(texts))
     own = number_names(
-        ["predicted", *(f"probability_{name}" for name in ensemble.class_names), "only_unknown"], taken=names
+        [
+            *("predicted", *(["likeliest"] if limit is not None else [])),
+            *(*(f"probability_{name}" for name in ensemble.class_names), "only_unknown"),
+        ],
+        taken=names,
     )
     blank, unknown = array("q"), array("q")  # row or line numbers
     with handle_signals(raise_interrupt), row_progress("Classified", total) as advance:
@@ -89,6 +109,9 @@ def write_predictions(out: Path, source: TextSource, ensemble: Ensemble, batch_s
                 probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
                 predicted = ensemble.task.decode(ensemble.task.predicted(probabilities))
                 cells = [predicted, *probabilities.T.round(6).tolist(), is_unknown.tolist()]
+                if limit is not None:
+                    pairs = zip(predicted, ensemble.task.confidence(probabilities).tolist(), strict=True)
+                    cells = [[answer(*pair, limit) for pair in pairs], *cells]
                 columns = {}
                 for name, values in zip(own, cells, strict=True):
                     by_row = dict(zip(selection, values, strict=True))
@@ -151,7 +174,7 @@ def prediction_section(example: Example, count: int) -> Section:
     tables = [Table(["class", "probability"], classes), words_table(example, count)]
     if example.branch is not None:
         tables.append(branch_table(example.words, example.branch, count))
-    return Section(classes[0][0], tables)
+    return Section(UNSURE if example.predicted == UNSURE else classes[0][0], tables)
 
 
 def _record(text: str, example: Example | None, top: int) -> dict[str, object]:
@@ -165,6 +188,8 @@ def _record(text: str, example: Example | None, top: int) -> dict[str, object]:
         "words": [{"word": word, "weight": round(weight, 6)} for _, word, weight in ranked],
         "only_unknown": example.is_unknown,
     }
+    if example.predicted == UNSURE:
+        record["likeliest"] = max(example.probabilities, key=example.probabilities.__getitem__)
     if (branch := example.branch) is not None:
         shares = [
             {"word": word, "log_odds": round(share, 6)} for _, word, share in top_shares(example.words, branch, top)
