@@ -99,7 +99,7 @@ def build(entity: str, project: str, by: str = "variant") -> Any:
             *map(picture, ("attention_position", "attention_entropy")),
             wr.WeavePanelSummaryTable(table_name="examples"),
         ],
-        "Mistakes and calibration": [*map(picture, ("confusion", "reliability"))],
+        "Mistakes and calibration": [*map(picture, ("confusion", "reliability", "coverage"))],
     }
     layout = ws.SectionLayoutSettings(rows=4)
     return ws.Workspace(

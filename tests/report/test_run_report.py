@@ -15,7 +15,7 @@ from heedful.runs.run_files import read_predictions
 from tests.run_folders import example
 
 UNUSUAL = ["日本", "😀", "$5", "to", "$10", "x_y^2\\frac{", "", "a\nb", "العربية", "l" * 300]
-PICTURES = ["curves", "gradients", "confusion", "reliability", "attention_position", "attention_entropy"]
+PICTURES = ["curves", "gradients", "confusion", "reliability", "coverage", "attention_position", "attention_entropy"]
 
 
 def write_report(run: Path) -> list[Path]:
@@ -56,7 +56,7 @@ def test_maps_have_the_mean_and_each_head(make_run: Callable[..., Path]) -> None
     [
         ("csv/metrics.csv", {"curves.png"}),
         ("gradients.csv", {"gradients.png"}),
-        ("predictions/test.npz", {"confusion.png", "reliability.png"}),
+        ("predictions/test.npz", {"confusion.png", "reliability.png", "coverage.png"}),
         ("attention_stats.npz", {"attention_position.png", "attention_entropy.png"}),
         ("attention.json", set()),
     ],

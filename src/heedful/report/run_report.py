@@ -8,6 +8,7 @@ from statistics import median
 from heedful.base.files import write_text
 from heedful.base.formatting import format_count
 from heedful.report.data_section import data_section, trained_note
+from heedful.report.figures.coverage import draw_coverage
 from heedful.report.figures.run_figures import (
     draw_confusion,
     draw_curves,
@@ -94,6 +95,7 @@ def _classes(predictions: Predictions) -> Iterator[Content]:
         figure = draw_confusion(table, predictions.class_names, predictions.split)
         yield Chart("confusion", figure, "Number of texts by true class and predicted class")
         yield Chart("reliability", draw_reliability(predictions), "Accuracy by confidence")
+        yield Chart("coverage", draw_coverage(predictions), "Accuracy of the most confident predictions by their share")
 
 
 def _errors(errors: Sequence[Example]) -> Iterator[Content]:
