@@ -19,6 +19,7 @@ from benchmarks.baselines import (
 )
 from benchmarks.heedful import HeedfulRunner
 from benchmarks.speed import WORKLOADS
+from heedful.data.padded_batches import Inputs
 
 TOKENS = torch.tensor([[2, 3, 4, 0, 0, 0, 0], [5, 6, 7, 8, 9, 0, 0], [9, 3, 0, 0, 0, 0, 0]])
 LABELS = torch.tensor([1, 0, 1])
@@ -35,7 +36,7 @@ def test_the_competent_loop_computes_the_loss_of_heedful(name: str, tmp_path: Pa
         for ours, theirs in zip(plain.parameters(), model.parameters(), strict=True):
             assert ours.shape == theirs.shape
             ours.copy_(theirs)
-        expected = model(TOKENS, TOKENS != 0)
+        expected = model(Inputs(TOKENS, TOKENS != 0))
         logits = plain(TOKENS)
         torch.testing.assert_close(logits, expected.reshape(logits.shape), atol=1e-12, rtol=0)
         classes = expected if expected.shape[1] == 2 else torch.cat([torch.zeros_like(expected), expected], 1)

@@ -26,7 +26,7 @@ def test_each_option_has_the_comment_of_its_file(page: str) -> None:
 
 def test_each_group_has_its_choices(page: str) -> None:
     assert "\n  data              20_newsgroups ag_news banking77 cr csv* dbpedia" in page
-    assert "\n  trainer           cpu* ddp ddp_sim default gpu mps\n" in page
+    assert "\n  trainer           auto cpu* ddp ddp_sim default gpu mps\n" in page
     assert " report* " in page  # a choice, although another experiment includes it
     assert "\n  callbacks         attention baseline checkpoints default*" in page
 

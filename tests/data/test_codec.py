@@ -15,5 +15,5 @@ def test_words_belong_to_the_truncated_tokens(keep: Literal["first", "last"], ex
     codec = Codec(tokenizer=tokenizer, class_names=("bad", "good"), max_length=3, keep=keep)
     builder, (words, other_words) = codec.read(["One GOOD film, truly", "so"])
     assert (words, other_words) == (expected, ["so"])
-    tokens = [codec.tokenizer.vocabulary[i] for i in builder(np.array([0])).tokens[0]]
+    tokens = [codec.tokenizer.vocabulary[i] for i in builder(np.array([0])).inputs.ids[0]]
     assert tokens == [word.lower() if word.lower() in codec.tokenizer.vocabulary else "<unk>" for word in words]
