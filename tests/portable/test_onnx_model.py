@@ -87,6 +87,7 @@ def test_a_linear_branch_is_exported(tmp_path: Path) -> None:
     model.model.branch.fit(data, data, CrossEntropy([1] * LOGITS))
     assert not torch.allclose(model(*inputs[:2])[0], without)
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
+    assert b".py" not in (tmp_path / "model.onnx").read_bytes()  # no source code or path of this machine
 
 
 def test_a_model_that_neither_exporter_converts_is_refused(tmp_path: Path) -> None:

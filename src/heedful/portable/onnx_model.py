@@ -115,6 +115,7 @@ def convert(portable: PortableModel, path: Path) -> float:
                     model = torch.export.export(portable, batch, dynamic_shapes=(any_size, any_size), strict=False)
                     batch = ()
                 torch.onnx.export(model, batch, path, input_names=NAMES, output_names=OUTPUTS, verbose=False, **options)
+            _remove_traces(path)
             difference = largest_difference(portable, path)
         except Exception as error:  # the exporters and onnxruntime raise exceptions of many types
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
@@ -127,6 +128,21 @@ def convert(portable: PortableModel, path: Path) -> float:
         reasons.append(f"{name}: the outputs differ from torch's by {difference:.1e}")
     path.unlink(missing_ok=True)
     raise UserError(f"this model cannot be exported to ONNX ({'; '.join(reasons)})")
+
+
+def _remove_traces(path: Path) -> None:
+    """Remove the lines of source code, with the paths of this machine, that the second exporter writes to each node."""
+    import onnx  # an optional package
+
+    model = onnx.load(path)
+    graphs = [model.graph]
+    while graphs:
+        graph = graphs.pop()
+        for part in (graph, *graph.node, *graph.value_info, *graph.input, *graph.output):
+            part.ClearField("metadata_props")
+        for attribute in (attribute for node in graph.node for attribute in node.attribute):  # loops and branches
+            graphs += [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs
+    onnx.save(model, path)
 
 
 def largest_difference(portable: PortableModel, path: Path) -> float:
