@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from heedful.data.padded_batches import Inputs
+from heedful.tasks.multilabel import Multilabel
 from heedful.training.callbacks import graphs
 from heedful.training.callbacks.graphs import GraphedSteps, StepGraph
 from heedful.training.lit import LitClassifier
@@ -94,3 +95,22 @@ def test_only_shapes_that_recur_are_recorded_after_the_largest(tmp_path: Path, m
         callback.run_step(Inputs(tokens, tokens > 0), longest.targets)
         recorded.append(len(callback.graphs))
     assert recorded == [0, 0, 2, 2, 2]
+
+
+def test_graphs_with_earlier_thresholds_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "StepGraph", Recomputed)
+    _, data, module = make(tmp_path, *OPTIONS)
+    callback, batch, other = Graphed(), next(iter(data.train_dataloader())), Multilabel(module.task.classes)
+    callback.start(module, Memory(module), None)
+    no_trainer: Any = None
+    recorded = []
+    for task in (None, module.task, other, other):
+        if task is not None:
+            module.task = task
+            callback.on_validation_end(no_trainer, module)
+        recorded.append(len(callback.graphs))
+        module.task, kept = data.task, module.task
+        for _ in range(2):
+            callback.run_step(batch.inputs, batch.targets)
+        module.task = kept
+    assert recorded == [0, 1, 0, 1]

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import Batch, Inputs, ShuffledBatches
+from heedful.tasks.task import Task
 from heedful.training.lit import LitClassifier, Step
 
 log = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class GraphedSteps(pl.Callback):
         self._seen = Counter[torch.Size]()
         self._memory: GraphMemory | None = None
         self._longest: Batch | None = None
+        self._task: Task | None = None  # of the graphs
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, LitClassifier)
@@ -57,8 +59,15 @@ class GraphedSteps(pl.Callback):
         Args:
             longest: a batch of the largest shape; None if it is not known.
         """
-        self._module, self._memory, self._longest = module, memory, longest
+        self._module, self._memory, self._longest, self._task = module, memory, longest, module.task
         module.run_step = self.run_step
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
+        """Forget the graphs if the validation has chosen other thresholds, which are numbers in them."""
+        if pl_module.task != self._task:
+            self._task = pl_module.task
+            self.graphs.clear()
+            self._seen.clear()
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
         """Free the memory of the graphs."""
