@@ -19,7 +19,8 @@ PROBABILITIES = (0.5 * TARGETS + 0.7 * rng.random((61, 3))).round(1).clip(0, 1) 
 
 @pytest.mark.parametrize(
     ("cell", "labels"),
-    [(["b", "a"], ["b", "a"]), ([], []), ("b|a", ["b", "a"]), ("b", ["b"]), ("", []), (None, [None]), (7, [7])],
+    [(["b", "a"], ["b", "a"]), ([], []), ("b|a", ["b", "a"]), ("b", ["b"]), ("", []), (None, [None]), (7, [7])]
+    + [('["b|c", "a"]', ["b|c", "a"]), ("['b', 'a']", ["b", "a"]), ("[]", []), ("['b' 'a']", ["['b' 'a']"])],
 )
 def test_a_cell_has_the_labels_of_a_list_or_between_separators(cell: object, labels: list[object]) -> None:
     assert TASK.split(cell) == labels
@@ -33,6 +34,24 @@ def test_labels_become_booleans_and_names_again() -> None:
     assert Multilabel(("z", "w", "y", "x")).recode(targets, TASK.classes)[0].tolist() == [True, False, False, True]
     assert TASK.class_counts(targets).tolist() == [2, 1, 1]
     assert TASK.class_counts(targets, groups=np.array([5, 5, 5, 2])).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "separator", "message"),
+    [
+        (["a, b", "b, c", "c", "", "a, c"], ",", "task.separator=',': 3 of the first 5 rows have several labels"),
+        (["a;b, c", "b, c;d", "a", "d;a"], ";", "3 of the first 4 rows have several labels, such as 'a;b, c'"),
+        (["a/b", "a", "b"], "|", "0 of the first 3 rows have several labels; if another character"),
+        (["a|b", "c|d", "e"], "|", "2 of the first 3 rows"),
+        ([["a", "b"], [], '["a"]'], "|", ""),
+    ],
+)
+def test_the_separator_with_which_most_cells_combine_others_is_found(
+    cells: list[object], separator: str, message: str
+) -> None:
+    task, said = Multilabel().suited(cells)
+    assert (task.between, message in said, bool(said)) == (separator, True, bool(message))
+    assert Multilabel(separator="-").suited(cells) == (Multilabel(separator="-"), "")
 
 
 def test_a_text_is_in_the_stratum_of_its_rarest_label() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cached_property, partial
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     import datasets
 
 log = logging.getLogger(__name__)
+SHOWN = 10_000  # rows from which a task learns how labels are written
 BUNDLED = "bundled:"  # prefix of a path in `ASSETS`
 
 
@@ -331,6 +332,11 @@ class Source(pl.LightningDataModule):
         """Load the tokenized data of all splits, regardless of the stage; later calls do nothing."""
         if self._data is not None:
             return
+        if self._model_task is None:
+            first = islice(self._rows("train"), SHOWN // CHUNK)
+            self.task, message = self.task.suited(cell for rows in first for cell in rows.cells(self.columns["label"]))
+            if message:
+                log.warning(message)
         content = self._content if (fold := self.splitting.fold) is None else f"{self._content} {fold}"
 
         def folder(tokenizer: TokenizerBuilder) -> Path:

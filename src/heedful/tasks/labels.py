@@ -3,13 +3,15 @@
 import re
 import shlex
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 from heedful.base.formatting import LISTED_VALUES, format_count, format_list, format_repr
 
+SEPARATORS = "|;,"  # that may stand between labels
 NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,2})?", re.IGNORECASE)
 
 
@@ -58,23 +60,12 @@ def describe_combinations(classes: Collection[str]) -> str:
     quarter of their parts are classes or have several positions: in "Salem, OR" and "Salem, MA", none does. Numbers
     such as 1,5 have no parts.
     """
-    for separator in "|;,":
-        split = {name: [part.strip("[](){}'\" ") for part in name.split(separator)] for name in classes}
-        parts = {name: list(filter(None, own)) for name, own in split.items()}
-        single = {own[0] for own in parts.values() if len(own) == 1}
-        several = {
-            name: own
-            for name, own in parts.items()
-            if 1 < len(own) == len(set(own)) and not re.fullmatch("[0-9]+,[0-9]+", name)
-        }
-        positions = defaultdict[str, list[int]](list)
-        for own in several.values():
-            for position, part in enumerate(own):
-                positions[part].append(position)
-        recurring = {part for part, own in positions.items() if part in single or len(own) > 1}
-        found = [name for name, own in several.items() if recurring.issuperset(own)]
-        used = {part for name in found for part in several[name]}
-        moving = [part for part in used if part in single or len(set(positions[part])) > 1]
+    for separator in SEPARATORS:
+        numbers = {name for name in classes if re.fullmatch("[0-9]+,[0-9]+", name)}
+        several, found, single = _combinations([name for name in classes if name not in numbers], separator)
+        places = {(part, place) for own in several.values() for place, part in enumerate(own)}
+        positions, used = Counter(part for part, _ in places), {part for name in found for part in several[name]}
+        moving = [part for part in used if part in single or positions[part] > 1]
         is_most = 2 * len(found) > len(classes) and 4 * len(moving) >= len(used)
         if is_most or any(single.issuperset(several[name]) for name in found):
             return (
@@ -83,6 +74,24 @@ def describe_combinations(classes: Collection[str]) -> str:
                 "a class: list the classes in data.labels"
             )
     return ""
+
+
+def find_separator(cells: Collection[str]) -> str | None:
+    """Return the separator with which most cells of several labels combine labels of other cells; None without one."""
+    for separator in SEPARATORS:
+        several, found, _ = _combinations(set(cells), separator)
+        if 2 * len(found) > len(several):
+            return separator
+    return None
+
+
+def _combinations(cells: Iterable[str], separator: str) -> tuple[dict[str, list[str]], list[str], set[str]]:
+    """Return the parts of cells with several different parts, the cells whose parts all recur, and all single parts."""
+    parts = {cell: [part for each in cell.split(separator) if (part := each.strip("[](){}'\" "))] for cell in cells}
+    several = {cell: own for cell, own in parts.items() if 1 < len(own) == len(set(own))}
+    counts, single = Counter(chain(*several.values())), {own[0] for own in parts.values() if len(own) == 1}
+    found = [cell for cell, own in several.items() if all(part in single or counts[part] > 1 for part in own)]
+    return several, found, single
 
 
 def parse_labels(labels: Sequence[Any] | Mapping[Any, Any] | None) -> dict[str, str] | None:

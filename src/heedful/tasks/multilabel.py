@@ -1,6 +1,9 @@
 """The task of which each text has any number of C labels."""
 
-from collections.abc import Collection, Mapping, Sequence
+import ast
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
@@ -9,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from heedful.base.formatting import format_repr
+from heedful.tasks.labels import SEPARATORS, find_separator
 from heedful.tasks.scores import ScoreType, average_precision, ratio
 from heedful.tasks.task import Task
 
@@ -26,13 +30,14 @@ class Multilabel(Task):
     whose probabilities reach their thresholds, which are chosen on the validation texts.
 
     Args:
-        separator: stands between the labels in a cell of text, and in predictions; lists in a cell need none.
+        separator: stands between the labels in a cell of text, and in predictions; lists in a cell need none. None: the
+            first of |;, with which most cells of several labels combine labels of other cells, or else |.
         precision: the threshold of a class is the lowest with this precision on the validation texts, or that with the
             highest precision if none has it; None: the threshold with the highest F1.
         thresholds: C, or n×C for texts that several models have classified; () means 0.5.
     """
 
-    separator: Annotated[str, Field(min_length=1)] = "|"
+    separator: Annotated[str, Field(min_length=1)] | None = None
     precision: Annotated[float, Field(gt=0, le=1)] | None = None
     thresholds: Any = ()
     targets: ClassVar = "many labels"
@@ -53,21 +58,39 @@ class Multilabel(Task):
             "map": ScoreType(_mean_average_precision, "mean average precision", is_by_class=True),
         }
 
+    @property
+    def between(self) -> str:
+        """The separator, or the usual one until the data are read."""
+        return self.separator or SEPARATORS[0]
+
     def split(self, cell: Any) -> list[Any]:
-        if isinstance(cell, list):
-            return cell
-        if not isinstance(cell, str):
-            return [cell]
-        return [part for part in cell.split(self.separator) if part.strip()]
+        if isinstance(cell, str):
+            listed = _read_list(cell)
+            return [part for part in cell.split(self.between) if part.strip()] if listed is None else listed
+        return cell if isinstance(cell, list) else [cell]
+
+    def suited(self, cells: Iterable[Any]) -> tuple[Self, str]:
+        if self.separator is not None:
+            return self, ""
+        known = list(cells)
+        texts = [cell for cell in known if isinstance(cell, str) and _read_list(cell) is None]
+        suited = replace(self, separator=find_separator(texts) or self.between)
+        several = [cell for cell in texts if len(suited.split(cell)) > 1]
+        example = f", such as {format_repr(several[0])}" if several else ""
+        message = (
+            f"task.separator={format_repr(suited.between)}: {len(several):,} of the first {len(known):,} rows have "
+            f"several labels{example}; if another character stands between labels, set it"
+        )
+        return suited, message if texts else ""
 
     @property
     def reading(self) -> str:
-        return f"{type(self).__name__} {self.separator}"
+        return f"{type(self).__name__} {self.between}"
 
     def find_classes(self, labels: Collection[str]) -> Sequence[str]:
-        if named := [label for label in labels if self.separator in label]:
+        if named := [label for label in labels if self.between in label]:
             raise ValueError(
-                f"the label {format_repr(named[0])} contains {self.separator!r}, which stands between labels: set "
+                f"the label {format_repr(named[0])} contains {self.between!r}, which stands between labels: set "
                 "task.separator to another character"
             )
         return super().find_classes(labels)
@@ -80,7 +103,7 @@ class Multilabel(Task):
 
     def decode(self, targets: np.ndarray) -> list[str]:
         rows = [np.flatnonzero(np.asarray(row)) for row in targets]
-        return [self.separator.join(self.classes[c] for c in row) for row in rows]
+        return [self.between.join(self.classes[c] for c in row) for row in rows]
 
     def recode(self, targets: np.ndarray, classes: Sequence[str]) -> np.ndarray:
         recoded = np.zeros((len(targets), len(self.classes)), dtype=bool)
@@ -148,6 +171,20 @@ class Multilabel(Task):
     def pool(self, tasks: Sequence[Task], sizes: Sequence[int]) -> Self:
         limits = [getattr(task, "thresholds", ()) or (NEUTRAL,) * len(self.classes) for task in tasks]
         return replace(self, thresholds=np.repeat(limits, sizes, axis=0))
+
+
+def _read_list(cell: str) -> list[Any] | None:
+    """Return the list that a cell contains as JSON or as Python prints it; None for other texts."""
+    if cell[:1] + cell[-1:] != "[]":
+        return None
+    try:
+        return list(json.loads(cell))
+    except ValueError:
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            value = ast.literal_eval(cell)
+            if repr(value) == cell:  # not ['a' 'b'], which NumPy prints, and Python reads as ['ab']
+                return list(value)
+    return None
 
 
 def _threshold(probabilities: np.ndarray, targets: np.ndarray, precision: float | None) -> float:

@@ -1,7 +1,7 @@
 """The base class of tasks: what a label is, and all that depends on it except the loss."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -37,6 +37,10 @@ class Task(ABC):
     @abstractmethod
     def split(self, cell: Any) -> list[Any]:
         """Return the labels in a cell of the column of labels."""
+
+    def suited(self, cells: Iterable[Any]) -> tuple[Self, str]:
+        """Return the task that suits the first cells of labels, and a message that says what was found, or ""."""
+        return self, ""
 
     @property
     def reading(self) -> str:
