@@ -89,10 +89,11 @@ def test_the_class_of_a_group_is_that_of_its_first_row() -> None:
 
 def test_a_sample_is_stratified_and_bounded() -> None:
     labels = repeat(60, 30, 10)
-    assert counts(labels[sample(labels, 10, (0,))]) == [6, 3, 1]
-    assert len(sample(labels, 1000, (0,))) == 100
+    task = Multiclass(NAMES)
+    assert counts(labels[sample(task, labels, 10, (0,))]) == [6, 3, 1]
+    assert len(sample(task, labels, 1000, (0,))) == 100
     with pytest.raises(UserError, match=r"data\.limit=2.*3"):
-        sample(labels, 2, (0,))
+        sample(task, labels, 2, (0,))
 
 
 @given(per_class=st.lists(st.integers(2, 40), min_size=2, max_size=3), folds=st.integers(2, 7), seed=st.integers(0, 99))

@@ -59,6 +59,29 @@ def test_a_text_is_in_the_stratum_of_its_rarest_label() -> None:
     assert TASK.strata(targets).tolist() == [1, 0, 2, 1, 0, 3]  # x 4, y 3, z 1 texts
 
 
+def test_parts_have_their_share_of_every_label() -> None:
+    """By hand: of 10 texts with x, 5 of them with y, 4 others with z and 6 without, half have 5 x, 2 or 3 y and 2 z."""
+    targets = np.repeat([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]], [5, 5, 4, 6], axis=0).astype(bool)
+    half = TASK.draw(targets, 10, spare=1, seed=(0,))
+    assert (half == np.unique(half)).all() and len(half) == 10
+    assert targets[half].sum(0).tolist() in ([5, 2, 2], [5, 3, 2])
+    assert TASK.draw(targets, 10, spare=1, seed=(1,)).tolist() != half.tolist()
+    folds = TASK.folds(targets, 5, (0,))
+    assert np.bincount(folds).tolist() == [4] * 5
+    assert [targets[folds == fold].sum(0)[:2].tolist() for fold in range(5)] == [[2, 1]] * 5
+    assert sorted(targets[folds == fold, 2].sum() for fold in range(5)) == [0, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("spare", [0, 1])
+def test_few_texts_of_a_label_are_on_both_sides(spare: int) -> None:
+    """Of 2 texts with z, 10 % are 0.2; one is drawn, and of the others 8 % to 12 % of 53, in all a tenth of 101."""
+    targets = np.zeros((101, 3), dtype=bool)
+    targets[:53, 0], targets[50:97, 1], targets[[7, 83], 2] = True, True, True
+    drawn = TASK.draw(targets, 10, spare, (0,))
+    assert len(drawn) == 10 and (abs(targets[drawn].sum(0) - [5.3, 4.7, 1]) < 1).all()
+    assert len(TASK.draw(targets, 0, spare, (0,))) == 4  # one of each rarest label, and one without a label
+
+
 def test_a_label_with_the_separator_in_it_is_refused() -> None:
     with pytest.raises(ValueError, match=r"the label 'a\|b' contains '\|'.*task\.separator"):
         TASK.find_classes(["a|b", "c"])

@@ -87,7 +87,7 @@ def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None)
         divided["train"] = ("train", train)
     if limit is not None:
         for split, (origin, rows) in divided.items():
-            selection = sample(corpus.task.strata(getattr(corpus, origin).labels[rows]), limit, (seed, LIMIT_DRAW))
+            selection = sample(corpus.task, getattr(corpus, origin).labels[rows], limit, (seed, LIMIT_DRAW))
             divided[split] = (origin, rows[selection])
     return divided
 
@@ -115,51 +115,24 @@ def _held_out(train: Split, rows: np.ndarray, task: Task, split: str, options: S
         )
     units = np.flatnonzero(~np.isin(strata, single))
     if split == "test" and options.folds is not None and options.fold is not None:
-        units = _fold(strata, units, options.folds, options.fold, (options.seed, FOLD_DRAW), noun)
+        if options.fold >= (folds := options.folds):
+            raise UserError(f"data.fold={options.fold}: with data.folds={folds} it must lie between 0 and {folds - 1}")
+        if folds > len(units):
+            raise UserError(
+                f"data.folds={folds}: must be at most {len(units)}, the number of {noun}s to divide; 5 or 10 are usual"
+            )
+        units = units[task.folds(labels[units], folds, (options.seed, FOLD_DRAW)) == options.fold]
     else:
         fraction, draw = (options.test_fraction, TEST_DRAW) if split == "test" else (options.val_fraction, VAL_DRAW)
-        units = units[_draw(strata[units], round(fraction * len(strata)), spare=1, seed=(options.seed, draw))]
+        units = units[task.draw(labels[units], round(fraction * len(strata)), spare=1, seed=(options.seed, draw))]
     return np.isin(unit_of_row, units)
 
 
-def _fold(labels: np.ndarray, units: np.ndarray, folds: int, fold: int, seed: Sequence[int], noun: str) -> np.ndarray:
-    """Return the units in one of the stratified folds, whose sizes differ by at most 1, in total and in each class."""
-    if fold >= folds:
-        raise UserError(f"data.fold={fold}: with data.folds={folds} it must lie between 0 and {folds - 1}")
-    if folds > len(units):
-        raise UserError(
-            f"data.folds={folds}: must be at most {len(units)}, the number of {noun}s to divide; 5 or 10 are usual"
-        )
-    shuffled = np.random.default_rng(list(seed)).permutation(units)
-    by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
-    return by_class[fold::folds]
-
-
-def sample(labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:
+def sample(task: Task, labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:
     """Return a stratified sample of at most `count` rows, in ascending order, with at least one row of each class."""
     if count >= len(labels):
         return np.arange(len(labels))
-    classes = len(np.unique(labels))
+    classes = len(np.unique(task.strata(labels)))
     if count < classes:
         raise UserError(f"data.limit={count}: must be at least {classes}, one row for each of the {classes} classes")
-    return _draw(labels, count, spare=0, seed=seed)
-
-
-def _draw(labels: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np.ndarray:
-    """Draw `total` random rows in proportion to the sizes of the classes (largest-remainder method).
-
-    Of each class, at least 1 row is drawn and at least `spare` rows are left. If `total` is incompatible with these
-    limits, the nearest possible number of rows is drawn.
-    """
-    classes, available = np.unique(labels, return_counts=True)
-    most = available - spare
-    total = int(np.clip(total, len(most), most.sum()))
-    exact = total * available / available.sum()
-    counts = np.clip(np.floor(exact).astype(np.int64), 1, most)
-    while (missing := total - counts.sum()) != 0:
-        step = 1 if missing > 0 else -1
-        can_move = counts < most if step > 0 else counts > 1
-        counts[np.where(can_move, step * (exact - counts), -np.inf).argmax()] += step
-    rng = np.random.default_rng(list(seed))
-    drawn = [rng.permutation(np.flatnonzero(labels == c))[:count] for c, count in zip(classes, counts, strict=True)]
-    return np.sort(np.concatenate(drawn))
+    return task.draw(labels, count, spare=0, seed=seed)

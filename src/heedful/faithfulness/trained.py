@@ -50,9 +50,8 @@ class ProbedRun:
 
     def sample(self, split: str, count: int, seed: int) -> SampledTexts:
         """Draw a stratified sample of a split, with a text of each class; skip texts without known tokens."""
-        labels = self._data.tokenized(split).labels
-        strata = self.codec.task.strata(labels)
-        rows = sample(strata, max(count, len(np.unique(strata))), [seed])
+        task, labels = self.codec.task, self._data.tokenized(split).labels
+        rows = sample(task, labels, max(count, len(np.unique(task.strata(labels)))), [seed])
         texts = [tokens[self.probe.known(tokens)] for tokens in self._tokens(split, rows)]
         is_empty = np.array([len(text) == 0 for text in texts])
         if is_empty.all():

@@ -14,6 +14,7 @@ from pydantic import Field
 from heedful.base.formatting import format_repr
 from heedful.tasks.labels import SEPARATORS, find_separator
 from heedful.tasks.scores import ScoreType, average_precision, ratio
+from heedful.tasks.strata import distribute
 from heedful.tasks.task import Task
 
 if TYPE_CHECKING:  # comparisons do not import torch
@@ -85,7 +86,7 @@ class Multilabel(Task):
 
     @property
     def reading(self) -> str:
-        return f"{type(self).__name__} {self.between}"
+        return f"{type(self).__name__}, iterative {self.between}"  # the kind of stratification
 
     def find_classes(self, labels: Collection[str]) -> Sequence[str]:
         if named := [label for label in labels if self.between in label]:
@@ -118,13 +119,20 @@ class Multilabel(Task):
         return texts, classes
 
     def strata(self, targets: np.ndarray) -> np.ndarray:
-        """Return the rarest label of each text, C without labels.
-
-        As in iterative stratification (Sechidis et al. 2011), the rarest label decides where a text goes, because the
-        frequent ones have enough other texts; unlike there, each text is looked at once.
-        """
+        """Return the rarest label of each text, C without labels."""
         rarity = np.where(targets, targets.sum(0), len(targets) + 1)  # n×C
         return np.where(np.any(targets, 1), rarity.argmin(1), len(self.classes))
+
+    def draw(self, targets: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np.ndarray:
+        counts, kinds = targets.sum(0), len(np.unique(self.strata(targets)))
+        total = int(np.clip(total, kinds, len(targets) - kinds * spare))
+        drawn = np.clip(total / len(targets) * counts, 1, counts - spare)  # of each label
+        sizes = np.array([total, len(targets) - total])
+        return np.flatnonzero(distribute(targets, sizes, np.stack([drawn, counts - drawn]), seed) == 0)
+
+    def folds(self, targets: np.ndarray, folds: int, seed: Sequence[int]) -> np.ndarray:
+        sizes = np.bincount(np.arange(len(targets)) % folds, minlength=folds)
+        return distribute(targets, sizes, np.outer(sizes / len(targets), targets.sum(0)), seed)
 
     def learnable(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         classes = np.flatnonzero(targets.any(0) & ~targets.all(0))

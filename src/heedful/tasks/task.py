@@ -10,6 +10,7 @@ import numpy as np
 from heedful.base.formatting import format_repr
 from heedful.tasks.labels import sort_classes
 from heedful.tasks.scores import ScoreType
+from heedful.tasks.strata import draw, fold_numbers
 
 if TYPE_CHECKING:  # comparisons do not import torch
     from torch import Tensor
@@ -87,6 +88,14 @@ class Task(ABC):
     def strata(self, targets: np.ndarray) -> np.ndarray:
         """Return the stratum of each text, n integers; splits and folds have equal shares of each."""
         return targets
+
+    def draw(self, targets: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np.ndarray:
+        """Return the rows of `total` random texts, as `strata.draw` does."""
+        return draw(self.strata(targets), total, spare, seed)
+
+    def folds(self, targets: np.ndarray, folds: int, seed: Sequence[int]) -> np.ndarray:
+        """Return the fold of each text, n integers."""
+        return fold_numbers(self.strata(targets), folds, seed)
 
     def class_counts(self, targets: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
         """Return the number of texts of each class, or of the groups with such texts, C integers."""
