@@ -19,8 +19,10 @@ PROBABILITIES = (0.5 * TARGETS + 0.7 * rng.random((61, 3))).round(1).clip(0, 1) 
 
 @pytest.mark.parametrize(
     ("cell", "labels"),
-    [(["b", "a"], ["b", "a"]), ([], []), ("b|a", ["b", "a"]), ("b", ["b"]), ("", []), (None, [None]), (7, [7])]
-    + [('["b|c", "a"]', ["b|c", "a"]), ("['b', 'a']", ["b", "a"]), ("[]", []), ("['b' 'a']", ["['b' 'a']"])],
+    [
+        *((["b", "a"], ["b", "a"]), ([], []), ("b|a", ["b", "a"]), ("b", ["b"]), ("", []), (None, [None]), (7, [7])),
+        *(('["b|c", "a"]', ["b|c", "a"]), ("['b', 'a']", ["b", "a"]), ("[]", []), ("['b' 'a']", ["['b' 'a']"])),
+    ],
 )
 def test_a_cell_has_the_labels_of_a_list_or_between_separators(cell: object, labels: list[object]) -> None:
     assert TASK.split(cell) == labels
