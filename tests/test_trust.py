@@ -38,16 +38,6 @@ def command(marker: Path) -> dict[str, Any]:
 
 OF_CALLBACKS = {
     "callbacks.evil": {"_target_": "heedful.training.callbacks.stop.StopOnSignal", "checkpoint": MARKER},
-    "callbacks.pruning": {
-        **{
-            "_target_": "heedful.training.callbacks.pruning.Pruning",
-            "storage": MARKER,
-            "study": "a",
-            "trial": 0,
-            "monitor": "val/loss",
-        },
-        **{"mode": "min", "n_startup_trials": 1, "warmup": 0},
-    },
     "callbacks.gradients": {"_target_": "heedful.training.callbacks.gradients.GradientNorms", "path": MARKER},
     "callbacks.best_checkpoint.dirpath": MARKER,
     "logger": {"csv": {"_target_": "heedful.training.loggers.csv.Metrics", "save_dir": MARKER}},

@@ -30,8 +30,7 @@ class Sweeper(sweeper.Sweeper):
 
         Raises:
             UserError: if a job cannot run, or the folder contains another sweep.
-            SystemExit: with 128 plus the signal's number after a signal, otherwise with 1 if a job is neither completed
-                nor pruned.
+            SystemExit: with 128 plus the signal's number after a signal, otherwise with 1 if a job is not completed.
         """
         from heedful.sweep.sweeper import SweepRunner
 

@@ -90,7 +90,6 @@ def test_rows_logged_after_the_checkpoint_are_removed(tmp_path: Path) -> None:
         ({"status": "failed", "error": None}, 1, "failed", "ended with exit code 1"),  # it died drawing its reports
         ({"status": "failed", "error": "in the record"}, 1, "failed", "in the record"),
         ({"status": "interrupted", "error": "by SIGINT"}, 130, "interrupted", "by SIGINT"),
-        ({"status": "pruned", "error": "is worse"}, 0, "pruned", "is worse"),
     ],
 )
 def test_the_outcome_depends_on_the_record_and_the_exit_code(

@@ -71,7 +71,7 @@ class ExcludedRun(NamedTuple):
     """The folder of a run that is not compared, and the reason."""
 
     folder: Path
-    # pending, pruned, interrupted, failed, unfinished, unreadable, untested, incomplete or repeated
+    # pending, interrupted, failed, unfinished, unreadable, untested, incomplete or repeated
     status: str
     error: str
 

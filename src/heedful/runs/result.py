@@ -14,7 +14,6 @@ from heedful.base.files import validate, write_json
 
 RESULT_FILE = "result.json"
 FORMAT = 1
-DONE = ("completed", "pruned")  # statuses of runs that a resumed sweep does not repeat
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from heedful.config.overrides import quote
 from heedful.kernels.malloc import reuse_freed_memory
 from heedful.report.numbers import UNKNOWN, format_known
 from heedful.runs.folder import LAST
-from heedful.runs.result import DONE, RESULT_FILE, RunResult
+from heedful.runs.result import RESULT_FILE, RunResult
 from heedful.runs.run_files import Predictions, read_existing, read_or_warn
 from heedful.runs.sweep_record import Job
 
@@ -51,7 +51,7 @@ def job_context() -> Any:
 class JobRunner:
     """Runs one job in a child process, and records the job's outcome even if the child is killed.
 
-    A completed or pruned job is not repeated, an interrupted job resumes from its last checkpoint, and a job that is
+    A completed job is not repeated, an interrupted job resumes from its last checkpoint, and a job that is
     running in another process is skipped. A launcher may therefore call the task again for the same job, as the
     launchers for Slurm and Ray do after a failure.
 
@@ -60,26 +60,21 @@ class JobRunner:
         sweep: the sweep's folder.
         jobs: the jobs, by folder.
         redirect_output: whether jobs print to output.txt in their folders.
-        pruning: options of the pruning callback, except the number of the trial; None disables pruning.
     """
 
     working_dir: Path
     sweep: Path
     jobs: Mapping[str, Job]
     redirect_output: bool
-    pruning: Mapping[str, object] | None
 
     def __call__(self, cfg: DictConfig) -> None:
-        """Run the job, unless it was completed or pruned earlier."""
+        """Run the job, unless it was completed earlier."""
         os.chdir(self.working_dir)  # a worker may have started in another folder
         hydra: Any = OmegaConf.to_container(HydraConfig.instance().cfg, resolve=False)  # plain values can be pickled
         folder = Path(hydra["hydra"]["runtime"]["output_dir"])
         job = self.jobs[folder.name]
         if self.stop_requested():
             return
-        if self.pruning:
-            with open_dict(cfg):
-                cfg.callbacks = {**(cfg.callbacks or {}), "pruning": {**self.pruning, "trial": job.number}}
         code = run_in_child((cfg, hydra, self.redirect_output, dict(os.environ)), self.stop_requested)
         with lock_folder(folder, LOCK_TIMEOUT) as acquired:
             if not acquired:
@@ -148,7 +143,7 @@ def record_ending(folder: Path, code: int, job: Job) -> RunResult:
     A recorded completion counts only if the exit code is 0.
     """
     result = recorded_result(folder)
-    is_recorded = {"completed": code == 0, "failed": bool(result.error), "interrupted": True, "pruned": True}
+    is_recorded = {"completed": code == 0, "failed": bool(result.error), "interrupted": True}
     if is_recorded.get(result.status):
         return result
     status, error = "failed", f"ended with exit code {code}"
@@ -181,7 +176,7 @@ def set_up_worker() -> None:
 
 
 def run_job(cfg: DictConfig, hydra: dict[str, Any], redirect_output: bool, environment: Mapping[str, str]) -> None:
-    """Run one job in this process, from its last checkpoint if it has one, unless it was completed or pruned earlier.
+    """Run one job in this process, from its last checkpoint if it has one, unless it was completed earlier.
 
     Args:
         hydra: the node `hydra`, as plain values, which `cfg` lacks.
@@ -192,7 +187,7 @@ def run_job(cfg: DictConfig, hydra: dict[str, Any], redirect_output: bool, envir
     with lock_folder(folder, LOCK_TIMEOUT) as acquired:
         if not acquired:
             sys.exit("Error: another process is running this job")
-        if recorded_result(folder).status not in DONE:
+        if recorded_result(folder).status != "completed":
             (folder / RESULT_FILE).unlink(missing_ok=True)
             with exit_with_message(str(folder)):
                 _run(cfg, hydra, folder)

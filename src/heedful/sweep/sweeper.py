@@ -7,7 +7,7 @@ import signal
 import sys
 import sysconfig
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from heedful.report.data_section import data_section
 from heedful.report.numbers import format_known
 from heedful.report.section import Section, Table
 from heedful.report.terminal import OutputConsole, render_terminal
-from heedful.runs.result import DONE, RunResult
+from heedful.runs.result import RunResult
 from heedful.runs.sweep_record import SWEEP_FILE, Job, Sweep
 from heedful.sweep.job import STOP_FILE, JobRunner, outcome, recorded_result, set_up_worker
 from heedful.sweep.plan import grid, name_folders, parse_overrides, validate_jobs
@@ -90,8 +90,8 @@ class SweepRunner:
                 OutputConsole().print(render_terminal([replace(section, title=title)]))
 
     def pending(self) -> list[Job]:
-        """Return the jobs that are neither completed nor pruned."""
-        return [job for job in self.sweep.jobs if recorded_result(self.folder / job.folder).status not in DONE]
+        """Return the jobs that are not completed."""
+        return [job for job in self.sweep.jobs if recorded_result(self.folder / job.folder).status != "completed"]
 
     def show_plan(self, jobs: Sequence[Job], title: str) -> None:
         """Print jobs that would run."""
@@ -109,7 +109,7 @@ class SweepRunner:
 
         Raises:
             UserError: if another process runs the sweep.
-            SystemExit: at the end of the block, if a signal stopped the sweep or a job is neither completed nor pruned.
+            SystemExit: at the end of the block, if a signal stopped the sweep or a job is not completed.
         """
         with lock_folder(self.folder) as acquired:
             if not acquired:
@@ -132,13 +132,13 @@ class SweepRunner:
             "A second signal stops all jobs immediately"
         )
 
-    def launch(self, jobs: Sequence[Job], pruning: Mapping[str, object] | None = None) -> None:
-        """Run one or more jobs with the launcher, unless a signal was received; `JobRunner` describes `pruning`."""
+    def launch(self, jobs: Sequence[Job]) -> None:
+        """Run one or more jobs with the launcher, unless a signal was received."""
         if self.signals:
             return
         name = self.config.hydra.runtime.choices.get("hydra/launcher")
         os.environ["PYTHONPATH"] = worker_path()
-        task = JobRunner(Path.cwd(), self.folder, {job.folder: job for job in jobs}, name != "basic", pruning)
+        task = JobRunner(Path.cwd(), self.folder, {job.folder: job for job in jobs}, name != "basic")
         try:
             launcher = Plugins.instance().instantiate_launcher(self.hydra_context, task, self.config)
         except (RuntimeError, ImportError) as error:
@@ -167,7 +167,7 @@ class SweepRunner:
         OutputConsole().print(render_terminal([Section("Sweep", [Table(head, rows)])]))
         announce(f"{', '.join(f'{count} {status}' for status, count in counts)}. Output folder: {self.folder}/")
         self._announce_best(results)
-        is_completed = all(status in DONE for status, _ in counts)
+        is_completed = all(status == "completed" for status, _ in counts)
         if not is_completed:
             argument = shlex.quote(f"sweep.resume={quote(f'{self.folder}/')}")
             announce(f"To run the remaining jobs: {typed('train')} {argument}")

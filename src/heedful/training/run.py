@@ -38,7 +38,6 @@ from heedful.terms.evaluation import evaluate_splits
 from heedful.training import build
 from heedful.training.callbacks.baseline import LinearBaseline
 from heedful.training.callbacks.predictions import PredictionWriter
-from heedful.training.callbacks.pruning import Pruned
 from heedful.training.callbacks.speed import Speed
 from heedful.training.callbacks.stop import StopOnSignal
 from heedful.training.lit import LitClassifier
@@ -204,8 +203,7 @@ class Run:
 def open_run(cfg: DictConfig, launch: Launch, resumes: bool = False) -> Iterator[Run]:
     """Lock the folder of a run, write its config, set the seed and handle Ctrl-C, SIGTERM and SIGHUP during the block.
 
-    At the end, the record is written with the status completed, pruned, interrupted or failed. A signal raises
-    `Interrupted`; a pruned run ends without an exception.
+    At the end, the record is written with the status completed, interrupted or failed. A signal raises `Interrupted`.
 
     A folder holds one run. A run that resumes changes nothing in it before `start` is called.
     """
@@ -220,8 +218,6 @@ def open_run(cfg: DictConfig, launch: Launch, resumes: bool = False) -> Iterator
             with _process_options(cfg), handle_signals(run.stop.handle):
                 yield run
             run.record(status="completed")
-        except Pruned as error:
-            run.record(status="pruned", error=str(error))
         except Interrupted as error:
             run.record(status="interrupted", error=str(error))
             raise

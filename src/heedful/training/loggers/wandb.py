@@ -16,7 +16,7 @@ from heedful.runs.examples import Example, read_examples
 from heedful.runs.result import RunResult
 from heedful.training.loggers.tracker import Tracker
 
-EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
+EXIT_CODES = {"completed": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
 TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
 
 
