@@ -15,13 +15,11 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 from heedful import load
 from heedful.base.errors import UserError
 from heedful.base.files import lock_folder, replace_atomically, write_arrays, write_json, write_text
-from heedful.commands import export
-from heedful.config.compose import without_hydra
 from heedful.inference.api import with_data
 from heedful.runs.checkpoint import read_checkpoint
 from heedful.runs.result import RunResult
 from heedful.runs.training_state import rebuild_paths, require_same_parameters
-from tests.helpers import change_card, change_checkpoint, evaluate, repository, small_config, train
+from tests.helpers import change_card, change_checkpoint, evaluate, small_config, train
 
 MARKER = "marker"  # the file that the attacks try to write
 
@@ -228,19 +226,3 @@ def test_a_card_cannot_read_the_environment(model: Path, tmp_path: Path, monkeyp
     cfg = OmegaConf.create({"data": {"limit": 7}, "extras": small_config(tmp_path).extras, "ckpt_path": str(model)})
     assert with_data(cfg, card).data.text == "${oc.env:SECRET_OF_TESTS}"
     assert OmegaConf.to_container(with_data(cfg, card), resolve=True)["data"]["limit"] == 7  # type: ignore[call-overload,index]
-
-
-def test_an_export_uses_the_data_of_a_card_like_an_evaluation(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The accuracy of the int8 model is measured on the data that the card names."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    change_card(model, "config.data.cache_dir", str(tmp_path / MARKER))
-    cfg = without_hydra(repository("export").compose([f"ckpt_path='{model}'", f"out='{tmp_path}/a'", "int8=true"]))
-    export.main.__wrapped__(cfg)  # type: ignore[attr-defined]
-    assert not (tmp_path / MARKER).exists()
-    change_card(model, "config.data", command(tmp_path / MARKER))
-    change_card(model, "config.extras.trusted_modules", ["subprocess"])
-    with pytest.raises(UserError, match="_target_"):
-        export.main.__wrapped__(OmegaConf.merge(cfg, {"out": f"{tmp_path}/b"}))  # type: ignore[attr-defined]
-    assert not (tmp_path / MARKER).exists() and not (tmp_path / "b").exists()

@@ -49,7 +49,7 @@ def exported(finished: tuple[Path, dict[str, Any]], tmp_path_factory: pytest.Tem
     """The checkpoint of a run and the folder that was exported from it."""
     out = tmp_path_factory.mktemp("export") / "model"
     checkpoint = finished[0] / "checkpoints" / "best.ckpt"
-    export(checkpoint, out, "int8=true")
+    export(checkpoint, out)
     return checkpoint, out
 
 
@@ -81,7 +81,6 @@ def test_an_export_predicts_like_the_checkpoint(exported: tuple[Path, Path], tmp
         weights = [[weight for _, weight in prediction.tokens] for prediction in (ours, theirs)]
         np.testing.assert_allclose(*weights, atol=1e-5)
     np.testing.assert_array_equal(model.classify(TEXTS)[1], load(checkpoint).classify(TEXTS)[1])
-    assert load(folder / "model.int8.onnx").predict_proba(TEXTS).shape == (len(TEXTS), 3)
     with pytest.raises(UserError, match=r"model\.onnx: is an export: copy its folder"):
         model.save_pretrained(tmp_path / "saved")
     with pytest.raises(UserError, match=r"model\.onnx: is an export, which can only predict: name a checkpoint"):
@@ -122,14 +121,13 @@ def test_the_model_card_contains_the_scores_of_the_run(
     assert f"{finished[1]['parameters']['total']:,}" in card
     sizes = ", ".join(f"{finished[1]['data'][split]:,} {split}" for split in ("train", "val", "test"))
     assert f" ({sizes}) |" in card
-    assert "validation texts" in card  # in the section about int8
 
 
 def test_the_model_card_says_that_a_branch_is_part_of_the_model(checkpoint: Path, tmp_path: Path) -> None:
     card, _ = read_checkpoint(checkpoint)
     choices = {"encoder": "identity", "attention": "bahdanau", "branch": "ngrams"}
     card = card.model_copy(update={"config": {**card.config, "choices": choices}})
-    write_model_card(tmp_path, card, str(tmp_path / "best.ckpt"), nn.Linear(3, 5), 0.0, "")  # type: ignore[arg-type]
+    write_model_card(tmp_path, card, str(tmp_path / "best.ckpt"), nn.Linear(3, 5), 0.0)  # type: ignore[arg-type]
     text = (tmp_path / "README.md").read_text()
     assert "A text classifier (identity · bahdanau + ngrams branch) with the classes" in text
     assert "| components | encoder identity, attention bahdanau, branch ngrams |" in text
@@ -141,7 +139,6 @@ def test_the_model_card_of_a_checkpoint_without_its_run_has_no_scores(checkpoint
     copy.write_bytes(checkpoint.read_bytes())
     export(copy, tmp_path / "out")
     assert "The scores are not available" in (tmp_path / "out" / "README.md").read_text()
-    assert not (tmp_path / "out" / "model.int8.onnx").exists()
 
 
 def test_existing_files_are_not_replaced(checkpoint: Path, tmp_path: Path) -> None:

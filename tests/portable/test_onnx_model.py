@@ -1,7 +1,6 @@
 """Each encoder with each attention is exported to ONNX, with equal outputs for any number of texts and tokens."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -9,16 +8,14 @@ import torch
 from torch import Tensor
 
 from heedful.base.errors import UserError
-from heedful.data.padded_batches import Batch, BatchBuilder, Inputs, Truncation
+from heedful.data.padded_batches import BatchBuilder, Truncation
 from heedful.models.attention.edge_query import EdgeQueryAttention
 from heedful.models.branch import NgramBranch
 from heedful.models.embedding.ngrams import NgramEmbedding
 from heedful.models.loss import CrossEntropy
-from heedful.portable import onnx_model
 from heedful.portable.onnx_model import (
     TOLERANCE,
     PortableModel,
-    compare_accuracy,
     convert,
     feed,
     load_session,
@@ -110,34 +107,3 @@ def test_a_silent_error_of_an_exporter_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="tracing: the outputs differ from torch's by"):
         convert(model, tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
-
-
-class Session:
-    """An inference session that predicts the specified classes."""
-
-    def __init__(self, predicted: list[int]) -> None:
-        self.predicted = iter(predicted)
-
-    def run(self, outputs: None, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
-        return [np.eye(3)[[next(self.predicted) for _ in inputs["tokens"]]]]
-
-
-def test_difference_in_accuracy_and_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    labels = [0] * 70 + [1] * 30
-    original = [0] * 70 + [0] * 30  # 70 of 100 are correct
-    quantized = [0] * 60 + [2] * 10 + [1] * 2 + [0] * 28  # ten correct predictions fewer and two more
-    sessions: dict[str, Any] = {"a": Session(original), "b": Session(quantized)}
-    monkeypatch.setattr(onnx_model, "load_session", lambda path: sessions[path.name])
-    index = torch.arange(100)
-    ids, parts = torch.ones(100, 1, dtype=torch.int64), (slice(37), slice(37, 74), slice(74, 100))
-    batches = [Batch(Inputs(ids[part], ids[part] > 0), torch.tensor(labels)[part], index[part]) for part in parts]
-    groups = np.repeat(np.arange(10), 10)
-    # the difference of a text is +1, 0 or -1; its sum of squares is 12 - 100 · 0.08² = 11.36, the standard error
-    # √(11.36 / 99 / 100) = 0.03387, and the 97.5 % quantile of Student's t with 99 degrees of freedom 1.9842
-    assert compare_accuracy(Path("a"), Path("b"), Multiclass(), batches) == (
-        "accuracy 0.620 instead of 0.700 on 100 validation texts: -0.0800 (-0.1472 to -0.0128)"
-    )
-    # the groups' differences are 0, 0, 0, 0, 0, 0, -1, 0.2, 0, 0: s / √10 = 0.10414, times 2.2622
-    sessions |= {"a": Session(original), "b": Session(quantized)}
-    described = compare_accuracy(Path("a"), Path("b"), Multiclass(), batches, groups)
-    assert described.endswith("-0.0800 (-0.3156 to +0.1556)")

@@ -10,28 +10,20 @@ from heedful.commands.entry import entry
 def main(cfg: DictConfig) -> None:
     """Write a folder with the model in ONNX format, its tokenizer, a model card and a script that classifies texts."""
     from heedful.base.optional_packages import require_extra
-    from heedful.inference.api import evaluation_data, restore_ensemble
+    from heedful.inference.api import restore_ensemble
     from heedful.portable.folder import new_folder, write_model, write_model_card
-    from heedful.portable.onnx_model import PortableModel, compare_accuracy, convert, quantize
+    from heedful.portable.onnx_model import PortableModel, convert
 
     require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by=typed("export"), extra="export")
     path, card, model, _ = restore_ensemble(cfg.ckpt_path, cfg.extras, accepts_exports=False).members[0]
     portable = PortableModel(model, card.codec.task, len(card.codec.tokenizer.vocabulary), card.codec.max_length).eval()
-    int8 = ""
     with new_folder(cfg.out) as folder:
         difference = convert(portable, folder / "model.onnx")
         write_model(folder, card, portable)
-        if cfg.int8:
-            quantize(folder / "model.onnx", folder / "model.int8.onnx")
-            data = evaluation_data(cfg, card)
-            models = (folder / "model.onnx", folder / "model.int8.onnx")
-            int8 = compare_accuracy(*models, data.task, data.val_dataloader(), data.groups("val"))
-        write_model_card(folder, card, path, portable, difference, int8)
+        write_model_card(folder, card, path, portable, difference)
         files = ", ".join(sorted(path.name for path in folder.iterdir()))
     print(f"Written to {cfg.out}: {files}")
     print(f"Largest difference between the outputs of the ONNX model and of the trained model: {difference:.1e}")
-    if int8:
-        print(f"int8: {int8}")
 
 
 if __name__ == "__main__":

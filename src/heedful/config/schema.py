@@ -98,7 +98,7 @@ COMMANDS = {
     | _options(ckpt_path=str | list[str], text=str | None, file=str | None, text_column=TextColumn | None)
     | _options(delimiter=str | None, quotes=bool, out=str | None, top=Positive, json=bool | None)
     | _options(pictures=str | None, batch_size=Positive, device=Device, abstain=Share | None),
-    "export": EVERY | _options(ckpt_path=str, out=str, int8=bool),
+    "export": EVERY | _options(ckpt_path=str, out=str),
 }
 
 # Ranges of options of other packages, by package and name of the class that declares the option, or of a base class

@@ -119,7 +119,7 @@ def read_export(path: Path) -> Member:
 
 
 def write_model_card(
-    folder: Path, card: Card, checkpoint: str, model: nn.Module, difference: float | None = None, int8: str = ""
+    folder: Path, card: Card, checkpoint: str, model: nn.Module, difference: float | None = None
 ) -> None:
     """Write README.md, with the scores on the test split, or on the validation split if the run was not tested.
 
@@ -128,7 +128,6 @@ def write_model_card(
     Args:
         checkpoint: path of the checkpoint; "" if there is none.
         difference: between the outputs of the ONNX model and of the trained model; None if there is no ONNX model.
-        int8: describes the accuracy of the int8 model; "" if there is none.
     """
     result = RunResult.load(Path(checkpoint).resolve().parent.parent) if checkpoint else RunResult()
     data, choices = card.config["data"], card.choices
@@ -152,7 +151,6 @@ def write_model_card(
         split=result.split,
         scores=scores,
         difference=difference,
-        int8=int8,
     )
     write_text(folder / "README.md", text)
 

@@ -1,10 +1,10 @@
-"""Conversion of a trained model to ONNX, with a check that both models give the same outputs, and to int8."""
+"""Conversion of a trained model to ONNX, with a check that both models give the same outputs."""
 
 import errno
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from heedful.base.errors import UserError
-from heedful.data.padded_batches import Batch, Inputs
+from heedful.data.padded_batches import Inputs
 from heedful.models.classifier import Classifier, mean_weights
-from heedful.report.numbers import format_with_bounds
 from heedful.tasks.task import Task
-from heedful.terms.intervals import join_groups, mean_of_terms
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -161,37 +159,6 @@ def largest_difference(portable: PortableModel, path: Path) -> float:
                 return float("inf")
             differences.append(float(np.abs(ours - theirs).max()))
     return float(np.max(differences))
-
-
-def quantize(source: Path, target: Path) -> None:
-    """Write a copy of an ONNX model with int8 weights in matrix products; activations are quantized at run time."""
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    with _quiet():  # hides the advice of onnxruntime to preprocess the model
-        quantize_dynamic(source, target, weight_type=QuantType.QInt8)
-
-
-def compare_accuracy(
-    original: Path, quantized: Path, task: Task, batches: Iterable[Batch], groups: np.ndarray | None = None
-) -> str:
-    """Describe the accuracies of two ONNX files on the same labelled texts, and the 95 % interval of the difference.
-
-    Args:
-        groups: the group of each text by its index; None if the texts are independent.
-    """
-    sessions = load_session(original), load_session(quantized)
-    hits: list[np.ndarray] = []  # 2×N for each batch, 1.0 where the prediction is right
-    index: list[int] = []
-    for batch in batches:
-        index += batch.index.tolist()
-        inputs, targets = feed(batch.inputs), batch.targets.numpy()
-        hits.append(np.stack([task.is_correct(session.run(None, inputs)[0], targets) for session in sessions]) * 1.0)
-    before, after = np.concatenate(hits, axis=1)
-    interval = mean_of_terms(join_groups(after - before, None if groups is None else groups[index]))
-    return (
-        f"accuracy {after.mean():.3f} instead of {before.mean():.3f} on {len(before):,} validation texts: "
-        f"{format_with_bounds(interval)}"
-    )
 
 
 def load_session(path: Path) -> "InferenceSession":
