@@ -7,7 +7,7 @@ import pytest
 from heedful.commands.compare import main
 from tests.run_folders import write_sweep
 
-FILES = ["comparison.csv", "comparison.html", "comparison.md", "comparison.tex"]
+FILES = ["comparison.csv", "comparison.html", "comparison.md"]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Sections for the terminal, as Markdown, LaTeX and HTML."""
+"""Sections for the terminal, as Markdown and HTML."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ from rich.console import Console
 
 from heedful.report.figures.style import new_figure
 from heedful.report.html import render_html
-from heedful.report.markdown import render_latex, render_markdown
+from heedful.report.markdown import render_markdown
 from heedful.report.section import Chart, Group, Heat, Lines, Maps, Section, Strip, Table
 from heedful.report.terminal import render_terminal
 from heedful.report.words import coloured_words
@@ -98,12 +98,6 @@ def test_markdown_is_escaped_and_complete() -> None:
     assert table.split("\n")[1] == "| --- | ---: | --- |"
     assert "- second line" in text and "- inner" in text and "<i>" not in text
     assert "## Maps" not in text
-
-
-def test_latex_is_escaped_and_complete() -> None:
-    text = render_latex(sections(SPECIAL))
-    assert r"a\_b|50\% \& $<$i$>$\textbackslash{}x\{\$\#\textasciicircum{}\textasciitilde{}" in text
-    assert r"\begin{tabular}{lrl}" in text and text.count(r"\end{table}") == 1
 
 
 @pytest.mark.parametrize("width", [80, 120])

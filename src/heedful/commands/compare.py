@@ -11,7 +11,7 @@ from heedful.report.folder import add_folders, report_folder, write_report
 
 DESCRIPTION = """\
 Groups the runs below the folders into variants, compares the variants over seeds and texts, and writes comparison.md,
-.csv, .tex and .html. It reads only the files in the run folders. docs/comparing.md explains each number."""
+.csv and .html. It reads only the files in the run folders. docs/comparing.md explains each number."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:

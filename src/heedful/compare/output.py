@@ -1,4 +1,4 @@
-"""The files of a comparison: page, Markdown, LaTeX, and a CSV table with all numbers in full precision."""
+"""The files of a comparison: page, Markdown, and a CSV table with all numbers in full precision."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
@@ -8,7 +8,7 @@ from heedful.base.formatting import format_count
 from heedful.compare.sections import factors, sections
 from heedful.compare.verdict import comparison_verdict
 from heedful.report.html import render_html
-from heedful.report.markdown import render_latex, render_markdown
+from heedful.report.markdown import render_markdown
 from heedful.report.section import Section
 from heedful.terms.comparison import Comparison, Row
 from heedful.terms.measurements import label
@@ -26,7 +26,6 @@ def comparison_files(comparison: Comparison, parts: list[Section] | None = None)
     return {
         "comparison.md": render_markdown("Comparison", comparison_verdict(comparison), parts),
         "comparison.csv": render_csv(comparison),
-        "comparison.tex": render_latex(parts),
         "comparison.html": render_page(comparison, parts),
     }
 

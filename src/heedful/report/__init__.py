@@ -1,1 +1,1 @@
-"""Reports: tools return sections; one function each renders them for the terminal, as Markdown, LaTeX and HTML."""
+"""Reports: tools return sections; one function each renders them for the terminal, as Markdown and HTML."""
