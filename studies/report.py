@@ -16,7 +16,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from heedful.base.process import exit_with_message
-from heedful.compare.output import render_page
 from heedful.report.figures.comparison_figures import draw_intervals
 from heedful.report.figures.style import save_figure
 from studies.faithfulness.results import DataSetResults
@@ -55,7 +54,7 @@ def render_files(study: StudyResults, data_sets: Mapping[str, DataSetResults]) -
     """Return the content of the reports, the tables and the page of the comparison."""
     contents = {
         DOCS / "results.md": render("results.md.j2", study=study),
-        RESULTS / "comparison.html": render_page(study.comparison),
+        RESULTS / "comparison.html": study.page(),
         DOCS / "faithfulness-results.md": render("faithfulness-results.md.j2", **data_sets),
     }
     for name, results in data_sets.items():

@@ -7,7 +7,8 @@ from itertools import product
 from pathlib import Path
 from statistics import mean, median
 
-from heedful.compare.sections import claim_lines
+from heedful.compare.output import render_page
+from heedful.compare.sections import sections
 from heedful.records.runs import FinishedRun, find_runs
 from heedful.records.variants import Variant, group_runs
 from heedful.report.figures.comparison_figures import Bar
@@ -16,6 +17,7 @@ from heedful.report.numbers import format_p_value, format_with_bounds, format_wi
 from heedful.terms.comparison import Comparison, compare, judge_differences
 from heedful.terms.intervals import Interval, mean_of_terms
 from heedful.terms.measurements import measure
+from studies.claims import Claim, claim_lines, claims_section, judge_study
 from studies.plan import Plan
 
 TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table
@@ -50,9 +52,20 @@ class StudyResults:
 
     @cached_property
     def comparison(self) -> Comparison:
-        """The comparison of the twenty variants, with the claims."""
+        """The comparison of the twenty variants."""
         folders = [self.folder / sweep for sweep in TWENTY]
-        return compare(folders, study=Path("twenty_variants"), command="make study-verify")
+        return compare(folders, command="make study-verify")
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims about the twenty variants."""
+        return judge_study("twenty_variants", [self.folder / sweep for sweep in TWENTY])
+
+    def page(self) -> str:
+        """Return the page of the comparison, with the claims after the differences."""
+        parts = sections(self.comparison)
+        place = sum(part.title.startswith(("Scores", "Differences")) for part in parts)
+        return render_page(self.comparison, [*parts[:place], claims_section(self.claims), *parts[place:]])
 
     @cached_property
     def _twenty(self) -> dict[tuple[str, str], Variant]:
@@ -175,7 +188,7 @@ class StudyResults:
 
     def claim_rows(self) -> Iterator[list[str]]:
         """Yield a row for each claim: its text, its verdict, and the difference and the reason for the verdict."""
-        for claim in self.comparison.claims:
+        for claim in self.claims:
             evidence = dict.fromkeys([claim_lines(claim, percent=True)[0], claim.reason])
             yield [claim.definition.claim, f"**{claim.verdict}**", "; ".join(filter(None, evidence))]
 

@@ -8,9 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from heedful.compare.sections import claims_section
 from heedful.faithfulness.measurement import Report, measurable_variants
-from heedful.faithfulness.ranking_claims import judge_rankings
 from heedful.faithfulness.sections import render_csv, sections
 from heedful.faithfulness.summary import Estimate, VariantSummary
 from heedful.faithfulness.verdict import faithfulness_verdict
@@ -19,11 +17,11 @@ from heedful.report.markdown import render_markdown
 from heedful.report.numbers import format_with_bounds, format_with_margin
 from heedful.report.section import Chart, Section
 from heedful.runs.faithfulness_record import AGREEMENT, ATTENTION, RANKINGS, UNIFORM
-from heedful.terms.claims import Claim
-from heedful.terms.comparison import Comparison, compare
 from heedful.terms.intervals import LEVEL, estimate
 from heedful.terms.measurements import measure
+from studies.claims import Claim, claims_section, judge_study
 from studies.faithfulness import adversary, erasure, guides, polarity, seeds, weights
+from studies.faithfulness.ranking_claims import judge_rankings
 from studies.faithfulness.script import Estimates, estimates_of, record_file, section, summarize_records
 
 SCRIPTS = {  # name of the record → title and headings
@@ -63,9 +61,9 @@ class DataSetResults:
         return seeds.estimate_seeds(self._measured)
 
     @cached_property
-    def comparison(self) -> Comparison:
-        """The comparison of the variants, with the claims of the study `faithfulness`."""
-        return compare([self.folder], study=Path("faithfulness"))
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims of the study `faithfulness`, which compare variants."""
+        return judge_study("faithfulness", [self.folder])
 
     @cached_property
     def tables(self) -> list[tuple[str, Mapping[str, str], Mapping[str, Estimates]]]:
@@ -84,7 +82,7 @@ class DataSetResults:
             *self._main_sections,
             *(section(title, estimates, headings) for title, headings, estimates in self.tables),
             replace(claims_section(self._seeds[1]), title="Claim about seeds"),
-            replace(claims_section(self.comparison.claims), title="Claims about variants"),
+            replace(claims_section(self.claims), title="Claims about variants"),
         ]
 
     def files(self, name: str) -> dict[str, str]:
@@ -99,7 +97,10 @@ class DataSetResults:
 
     @cached_property
     def _main_sections(self) -> list[Section]:
-        return sections(self.report)
+        parts = sections(self.report)
+        place = next((i for i, part in enumerate(parts) if part.title == "Agreement of attention"), len(parts))
+        claims = judge_rankings(self.report.summaries)
+        return [*parts[:place], *([claims_section(claims)] if claims else []), *parts[place:]]
 
     @property
     def variants(self) -> list[str]:
@@ -149,7 +150,7 @@ class DataSetResults:
 
     def claim_rows(self) -> Iterator[list[str]]:
         """Yield a row for each claim about rankings and about seeds, and for the first claim about variants."""
-        for claim in (*judge_rankings(self._measured), *self._seeds[1], self.comparison.claims[0]):
+        for claim in (*judge_rankings(self._measured), *self._seeds[1], self.claims[0]):
             difference = "" if claim.difference is None else format_with_bounds(claim.difference, 3)
             yield [claim.definition.claim, claim.verdict, difference]
 

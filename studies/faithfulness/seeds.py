@@ -17,15 +17,15 @@ import numpy as np
 import torch
 
 from heedful.base.process import exit_with_message
-from heedful.compare.sections import claims_section
 from heedful.faithfulness.measurement import measurable_variants
-from heedful.faithfulness.ranking_claims import find_claims, trained_attention
 from heedful.faithfulness.summary import VariantSummary, estimate_rankings
+from heedful.faithfulness.verdict import trained_attention
 from heedful.report.terminal import OutputConsole, render_terminal
 from heedful.runs.faithfulness_record import ATTENTION as OF_ATTENTION
 from heedful.runs.faithfulness_record import FaithfulnessRecord
-from heedful.terms.claims import Claim, judge
 from heedful.terms.intervals import Sample
+from studies.claims import Claim, claims_section, judge
+from studies.faithfulness.ranking_claims import find_claims
 from studies.faithfulness.script import Estimates, section, summarize_records
 from studies.faithfulness.weights import jensen_shannon
 

@@ -43,7 +43,6 @@ def test_several_folders_write_to_the_default_folder(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--study", "gone.yaml"], "Error: --study gone.yaml cannot be read ([Errno 2] No such file"),
         (["nowhere"], "Error: nowhere: no such folder"),
         (["--out", "/dev/null/x"], "Error: /dev/null/x: Not a directory"),
     ],

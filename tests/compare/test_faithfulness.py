@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from heedful.compare.output import comparison_files, render_csv, render_page
-from heedful.compare.sections import claim_lines
 from heedful.runs.faithfulness_record import RECORD_FILE, FaithfulnessRecord, Options
 from heedful.terms.comparison import compare
+from studies.claims import claim_lines, judge_study
 from tests.run_folders import write_sweep
 
 
@@ -38,7 +38,7 @@ def sweep(tmp_path: Path) -> Path:
 
 
 def test_columns_from_the_records(sweep: Path) -> None:
-    comparison = compare([sweep], None, "acc", None)
+    comparison = compare([sweep])
     lines = {line["variant"]: line for line in csv.DictReader(io.StringIO(render_csv(comparison)))}
     assert float(lines["bahdanau"]["attention_faithfulness"]) == pytest.approx(0.4)  # (0.1 + 0.1) / 0.5
     assert float(lines["luong_dot"]["attention_faithfulness"]) == pytest.approx(0)
@@ -49,17 +49,18 @@ def test_columns_from_the_records(sweep: Path) -> None:
     assert "normalized comprehensiveness of attention" in render_page(comparison)
 
 
+def test_without_records_there_are_no_columns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = write_sweep(tmp_path / "one", {("lstm", "bahdanau"): 0.8, ("lstm", "none"): 0.7}, seeds=2, n=53)
+    assert "aithful" not in comparison_files(compare([folder]))["comparison.md"]
+    (folder / "lstm_bahdanau_1" / RECORD_FILE).write_bytes(b"damaged")
+    assert "aithful" not in comparison_files(compare([folder]))["comparison.md"]
+    assert "until then, the file is ignored" in caplog.text
+
+
 def test_a_claim_about_the_records(sweep: Path) -> None:
-    comparison = compare([sweep], None, "acc", Path("faithfulness"))
-    verdicts = {claim.definition.claim: (claim.verdict, claim_lines(claim)[0]) for claim in comparison.claims}
+    verdicts = {
+        claim.definition.claim: (claim.verdict, claim_lines(claim)[0]) for claim in judge_study("faithfulness", [sweep])
+    }
     verdict, numbers = verdicts["Additive attention agrees with gradients more than dot-product attention"]
     assert verdict == "supported"
     assert numbers.startswith("+0.4000 (+0.3804 to +0.4196) in τ of attention and gradient; p < 0.001")
-
-
-def test_without_records_there_are_no_columns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    folder = write_sweep(tmp_path / "one", {("lstm", "bahdanau"): 0.8, ("lstm", "none"): 0.7}, seeds=2, n=53)
-    assert "aithful" not in comparison_files(compare([folder], None, "acc", None))["comparison.md"]
-    (folder / "lstm_bahdanau_1" / RECORD_FILE).write_bytes(b"damaged")
-    assert "aithful" not in comparison_files(compare([folder], None, "acc", None))["comparison.md"]
-    assert "until then, the file is ignored" in caplog.text

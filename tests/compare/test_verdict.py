@@ -32,7 +32,7 @@ def comparison(facts: Sequence[Facts], metric: str = "acc", lower: bool = False,
         variant = Variant(name, {}, runs)
         rows.append(Row(variant, scores, None, difference, None, verdict, None, gain, None, gain_verdict))
     baseline = next(row for row in rows if row.verdict == "baseline")
-    return Comparison(tuple(rows), baseline, metric, lower, (), (), 444, "", ())
+    return Comparison(tuple(rows), baseline, metric, lower, (), 444, "", ())
 
 
 BASE = Facts("none")

@@ -39,7 +39,6 @@ def test_a_comparison_of_unpacked_records_has_the_same_results(sweep, tmp_path):
         [row.metrics["nll"].value for row in compare([folder], metric="nll").rows] for folder in (sweep, runs[0].parent)
     ]
     np.testing.assert_allclose(*losses, rtol=2e-4)  # the log-odds of all texts have the same error of rounding
-    assert [claim.verdict for claim in original.claims] == [claim.verdict for claim in unpacked.claims]
 
 
 def test_groups_are_preserved(tmp_path):

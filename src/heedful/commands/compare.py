@@ -4,7 +4,6 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from heedful.base.process import exit_with_message, typed
 from heedful.report.folder import add_folders, report_folder, write_report
@@ -27,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         from heedful.terms.comparison import compare
 
         command = f"{typed('compare')} {shlex.join(sys.argv[1:] if argv is None else argv)}"
-        comparison = compare(args.folders, args.baseline, args.metric, args.study, command, args.ignore)
+        comparison = compare(args.folders, args.baseline, args.metric, command, args.ignore)
         parts = sections(comparison)
         write_report(out, comparison_files(comparison, parts), render_terminal(parts, comparison_verdict(comparison)))
 
@@ -47,12 +46,6 @@ def arguments() -> argparse.ArgumentParser:
         metavar="SCORE",
         help="acc (default), balanced_acc, precision_macro, f1_macro, mcc, auroc, ece, nll, brier, or a "
         "metric that the configuration of the runs adds",
-    )
-    parser.add_argument(
-        "--study",
-        type=Path,
-        metavar="FILE",
-        help="file with claims to test, or the name of a bundled study: twenty_variants or faithfulness",
     )
     text = "an option that makes no other variant, such as callbacks.mine; may be repeated"
     parser.add_argument("--ignore", action="append", default=[], metavar="KEY", help=text)

@@ -1,6 +1,6 @@
 """The sections of a comparison."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -9,14 +9,13 @@ from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant
 from heedful.report.figures.comparison_figures import Bar, Mark, draw_costs, draw_intervals, draw_variant_curves
 from heedful.report.figures.style import COLOURS, GREY
-from heedful.report.numbers import UNKNOWN, format_known, format_p_value, format_with_bounds, format_with_margin
+from heedful.report.numbers import UNKNOWN, format_known, format_p_value, format_with_margin
 from heedful.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
 from heedful.report.words import STRIP_NOTE, WITHOUT_BRANCH, branch_title, clean_text, coloured_words
 from heedful.runs.examples import Example, read_examples
 from heedful.runs.run_files import read_history, read_or_warn
-from heedful.terms.claims import Claim
 from heedful.terms.comparison import Comparison, Row
-from heedful.terms.intervals import MIN_SEEDS, Interval
+from heedful.terms.intervals import MIN_SEEDS
 from heedful.terms.measurements import label, untested
 
 SCORES = (
@@ -44,14 +43,6 @@ COST = (
     "Seconds: training time of an epoch without validation; median over epochs, then mean over seeds. Memory: the "
     "maximum over runs of the memory of the CUDA device or, without one, of the process."
 )
-RULES = (
-    "Supported: the effect is significant (p below 5 % after Holm's adjustment for all claims), and no single pair of "
-    "variants shows a significant opposite effect. Real but negligible: supported, except that the interval ends below "
-    "the study's negligible size (half a point of accuracy in the twenty-model study). Contradicted: the opposite "
-    "effect is significant. Not supported: the effect is not significant, and its interval ends below that size. "
-    "Inconclusive: all other cases. The intervals of claims are simultaneous 95 % intervals; those of single pairs are "
-    "unadjusted."
-)
 FAITHFULNESS_NOTE = (
     "From the records of the command `faithfulness`, mean over seeds ± the half-width of the 95 % interval "
     "(Student's t). Normalized comprehensiveness: 0 is the lowest and 1 the highest value that a ranking can reach."
@@ -76,7 +67,6 @@ def sections(comparison: Comparison) -> list[Section]:
         _scores(comparison),
         _differences(comparison),
         _linear(comparison),
-        claims_section(comparison.claims),
         _grid(comparison),
         _cost(comparison),
         _faithfulness(comparison),
@@ -169,42 +159,6 @@ def _untested(comparison: Comparison) -> str:
     """Return a sentence that says why the differences have no intervals; "" if they have."""
     reason = untested(comparison.metric, comparison.rare_classes)
     return f" {reason[0].upper()}{reason[1:]}." if reason else ""
-
-
-def claims_section(claims: Sequence[Claim]) -> Section:
-    """Return the table of the claims, and the differences behind each verdict."""
-    if not claims:
-        return Section("Claims", [])
-    rows = [[c.definition.claim, c.verdict, claim_lines(c)[0], c.definition.source] for c in claims]
-    evidence = [Lines([f"{c.definition.claim}:", *claim_lines(c)]) for c in claims]
-    table = Table(["claim", "verdict", "numbers", "source"], rows)
-    return Section("Claims", [table, Group("Evidence", evidence, is_open=False)], RULES)
-
-
-def claim_lines(claim: Claim, percent: bool = False) -> list[str]:
-    """Return all that is known about a claim, one line each; the first line is the most important.
-
-    Args:
-        percent: whether differences of accuracies are in percentage points.
-    """
-    lines = []
-    if claim.difference is not None:
-        p_value = claim.difference.p_value
-        adjusted = "" if p_value is None else f"; p {format_p_value(p_value)} after Holm"
-        lines.append(_in_metric(claim, claim.difference, percent) + adjusted)
-    pairs = [f"{pair}: {_in_metric(claim, pair.difference, percent)}" for pair in claim.pairs]
-    return [line for line in (*lines, claim.reason, *pairs) if line]
-
-
-def _in_metric(claim: Claim, difference: Interval, percent: bool) -> str:
-    """Format a difference; it is negative if the claim is true and says that the metric is lower."""
-    value, low, high, _ = difference
-    metric = claim.definition.metric
-    if claim.definition.direction == "lower":
-        value, low, high = 0 - value, high and 0 - high, low and 0 - low
-    if percent and metric == "acc":
-        return f"{format_with_bounds((value, low, high), 2, 100)} points of accuracy"
-    return f"{format_with_bounds((value, low, high))} in {label(metric)}"
 
 
 def _grid(comparison: Comparison) -> Section:

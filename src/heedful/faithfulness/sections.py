@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 from heedful.base.files import csv_line
 from heedful.base.formatting import format_count
-from heedful.compare.sections import claims_section
 from heedful.faithfulness.measurement import Report
-from heedful.faithfulness.ranking_claims import judge_rankings
 from heedful.faithfulness.rankings import TOLERANCE, is_inexact
 from heedful.faithfulness.summary import Estimate, VariantSummary
 from heedful.faithfulness.verdict import faithfulness_verdict, main_column
@@ -47,12 +45,11 @@ def faithfulness_files(report: Report, parts: Sequence[Section]) -> dict[str, st
 
 
 def sections(report: Report) -> list[Section]:
-    """Return the rankings of each variant, the claims, and the agreement of attention with other rankings."""
+    """Return the rankings of each variant, and the agreement of attention with other rankings."""
     excluded = [[str(run.folder), run.status, run.error] for run in report.excluded]
     parts = [
         _variants(report),
         *(_rankings(report, summary) for summary in report.summaries),
-        claims_section(judge_rankings(report.summaries)),
         _agreement(report),
         Section("Not measured", [Table(["folder", "status", "reason"], excluded)] if excluded else []),
     ]

@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from heedful.base.formatting import format_count
-from heedful.faithfulness.ranking_claims import trained_attention
 from heedful.faithfulness.summary import VariantSummary
-from heedful.runs.faithfulness_record import ATTENTION, RANDOM, Column
+from heedful.runs.faithfulness_record import ATTENTION, RANDOM, WITHOUT_ATTENTION, Column
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, holm
 
 # the verdict and the chart are about the first of these measures that was computed
@@ -17,6 +16,11 @@ def main_column(summaries: Sequence[VariantSummary]) -> Column | None:
     """Return the column of the main measure; None if it was not computed."""
     measured = {column.name: column for summary in summaries for column in summary.columns}
     return next((measured[name] for name in MAIN_MEASURES if name in measured), None)
+
+
+def trained_attention(summaries: Sequence[VariantSummary]) -> list[VariantSummary]:
+    """Return the variants with trained attention weights."""
+    return [summary for summary in summaries if summary.variant.choices.get("attention") not in WITHOUT_ATTENTION]
 
 
 def faithfulness_verdict(summaries: Sequence[VariantSummary]) -> str:

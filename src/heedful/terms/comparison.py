@@ -1,4 +1,4 @@
-"""Compare finished runs: a ranking of variants, differences from a baseline, and claims."""
+"""Compare finished runs: a ranking of variants, and differences from a baseline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,8 @@ from heedful.records.runs import ExcludedRun
 from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant, find_variants, pool_folds
 from heedful.tasks.classes import describe_rare_classes
-from heedful.terms.claims import Claim, judge_claims
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm, mean_of_terms
 from heedful.terms.measurements import Measurement, measure
-from heedful.terms.study import load_study
 
 Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory", "not tested"]
 
@@ -52,7 +50,6 @@ class Comparison:
     baseline: Row  # an element of rows
     metric: str  # the compared metric, such as "acc"
     lower_is_better: bool  # whether lower values of the compared metric are better
-    claims: tuple[Claim, ...]
     excluded: tuple[ExcludedRun, ...]  # runs that are not compared
     texts: int  # number of test texts, in all folds together
     command: str  # the command line that compares these folders
@@ -79,7 +76,6 @@ def compare(
     folders: Sequence[Path],
     baseline: str | None = None,
     metric: str = "acc",
-    study: Path | None = None,
     command: str = "",
     ignored: Sequence[str] = (),
 ) -> Comparison:
@@ -90,7 +86,6 @@ def compare(
             validation accuracy, or, if all variants have attention, the variant that started first.
         metric: the score to compare: one of the task, or a metric that the config group `metrics` of the runs adds, of
             which only the value of each run is known.
-        study: file with the claims to judge, or the name of a bundled study; without it, there are no claims.
         command: the command line that the page shows.
         ignored: keys of options that make no other variant.
     """
@@ -106,10 +101,7 @@ def compare(
     if any(node != nodes[0] for node in nodes):
         raise UserError(f"--metric {metric}: the runs define it differently; compare runs that use the same definition")
     base = _baseline(variants, baseline)
-    definitions = load_study(study, variants).claims if study else ()
-    of_claims = (claim.metric for claim in definitions)
-    measurements = measure(variants, [metric, *task.table, *of_claims, *FAITHFULNESS, SECONDS])
-    is_single_run = sum(len(variant.seeds) for variant in variants) == 1
+    measurements = measure(variants, [metric, *task.table, *FAITHFULNESS, SECONDS])
     is_recorded = any(metric in run.result.lower_is_better for run in runs)
     lower_is_better = task.scores[metric].lower_is_better if metric in task.scores else is_recorded
     rows = _rank(measurements, base, metric, lower_is_better)
@@ -119,7 +111,6 @@ def compare(
         baseline=next(row for row in rows if row.variant is base),
         metric=metric,
         lower_is_better=lower_is_better,
-        claims=() if is_single_run else judge_claims(definitions, measurements),
         excluded=excluded,
         texts=len(texts.labels),
         table=task.table,

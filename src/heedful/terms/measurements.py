@@ -102,10 +102,3 @@ def untested(metric: str, rare_classes: str = "") -> str:
     if rare_classes and metric in EVERY_SCORE and EVERY_SCORE[metric].is_by_class:
         return f"differences in {label(metric)} have no interval, because classes are rare: {rare_classes}"
     return ""
-
-
-def missing(metric: str) -> str:
-    """Return the reason why no variant has a score or statistic."""
-    if metric in RUN_STATISTICS:
-        return f"too few runs have enough data in {RUN_STATISTICS[metric].file}"
-    return f"{metric} is not defined on these test texts"

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heedful.compare.sections import claim_lines
-from heedful.faithfulness.ranking_claims import judge_rankings
 from heedful.faithfulness.summary import VariantSummary
 from heedful.runs.faithfulness_record import FaithfulnessRecord, Options
+from studies.claims import claim_lines
+from studies.faithfulness.ranking_claims import judge_rankings
 from studies.faithfulness.seeds import ATTENTION, PREDICTIONS, judge_seeds
 
 RANKINGS = ["attention", "attention × gradient", "random", "uniform"]

@@ -8,11 +8,10 @@ import pytest
 import yaml
 
 from heedful.base.errors import UserError
-from heedful.compare.sections import claim_lines
 from heedful.records.runs import find_runs
 from heedful.records.variants import Variant, group_runs
-from heedful.terms.comparison import compare
-from heedful.terms.study import load_study
+from studies.claims import claim_lines, judge_study, main
+from studies.study import load_study
 from tests.helpers import ROOT
 from tests.run_folders import make_probabilities, write_run, write_sweep
 
@@ -44,9 +43,8 @@ def variants(sweep: Path) -> list[Variant]:
     return group_runs(find_runs([sweep]).runs)
 
 
-def test_only_a_study_has_claims(sweep: Path) -> None:
-    assert compare([sweep]).claims == ()
-    by_claim = {claim.definition.claim: claim for claim in compare([sweep], study=Path("twenty_variants")).claims}
+def test_the_claims_of_the_twenty_model_report(sweep: Path) -> None:
+    by_claim = {claim.definition.claim: claim for claim in judge_study("twenty_variants", [sweep])}
     assert len(by_claim) == 14
     expected = "no variant with encoder=bilstm has a counterpart with encoder=rnn"
     assert by_claim["BiLSTM beats RNN"].reason == expected
@@ -57,14 +55,14 @@ def test_a_bundled_study_is_found_beside_a_folder_of_its_name(
 ) -> None:
     (tmp_path / "faithfulness").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert len(compare([sweep], study=Path("faithfulness")).claims) == 3
+    assert len(judge_study("faithfulness", [sweep])) == 3
 
 
 @pytest.mark.parametrize(("direction", "verdict"), [("higher", "supported"), ("lower", "contradicted")])
 def test_the_direction_of_a_claim_determines_its_verdict(
     sweep: Path, tmp_path: Path, direction: str, verdict: str
 ) -> None:
-    (claim,) = compare([sweep], study=write_study(tmp_path, CLAIM | {"direction": direction})).claims
+    (claim,) = judge_study(write_study(tmp_path, CLAIM | {"direction": direction}), [sweep])
     assert (claim.verdict, claim.definition.source) == (verdict, "a test")
     assert claim_lines(claim)[0].startswith("+0.1676 (+")
 
@@ -77,7 +75,7 @@ def test_varying_options_select_variants(tmp_path: Path) -> None:
                 tmp_path / f"{dim}_{seed}", make_probabilities(LABELS, correct), LABELS, seed=seed, options=options
             )
     selectors = {"variants": {"hidden_dim": 64}, "against": {"hidden_dim": 8}}
-    (claim,) = compare([tmp_path], study=write_study(tmp_path, CLAIM | selectors)).claims
+    (claim,) = judge_study(write_study(tmp_path, CLAIM | selectors), [tmp_path])
     assert claim.verdict == "supported"
     assert claim_lines(claim)[1].startswith("hidden_dim=64 against hidden_dim=8: +0.5050 (")
 
@@ -97,7 +95,7 @@ def test_a_choice_outside_conf_is_valid_if_a_run_has_it(tmp_path: Path) -> None:
     for attention in ("mine", "none"):
         write_run(tmp_path / attention, attention=attention)
     mine = {"variants": {"attention": "mine"}}
-    assert len(compare([tmp_path], study=write_study(tmp_path, CLAIM | mine)).claims) == 1
+    assert len(judge_study(write_study(tmp_path, CLAIM | mine), [tmp_path])) == 1
 
 
 def variants_with(**selector: Any) -> dict[str, Any]:
@@ -147,3 +145,11 @@ def test_a_file_without_claims_is_refused(variants: list[Variant], tmp_path: Pat
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"(?s)study\.yaml (cannot be read|is not a valid study:.*claim: Extra)"):
         load_study(path, variants)
+
+
+def test_the_command_prints_the_verdicts(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main([str(sweep), "--study", str(write_study(tmp_path, CLAIM))])
+    output = " ".join(capsys.readouterr().out.split())
+    assert "Keras beats none supported +0.1676" in output
+    with pytest.raises(SystemExit, match=r"Error: --study gone.yaml cannot be read \(\[Errno 2\] No such file"):
+        main([str(sweep), "--study", "gone.yaml"])

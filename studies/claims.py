@@ -1,16 +1,32 @@
-"""Judge the claims of a study by the differences within pairs of variants."""
+"""Judge the claims of a study by the differences within pairs of variants: `python -m studies.claims <folders>`."""
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 from heedful.base.formatting import format_count
+from heedful.base.process import exit_with_message
+from heedful.records.statistics import RUN_STATISTICS
+from heedful.records.variants import find_variants
+from heedful.report.numbers import format_p_value, format_with_bounds
+from heedful.report.section import Group, Lines, Section, Table
+from heedful.report.terminal import OutputConsole, render_terminal
 from heedful.tasks.classes import MIN_TEXTS
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm
-from heedful.terms.measurements import Measurement, missing, untested
-from heedful.terms.study import ClaimDefinition, Statement, describe_selector, match_pairs
+from heedful.terms.measurements import Measurement, label, measure, untested
+from studies.study import ClaimDefinition, Statement, describe_selector, load_study, match_pairs
 
+RULES = (
+    "Supported: the effect is significant (p below 5 % after Holm's adjustment for all claims), and no single pair of "
+    "variants shows a significant opposite effect. Real but negligible: supported, except that the interval ends below "
+    "the study's negligible size (half a point of accuracy in the twenty-model study). Contradicted: the opposite "
+    "effect is significant. Not supported: the effect is not significant, and its interval ends below that size. "
+    "Inconclusive: all other cases. The intervals of claims are simultaneous 95 % intervals; those of single pairs are "
+    "unadjusted."
+)
 ClaimVerdict = Literal["supported", "real but negligible", "contradicted", "not supported", "inconclusive"]
 
 
@@ -51,6 +67,17 @@ class Claim:
     reason: str = ""
     verdict: ClaimVerdict = "inconclusive"
     difference: Interval | None = None
+
+
+def judge_study(study: str | Path, folders: Sequence[Path]) -> tuple[Claim, ...]:
+    """Judge the claims of a study, given by its file or name, on the runs below folders; a single run has none."""
+    variants, _ = find_variants(folders)
+    definitions = load_study(Path(study), variants).claims
+    if sum(len(variant.seeds) for variant in variants) == 1:
+        return ()
+    first, *_ = next(iter(variants[0].runs_by_seed.values()))
+    compared = next(iter(first.predictions().task.scores))
+    return judge_claims(definitions, measure(variants, [compared, *(claim.metric for claim in definitions)]))
 
 
 def judge_claims(definitions: Sequence[ClaimDefinition], measurements: Sequence[Measurement]) -> tuple[Claim, ...]:
@@ -133,4 +160,62 @@ def _find_pairs(definition: ClaimDefinition, measurements: Sequence[Measurement]
     with_enough_seeds = [pair for pair in pairs if pair.seeds >= MIN_SEEDS]
     cannot_test = any(sample.freedom < 1 for sample in samples.values())
     reason = untested(definition.metric, f"fewer than {MIN_TEXTS} texts") if cannot_test else ""
-    return Claim(definition, tuple(with_enough_seeds or pairs), reason if pairs else missing(definition.metric))
+    return Claim(definition, tuple(with_enough_seeds or pairs), reason if pairs else _missing(definition.metric))
+
+
+def _missing(metric: str) -> str:
+    """Return the reason why no variant has a score or statistic."""
+    if metric in RUN_STATISTICS:
+        return f"too few runs have enough data in {RUN_STATISTICS[metric].file}"
+    return f"{metric} is not defined on these test texts"
+
+
+def claims_section(claims: Sequence[Claim]) -> Section:
+    """Return the table of the claims, and the differences behind each verdict."""
+    if not claims:
+        return Section("Claims", [])
+    rows = [[c.definition.claim, c.verdict, claim_lines(c)[0], c.definition.source] for c in claims]
+    evidence = [Lines([f"{c.definition.claim}:", *claim_lines(c)]) for c in claims]
+    table = Table(["claim", "verdict", "numbers", "source"], rows)
+    return Section("Claims", [table, Group("Evidence", evidence, is_open=False)], RULES)
+
+
+def claim_lines(claim: Claim, percent: bool = False) -> list[str]:
+    """Return all that is known about a claim, one line each; the first line is the most important.
+
+    Args:
+        percent: whether differences of accuracies are in percentage points.
+    """
+    lines = []
+    if claim.difference is not None:
+        p_value = claim.difference.p_value
+        adjusted = "" if p_value is None else f"; p {format_p_value(p_value)} after Holm"
+        lines.append(_in_metric(claim, claim.difference, percent) + adjusted)
+    pairs = [f"{pair}: {_in_metric(claim, pair.difference, percent)}" for pair in claim.pairs]
+    return [line for line in (*lines, claim.reason, *pairs) if line]
+
+
+def _in_metric(claim: Claim, difference: Interval, percent: bool) -> str:
+    """Format a difference; it is negative if the claim is true and says that the metric is lower."""
+    value, low, high, _ = difference
+    metric = claim.definition.metric
+    if claim.definition.direction == "lower":
+        value, low, high = 0 - value, high and 0 - high, low and 0 - low
+    if percent and metric == "acc":
+        return f"{format_with_bounds((value, low, high), 2, 100)} points of accuracy"
+    return f"{format_with_bounds((value, low, high))} in {label(metric)}"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser("python -m studies.claims", description="Judge the claims of a study.")
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="a run, a sweep, or a folder with them")
+    text = "file with claims, or the name of a file here, such as twenty_variants (default) or faithfulness"
+    parser.add_argument("--study", default="twenty_variants", metavar="FILE", help=text)
+    args = parser.parse_args(argv)
+    with exit_with_message("standard output"):
+        claims = judge_study(args.study, args.folders)
+        OutputConsole().print(render_terminal([claims_section(claims)]))
+
+
+if __name__ == "__main__":
+    main()

@@ -17,7 +17,7 @@ from heedful.records.statistics import RUN_STATISTICS
 from heedful.records.variants import GROUPS, Variant
 from heedful.tasks.stored import EVERY_SCORE
 
-BUNDLED = Path(__file__).parent / "studies"
+HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,12 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
     """Read a study file; the error message lists all mistakes.
 
     Args:
-        path: the file, or the name of a bundled study, such as twenty_variants.
+        path: the file, or the name of a file in this folder, such as twenty_variants.
         variants: the compared variants. A study may name the options in which they differ, their choices, and the
             choices in `conf/`.
     """
-    if not path.is_file() and (bundled := BUNDLED / f"{path}.yaml").is_file():
-        path = bundled
+    if not path.is_file() and (known_file := HERE / f"{path}.yaml").is_file():
+        path = known_file
     known: dict[str, Collection[str]] = {name: () for variant in variants for name in variant.differs}
     for group, key in GROUPS.items():
         files = (CONF / key.replace(".", "/")).glob("*.yaml")

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from heedful.faithfulness.summary import VariantSummary, stack
-from heedful.runs.faithfulness_record import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM, WITHOUT_ATTENTION
-from heedful.terms.claims import Claim, Pair, judge
+from heedful.faithfulness.verdict import trained_attention
+from heedful.runs.faithfulness_record import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM
 from heedful.terms.intervals import Sample
-from heedful.terms.study import Statement
+from studies.claims import Claim, Pair, judge
+from studies.study import Statement
 
 NORMALIZED = "normalized_comprehensiveness"
 BETWEEN_RANKINGS = {
@@ -32,11 +33,6 @@ def judge_rankings(summaries: Sequence[VariantSummary]) -> tuple[Claim, ...]:
             differences[f"{first} of {summary.variant.name}"] = sample
         claims += find_claims(text, "normalized comprehensiveness", differences, second)
     return judge(claims)
-
-
-def trained_attention(summaries: Sequence[VariantSummary]) -> list[VariantSummary]:
-    """Return the variants with trained attention weights."""
-    return [summary for summary in summaries if summary.variant.choices.get("attention") not in WITHOUT_ATTENTION]
 
 
 def find_claims(claim: str, metric: str, differences: Mapping[str, Sample | None], counterpart: str) -> list[Claim]:

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from heedful.compare.sections import claim_lines
 from heedful.records.runs import FinishedRun
 from heedful.records.variants import Variant
 from heedful.runs.result import RunResult
-from heedful.terms.claims import Claim, judge_claims
 from heedful.terms.intervals import Sample
 from heedful.terms.measurements import Measurement
-from heedful.terms.study import Choices, ClaimDefinition
+from studies.claims import Claim, claim_lines, judge_claims
+from studies.study import Choices, ClaimDefinition
 
 NOISE = np.sqrt(5) * np.array([-1.0, 1, -1, 1, 0])  # of five seeds: their mean has the standard error 1
 T = 2.776  # Student's t of a 95 % interval with 4 degrees of freedom
