@@ -25,6 +25,7 @@ from studies.results import StudyResults
 
 DOCS = ROOT / "docs"
 DATA_SETS = ("sst2", "imdb", "eraser_movies")  # of the faithfulness study
+NORMALIZERS = ("normalizers_sst2", "normalizers_imdb")  # the faithfulness of components, if it was measured
 CHART, LONG_DECIMAL = re.compile(r"<svg.*?</svg>", re.DOTALL), re.compile(r"-?\d\.\d{9,}(e-\d+)?|-?\d(\.\d+)?e-\d+")
 
 
@@ -47,6 +48,9 @@ def unpack(folder: Path) -> tuple[StudyResults, dict[str, DataSetResults]]:
     data_sets = {name: DataSetResults(folder / "faithfulness" / name) for name in DATA_SETS}
     for name, results in data_sets.items():
         unpack_release(RESULTS / "faithfulness" / f"{name}.parquet", results.folder)
+    for name in NORMALIZERS:
+        if (file := RESULTS / "faithfulness" / f"{name}.parquet").exists():
+            unpack_release(file, folder / "faithfulness" / name)
     return StudyResults(plan, folder), data_sets
 
 

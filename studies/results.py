@@ -10,11 +10,12 @@ from statistics import mean, median
 from heedful.compare.output import render_page
 from heedful.compare.sections import sections
 from heedful.records.runs import FinishedRun, find_runs
+from heedful.records.statistics import FAITHFULNESS
 from heedful.records.variants import Variant, group_runs
 from heedful.report.figures.comparison_figures import Bar
 from heedful.report.figures.style import COLOURS, GREY
 from heedful.report.numbers import format_p_value, format_with_bounds, format_with_margin
-from heedful.terms.comparison import Comparison, compare, judge_differences
+from heedful.terms.comparison import Comparison, Row, compare, judge_differences
 from heedful.terms.intervals import Interval, mean_of_terms
 from heedful.terms.measurements import measure
 from studies.claims import Claim, claim_lines, claims_section, judge_study
@@ -24,6 +25,7 @@ TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table
 GPU = "twenty_variants_gpu"
 EQUAL = 1.0  # points of accuracy: two variants are equal if the whole interval of their difference is within them
 ENCODERS, ATTENTIONS = ("rnn", "lstm", "birnn", "bilstm"), ("none", "uniform", "bahdanau", "luong_dot", "luong_general")
+COMPONENTS = ("components", "cnn", "normalizers", "task_scaling")  # sweeps on each data set
 OTHER_BASELINES = ATTENTIONS[:3]  # baselines of the sweep `other_attentions`
 
 
@@ -186,11 +188,39 @@ class StudyResults:
             duration = f"{min(seconds):.0f} to {max(seconds):.0f}"
             yield [f"`{name}`", _format_accuracy(mean_of_terms(accuracies)), each, duration]
 
-    def claim_rows(self) -> Iterator[list[str]]:
-        """Yield a row for each claim: its text, its verdict, and the difference and the reason for the verdict."""
-        for claim in self.claims:
+    def claim_rows(self, study: str = "", folders: Sequence[Path] = ()) -> Iterator[list[str]]:
+        """Yield a row for each claim: its text, its verdict, and the difference and the reason for the verdict.
+
+        Args:
+            study: name of the study file; by default, the claims are those about the twenty variants.
+            folders: with the runs by which the claims are judged.
+        """
+        for claim in judge_study(study, folders) if study else self.claims:
             evidence = dict.fromkeys([claim_lines(claim, percent=True)[0], claim.reason])
             yield [claim.definition.claim, f"**{claim.verdict}**", "; ".join(filter(None, evidence))]
+
+    def component_folders(self, data: str) -> list[Path]:
+        """Return the folders of the sweeps of new components on a data set; none if some of them did not run."""
+        sweeps = [f"{name}_{data}" for name in COMPONENTS]
+        return [self.folder / sweep for sweep in sweeps] if self._runs.keys() >= set(sweeps) else []
+
+    def normalizer_folders(self, data: str) -> list[Path]:
+        """Return the folder of the runs whose faithfulness was measured; none if it was not."""
+        folder = self.folder / "faithfulness" / f"normalizers_{data}"
+        return [folder] if folder.exists() else []
+
+    def component_rows(self, folders: Sequence[Path]) -> Iterator[list[str]]:
+        """Yield a row for each variant, best first: accuracy, difference from the baseline, p, verdict, parameters."""
+        for row in compare(folders, baseline="bilstm uniform softmax").rows:
+            difference = "" if row.difference is None else format_with_bounds(row.difference, 1, 100)
+            p_value = "" if row.p_adjusted is None else format_p_value(row.p_adjusted)
+            parameters = f"{row.variant.runs[0].parameters:,}"
+            yield [_name(row), _format_mean(row.variant), difference, p_value, row.verdict, parameters]
+
+    def faithfulness_rows(self, folders: Sequence[Path]) -> Iterator[list[str]]:
+        """Yield a row for each variant: the normalized comprehensiveness of its attention."""
+        for row in compare(folders).rows:
+            yield [_name(row), format_with_margin(row.metrics[FAITHFULNESS[0]])]
 
     def has_equal_predictions(self) -> bool:
         """Return whether `luong_concat` and `bahdanau` with a BiLSTM gave the same probabilities, digit for digit."""
@@ -211,6 +241,10 @@ def _equivalence(difference: Interval) -> str:
     if max(-low, high) < EQUAL / 100:
         return "equal within one point"
     return "different" if low > 0 or high < 0 else "undecided"
+
+
+def _name(row: Row) -> str:
+    return " · ".join(f"`{value}`" for value in row.variant.differs.values() if value != "none")
 
 
 def _by_choice(runs: Sequence[FinishedRun]) -> dict[tuple[str, str], Variant]:
