@@ -18,7 +18,7 @@ from heedful.base.files import lock_folder, replace_atomically, write_arrays, wr
 from heedful.inference.api import with_data
 from heedful.runs.checkpoint import read_checkpoint
 from heedful.runs.result import RunResult
-from heedful.runs.training_state import rebuild_paths, require_same_parameters
+from heedful.runs.training_state import rebuild_paths
 from tests.helpers import change_card, change_checkpoint, evaluate, small_config, train
 
 MARKER = "marker"  # the file that the attacks try to write
@@ -144,26 +144,6 @@ def test_no_path_of_a_callback_leads_out_of_its_folder(key: str, name: str, tmp_
     assert state["dirpath"] == callback.dirpath
     paths = [*(state[name] for name in names), *state["best_k_models"]]
     assert set(paths) <= {"", f"{callback.dirpath}/best.ckpt"}
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("exp_avg", torch.zeros(3)),
-        ("exp_avg_sq", torch.zeros(())),
-        ("exp_avg", torch.zeros(5, 7).to_sparse()),
-        ("exp_avg", torch.zeros(1, 1).expand(5, 7)),
-        ("exp_avg", [0.0]),
-        ("step", torch.zeros(0)),
-    ],
-)
-def test_a_fused_optimizer_does_not_get_a_state_of_another_shape(name: str, value: Any) -> None:
-    optimizer = torch.optim.Adam([torch.nn.Parameter(torch.zeros(5, 7))], fused=True)
-    fitting = {"step": torch.zeros(()), "exp_avg": torch.zeros(5, 7), "exp_avg_sq": torch.zeros(5, 7)}
-    saved = {"state": {0: fitting}, "param_groups": optimizer.state_dict()["param_groups"]}
-    require_same_parameters(optimizer, saved)
-    with pytest.raises(UserError, match=rf"optimizer: the state {name} of a parameter of the shape \(5, 7\)"):
-        require_same_parameters(optimizer, {**saved, "state": {0: {**fitting, name: value}}})
 
 
 def test_an_altered_callback_state_deletes_nothing_outside_the_run(

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
 from omegaconf import DictConfig
 from pytorch_lightning import Callback, Trainer
 from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
@@ -15,7 +14,7 @@ from heedful.base.errors import UserError
 from heedful.config.keys import MAY_CHANGE_ON_RESUME, changed_options
 from heedful.config.places import PLACES
 from heedful.config.schema import class_at
-from heedful.runs.checkpoint import Card, is_dense, read_checkpoint
+from heedful.runs.checkpoint import Card, read_checkpoint
 from heedful.runs.folder import LAST
 
 PARTS = ("epoch", "global_step", "loops", "callbacks", "optimizer_states", "lr_schedulers", "processes", "should_stop")
@@ -65,26 +64,6 @@ def require_same_training(cfg: DictConfig, card: Card, state: TrainingState) -> 
     else:
         return
     raise UserError(f"ckpt_path={state.path}: training cannot resume from it. {mistake}, or start a new run")
-
-
-def require_same_parameters(optimizer: torch.optim.Optimizer, state: Mapping[str, Any]) -> None:
-    """Check that the saved state of an optimizer fits its parameters.
-
-    A fused optimizer would access memory outside a tensor of another shape.
-    """
-    saved, current = state["param_groups"], optimizer.param_groups
-    sizes = [[len(group["params"]) for group in groups] for groups in (saved, current)]
-    if sizes[0] != sizes[1]:
-        raise UserError(f"optimizer: had groups of {sizes[0]} parameters, but now has groups of {sizes[1]}")
-    for saved_group, group in zip(saved, current, strict=True):
-        for number, parameter in zip(saved_group["params"], group["params"], strict=True):
-            for name, value in state["state"].get(number, {}).items() if group.get("fused") else ():
-                expected = torch.Size() if name == "step" else parameter.shape
-                if not is_dense(value) or value.shape != expected:
-                    raise UserError(
-                        f"optimizer: the state {name} of a parameter of the shape {tuple(parameter.shape)} does not "
-                        "fit it: resume from another checkpoint"
-                    )
 
 
 def restore_callbacks(checkpoint: Mapping[str, Any], trainer: Trainer) -> None:

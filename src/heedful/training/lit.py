@@ -31,7 +31,7 @@ from heedful.models.metrics import LoggedScore, require_defined, require_scores
 from heedful.runs.checkpoint import Card
 from heedful.runs.environment import Launch
 from heedful.runs.folder import BEST, checkpoint_in
-from heedful.runs.training_state import require_same_parameters, restore_callbacks
+from heedful.runs.training_state import restore_callbacks
 from heedful.tasks.task import Task
 from heedful.terms.confidence import learn_from_validation
 from heedful.training import build
@@ -98,7 +98,6 @@ class LitClassifier(pl.LightningModule):
         self.evaluated: dict[str, np.ndarray] = {}
         self._batches: list[dict[str, Tensor]] = []  # of the present evaluation in this process
         self._losses: list[Tensor] = []  # of these batches, summed over the texts
-        self._optimizer_states: list[dict[str, Any]] = []  # of the checkpoint from which training resumes
         self._texts: int | None = None  # in the present batch
         self._logged_epoch: int | None = None  # the last epoch whose training metrics Lightning knows
         self.is_validated = False  # whether a validation ran since the last training epoch ended
@@ -336,9 +335,6 @@ class LitClassifier(pl.LightningModule):
     def on_fit_start(self) -> None:
         """Log the hyperparameters, and refuse a training that would monitor a score without a value."""
         self._logged_epoch, self._losses_to_check = None, []
-        for state in self._optimizer_states:
-            require_same_parameters(self.trainer.optimizers[0], state)
-        self._optimizer_states = []
         self._log_hyperparameters()
         if isinstance(data := self.trainer.datamodule, Source):  # type: ignore[attr-defined]
             labels = np.asarray(data.tokenized("val").labels)
@@ -447,7 +443,6 @@ class LitClassifier(pl.LightningModule):
         ):  # Lightning reports that the state is absent
             return
         restore_callbacks(checkpoint, self.trainer)
-        self._optimizer_states = checkpoint["optimizer_states"]
         states = checkpoint["processes"]
         state = states[self.trainer.global_rank % len(states)]
         torch.set_rng_state(state["cpu"].cpu())
