@@ -167,7 +167,7 @@ class Run:
         try:
             figures = write_run_report(self.folder, self.result, predictions)
             for tracker in self.trackers:
-                tracker.show(self.result, self.folder, figures, trainer.global_step)
+                tracker.show(self.result, figures, trainer.global_step)
         except Exception as error:  # a report that cannot be written does not change the status of the run
             log.warning("The report could not be written, but the scores are in %s: %s", RESULT_FILE, error)
         if not self.launch.is_quiet:

@@ -33,8 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [f"film{i % 5} was {'good' if i % 2 else 'bad'},{'good' if i % 2 else 'bad'}" for i in range(41)]
     (parent / "reviews.csv").write_text("\n".join(["text,label", *rows]))
     data = ("data=csv", f"data.path={parent / 'reviews.csv'}", "data/tokenizer=whitespace", "data.batch_size=8")
-    attention = ("callbacks.attention.examples=2", "callbacks.attention.shared=2")
-    options = ("tags=[one,two]", "seed=5", "logger=[csv,wandb]", "callbacks.gradient_norms.every_n_steps=3", *attention)
+    options = ("tags=[one,two]", "seed=5", "logger=[csv,wandb]", "callbacks.gradient_norms.every_n_steps=3")
     components = ("model/encoder=rnn", "model/attention=qkv", "model/pooling=max")
     job = parent / "sweep" / "3_seed-5"
     with under_hydra("train", job, RunMode.MULTIRUN, *data, *components):
@@ -125,24 +124,6 @@ def test_all_pictures_and_pages_are_logged_unchanged(folder: Path, log: dict[str
         assert media_file(folder, log["summary"][name]).read_bytes() == path.read_bytes(), name
 
 
-def test_the_examples_are_a_table(folder: Path, log: dict[str, Any]) -> None:
-    examples = [each for each in json.loads((folder / "attention.json").read_text()) if not each["kind"]]
-    (artifact,) = (record for record in read_records(folder, "artifact") if record["name"].endswith("-examples"))
-    files = {file["path"]: Path(file["local_path"]) for file in artifact["manifest"]["contents"]}
-    assert all(folder in path.parents for path in files.values()), "the files must be in the folder of the run"
-    table = json.loads(files["examples.table.json"].read_text())
-    assert len(table["data"]) == len(examples) >= 3
-    for values, example in zip(table["data"], examples, strict=True):
-        row = dict(zip(table["columns"], values, strict=True))
-        assert (row["split"], row["row"], row["label"]) == (example["split"], example["index"], example["label"])
-        assert row["predicted"] == example["predicted"]
-        assert row["right"] == (example["label"] == example["predicted"])
-        assert row["probability"] == pytest.approx(max(example["probabilities"].values()))
-        top_word = example["words"][int(np.argmax(example["weights"]))]
-        assert row["most attended"].split()[0] == top_word
-        assert row["text"] == " ".join(example["words"])
-
-
 def test_failures_are_logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LitClassifier, "on_train_epoch_start", Mock(side_effect=UserError("the disk is full")))
     with pytest.raises(UserError, match="the disk is full"):
@@ -187,8 +168,6 @@ def test_runs_log_the_keys_of_the_dashboard(folder: Path, log: dict[str, Any]) -
     missing = {name for name in metrics - logged if not name.startswith("of_encoder/")}
     assert missing == {"gradients/position", "gradients/pooling"}
     assert {"of_encoder/rnn", "gradients/encoder"} <= metrics
-    text = json.dumps(spec)
-    assert '"examples"' in text and "examples" in log["summary"]
     assert {"variant.value", "choices.value.attention", "choices.value.pooling"} <= options
 
 

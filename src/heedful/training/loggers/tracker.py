@@ -40,8 +40,8 @@ class Tracker(Logger):
     def describe(self, result: RunResult) -> None:
         """Log the choices of components, the variant and the overrides, before the training."""
 
-    def show(self, result: RunResult, folder: Path, files: Sequence[Path], step: int) -> None:
-        """Log the results of the test: those in the folder of the run, pictures (PNG) and pages (HTML)."""
+    def show(self, result: RunResult, files: Sequence[Path], step: int) -> None:
+        """Log the results of the test, with pictures (PNG) and pages (HTML)."""
 
     def close(self, result: RunResult) -> None:
         """Log the costs and the status, and end the log."""

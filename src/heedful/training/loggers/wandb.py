@@ -5,14 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
-from unittest.mock import patch
 
 import wandb
 from pytorch_lightning.loggers import WandbLogger
 
 from heedful.base.errors import UserError
-from heedful.report.words import clean_text, top_words
-from heedful.runs.examples import Example, read_examples
 from heedful.runs.result import RunResult
 from heedful.training.loggers.tracker import Tracker
 
@@ -21,7 +18,7 @@ TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
 
 
 class Wandb(Tracker, WandbLogger):
-    """Lightning's W&B logger, which also logs the run's tables, pictures, page and status.
+    """Lightning's W&B logger, which also logs the run's pictures, page and status.
 
     Args:
         offline: whether to keep the run in its folder, from which `wandb sync` can upload the run; the environment
@@ -57,18 +54,13 @@ class Wandb(Tracker, WandbLogger):
         names = [choices[group] for group in TAGGED_COMPONENTS if choices.get(group, "none") != "none"]
         run.tags = tuple(dict.fromkeys([*(run.tags or ()), *names]))
 
-    def show(self, result: RunResult, folder: Path, files: Sequence[Path], step: int) -> None:
+    def show(self, result: RunResult, files: Sequence[Path], step: int) -> None:
         self.experiment.summary.update(scores(result))
         pictures = {file.stem: file for file in files if file.suffix == ".png"}
         media: dict[str, Any] = {f"pictures/{name}": wandb.Image(str(path)) for name, path in pictures.items()}
         pages = [file for file in files if file.suffix == ".html"]
         media |= {f"pages/{page.stem}": wandb.Html(str(page), inject=False) for page in pages}
-        if rows := [_row(example) for example in read_examples(folder)]:
-            media["examples"] = wandb.Table(columns=list(rows[0]), data=[list(row.values()) for row in rows])
-        # W&B would store tables in the user's home folder until the upload
-        staging = os.environ.get("WANDB_DATA_DIR") or str(Path(self.save_dir or ".", "wandb", "data").absolute())
-        with patch.dict(os.environ, {"WANDB_DATA_DIR": staging}):
-            self.experiment.log(media | {"trainer/global_step": step})
+        self.experiment.log(media | {"trainer/global_step": step})
 
     def close(self, result: RunResult) -> None:
         try:
@@ -101,18 +93,3 @@ def costs(result: RunResult) -> dict[str, float]:
     if epochs := result.seconds.per_epoch:
         numbers["seconds/epoch"] = median(epochs)
     return {name: number for name, number in numbers.items() if isinstance(number, int | float)}
-
-
-def _row(example: Example) -> dict[str, Any]:
-    """Convert an example to a table row."""
-    top = top_words(example.words, example.weights)
-    return {
-        "split": example.split,
-        "row": example.index,
-        "label": example.label,
-        "predicted": example.predicted,
-        "right": None if example.label is None else example.label == example.predicted,
-        "probability": example.probabilities[example.predicted],
-        "text": " ".join(map(clean_text, example.words)),
-        "most attended": ", ".join(f"{clean_text(word)} {weight:.3f}" for _, word, weight in top),
-    }
