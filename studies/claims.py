@@ -4,19 +4,21 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
 from heedful.base.formatting import format_count
 from heedful.base.process import exit_with_message
-from heedful.records.statistics import RUN_STATISTICS
 from heedful.records.variants import find_variants
 from heedful.report.numbers import format_p_value, format_with_bounds
 from heedful.report.section import Group, Lines, Section, Table
 from heedful.report.terminal import OutputConsole, render_terminal
 from heedful.tasks.classes import MIN_TEXTS
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm
-from heedful.terms.measurements import Measurement, label, measure, untested
+from heedful.terms.measurements import Measurement, measure, sample_statistic, untested
+from heedful.terms.measurements import label as label_of_score
+from studies.statistics import STATISTICS
 from studies.study import ClaimDefinition, Statement, describe_selector, load_study, match_pairs
 
 RULES = (
@@ -77,7 +79,12 @@ def judge_study(study: str | Path, folders: Sequence[Path]) -> tuple[Claim, ...]
         return ()
     first, *_ = next(iter(variants[0].runs_by_seed.values()))
     compared = next(iter(first.predictions().task.scores))
-    return judge_claims(definitions, measure(variants, [compared, *(claim.metric for claim in definitions)]))
+    names = [claim.metric for claim in definitions]
+    measurements = measure(variants, [compared, *(name for name in names if name not in STATISTICS)])
+    for item, name in product(measurements, STATISTICS.keys() & set(names)):
+        if (sample := sample_statistic(STATISTICS[name].compute, item.variant)) is not None:
+            item.samples[name] = sample
+    return judge_claims(definitions, measurements)
 
 
 def judge_claims(definitions: Sequence[ClaimDefinition], measurements: Sequence[Measurement]) -> tuple[Claim, ...]:
@@ -165,8 +172,8 @@ def _find_pairs(definition: ClaimDefinition, measurements: Sequence[Measurement]
 
 def _missing(metric: str) -> str:
     """Return the reason why no variant has a score or statistic."""
-    if metric in RUN_STATISTICS:
-        return f"too few runs have enough data in {RUN_STATISTICS[metric].file}"
+    if metric in STATISTICS:
+        return f"too few runs have enough data in {STATISTICS[metric].file}"
     return f"{metric} is not defined on these test texts"
 
 
@@ -199,11 +206,12 @@ def _in_metric(claim: Claim, difference: Interval, percent: bool) -> str:
     """Format a difference; it is negative if the claim is true and says that the metric is lower."""
     value, low, high, _ = difference
     metric = claim.definition.metric
+    name = STATISTICS[metric].label if metric in STATISTICS else label_of_score(metric)
     if claim.definition.direction == "lower":
         value, low, high = 0 - value, high and 0 - high, low and 0 - low
     if percent and metric == "acc":
         return f"{format_with_bounds((value, low, high), 2, 100)} points of accuracy"
-    return f"{format_with_bounds((value, low, high))} in {label(metric)}"
+    return f"{format_with_bounds((value, low, high))} in {name}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -13,9 +13,9 @@ from heedful.base.errors import UserError
 from heedful.base.formatting import format_value
 from heedful.config.keys import CONF
 from heedful.config.mistakes import no_such
-from heedful.records.statistics import RUN_STATISTICS
 from heedful.records.variants import GROUPS, Variant
 from heedful.tasks.stored import EVERY_SCORE
+from studies.statistics import STATISTICS
 
 HERE = Path(__file__).parent
 
@@ -87,7 +87,7 @@ class Statement(_Record):
 class ClaimDefinition(Statement):
     """A claim about the favoured variants and their counterparts."""
 
-    metric: Annotated[str, AfterValidator(partial(_require_name, kind="metric", names=(*EVERY_SCORE, *RUN_STATISTICS)))]
+    metric: Annotated[str, AfterValidator(partial(_require_name, kind="metric", names=(*EVERY_SCORE, *STATISTICS)))]
     direction: Literal["higher", "lower"]
     variants: Selector
     against: Selector

@@ -16,15 +16,28 @@ from heedful.records.variants import Variant
 from heedful.report.markdown import render_markdown
 from heedful.report.numbers import format_with_bounds, format_with_margin
 from heedful.report.section import Chart, Section
-from heedful.runs.faithfulness_record import AGREEMENT, ATTENTION, RANKINGS, UNIFORM
+from heedful.runs.faithfulness_record import ATTENTION, RANKINGS, UNIFORM
 from heedful.terms.intervals import LEVEL, estimate
 from heedful.terms.measurements import measure
 from studies.claims import Claim, claims_section, judge_study
-from studies.faithfulness import adversary, erasure, guides, polarity, seeds, weights
+from studies.faithfulness import (
+    adversary,
+    agreement,
+    erasure,
+    flips,
+    guides,
+    plausibility,
+    polarity,
+    seeds,
+    weights,
+)
 from studies.faithfulness.ranking_claims import judge_rankings
 from studies.faithfulness.script import Estimates, estimates_of, record_file, section, summarize_records
 
 SCRIPTS = {  # name of the record → title and headings
+    "agreement": ("Agreement of attention with other rankings", agreement.HEADINGS),
+    "flips": ("Class flips", flips.HEADINGS),
+    "plausibility": ("Agreement with human rationales", plausibility.HEADINGS),
     "erasure": ("Other kinds of erasure", erasure.HEADINGS),
     "polarity": ("Polarity violations", polarity.HEADINGS),
     "weights": ("Predictions with other attention weights", weights.HEADINGS),
@@ -97,10 +110,8 @@ class DataSetResults:
 
     @cached_property
     def _main_sections(self) -> list[Section]:
-        parts = sections(self.report)
-        place = next((i for i, part in enumerate(parts) if part.title == "Agreement of attention"), len(parts))
         claims = judge_rankings(self.report.summaries)
-        return [*parts[:place], *([claims_section(claims)] if claims else []), *parts[place:]]
+        return [*sections(self.report), *([claims_section(claims)] if claims else [])]
 
     @property
     def variants(self) -> list[str]:
@@ -144,7 +155,7 @@ class DataSetResults:
         """Yield Kendall's τ of each variant, beside the published means with gradient and with leave-one-out."""
         for variant in self._ordered:
             if (ATTENTION, "tau_gradient") in self._estimates[variant]:
-                cells = [self.cell(variant, name) for name in AGREEMENT]
+                cells = [self.cell(variant, name) for name in agreement.HEADINGS]
                 means = published.get(variant, ("", ""))
                 yield [_quote(variant), *(cell for pair in zip(cells, means, strict=True) for cell in pair)]
 

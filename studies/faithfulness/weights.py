@@ -123,7 +123,7 @@ def compute(trained: ProbedRun, sample: SampledTexts, seed: int) -> Arrays:
         probe, texts = trained.probe, [sample.texts[i] for i in chunk]
         rngs = [np.random.default_rng([seed, row]) for row in sample.rows[chunk].tolist()]
         # the published results have the random numbers that follow those of the limits
-        probabilities = measure_texts(probe, texts, rngs, ["limits"])[0]["probabilities"]
+        probabilities = measure_texts(probe, texts, rngs)[0]["probabilities"]
         predicted = Predicted(texts, probabilities.argmax(1), probabilities.max(1))
         arrays = (*replaced_weights(probe, predicted, rngs), adversarial_weights(probe, predicted, rngs))
         return {(ATTENTION, name): values for name, values in zip(HEADINGS, arrays, strict=True)}

@@ -5,19 +5,12 @@ import pytest
 import torch
 
 from heedful.data.tokenizer import UNKNOWN_ID
-from heedful.faithfulness.measures import (
-    Predicted,
-    decision_flips,
-    erase_shares,
-    erased_counts,
-    flip_grid,
-    kendall,
-    rank,
-    retain,
-)
+from heedful.faithfulness.measures import Predicted, erase_shares, erased_counts, rank, retain
 from heedful.faithfulness.probe import Probe
 from heedful.faithfulness.rankings import integrated_gradients, is_inexact
+from studies.faithfulness.agreement import kendall
 from studies.faithfulness.erasure import replace, scale_scores, soft_erasure
+from studies.faithfulness.flips import decision_flips, flip_grid
 from studies.faithfulness.polarity import polarity_violations
 from studies.faithfulness.weights import adversarial_weights, jensen_shannon, replaced_weights
 from tests.faithfulness.models import BAD, CONFIDENCE, GOOD, LURE, NEUTRAL, additive, faithful, misleading, overflowing

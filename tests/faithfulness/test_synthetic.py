@@ -6,7 +6,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from heedful.commands.faithfulness import MEASURES
 from heedful.faithfulness.probe import Probe
 from heedful.faithfulness.texts import measure_texts
 from heedful.runs.faithfulness_record import normalize
@@ -21,7 +20,7 @@ AFTER_LURE = (0 + 0 + 1 / 19 + 3 / 19 + 9 / 19) / 5  # the lure is erased first,
 def measure_model(build: Callable[[], Probe]) -> tuple[dict[str, np.ndarray], list[str]]:
     """The arrays of a model on the task, and the names of its rankings."""
     rngs = [np.random.default_rng([5, i]) for i in range(COUNT)]
-    arrays, scores = measure_texts(build(), marked_texts(COUNT), rngs, MEASURES)
+    arrays, scores = measure_texts(build(), marked_texts(COUNT), rngs)
     return arrays, list(scores)
 
 
@@ -72,6 +71,6 @@ def test_an_attention_to_the_marked_word_is_faithful() -> None:
 
 def test_attention_times_gradient_requires_an_attention() -> None:
     rngs = [np.random.default_rng(seed) for seed in range(2)]
-    _, scores = measure_texts(additive(), marked_texts(2), rngs, [])
+    _, scores = measure_texts(additive(), marked_texts(2), rngs)
     assert "attention × gradient" not in scores
     assert np.allclose(scores["attention"][0], 0.05)

@@ -9,11 +9,10 @@ from heedful.base.process import exit_with_message, typed
 from heedful.report.folder import add_folders, report_folder, write_report
 
 TEXTS = 100
-MEASURES = ("removal", "limits", "flip", "agreement", "plausibility")
 DESCRIPTION = """\
 Measures how faithfully attention weights, and six other rankings of tokens, account for the predictions of trained
 models. It reads the checkpoints and the data of the runs below the folders, and writes faithfulness.md, .csv and
-.html. Measures that were computed before are not computed again. docs/faithfulness.md explains each measure."""
+.html. Runs that were measured before are not measured again. docs/faithfulness.md explains each measure."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -44,8 +43,6 @@ def arguments() -> argparse.ArgumentParser:
     text = f"size of the stratified sample of test texts (default: {TEXTS})"
     parser.add_argument("--texts", type=_natural, default=TEXTS, metavar="N", help=text)
     parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of all random numbers (default: 0)")
-    text = f"measures to compute (default: {', '.join(MEASURES)})"
-    parser.add_argument("--measures", nargs="+", choices=MEASURES, default=list(MEASURES), metavar="NAME", help=text)
     text = "path of the data, which replaces data.path of the checkpoints"
     parser.add_argument("--data-path", metavar="PATH", help=text)
     text = "auto, cpu or cuda (default: auto, which is cuda if there is a GPU)"

@@ -212,11 +212,11 @@ def _cost(comparison: Comparison) -> Section:
 
 def _faithfulness(comparison: Comparison) -> Section:
     rows = [
-        [row.variant.name, *(format_with_margin(row.metrics.get(name)) for name in FAITHFULNESS)]
+        [row.variant.name, format_with_margin(row.metrics[FAITHFULNESS])]
         for row in comparison.rows
-        if row.metrics.keys() & set(FAITHFULNESS)
+        if FAITHFULNESS in row.metrics
     ]
-    table = Table(["variant", *map(label, FAITHFULNESS)], rows)
+    table = Table(["variant", label(FAITHFULNESS)], rows)
     return Section("Faithfulness", [table] if rows else [], FAITHFULNESS_NOTE)
 
 

@@ -22,6 +22,8 @@ from heedful.records.variants import Variant, find_variants
 from heedful.report.terminal import row_progress
 from heedful.runs.faithfulness_record import ATTENTION, FaithfulnessRecord, Options
 
+MEASURES = ["removal", "limits"]  # an earlier version measured more
+
 
 @dataclass(frozen=True)
 class Report:
@@ -45,19 +47,14 @@ def measure_folders(args: argparse.Namespace, command: str) -> Report:
     runs = [run.folder for variant in variants for run in variant.runs]
     records, wanted = {run: FaithfulnessRecord.load(run) for run in runs}, {}
     for run in runs:
-        wanted[run] = Options(
-            checkpoint=checkpoint_digest(run), texts=args.texts, seed=args.seed, measures=args.measures
-        )
+        wanted[run] = Options(checkpoint=checkpoint_digest(run), texts=args.texts, seed=args.seed, measures=MEASURES)
     measured = {run: record for run, record in records.items() if record is not None and record.has(wanted[run])}
     for number, run in enumerate(runs, 1):
-        previous, options = records[run], wanted[run]
         if run in measured:
             continue
-        if previous is not None:  # the new record replaces the previous one, so it contains the same measures
-            options = options.model_copy(update={"measures": sorted({*args.measures, *previous.options.measures})})
         title, start = f"Run {number} of {len(runs)}", time.monotonic()
         trained = ProbedRun(run, args.trusted_modules, args.data_path, args.device)
-        measured[run] = measure_run(trained, options, title)
+        measured[run] = measure_run(trained, wanted[run], title)
         measured[run].save(run)
         print(f"{title}: measured in {format_duration(time.monotonic() - start)}", file=sys.stderr)
     by_variant = {variant.name: [measured[run.folder] for run in variant.runs] for variant in variants}
@@ -77,17 +74,10 @@ def measure_run(trained: ProbedRun, options: Options, title: str) -> Faithfulnes
     """Measure a sample of a run's test texts; the progress line starts with `title`."""
     sample = trained.sample("test", options.texts, options.seed)
     rows, texts = sample.rows, sample.texts
-    marks = trained.marks(rows) if "plausibility" in options.measures else None
-    if marks is None and options.measures == ["plausibility"]:
-        raise UserError(
-            f"{trained.run}: plausibility needs texts with human rationales, such as those of data=eraser_movies"
-        )
-    share = float(np.concatenate(marks).mean()) if marks else 0.0
 
     def measure_chunk(chunk: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, Scores]]:
         rngs = [np.random.default_rng([options.seed, row]) for row in rows[chunk].tolist()]
-        rationales = None if marks is None else ([marks[i] for i in chunk], share)
-        return measure_texts(trained.probe, [texts[i] for i in chunk], rngs, options.measures, rationales)
+        return measure_texts(trained.probe, [texts[i] for i in chunk], rngs)
 
     results = []
     measured = map_chunks(trained.probe.device, texts, measure_chunk)

@@ -13,7 +13,7 @@ from heedful.report.html import render_html
 from heedful.report.markdown import render_markdown
 from heedful.report.numbers import UNKNOWN, format_with_margin
 from heedful.report.section import Chart, Section, Table
-from heedful.runs.faithfulness_record import AGREEMENT, ATTENTION, RANDOM
+from heedful.runs.faithfulness_record import ATTENTION, RANDOM
 from heedful.terms.intervals import MIN_SEEDS
 
 NOTE = (
@@ -22,10 +22,6 @@ NOTE = (
     "below 5 %). Comprehensiveness and sufficiency: the drop in the predicted class's probability without the top 1, "
     "5, 10, 20 and 50 % of the tokens, and with only these tokens; means over the five shares. Normalized: 0 is the "
     "lowest and 1 the highest value that a search over rankings reaches."
-)
-AGREEMENT_NOTE = (
-    "A replication of Jain and Wallace (2019), not a verdict: Kendall's τ between attention and the absolute values of "
-    "gradient × input and of leave-one-out."
 )
 
 
@@ -45,12 +41,11 @@ def faithfulness_files(report: Report, parts: Sequence[Section]) -> dict[str, st
 
 
 def sections(report: Report) -> list[Section]:
-    """Return the rankings of each variant, and the agreement of attention with other rankings."""
+    """Return a chart of the variants, and the rankings of each variant."""
     excluded = [[str(run.folder), run.status, run.error] for run in report.excluded]
     parts = [
         _variants(report),
         *(_rankings(report, summary) for summary in report.summaries),
-        _agreement(report),
         Section("Not measured", [Table(["folder", "status", "reason"], excluded)] if excluded else []),
     ]
     return [part for part in parts if part.content]
@@ -81,17 +76,6 @@ def _rankings(report: Report, summary: VariantSummary) -> Section:
     return Section(title, [table] if columns else [], f"{NOTE} {remarks(report, summary)}".strip())
 
 
-def _agreement(report: Report) -> Section:
-    """Return Kendall's τ of each variant."""
-    rows = [
-        [summary.variant.name, *(format_estimate(summary.measures.get((ATTENTION, name))) for name in AGREEMENT)]
-        for summary in report.summaries
-        if any((ATTENTION, name) in summary.measures for name in AGREEMENT)
-    ]
-    table = Table(["variant", *AGREEMENT.values()], rows)
-    return Section("Agreement of attention", [table] if rows else [], AGREEMENT_NOTE)
-
-
 def remarks(report: Report, summary: VariantSummary) -> str:
     """Return sentences about the limitations of a variant's table."""
     parts = []
@@ -120,10 +104,7 @@ def format_estimate(estimate: Estimate | None) -> str:
 
 
 def render_csv(report: Report) -> str:
-    """Render a CSV table: one line for each variant, ranking and measure, with every number in full precision.
-
-    Kendall's τ has the ranking `attention`.
-    """
+    """Render a CSV table: one line for each variant, ranking and measure, with every number in full precision."""
     bounds = ("value", "low", "high", "minus_random", "minus_random_low", "minus_random_high", "p_random")
     lines = [csv_line(["variant", "seeds", "texts", "ranking", "measure", *bounds])]
     for summary in report.summaries:

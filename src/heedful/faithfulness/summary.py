@@ -9,7 +9,7 @@ import numpy as np
 from heedful.base.errors import UserError
 from heedful.records.runs import FinishedRun
 from heedful.records.variants import Variant
-from heedful.runs.faithfulness_record import AGREEMENT, ATTENTION, COLUMNS, RANDOM, RANKINGS, Column, FaithfulnessRecord
+from heedful.runs.faithfulness_record import COLUMNS, RANDOM, RANKINGS, Column, FaithfulnessRecord
 from heedful.terms.intervals import Interval, Sample, estimate
 
 MEASURES = tuple(column.name for column in COLUMNS)
@@ -37,7 +37,7 @@ class VariantSummary:
     variant: Variant
     records: tuple[FaithfulnessRecord, ...]  # one for each seed
     rankings: tuple[str, ...]
-    measures: Mapping[tuple[str, str], Estimate]  # by ranking and name in COLUMNS, or ATTENTION and name in AGREEMENT
+    measures: Mapping[tuple[str, str], Estimate]  # by ranking and name of the measure
     groups: np.ndarray | None = None  # n, the group of each text; None if the texts are independent
 
     @property
@@ -94,9 +94,6 @@ def _summarize(
     for name in names:
         by_ranking = {ranking: stack([record.values(name, ranking) for record in records]) for ranking in rankings}
         measures |= {(ranking, name): value for ranking, value in estimate_rankings(by_ranking, groups).items()}
-    for name in AGREEMENT:
-        of_attention = {ATTENTION: stack([record.arrays.get(name) for record in records])}
-        measures |= {(ranking, name): value for ranking, value in estimate_rankings(of_attention, groups).items()}
     return VariantSummary(variant, tuple(records), rankings, measures, groups)
 
 

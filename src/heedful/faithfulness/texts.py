@@ -8,11 +8,9 @@ import numpy as np
 import torch
 
 from heedful.faithfulness.limits import search_limits
-from heedful.faithfulness.measures import Predicted, decision_flips, erase_shares, kendall, rank, retain
+from heedful.faithfulness.measures import Predicted, erase_shares, rank, retain
 from heedful.faithfulness.probe import Probe, Scores, TokenIds
 from heedful.faithfulness.rankings import rank_tokens
-from heedful.faithfulness.rationales import plausibility
-from heedful.runs.faithfulness_record import ATTENTION, GRADIENT, LEAVE_ONE_OUT
 
 # number of tokens that are measured together; 2,000 tokens at a time cost 6 to 10 % more CPU time than 8,000 at a time
 CHUNK_TOKENS = 4_000
@@ -41,40 +39,16 @@ def rank_texts(probe: Probe, texts: TokenIds, rngs: Generators) -> RankedTexts:
     return RankedTexts(predicted, scores, orders, probabilities, errors)
 
 
-def measure_texts(
-    probe: Probe,
-    texts: TokenIds,
-    rngs: Generators,
-    names: Sequence[str],
-    rationales: tuple[list[np.ndarray], float] | None = None,
-) -> tuple[dict[str, np.ndarray], dict[str, Scores]]:
-    """Return the arrays of a record for n texts, and the scores of the tokens by ranking.
-
-    Args:
-        names: measures, as in `--measures`.
-        rationales: whether people marked each token of each text, and the share of marked tokens in all texts of the
-            sample; None if plausibility is not measured.
-    """
+def measure_texts(probe: Probe, texts: TokenIds, rngs: Generators) -> tuple[dict[str, np.ndarray], dict[str, Scores]]:
+    """Return the arrays of a record for n texts, and the scores of the tokens by ranking."""
     predicted, scores, orders, probabilities, errors = rank_texts(probe, texts, rngs)
     arrays = {"probabilities": probabilities, "integral_error": errors}
-    by_ranking: dict[str, np.ndarray] = {}  # R×n or R×n×5
-    erasures = (("comprehensiveness", np.delete), ("sufficiency", retain))
-    if "removal" in names or "limits" in names:
-        for name, erase in erasures:
-            by_ranking[f"{name}_removal"] = erase_shares(probe, predicted, orders, erase)
-    if "flip" in names:
-        by_ranking["flip"] = decision_flips(probe, predicted, orders)
-    if rationales is not None:
-        by_ranking |= plausibility(orders, *rationales)
-    if "limits" in names:
-        for name, erase in erasures:
-            means = by_ranking[f"{name}_removal"].mean(2)
-            bounds = search_limits(probe, predicted, scores, means, rngs, retain=erase is retain)
-            arrays[f"{name}_low"], arrays[f"{name}_high"] = bounds
-    if "agreement" in names:
-        arrays["tau_gradient"] = kendall(scores[ATTENTION], scores[GRADIENT])
-        arrays["tau_leave_one_out"] = kendall(scores[ATTENTION], scores[LEAVE_ONE_OUT])
-    return arrays | {name: np.moveaxis(values, 0, 1) for name, values in by_ranking.items()}, scores
+    for name, erase in (("comprehensiveness", np.delete), ("sufficiency", retain)):
+        drops = erase_shares(probe, predicted, orders, erase)  # R×n×5
+        arrays[f"{name}_removal"] = np.moveaxis(drops, 0, 1)
+        bounds = search_limits(probe, predicted, scores, drops.mean(2), rngs, retain=erase is retain)
+        arrays[f"{name}_low"], arrays[f"{name}_high"] = bounds
+    return arrays, scores
 
 
 def map_chunks(

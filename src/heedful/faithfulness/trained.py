@@ -12,7 +12,6 @@ from heedful.base.errors import UserError
 from heedful.data.padded_batches import BatchBuilder
 from heedful.data.splits import sample
 from heedful.faithfulness.probe import Probe
-from heedful.faithfulness.rationales import mark_tokens
 from heedful.inference.api import evaluation_data, restore_ensemble
 from heedful.runs.folder import BEST, LAST, checkpoint_in
 
@@ -46,35 +45,23 @@ class ProbedRun:
         self.probe = Probe(model, self.codec.task, self.codec.truncation)
         overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
         cfg = OmegaConf.create({"ckpt_path": path, "data": overrides, "extras": self.extras, "seed": 0})
-        self._data = evaluation_data(cfg, self.card)
+        self.data = evaluation_data(cfg, self.card)
 
     def sample(self, split: str, count: int, seed: int) -> SampledTexts:
         """Draw a stratified sample of a split, with a text of each class; skip texts without known tokens."""
-        task, labels = self.codec.task, self._data.tokenized(split).labels
+        task, labels = self.codec.task, self.data.tokenized(split).labels
         rows = sample(task, labels, max(count, len(np.unique(task.strata(labels)))), [seed])
-        texts = [tokens[self.probe.known(tokens)] for tokens in self._tokens(split, rows)]
+        texts = [tokens[self.probe.known(tokens)] for tokens in self.tokens(split, rows)]
         is_empty = np.array([len(text) == 0 for text in texts])
         if is_empty.all():
             raise UserError(f"{self.run}: the model knows no token of the {len(rows):,} selected {split} texts")
         rows = rows[~is_empty]
         return SampledTexts(rows, labels[rows], [text for text in texts if len(text)], int(is_empty.sum()))
 
-    def marks(self, rows: np.ndarray) -> list[np.ndarray] | None:
-        """Return whether people marked each known token of these test texts; None if the data have no rationales."""
-        rationales = self._data.rationales("test", rows.tolist())
-        if rationales is None:
-            return None
-        texts, marks = self._data.texts("test", rows.tolist()), []
-        for text, rationale, tokens in zip(texts, rationales, self._tokens("test", rows), strict=True):
-            spans = self.codec.tokenizer.spans(text)
-            start = 0 if self._data.truncation.keep == "first" else len(spans) - len(tokens)
-            marks.append(mark_tokens(spans[start : start + len(tokens)], rationale)[self.probe.known(tokens)])
-        return marks
-
-    def _tokens(self, split: str, rows: np.ndarray) -> list[np.ndarray]:
+    def tokens(self, split: str, rows: np.ndarray) -> list[np.ndarray]:
         """Return the tokens of the texts in these rows of a split, after truncation."""
-        data = self._data.tokenized(split)
-        builder = BatchBuilder(data.tokens, data.offsets, data.labels, self._data.truncation)
+        data = self.data.tokenized(split)
+        builder = BatchBuilder(data.tokens, data.offsets, data.labels, self.data.truncation)
         spans = zip(builder.starts(rows), builder.lengths[rows], strict=True)
         return [np.asarray(data.tokens[start : start + length], dtype=np.int64) for start, length in spans]
 

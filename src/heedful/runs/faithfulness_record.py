@@ -36,13 +36,7 @@ COLUMNS = (
     Column("normalized_sufficiency", "normalized sufficiency", "low"),
     Column("comprehensiveness_removal", "comprehensiveness", "high"),
     Column("sufficiency_removal", "sufficiency", "low"),
-    Column("flip", "removed until the class changes", "low"),
-    Column("auprc", "average precision of human rationales", "high"),
-    Column("auprc_trapezoid", "AUPRC of human rationales (trapezoids)", "high"),
-    Column("token_f1", "token F1 of human rationales", "high"),
-    Column("iou_f1", "IOU F1 of human rationales", "high"),
 )
-AGREEMENT = {"tau_gradient": "τ with gradient", "tau_leave_one_out": "τ with leave-one-out"}
 
 
 class Options(BaseModel):

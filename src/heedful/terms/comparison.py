@@ -101,7 +101,7 @@ def compare(
     if any(node != nodes[0] for node in nodes):
         raise UserError(f"--metric {metric}: the runs define it differently; compare runs that use the same definition")
     base = _baseline(variants, baseline)
-    measurements = measure(variants, [metric, *task.table, *FAITHFULNESS, SECONDS])
+    measurements = measure(variants, [metric, *task.table, FAITHFULNESS, SECONDS])
     is_recorded = any(metric in run.result.lower_is_better for run in runs)
     lower_is_better = task.scores[metric].lower_is_better if metric in task.scores else is_recorded
     rows = _rank(measurements, base, metric, lower_is_better)

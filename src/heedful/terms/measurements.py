@@ -1,6 +1,6 @@
 """Measurements of the variants: scores by seed and text, and statistics from the files of the runs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -62,11 +62,14 @@ def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measure
 
 
 def _statistic(name: str, variant: Variant) -> Sample | None:
-    """Return the mean over folds of a statistic, or of a metric that the runs added; None if a run does not know it."""
+    """Return a statistic, or a metric that the runs added; None if a run does not know it."""
+    if name in RUN_STATISTICS:
+        return sample_statistic(RUN_STATISTICS[name].compute, variant)
+    return sample_statistic(lambda run: run.result.score(f"test/{name}"), variant)
 
-    def compute(run: FinishedRun) -> float | None:
-        return RUN_STATISTICS[name].compute(run) if name in RUN_STATISTICS else run.result.score(f"test/{name}")
 
+def sample_statistic(compute: Callable[[FinishedRun], float | None], variant: Variant) -> Sample | None:
+    """Return the mean over folds of a number of each run; None if a run has none."""
     by_seed = [[compute(run) for run in runs] for runs in variant.runs_by_seed.values()]
     if any(None in values for values in by_seed):
         return None

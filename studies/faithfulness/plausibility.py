@@ -1,4 +1,6 @@
-"""Agreement of rankings with human rationales, the words that people marked as evidence (DeYoung et al. 2020).
+"""Agreement of rankings with human rationales: `python -m studies.faithfulness.plausibility <runs>`.
+
+Rationales are the words that people marked as evidence, as in data=eraser_movies (DeYoung et al. 2020).
 
 Plausibility is not faithfulness: a ranking can convince readers and still misrepresent the model.
 """
@@ -7,9 +9,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from heedful.base.errors import UserError
 from heedful.faithfulness.measures import Ranked
+from heedful.faithfulness.texts import rank_texts
+from heedful.faithfulness.trained import ProbedRun, SampledTexts
+from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 
 OVERLAP = 0.5  # smallest intersection over union of two spans that match (DeYoung et al. 2020, section 4.1)
+HEADINGS = {
+    "auprc": "average precision of human rationales (high)",
+    "auprc_trapezoid": "AUPRC of human rationales (trapezoids) (high)",
+    "token_f1": "token F1 of human rationales (high)",
+    "iou_f1": "IOU F1 of human rationales (high)",
+}
 
 
 def mark_tokens(spans: np.ndarray, rationale: Sequence[tuple[int, int]]) -> np.ndarray:
@@ -33,8 +45,7 @@ def plausibility(ranked: Ranked, marks: Sequence[np.ndarray], share: float) -> d
         share: share of the tokens of each text that count as selected in the two F1 scores: the top-ranked tokens, at
             least one.
     """
-    names = ("auprc", "auprc_trapezoid", "token_f1", "iou_f1")
-    scores = np.full((len(names), len(ranked), len(marks)), np.nan)
+    scores = np.full((len(HEADINGS), len(ranked), len(marks)), np.nan)
     for r, orders in enumerate(ranked.values()):
         for i, (order, marked) in enumerate(zip(orders, marks, strict=True)):
             if marked.any():
@@ -42,7 +53,7 @@ def plausibility(ranked: Ranked, marks: Sequence[np.ndarray], share: float) -> d
                 selected[order[: max(1, int(np.rint(share * len(marked))))]] = True
                 token_f1 = 2 * (selected & marked).sum() / (selected.sum() + marked.sum())
                 scores[:, r, i] = *areas_under_curve(order, marked), token_f1, iou_f1(selected, marked)
-    return dict(zip(names, scores, strict=True))
+    return dict(zip(HEADINGS, scores, strict=True))
 
 
 def areas_under_curve(order: np.ndarray, marked: np.ndarray) -> tuple[float, float]:
@@ -73,3 +84,37 @@ def _spans(selected: np.ndarray) -> np.ndarray:
     """Return the start and stop of each span of consecutive selected tokens: spans×2."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], selected.astype(np.int8), [0]])))
     return edges.reshape(-1, 2)
+
+
+def find_marks(trained: ProbedRun, rows: np.ndarray) -> list[np.ndarray]:
+    """Return whether people marked each known token of these test texts."""
+    data, tokenizer = trained.data, trained.codec.tokenizer
+    rationales, marks = data.rationales("test", rows.tolist()), []
+    if rationales is None:
+        raise UserError(f"{trained.run}: the texts have no human rationales, as those of data=eraser_movies have")
+    texts = zip(data.texts("test", rows.tolist()), rationales, trained.tokens("test", rows), strict=True)
+    for text, rationale, tokens in texts:
+        spans = tokenizer.spans(text)
+        start = 0 if data.truncation.keep == "first" else len(spans) - len(tokens)
+        marks.append(mark_tokens(spans[start : start + len(tokens)], rationale)[trained.probe.known(tokens)])
+    return marks
+
+
+def compute(trained: ProbedRun, sample: SampledTexts, seed: int) -> Arrays:
+    marks = find_marks(trained, sample.rows)
+    share = float(np.concatenate(marks).mean())
+
+    def of_chunk(chunk: np.ndarray) -> Arrays:
+        rngs = [np.random.default_rng([seed, row]) for row in sample.rows[chunk].tolist()]
+        orders = rank_texts(trained.probe, [sample.texts[i] for i in chunk], rngs).orders
+        values = plausibility(orders, [marks[i] for i in chunk], share)
+        arrays: dict[tuple[str, str], np.ndarray] = {}
+        for name in HEADINGS:
+            arrays |= by_ranking(orders, name, values[name])
+        return arrays
+
+    return compute_chunks(trained, sample, of_chunk)
+
+
+if __name__ == "__main__":
+    study("plausibility", __doc__, compute, HEADINGS)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from heedful.records.runs import FinishedRun
-from heedful.records.statistics import attended_share, gradient_variation
 from heedful.runs.result import RunResult
+from studies.statistics import attended_share, gradient_variation
 
 
 def test_the_attended_share_by_hand(tmp_path: Path) -> None:

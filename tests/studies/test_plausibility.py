@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from heedful.faithfulness.rationales import areas_under_curve, iou_f1, mark_tokens, plausibility
+from studies.faithfulness.plausibility import areas_under_curve, iou_f1, mark_tokens, plausibility
 
 
 def bools(text: str) -> np.ndarray:
