@@ -37,10 +37,11 @@ def test_each_encoder_with_each_attention_is_exported(encoder: str, attention: s
     inputs = texts((17, 3, 0, 29))
     with torch.no_grad():
         expected = model(*inputs[:2])
-    probabilities, weights = load_session(tmp_path / "model.onnx").run(None, feed(inputs))
-    np.testing.assert_allclose(probabilities, expected[0].numpy(), atol=TOLERANCE)
-    np.testing.assert_allclose(weights, expected[1].numpy(), atol=TOLERANCE)
-    assert weights.shape == (4, 29)
+    outputs = load_session(tmp_path / "model.onnx").run(None, feed(inputs))
+    for output, each in zip(outputs, expected, strict=True):
+        np.testing.assert_allclose(output, each.numpy(), atol=TOLERANCE)
+    weights, *by_class = outputs[1:]
+    assert weights.shape == (4, 29) and [each.shape for each in by_class] == [(4, LOGITS, 29)] * (attention == "label")
     assert not weights[~inputs.mask.numpy()].any()
 
 

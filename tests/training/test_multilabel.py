@@ -1,6 +1,8 @@
 """Training, evaluation and prediction with any number of labels for each text."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,9 @@ import pytest
 from heedful.base.errors import UserError
 from heedful.config.schema import config_mistakes
 from heedful.inference.api import load
+from heedful.models.ensemble import Ensemble
+from heedful.runs.examples import read_examples
+from tests.commands.test_export import export
 from tests.helpers import evaluate, read_csv, saved_predictions, small_config, train
 
 WORDS = {"food": "bread", "music": "song", "sport": "match"}
@@ -48,8 +53,36 @@ def test_a_model_of_several_labels_is_trained_evaluated_and_predicts(tmp_path: P
         name: score for name, score in result["metrics"].items() if name.startswith("test/")
     }
     (prediction,) = load(run).predict(["the bread match"])
-    assert prediction.label == ("food;sport" if kind == "csv" else "food|sport")
+    assert prediction.label == ["food", "sport"]
     assert evaluate(tmp_path / "whole", run / "checkpoints" / "best.ckpt", f"file='{path}'")["data"]["test"] == 120
+
+
+def test_each_class_has_weights_of_its_own_in_python_on_pages_and_in_exports(tmp_path: Path) -> None:
+    """With label attention; the weights of the predicted classes are also on the page of a run."""
+    path, run, out = texts(tmp_path, "csv"), tmp_path / "run", tmp_path / "export"
+    label = ["model/attention=label", "model/head=label", "trainer.max_epochs=4", f"data.path='{path}'"]
+    train(run, *OPTIONS, *label, draws=True)
+    model, text = load(run), "the bread match"
+    (prediction,) = model.explain([text])
+    inputs = model.members[0].card.codec.builder([text])(np.arange(1)).inputs
+    weights = model.members[0].model.weights(inputs)[0, :, 0].tolist()  # C×L
+    words = [word for word, _ in prediction.tokens]
+    by_class = {name: [weight for _, weight in own] for name, own in prediction.class_weights.items()}
+    assert by_class == {name: pytest.approx(own) for name, own in zip(model.class_names, weights, strict=True)}
+    assert all(f"weights of {name}" in prediction._repr_html_() for name in ("food", "sport"))
+    (shown, *_), html = read_examples(run), (run / "page.html").read_text()
+    assert set(shown.class_weights) == set(shown.value) and all(f"weights of {name}" in html for name in shown.value)
+    export(run, out)
+    (exported,) = load(out).explain([text])
+    script = json.loads(subprocess.check_output([sys.executable, "predict.py", text], cwd=out))
+    assert exported.label == script["label"] == prediction.label == ["food", "sport"]
+    for name, own in prediction.class_weights.items():
+        assert [word for word, _ in script["class_weights"][name]] == words
+        for found in (exported.class_weights[name], script["class_weights"][name]):
+            assert [weight for _, weight in found] == pytest.approx([weight for _, weight in own], abs=1e-5)
+    joint = Ensemble([*model.members, *load(out).members])
+    (example,) = joint.examples([text])
+    assert example.class_weights["food"] == pytest.approx(by_class["food"], abs=1e-5)
 
 
 def test_losses_and_branches_of_one_class_are_refused_together(tmp_path: Path) -> None:

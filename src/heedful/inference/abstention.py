@@ -2,6 +2,7 @@
 
 import logging
 import math
+from typing import Any
 
 from heedful.base.errors import UserError
 from heedful.models.ensemble import Ensemble
@@ -55,7 +56,7 @@ def _describe(limit: ConfidenceLimit, everything: ConfidenceLimit) -> str:
     )
 
 
-def answer(label: str, confidence: float, limit: ConfidenceLimit | None) -> str:
+def answer(label: Any, confidence: float, limit: ConfidenceLimit | None) -> Any:
     """Return the label, or UNSURE if the confidence is below the limit."""
     return label if limit is None or confidence >= limit.confidence else UNSURE
 

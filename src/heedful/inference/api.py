@@ -44,8 +44,9 @@ class Prediction:
     """The prediction for a text. A notebook shows it as the tokens of the text, each coloured by its weight.
 
     Args:
-        label: the most probable class; "unsure" with `abstain`, if its error would be higher.
-        probabilities: the probability of each class; the sum is 1.
+        label: the most probable class; "unsure" with `abstain`, if its error would be higher. With several labels for
+            each text, the list of its classes.
+        probabilities: the probability of each class; the sum is 1 if a text has one class.
         tokens: each token that the model read, as spelled in the text, with its attention weight. The weights
             sum to 1, unless the text has no tokens.
         branch: each token with its share in the linear branch's log odds of `label`; empty for a model without such a
@@ -53,21 +54,26 @@ class Prediction:
         branch_weight: the weight of the linear branch in the logits, 0 to 1.
         maps: the token × token weights H×L×L of the attention component and of the encoder's layers, by name; empty
             for predictions that `predict` returns, and for long texts.
+        class_weights: by class, each token with its weight for this class, if each class has weights of its own.
     """
 
     text: str
-    label: str
+    label: str | list[str]
     probabilities: dict[str, float]
     tokens: list[tuple[str, float]]
     branch: list[tuple[str, float]] = field(default_factory=list)
     branch_weight: float = 0.0
     maps: dict[str, np.ndarray] = field(default_factory=dict, compare=False, repr=False)
+    class_weights: dict[str, list[tuple[str, float]]] = field(default_factory=dict, repr=False)
 
     def _repr_html_(self) -> str:
-        name, probability = max(self.probabilities.items(), key=lambda item: item[1])
-        title = f"{self.label}: {name}" if self.label == UNSURE else self.label
-        shown = self.probabilities.get(self.label, probability)
-        lines = [f"<b>{escape(title)}</b> {shown:.3f}", _coloured(self.tokens)]
+        likeliest = max(self.probabilities, key=self.probabilities.__getitem__)
+        labels = self.label if isinstance(self.label, list) else [likeliest if self.label == UNSURE else self.label]
+        title = ", ".join(f"<b>{escape(name)}</b> {self.probabilities[name]:.3f}" for name in labels)
+        lines = [f"{UNSURE}: {title}" if self.label == UNSURE else title, _coloured(self.tokens)]
+        for name in labels:
+            if own := self.class_weights.get(name):
+                lines += [f"weights of {escape(name)}", _coloured(own)]
         if self.branch:
             lines += [branch_title(self.branch_weight), _coloured(self.branch)]
         return "".join(f"<p>{line}</p>" for line in lines)
@@ -116,8 +122,13 @@ class Model(Ensemble):
         predictions = []
         for text, example in zip(texts, self.examples(texts, batch_size, maps), strict=True):
             tokens = list(zip(example.words, example.weights.tolist(), strict=True))
-            label = answer(example.predicted, example.confidence, limit)
-            prediction = Prediction(text, label, example.probabilities, tokens, maps=example.maps)
+            by_class = {
+                name: list(zip(example.words, own.tolist(), strict=True)) for name, own in example.class_weights.items()
+            }
+            label = answer(example.value, example.confidence, limit)
+            prediction = Prediction(
+                text, label, example.probabilities, tokens, maps=example.maps, class_weights=by_class
+            )
             if (branch := example.branch) is not None:
                 shares = list(zip(example.words, branch.shares.tolist(), strict=True))
                 prediction = replace(prediction, branch=shares, branch_weight=branch.weight)

@@ -30,7 +30,7 @@ from heedful.report.words import (
     example_notes,
     top_shares,
     top_words,
-    words_table,
+    words_tables,
 )
 from heedful.runs.examples import Example
 from heedful.tasks.multiclass import ConfidenceLimit
@@ -52,8 +52,9 @@ def show_predictions(
     selection = _not_blank(texts)
     examples = ensemble.examples([texts[i] for i in selection], cfg.batch_size, maps=cfg.pictures is not None)
     by_row = {
-        i: replace(each, index=i, predicted=answer(each.predicted, each.confidence, limit))
+        i: replace(each, index=i, predicted=answer(each.predicted, *sure), value=answer(each.value, *sure))
         for i, each in zip(selection, examples, strict=True)
+        for sure in [(each.confidence, limit)]
     }
     print_predictions(texts, by_row, cfg.json, cfg.top)
     if cfg.pictures is not None:
@@ -86,6 +87,7 @@ def write_predictions(
     Args:
         limit: predictions of less confidence are unsure; a further column has the most probable class.
     """
+    read = ensemble.task.decode if out.suffix.lower() == ".csv" else ensemble.task.values
     names: dict[str, None] = {}
     total = 0
     with row_progress("Read") as advance:
@@ -107,7 +109,7 @@ def write_predictions(
             for rows, texts in source.chunks():
                 selection = _not_blank(texts)
                 probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
-                predicted = ensemble.task.decode(ensemble.task.predicted(probabilities))
+                predicted = read(ensemble.task.predicted(probabilities))
                 cells = [predicted, *probabilities.T.round(6).tolist(), is_unknown.tolist()]
                 if limit is not None:
                     pairs = zip(predicted, ensemble.task.confidence(probabilities).tolist(), strict=True)
@@ -171,10 +173,10 @@ def prediction_section(example: Example, count: int) -> Section:
     """Return the predicted class, the ten largest probabilities, and at most `count` most attended words."""
     likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:10]
     classes = [[clean_text(name), f"{probability:.3f}"] for name, probability in likeliest]
-    tables = [Table(["class", "probability"], classes), words_table(example, count)]
+    tables = [Table(["class", "probability"], classes), *words_tables(example, count)]
     if example.branch is not None:
         tables.append(branch_table(example.words, example.branch, count))
-    return Section(UNSURE if example.predicted == UNSURE else classes[0][0], tables)
+    return Section(clean_text(example.predicted or "no label", 100), tables)
 
 
 def _record(text: str, example: Example | None, top: int) -> dict[str, object]:
@@ -183,11 +185,14 @@ def _record(text: str, example: Example | None, top: int) -> dict[str, object]:
     ranked = top_words(example.words, example.weights, top)
     record: dict[str, object] = {
         "text": text,
-        "label": example.predicted,
+        "label": example.value,
         "probabilities": {name: round(value, 6) for name, value in example.probabilities.items()},
-        "words": [{"word": word, "weight": round(weight, 6)} for _, word, weight in ranked],
+        "words": _weighted(ranked),
         "only_unknown": example.is_unknown,
     }
+    if example.label_weights:
+        by_class = {name: top_words(example.words, own, top) for name, own in example.label_weights.items()}
+        record["class_words"] = {name: _weighted(words) for name, words in by_class.items()}
     if example.predicted == UNSURE:
         record["likeliest"] = max(example.probabilities, key=example.probabilities.__getitem__)
     if (branch := example.branch) is not None:
@@ -196,3 +201,7 @@ def _record(text: str, example: Example | None, top: int) -> dict[str, object]:
         ]
         record["branch"] = {"weight": round(branch.weight, 6), "words": shares}
     return record
+
+
+def _weighted(words: Sequence[tuple[int, str, float]]) -> list[dict[str, object]]:
+    return [{"word": word, "weight": round(weight, 6)} for _, word, weight in words]

@@ -109,12 +109,14 @@ class Attention(Component):
 
     Attributes:
         per_token: whether there is a row of weights for each token (T = L), not one for the text (T = 1).
+        per_class: whether head c has the weights of class c.
         sums_to_one: whether the row of each real state sums to 1.
         has_scales: whether `mix` multiplies the weights by `scales` of the tokens.
         normalizer: converts scores to weights (`models/normalizer.py`); None is softmax.
     """
 
     per_token: bool = False
+    per_class: bool = False
     sums_to_one: bool = True
     has_scales: bool = False
     normalizer: Normalize | None = None

@@ -102,12 +102,16 @@ class Ensemble:
         probabilities = np.mean([[each.probabilities[name] for name in self.class_names] for each in examples], 0)
         shared = examples if self.shares_tokens else examples[:1]
         maps = [each.matrix.mean(0, keepdims=True) for each in shared if each.matrix is not None]
+        predicted = self.task.predicted(probabilities[None])
+        per_class = self.class_names if all(each.class_weights for each in shared) else ()
         return replace(
             examples[0],
-            predicted=self.task.decode(self.task.predicted(probabilities[None]))[0],
+            predicted=self.task.decode(predicted)[0],
+            value=self.task.values(predicted)[0],
             confidence=float(self.task.confidence(probabilities[None])[0]),
             probabilities=dict(zip(self.class_names, probabilities.tolist(), strict=True)),
             weights=np.mean([each.weights for each in shared], 0),
+            class_weights={name: np.mean([each.class_weights[name] for each in shared], 0) for name in per_class},
             matrix=np.mean(maps, 0) if len(maps) == len(shared) else None,
             is_unknown=all(each.is_unknown for each in examples),
             branch=None,
@@ -116,7 +120,7 @@ class Ensemble:
 
 @torch.inference_mode()
 def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) -> list[Example]:
-    model, codec = member.model.eval(), member.card.codec
+    model, codec, per_class = member.model.eval(), member.card.codec, member.model.attention.per_class
     with name_file(member.name):
         batches, words = codec.read(texts, next(model.parameters()).device)
     examples: dict[int, Example] = {}
@@ -125,9 +129,11 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
         logits, weights = model.forward_with_weights(inputs)
         probabilities = codec.task.probabilities(logits).cpu()  # N×C
         predicted = codec.task.predicted(probabilities)
-        labels, confidence = codec.task.decode(predicted), codec.task.confidence(probabilities.numpy()).tolist()
+        labels, values = codec.task.decode(predicted), codec.task.values(predicted)
+        confidence = codec.task.confidence(probabilities.numpy()).tolist()
         weights = weights.float()  # N×H×T×L
         means = mean_weights(weights).cpu().double().numpy()  # N×L
+        by_class = weights[:, :, 0].cpu().double().numpy()  # N×C×L if the attention is `per_class`
         has_known_token = _has_known_token(member, inputs)
         if (branch := model.used_branch) is not None:
             predicted = predicted.to(inputs.ids.device)
@@ -149,7 +155,9 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
                 confidence=confidence[i],
                 probabilities=dict(zip(codec.class_names, probabilities[i].tolist(), strict=True)),
                 words=words[row],
+                value=values[i],
                 weights=means[i, :size],
+                class_weights=dict(zip(codec.class_names, by_class[i, :, :size], strict=True)) if per_class else {},
                 matrix=matrix,
                 cut=codec.truncation.describe_cut(int(batches.offsets[row + 1] - batches.offsets[row])),
                 layers=layers,

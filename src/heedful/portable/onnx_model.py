@@ -21,7 +21,8 @@ from heedful.tasks.task import Task
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-NAMES, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights")  # of the inputs and outputs of an ONNX file
+# of the inputs and outputs of an ONNX file; the last output exists if each class has weights of its own
+NAMES, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights", "class_weights")
 OPSET = 17
 TOLERANCE = 1e-5  # largest allowed difference from torch's outputs, in a probability or a weight
 TRACED = (3, 7)  # numbers of texts and tokens in the traced batch; the batches in CHECKED have other shapes
@@ -30,6 +31,8 @@ CHECKED = ((1, 1), (2, 1), (5, 13), (2, 61), (11, 2))
 
 class PortableModel(nn.Module):
     """The module that is exported: tokens N×L int64 and mask N×L bool → probabilities N×C and weights N×L.
+
+    If the attention has weights for each class, they are a third output, N×C×L.
 
     Args:
         task: converts the model's logits into probabilities.
@@ -43,15 +46,16 @@ class PortableModel(nn.Module):
         self.vocab_size = vocab_size
         self.max_length = max_length
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
         logits, weights = self.model.forward_with_weights(Inputs(tokens, mask))
-        return self.task.probabilities(logits).float(), mean_weights(weights.float())
+        outputs = self.task.probabilities(logits).float(), mean_weights(weights.float())
+        return (*outputs, weights[:, :, 0].float()) if self.model.attention.per_class else outputs
 
 
 class OnnxClassifier(nn.Module):
     """An ONNX model, which computes on the CPU, with those attributes of a `Classifier` that an `Ensemble` uses.
 
-    Its weights are the means over heads and states.
+    Its weights are those of each class, if it has them, or else the means over heads and states.
 
     Args:
         unknown_ids: tokens that the model does not use.
@@ -65,16 +69,17 @@ class OnnxClassifier(nn.Module):
         self.unknown_ids = torch.tensor(unknown_ids)
         self.attention = nn.Module()
         self.attention.per_token = False  # type: ignore[assignment]
+        self.attention.per_class = len(session.get_outputs()) == len(OUTPUTS)  # type: ignore[assignment]
         self.place = nn.Parameter(torch.empty(0))  # the device of the inputs and outputs
 
     def forward(self, inputs: Inputs) -> Tensor:
         return self.forward_with_weights(inputs)[0]
 
     def forward_with_weights(self, inputs: Inputs) -> tuple[Tensor, Tensor]:
-        """Return the logits N×C and the weights N×1×1×L of texts."""
+        """Return the logits N×C and the weights N×1×1×L or N×C×1×L of texts."""
         outputs = self.session.run(None, feed(inputs))
-        probabilities, weights = (torch.from_numpy(output).to(inputs.ids.device) for output in outputs)
-        return self.task.logits(probabilities), weights[:, None, None]
+        probabilities, mean, *by_class = (torch.from_numpy(output).to(inputs.ids.device) for output in outputs)
+        return self.task.logits(probabilities), by_class[0][:, :, None] if by_class else mean[:, None, None]
 
     def layer_weights(self, inputs: Inputs) -> dict[str, Tensor]:
         return {}
@@ -97,7 +102,9 @@ def convert(portable: PortableModel, path: Path) -> float:
     Returns:
         The largest absolute difference from torch's outputs, on batches of other shapes than that of the traced batch.
     """
+    outputs = OUTPUTS if portable.model.attention.per_class else OUTPUTS[:-1]
     dynamic = {name: {0: "texts", 1: "tokens"} for name in (*NAMES, "weights")} | {"probabilities": {0: "texts"}}
+    dynamic |= {name: {0: "texts", 2: "tokens"} for name in outputs[2:]}
     any_size = dict.fromkeys((0, 1), torch.export.Dim.DYNAMIC)
     exporters: dict[str, dict[str, Any]] = {
         "tracing": {"dynamo": False, "dynamic_axes": dynamic, "opset_version": OPSET},
@@ -112,7 +119,7 @@ def convert(portable: PortableModel, path: Path) -> float:
                 if options["dynamo"]:  # torch tries still other ways to export a module, one of which crashes torch 2.6
                     model = torch.export.export(portable, batch, dynamic_shapes=(any_size, any_size), strict=False)
                     batch = ()
-                torch.onnx.export(model, batch, path, input_names=NAMES, output_names=OUTPUTS, verbose=False, **options)
+                torch.onnx.export(model, batch, path, input_names=NAMES, output_names=outputs, verbose=False, **options)
             _remove_traces(path)
             difference = largest_difference(portable, path)
         except Exception as error:  # the exporters and onnxruntime raise exceptions of many types

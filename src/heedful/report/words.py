@@ -12,6 +12,7 @@ STRIP_NOTE = (
     "The stronger the colour of a word, the larger its attention weight; point at a word to show the weight. The full "
     "colour marks the largest weight of the text, or three times the uniform weight if this is larger."
 )
+CLASSES_NOTE = "Each class has weights of its own; the first text of each group shows their mean over all classes."
 BRANCH_NOTE = (
     "Each n-gram raises (blue) or lowers (red) the linear branch's log odds of the predicted class against all other "
     "classes; its share is divided equally among the words of the n-gram."
@@ -60,13 +61,15 @@ def example_content(example: Example) -> Group:
         maps |= {f"{layer}, head {number}": head for number, head in enumerate(heads, 1) if len(heads) > 1}
     if maps:
         content.append(Maps(example.words, maps))
-    content.append(Group("Most attended words", [words_table(example)], is_open=False))
+    content.append(Group("Most attended words", words_tables(example), is_open=False))
     return Group(example.title, content)
 
 
 def example_strips(example: Example, title: str) -> list[Strip]:
-    """Return the words with their attention weights and, if there is a linear branch, with their shares in it."""
+    """Return the words with their attention weights, also those of predicted classes, and their shares in a branch."""
     strips = [Strip(title, coloured_words(example.words, example.weights))]
+    for name, weights in example.label_weights.items():
+        strips.append(Strip(f"weights of {name}", coloured_words(example.words, weights)))
     if example.branch is not None:
         strips.append(Strip(branch_title(example.branch.weight), signed_words(example.words, example.branch.shares)))
     return strips
@@ -75,6 +78,8 @@ def example_strips(example: Example, title: str) -> list[Strip]:
 def example_notes(examples: Sequence[Example]) -> str:
     """Explain the content of examples."""
     notes = [STRIP_NOTE]
+    if any(example.label_weights for example in examples):
+        notes.append(CLASSES_NOTE)
     if any(example.maps for example in examples):
         notes.append(MAP_NOTE)
     if any(example.branch is not None for example in examples):
@@ -82,10 +87,16 @@ def example_notes(examples: Sequence[Example]) -> str:
     return " ".join(notes)
 
 
-def words_table(example: Example, count: int = 10) -> Table:
-    top = top_words(example.words, example.weights, count)
+def words_tables(example: Example, count: int = 10) -> list[Table]:
+    """Return the table of the words with the largest weights, and one for each predicted class with its own weights."""
+    return [words_table(example, count), *(words_table(example, count, name) for name in example.label_weights)]
+
+
+def words_table(example: Example, count: int = 10, name: str | None = None) -> Table:
+    """Return the words with the largest weights; with the name of a class, those of its own weights."""
+    top = top_words(example.words, example.weights if name is None else example.class_weights[name], count)
     rows = [[clean_text(word), f"{weight:.4f}", str(position + 1)] for position, word, weight in top]
-    return Table(["most attended", "weight", "position"], rows)
+    return Table(["most attended" if name is None else f"weights of {clean_text(name)}", "weight", "position"], rows)
 
 
 def branch_table(words: Sequence[str], branch: BranchWords, count: int = 10) -> Table:

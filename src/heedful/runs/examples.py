@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -52,6 +52,8 @@ class Example:
     layers: dict[str, Map] = field(default_factory=dict)  # encoder layer → its weights H×L×L
     is_unknown: bool = False  # whether the model knows none of the words, so that the prediction is a guess
     branch: BranchWords | None = None  # None if there is no linear branch, or its weight is 0
+    value: str | list[str] = ""  # the prediction as programs read it, such as a list of labels
+    class_weights: dict[str, Weights] = field(default_factory=dict)  # L each; empty if all classes share `weights`
     confidence: float = 0.0  # of a prediction that is no single class
     kind: str = ""  # a key of KINDS for the texts of errors.csv; "" for other texts
     origin: dict[str, str] = field(default_factory=dict)  # the file, the line (row, record) in it, and kept columns
@@ -62,6 +64,12 @@ class Example:
         return ({} if self.matrix is None else {"attention": self.matrix}) | self.layers
 
     @property
+    def label_weights(self) -> dict[str, np.ndarray]:
+        """The weights of the predicted classes that have weights of their own."""
+        labels = [self.value] if isinstance(self.value, str) else self.value
+        return {name: self.class_weights[name] for name in labels if name in self.class_weights}
+
+    @property
     def probability(self) -> float:
         """The probability of the prediction."""
         return self.probabilities.get(self.predicted, self.confidence)
@@ -69,8 +77,8 @@ class Example:
     @property
     def title(self) -> str:
         """Split, row number, origin, true class, predicted class, its probability and, if cut, the part read."""
-        prediction = f"predicted {self.predicted} ({self.probability:.2f})"
-        classes = prediction if self.label is None else f"{self.label}, {prediction}"
+        prediction = f"predicted {self.predicted or 'no label'} ({self.probability:.2f})"
+        classes = prediction if self.label is None else f"{self.label or 'no label'}, {prediction}"
         cut = f", {self.cut}" if self.cut else ""
         origin = ", ".join(
             f"{name} {format_value(Path(cell).name if name == 'file' else cell)}" for name, cell in self.origin.items()
@@ -83,8 +91,12 @@ EXAMPLES = TypeAdapter(list[Example])
 
 
 def write_examples(run: Path, examples: Sequence[Example]) -> None:
-    """Write texts to `attention.json`; weights are rounded to six decimal places, and those of maps to four."""
-    write_text(run / EXAMPLES_FILE, EXAMPLES.dump_json(list(examples)).decode())
+    """Write texts to `attention.json`; weights are rounded to six decimal places, and those of maps to four.
+
+    Of the weights of classes, only those of predicted ones are written.
+    """
+    shown = [replace(example, class_weights=example.label_weights) for example in examples]
+    write_text(run / EXAMPLES_FILE, EXAMPLES.dump_json(shown).decode())
 
 
 def read_examples(run: Path) -> list[Example]:

@@ -103,8 +103,10 @@ class Multilabel(Task):
         return targets
 
     def decode(self, targets: np.ndarray) -> list[str]:
-        rows = [np.flatnonzero(np.asarray(row)) for row in targets]
-        return [self.between.join(self.classes[c] for c in row) for row in rows]
+        return list(map(self.between.join, self.values(targets)))
+
+    def values(self, targets: np.ndarray) -> list[list[str]]:
+        return [[self.classes[c] for c in np.flatnonzero(np.asarray(row))] for row in targets]
 
     def recode(self, targets: np.ndarray, classes: Sequence[str]) -> np.ndarray:
         recoded = np.zeros((len(targets), len(self.classes)), dtype=bool)

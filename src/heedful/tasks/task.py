@@ -71,6 +71,10 @@ class Task(ABC):
     def decode(self, targets: np.ndarray) -> list[str]:
         """Return the label of each text as people read it."""
 
+    def values(self, targets: np.ndarray) -> list[Any]:
+        """Return the label of each text as programs read it."""
+        return self.decode(targets)
+
     @abstractmethod
     def recode(self, targets: np.ndarray, classes: Sequence[str]) -> np.ndarray:
         """Return targets that were encoded with other classes, all of which are classes of this task."""

@@ -28,6 +28,7 @@ class LabelAttention(Attention):
         input_dim = self.questions.shape[1]
         self.output_dim = num_logits * input_dim
         self.questions = nn.Parameter(torch.zeros(num_logits, input_dim))
+        self.per_class = num_logits > 1
 
     def weights(self, encoded: Encoded) -> Tensor:
         """Return the weights N×C×1×T."""

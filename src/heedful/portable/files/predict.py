@@ -47,7 +47,7 @@ class Classifier:
         self.session = onnxruntime.InferenceSession(str(folder / model), providers=["CPUExecutionProvider"])
 
     def __call__(self, texts: list[str]) -> list[dict]:
-        """Return for each text the label, the probability of each class, and the attention weight of each token.
+        """Return for each text the label (or the list of its labels), the probabilities, and the weights of the tokens.
 
         `only_unknown` says that no token is known, so the label is a guess. A blank text has no label: all are None.
         """
@@ -66,17 +66,20 @@ class Classifier:
         for row, ids in zip(tokens, rows, strict=True):
             row[: len(ids)] = ids
         mask = np.arange(tokens.shape[1]) < np.array([[len(ids)] for ids in rows])
-        probabilities, weights = self.session.run(None, {"tokens": tokens, "mask": mask})
-        columns = (classified, read, encodings, rows, probabilities, weights)
-        for result, part, encoding, ids, chances, row in zip(*columns, strict=True):
+        probabilities, weights, *by_class = self.session.run(None, {"tokens": tokens, "mask": mask})
+        columns = (classified, read, encodings, rows, probabilities, weights, *by_class)
+        for result, part, encoding, ids, chances, row, *own in zip(*columns, strict=True):
             words = [part[start:stop].strip() for start, stop in spans(part, encoding.offsets)[cut]]
             result["label"] = names[int(chances.argmax())]
             if "separator" in self.config["task"]:  # several labels
                 limits = self.config["task"]["thresholds"] or [0.5] * len(names)
                 reached = (name for name, chance, limit in zip(names, chances, limits, strict=True) if chance >= limit)
-                result["label"] = self.config["task"]["separator"].join(reached)
+                result["label"] = list(reached)
             result["probabilities"] = dict(zip(names, chances.tolist(), strict=True))
             result["weights"] = list(zip(words, row.tolist(), strict=False))
+            for weights_of_class in own:  # of each class, if the model has them
+                pairs = zip(names, weights_of_class.tolist(), strict=True)
+                result["class_weights"] = {name: list(zip(words, each, strict=False)) for name, each in pairs}
             result["only_unknown"] = self.unknown.issuperset(ids)
         return results
 
