@@ -144,6 +144,8 @@ def test_free_text_is_passed_unchanged(run: Run, text: str) -> None:
         (["--resolve"], "--resolve and --package select what --cfg prints: add --cfg job"),
         (["--cfg=job", "-p", "optimizer.lrr"], "--package=optimizer.lrr: no such node (did you mean optimizer.lr?)"),
         (["--experimental-rerun=x"], "--experimental-rerun is not supported: ckpt_path=<run> resumes a run"),
+        (["hydra.job.chdir=true"], "hydra.job.chdir=true   paths are relative to the folder of the command: remove it"),
+        (["-m", "hydra.sweep.subdir=x"], "hydra.sweep.subdir=x   is set by the program, from the overrides of a job"),
         (["-cn", "trian"], "--config-name=trian: no such config (did you mean train?)"),
         (["--config-dir=pkg://nowhere.conf"], "pkg://nowhere.conf: no such folder"),
         (["--config-dir=nowhere"], "nowhere: no such folder"),

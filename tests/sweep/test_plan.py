@@ -18,7 +18,7 @@ from heedful.config.compose import ConfigFiles
 from heedful.config.overrides import combinations
 from heedful.runs.sweep_record import Job
 from heedful.sweep import job
-from heedful.sweep.plan import create_job, examine, grid, name_folders, parse_overrides, validate_jobs
+from heedful.sweep.plan import create_job, examine, grid, parse_overrides, validate_jobs
 from tests.helpers import repository
 
 
@@ -104,25 +104,6 @@ def test_the_files_of_every_job_are_checked_before_hydra_uses_them(
     sweep = files.compose(["hydra.mode=MULTIRUN", "hydra.sweep.dir=sweep"], sweeps=True)
     ((entry, message),), _ = examine(files, sweep, create_job(1, ["experiment=evil"]))
     assert entry == str(file) and message.startswith("sets options of Hydra")
-
-
-def test_the_user_may_name_the_folders_of_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    files = repository("train")
-    jobs = grid([["seed=11", "tags=[a]"], ["seed=13", "tags=[a]"]])
-
-    def named(subdir: str) -> list[str]:
-        sweep = files.compose(["hydra.mode=MULTIRUN", "hydra.sweep.dir=sweep"], sweeps=True)
-        sweep.hydra.overrides.hydra = [f"hydra.sweep.subdir={subdir}"]
-        name_folders(files, sweep, jobs)
-        return [job.folder for job in jobs]
-
-    assert named("${hydra.job.num}") == ["0", "1"]
-    assert named("s/${seed}_${hydra:job.num}") == ["s-11_0", "s-13_1"]
-    assert named("${hydra.job.override_dirname}") == ["seed-11-tags-a", "seed-13-tags-a"]
-    with pytest.raises(UserError, match="2 jobs would have the folder x"):
-        named("x")
-    with pytest.raises(UserError, match="subdir cannot be resolved: Interpolation key 'sede' not found"):
-        named("${sede}")
 
 
 def write_classes(path: Path, count: int) -> Path:

@@ -60,7 +60,11 @@ def find_mistakes(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str], swe
     The jobs of a sweep are validated later.
     """
     mistakes = list(untrusted(files, cfg, lines))
+    if cfg.hydra.job.chdir:
+        mistakes.append(Mistake("hydra.job.chdir=true", "paths are relative to the folder of the command: remove it"))
     if sweeps:
+        named = [line for line in lines if key_of(line) == "hydra.sweep.subdir" and files.command == "train"]
+        mistakes += [Mistake(line, "is set by the program, from the overrides of a job: remove it") for line in named]
         return mistakes
     try:
         folder = str(cfg.hydra.run.dir)

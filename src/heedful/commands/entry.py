@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import chdir, suppress
+from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode, TaskFunction
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from heedful.base.errors import UserError
 from heedful.base.process import exit_with_message, typed
 from heedful.commands.help import help_page
 from heedful.config.compose import ConfigFiles, explain
-from heedful.config.keys import is_within, make_paths_absolute
+from heedful.config.keys import is_within
 from heedful.config.overrides import Override, as_typed, full_name, parse_override, path_of, quote
 from heedful.kernels.malloc import reuse_freed_memory
 
@@ -91,23 +91,11 @@ def run_task(command: str, task: TaskFunction, cfg: DictConfig) -> Any:
             validate_config(cfg, command)
         reuse_freed_memory()
         logging.raiseExceptions = False  # a log file that cannot be written would cause a traceback for each line
-        start = HydraConfig.get().runtime.cwd
-        if HydraConfig.get().job.chdir:
-            with chdir(start):
-                cfg = with_absolute_paths(cfg)
         try:
             return task(cfg)
         except (UserError, OSError):
-            os.chdir(start)  # from the folder of the run, if hydra.job.chdir is set
             remove_if_unused(folder, command)
             raise
-
-
-def with_absolute_paths(cfg: DictConfig) -> DictConfig:
-    """Return the configuration of a run that starts in another folder than the command."""
-    values: Any = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
-    values |= {key: os.path.abspath(values[key]) for key in ("file", "out", "pictures") if values.get(key)}
-    return OmegaConf.create(values, flags={"struct": True})
 
 
 def _run(files: ConfigFiles, overrides: list[str], job: TaskFunction, sweeps: bool, folder: str) -> None:

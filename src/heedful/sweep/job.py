@@ -21,7 +21,6 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from heedful.base.files import lock_folder
 from heedful.base.formatting import format_duration
 from heedful.base.process import STOP_SIGNALS, end_with_parent, exit_with_message
-from heedful.commands.entry import with_absolute_paths
 from heedful.config.compose import ConfigFiles
 from heedful.config.overrides import quote
 from heedful.kernels.malloc import reuse_freed_memory
@@ -230,7 +229,4 @@ def _run(cfg: DictConfig, hydra: dict[str, Any], folder: Path) -> None:
         sys.argv.append(f"ckpt_path={quote(str(last))}")
         log.info("Resuming from %s", last)
     reuse_freed_memory()  # malloc's options apply to one process only
-    if node.hydra.job.chdir:
-        cfg = with_absolute_paths(cfg)
-        os.chdir(folder)
     command.main.__wrapped__(cfg)

@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hydra.core.utils import setup_globals
-from omegaconf import DictConfig, OmegaConf, read_write
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import DictConfig
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_count
@@ -74,31 +73,6 @@ def create_job(number: int, overrides: list[str], shared: Collection[str] = ()) 
 
 def _shorten(name: str) -> str:
     return name[:MAX_NAME_LENGTH].strip("-_.")
-
-
-def name_folders(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) -> None:
-    """Give each job the folder that `hydra.sweep.subdir` names, if the command line or a file sets this option.
-
-    A character that may not be in the name of a folder, such as a slash, becomes a hyphen. Jobs whose configuration is
-    wrong keep their folder; `validate_jobs` reports them.
-    """
-    hydra = _hydra_overrides(sweep)
-    written: Any = OmegaConf.to_container(sweep.hydra.sweep, resolve=False)
-    if "hydra.sweep.subdir" not in map(key_of, hydra) and written["subdir"] == "${hydra.job.num}":  # Hydra's own
-        return
-    for job in jobs:
-        cfg, mistakes = files.check([*hydra, *job.overrides])
-        with read_write(cfg.hydra):
-            cfg.hydra.job.override_dirname = ",".join(job.overrides)
-        with as_run(cfg, str(sweep.hydra.sweep.dir), job.number):
-            try:
-                name = job.folder if mistakes else re.sub("[^A-Za-z0-9._]+", "-", str(cfg.hydra.sweep.subdir))
-            except OmegaConfBaseException as error:
-                raise UserError(f"hydra.sweep.subdir cannot be resolved: {str(error).splitlines()[0]}") from None
-        job.folder = _shorten(name) or str(job.number)
-    name, count = Counter(job.folder for job in jobs).most_common(1)[0]
-    if count > 1:
-        raise UserError(f"hydra.sweep.subdir: {count} jobs would have the folder {name}: add ${{hydra.job.num}}")
 
 
 def validate_jobs(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) -> dict[str, Data]:

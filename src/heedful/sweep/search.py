@@ -13,7 +13,7 @@ from heedful.base.optional_packages import require_extra
 from heedful.config.overrides import Override
 from heedful.runs.sweep_record import Job
 from heedful.sweep.job import recorded_result
-from heedful.sweep.plan import create_job, name_folders, parse_overrides
+from heedful.sweep.plan import create_job, parse_overrides
 from heedful.sweep.sweeper import SweepRunner
 
 
@@ -63,7 +63,6 @@ def run_search(runner: SweepRunner, overrides: Sequence[str], options: DictConfi
                 for sampled in sample(search, best.mode, space, values, len(jobs)):
                     pending.append(create_job(len(jobs) + len(pending), [*shared, *sampled], shared))
                 jobs += pending
-                name_folders(runner.files, runner.config, jobs)
                 runner.sweep.write(runner.folder)
             batch, pending = pending[: search.n_jobs], pending[search.n_jobs :]
             runner.launch(batch)

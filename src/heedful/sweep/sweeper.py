@@ -33,7 +33,7 @@ from heedful.report.terminal import OutputConsole, render_terminal
 from heedful.runs.result import RunResult
 from heedful.runs.sweep_record import SWEEP_FILE, Job, Sweep
 from heedful.sweep.job import STOP_FILE, JobRunner, outcome, recorded_result, set_up_worker
-from heedful.sweep.plan import grid, name_folders, parse_overrides, validate_jobs
+from heedful.sweep.plan import grid, parse_overrides, validate_jobs
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,6 @@ class SweepRunner:
         """Run every combination of the values in the overrides, or, in a resumed sweep, the jobs that are missing."""
         if not self.sweep.jobs:
             self.sweep.jobs = grid(combinations(parse_overrides(self.files, self.config, overrides)))
-            name_folders(self.files, self.config, self.sweep.jobs)
         pending = self.pending()
         self.validate(pending)
         if self.config.sweep.dry_run:
