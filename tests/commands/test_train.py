@@ -26,7 +26,7 @@ def test_a_run_writes_all_files(finished: tuple[Path, dict[str, Any]]) -> None:
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert files >= {
         *("config.yaml", "result.json", "csv/metrics.csv", "checkpoints/best.ckpt", "checkpoints/last.ckpt"),
-        *("predictions/val.npz", "predictions/test.npz", "gradients.csv", "attention.json", "errors.csv"),
+        *("predictions/val.npz", "predictions/test.npz", "gradients.csv", "attention.json"),
         *("attention_stats.npz", "pictures/curves.png", "pictures/confusion.png"),
     }
     assert result["status"] == "completed"

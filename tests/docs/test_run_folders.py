@@ -39,8 +39,7 @@ def test_the_page_has_each_column_and_key_of_the_files(finished: tuple[Path, dic
     run = finished[0]
     with (run / "csv" / "metrics.csv").open(encoding="utf-8") as file:
         names = {name.rpartition("/")[2] for name in next(csv.reader(file))}
-    for table in ("gradients.csv", "errors.csv"):
-        names |= {*(run / table).read_text().splitlines()[0].split(",")}
+    names |= {*(run / "gradients.csv").read_text().splitlines()[0].split(",")}
     names |= {*json.loads((run / "attention.json").read_text())[0]}
     for arrays in ("predictions/test.npz", "attention_stats.npz"):
         names |= {*np.load(run / arrays)}

@@ -74,7 +74,7 @@ def run_sections(run: Path, result: RunResult, predictions: Predictions | None) 
         baseline_section(result, read_features(run) or {}),
         Section("Training", list(_training(run, result)), "The test uses the best checkpoint."),
         Section("Classes", list(_classes(predictions)) if predictions else []),
-        Section("Errors", list(_errors(errors)), f"These texts are also in errors.csv. {example_notes(errors)}"),
+        Section("Errors", list(_errors(errors)), example_notes(errors)),
         Section("Attention", list(_attention(run, examples)), example_notes(examples)),
         data_section(result.data),
     ]

@@ -1,6 +1,5 @@
-"""A text with its prediction and the attention weight of each word, and the files of such texts in a run's folder."""
+"""A text with its prediction and the attention weight of each word, and the file of such texts in a run's folder."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,14 +8,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
-from heedful.base.files import csv_line, number_names, validate, write_text
+from heedful.base.files import validate, write_text
 from heedful.base.formatting import format_value
 from heedful.runs.run_files import read_existing
 
-EXAMPLES_FILE, ERRORS_FILE = "attention.json", "errors.csv"
-ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text")  # before the last: the text's origin
+EXAMPLES_FILE = "attention.json"
 KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions"}
-FORMULA = re.compile(r"'*[=+\-@\t\r](?![\d.]*$)")  # the start of a text that spreadsheets run as a formula
 
 
 def _rounded(digits: int) -> PlainSerializer:
@@ -55,7 +52,7 @@ class Example:
     value: str | list[str] = ""  # the prediction as programs read it, such as a list of labels
     class_weights: dict[str, Weights] = field(default_factory=dict)  # L each; empty if all classes share `weights`
     confidence: float = 0.0  # of a prediction that is no single class
-    kind: str = ""  # a key of KINDS for the texts of errors.csv; "" for other texts
+    kind: str = ""  # a key of KINDS; "" for texts that are no errors
     origin: dict[str, str] = field(default_factory=dict)  # the file, the line (row, record) in it, and kept columns
 
     @property
@@ -100,27 +97,10 @@ def write_examples(run: Path, examples: Sequence[Example]) -> None:
 
 
 def read_examples(run: Path) -> list[Example]:
-    """Return the texts in `attention.json`, without those of `errors.csv`."""
+    """Return the texts in `attention.json`, without the errors."""
     return [example for example in read_texts(run) if not example.kind]
 
 
 def read_texts(run: Path) -> list[Example]:
     """Return all texts in `attention.json`; [] without the file."""
     return read_existing(run / EXAMPLES_FILE, lambda path: validate(path.read_bytes(), list[Example])) or []
-
-
-def write_errors(run: Path, errors: Sequence[tuple[str, Example]]) -> None:
-    """Write texts of a kind in KINDS and their examples, without the weights, to `errors.csv`, for spreadsheets."""
-    origin = list(errors[0][1].origin) if errors else []
-    *first, last = number_names(ERROR_COLUMNS, taken=origin)
-    lines = [csv_line([*first, *map(disarm, origin), last])]
-    for text, each in errors:
-        label, predicted, *others = map(disarm, (each.label or "", each.predicted, *each.origin.values(), text))
-        probability = round(each.probability, 6)
-        lines.append(csv_line([each.kind, each.index, label, predicted, probability, *others]))
-    write_text(run / ERRORS_FILE, "".join(lines))
-
-
-def disarm(text: str) -> str:
-    """Put an apostrophe before a text that a spreadsheet would run as a formula."""
-    return f"'{text}" if FORMULA.match(text) else text

@@ -33,9 +33,6 @@ def test_the_table_has_the_line_and_the_columns_of_each_text(tmp_path: Path) -> 
             assert (row["file"], row["id"], row["label"], row["label_2"]) == (str(path), number, own, topic)
             assert (names[label], names[np.argmax(values)]) == (topic, row["predicted"])
             assert [float(row[f"probability_{name}"]) for name in names] == pytest.approx(values, abs=1e-6)
-    for row in read_csv(tmp_path / "run" / "errors.csv"):
-        number, text, topic, own = lines[int(row["line"]) - 1].split(",")
-        assert (row["id"], row["text"], row["label_2"], row["label"]) == (number, text, topic, f"'{own}")
     assert f"(file a.csv, line {row['line']}, id {number}, label {own}): {topic}, predicted" in (
         (tmp_path / "run" / "page.html").read_text()
     )

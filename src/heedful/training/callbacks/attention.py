@@ -13,7 +13,7 @@ from pydantic import Field
 
 from heedful.base.files import write_arrays
 from heedful.data.source import Source, source_of
-from heedful.runs.examples import Example, write_errors, write_examples
+from heedful.runs.examples import Example, write_examples
 from heedful.runs.run_files import STATISTICS_FILE, Statistics
 
 BINS = 50  # equal parts of a text, in which `by_position` sums the weights
@@ -23,8 +23,8 @@ BINS = 50  # equal parts of a text, in which `by_position` sums the weights
 class AttentionRecorder(pl.Callback):
     """Writes texts with their weights to `attention.json`, and statistics to `attention_stats.npz`.
 
-    The most confident mistakes and the most uncertain predictions are among the texts, and also in `errors.csv`. The
-    comments in conf/callbacks/attention.yaml describe the options.
+    The most confident mistakes and the most uncertain predictions are among the texts. The comments in
+    conf/callbacks/attention.yaml describe the options.
     """
 
     folder: str
@@ -46,8 +46,7 @@ class AttentionRecorder(pl.Callback):
         mistakes = rows[by_confidence[~is_correct[by_confidence]]][: self.errors]
         uncertain = rows[np.argsort(confidence, kind="stable")][: self.errors]
         errors = _explain_errors(data, pl_module, {"mistake": mistakes.tolist(), "uncertain": uncertain.tolist()})
-        write_examples(Path(self.folder), [*examples, *(example for _, example in errors)])
-        write_errors(Path(self.folder), errors)
+        write_examples(Path(self.folder), [*examples, *errors])
         self._write_statistics(trainer, pl_module)
 
     def _select_rows(self, rows: np.ndarray, confidence: np.ndarray, is_correct: np.ndarray) -> list[int]:
@@ -87,13 +86,12 @@ class AttentionRecorder(pl.Callback):
         write_arrays(Path(self.folder) / STATISTICS_FILE, **statistics._asdict())
 
 
-def _explain_errors(data: Source, module: Any, rows_by_kind: dict[str, list[int]]) -> list[tuple[str, Example]]:
-    """Return texts of the test split and their examples, in the order of the kinds."""
-    errors: list[tuple[str, Example]] = []
+def _explain_errors(data: Source, module: Any, rows_by_kind: dict[str, list[int]]) -> list[Example]:
+    """Return the examples of texts of the test split, in the order of the kinds."""
+    errors: list[Example] = []
     for kind, rows in rows_by_kind.items():
-        texts = _texts(data, rows)
-        examples = _of_test(data, module.ensemble().examples(texts, maps=False), rows)
-        errors += [(text, replace(example, kind=kind)) for text, example in zip(texts, examples, strict=True)]
+        examples = _of_test(data, module.ensemble().examples(_texts(data, rows), maps=False), rows)
+        errors += [replace(example, kind=kind) for example in examples]
     return errors
 
 
