@@ -4,12 +4,10 @@ import io
 import logging
 import os
 import re
-import select
 import signal
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -26,7 +24,6 @@ CAUSES = {
     "because it was killed: run the command again; a run that has saved a checkpoint resumes with ckpt_path=…",
 }
 PROGRAM = "HEEDFUL_PROGRAM"  # environment variable, for child processes, too: what the user types before a command
-GRACE = 10.0  # seconds between a repeated signal and the end of the process
 POLL = 0.2  # seconds between checks whether the parent of a process lives
 
 
@@ -88,36 +85,6 @@ def handle_signals(handler: Callable[[int, FrameType | None], Any]) -> Iterator[
     finally:
         for signum, earlier in previous.items():
             signal.signal(signum, earlier)
-
-
-@contextmanager
-def end_after_repeated_signals() -> Iterator[None]:
-    """In the block, end the process soon after a signal was repeated, and at once if it arrives a third time.
-
-    Python runs no signal handler while torch waits for another process, so a thread counts the signals.
-    """
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    previous = signal.set_wakeup_fd(writing)
-
-    def watch() -> None:
-        counts = Counter[int]()
-        repeated = 0
-        while select.select([reading], [], [], GRACE if repeated else None)[0]:
-            if not (numbers := os.read(reading, 1)):
-                return os.close(reading)  # the end of the block
-            counts.update(signum for signum in numbers if signum in STOP_SIGNALS)
-            repeated = next((signum for signum in counts if counts[signum] > 1), 0)
-            if counts[repeated] > 2:
-                break
-        os._exit(128 + repeated)
-
-    threading.Thread(target=watch, daemon=True).start()
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(previous)
-        os.close(writing)
 
 
 def end_with_parent(is_alive: Callable[[], bool] = lambda: True) -> None:

@@ -8,7 +8,6 @@ from heedful.commands.entry import entry, launched
 @entry("eval")
 def main(cfg: DictConfig) -> None:
     """Evaluate a checkpoint, or the mean probabilities of several, on `file`, `data` or the first checkpoint's data."""
-    from heedful.base.process import end_after_repeated_signals
     from heedful.inference.api import evaluation_data, find_device, restore_ensemble
     from heedful.inference.lit_ensemble import LitEnsemble
     from heedful.training import build
@@ -16,7 +15,7 @@ def main(cfg: DictConfig) -> None:
     from heedful.training.run import open_run
 
     cfg.device = find_device(cfg.device)  # the accelerator of trainer=auto
-    with end_after_repeated_signals(), open_run(cfg, launched()) as run:
+    with open_run(cfg, launched()) as run:
         ensemble = restore_ensemble(cfg.ckpt_path, cfg.extras, accepts_exports=False)
         _, card, model, loss = ensemble.members[0]
         trainer = build.trainer(cfg, run.callbacks)

@@ -11,11 +11,9 @@ def main(cfg: DictConfig) -> float | None:
 
     This is the monitored metric of the best checkpoint; None if there is no such checkpoint.
     """
-    from heedful.base.process import end_after_repeated_signals
     from heedful.training.fit import train_classifier
 
-    with end_after_repeated_signals():
-        run, _ = train_classifier(cfg, launched())
+    run, _ = train_classifier(cfg, launched())
     return run.result.best.value
 
 

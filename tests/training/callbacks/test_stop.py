@@ -2,9 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from unittest.mock import Mock
 
@@ -13,7 +10,6 @@ import torch
 
 from heedful.base.process import Interrupted, handle_signals
 from heedful.training.callbacks.stop import StopOnSignal
-from tests.helpers import ROOT
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 TRAINER = Mock(world_size=1, is_global_zero=True)
@@ -107,24 +103,6 @@ def test_an_error_of_the_main_process_ends_the_others(stop: StopOnSignal) -> Non
     trainer.strategy.launcher.kill.assert_not_called()  # another process has failed and tells the reason
     stop.on_exception(trainer, Mock(), OSError("disk full"))
     trainer.strategy.launcher.kill.assert_called_once_with(signal.SIGKILL)
-
-
-def test_a_signal_that_is_repeated_ends_a_process_in_which_python_runs_no_handler() -> None:
-    code = """
-import ctypes, signal
-from heedful.base.process import end_after_repeated_signals
-signal.signal(signal.SIGTERM, lambda *_: print("handled"))
-with end_after_repeated_signals():
-    print("waits", flush=True)
-    while True:
-        ctypes.CDLL(None).sleep(30)  # Python's handlers run after it
-"""
-    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None and process.stdout.readline() == "waits\n"
-        while process.poll() is None:
-            process.terminate()
-            time.sleep(0.05)
-    assert process.returncode == 128 + signal.SIGTERM
 
 
 def test_the_previous_handlers_are_restored() -> None:
