@@ -78,7 +78,7 @@ def _facts(comparison: Comparison) -> dict[str, str]:
         "Data": _listed(result.choices.get("data", "unknown") for result in results),
         "Texts": ", ".join(f"{size:,} {split}" for split, size in results[0].data.sizes.items()),
         "Classes": ", ".join(comparison.class_names),
-        "Seeds": _seeds(comparison),
+        "Seeds": _listed(str(seed) for seed in sorted({run.seed for run in runs})),
         "Folds": str(comparison.folds) if comparison.folds > 1 else "",
         "Epochs": _range(len(result.seconds.per_epoch) for result in results),
         "Machine": _listed(f"{result.device or 'unknown'}, {result.precision or ''}" for result in results),
@@ -86,15 +86,6 @@ def _facts(comparison: Comparison) -> dict[str, str]:
         "Commit": ", ".join(sorted({result.git_commit[:10] for result in results if result.git_commit})),
         "Command": comparison.command,
     }
-
-
-def _seeds(comparison: Comparison) -> str:
-    seeds_by_variant = {variant.seeds for variant in comparison.variants}
-    if len(seeds_by_variant) == 1:
-        seeds = next(iter(seeds_by_variant))
-        is_consecutive = len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))
-        return f"{seeds[0]} to {seeds[-1]}" if is_consecutive else ", ".join(map(str, seeds))
-    return f"{_range(len(seeds) for seeds in seeds_by_variant)} per variant"
 
 
 def _range(values: Iterable[Number]) -> str:

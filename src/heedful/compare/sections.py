@@ -1,19 +1,17 @@
 """The sections of a comparison."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from heedful.records.runs import summarize_excluded
 from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant
-from heedful.report.figures.comparison_figures import Bar, Mark, draw_costs, draw_intervals, draw_variant_curves
+from heedful.report.figures.comparison_figures import Bar, draw_intervals
 from heedful.report.figures.style import COLOURS, GREY
 from heedful.report.numbers import UNKNOWN, format_known, format_p_value, format_with_margin
 from heedful.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
-from heedful.report.words import STRIP_NOTE, WITHOUT_BRANCH, branch_title, clean_text, coloured_words
+from heedful.report.words import STRIP_NOTE, branch_title, clean_text, coloured_words
 from heedful.runs.examples import Example, read_examples
-from heedful.runs.run_files import read_history, read_or_warn
+from heedful.runs.run_files import read_or_warn
 from heedful.terms.comparison import Comparison, Row
 from heedful.terms.intervals import MIN_SEEDS
 from heedful.terms.measurements import label, untested
@@ -47,10 +45,6 @@ FAITHFULNESS_NOTE = (
     "From the records of the command `faithfulness`, mean over seeds ± the half-width of the 95 % interval "
     "(Student's t). Normalized comprehensiveness: 0 is the lowest and 1 the highest value that a ranking can reach."
 )
-CURVES = (
-    "Each seed has a line for training and a line for validation; all charts of a score have the same scale; the best "
-    "variant is first. The test scores are those of the checkpoint with the best validation score."
-)
 VERDICT_COLOURS = {"better": COLOURS[0], "worse": COLOURS[1]}
 MAX_CLASSES = 12  # maximum number of classes in the table of recalls
 MAX_TEXTS = 10  # maximum number of texts with the attention of each variant, to limit the size of the page
@@ -61,8 +55,6 @@ MIN_FILLED = 0.5  # minimum share of the grid's cells that must contain a varian
 
 def sections(comparison: Comparison) -> list[Section]:
     """Return the sections that have content; the best variant is first."""
-    has_branch = any(variant.runs[0].result.branch for variant in comparison.variants)
-    curves = f"{CURVES} {WITHOUT_BRANCH}" if has_branch else CURVES
     parts = [
         _scores(comparison),
         _differences(comparison),
@@ -70,7 +62,6 @@ def sections(comparison: Comparison) -> list[Section]:
         _grid(comparison),
         _cost(comparison),
         _faithfulness(comparison),
-        Section("Curves", list(_curves(comparison)), curves),
         _shared_texts(comparison),
         _recalls(comparison),
         _excluded(comparison),
@@ -195,19 +186,11 @@ def _grid(comparison: Comparison) -> Section:
 
 
 def _cost(comparison: Comparison) -> Section:
-    first, second = [*factors(comparison), "", ""][:2]
-    rows, marks = [], []
+    rows = []
     for row in comparison.rows:
-        seconds, memory = row.metrics.get(SECONDS), format_known(row.peak_memory_mb, "{:,.0f}")
-        parameters, differs = row.variant.runs[0].parameters, row.variant.differs
-        rows.append([row.variant.name, f"{parameters:,}", format_with_margin(seconds, 2), memory])
-        costs = {"seconds per epoch": seconds and seconds.value, "parameters": parameters}
-        marks.append(Mark(costs, row.metrics[comparison.metric], differs.get(first, ""), differs.get(second, "")))
-    content: list[Content] = [Table(["variant", "parameters", "seconds per epoch", "peak memory, MB"], rows)]
-    if len(rows) > 1:
-        figure = draw_costs(marks, ["seconds per epoch", "parameters"], label(comparison.metric))
-        content.append(Chart("cost", figure, f"{_heading(comparison.metric)} against cost"))
-    return Section("Cost", content, COST)
+        seconds, memory = format_with_margin(row.metrics.get(SECONDS), 2), format_known(row.peak_memory_mb, "{:,.0f}")
+        rows.append([row.variant.name, f"{row.variant.runs[0].parameters:,}", seconds, memory])
+    return Section("Cost", [Table(["variant", "parameters", "seconds per epoch", "peak memory, MB"], rows)], COST)
 
 
 def _faithfulness(comparison: Comparison) -> Section:
@@ -218,16 +201,6 @@ def _faithfulness(comparison: Comparison) -> Section:
     ]
     table = Table(["variant", label(FAITHFULNESS)], rows)
     return Section("Faithfulness", [table] if rows else [], FAITHFULNESS_NOTE)
-
-
-def _curves(comparison: Comparison) -> Iterator[Chart]:
-    variants = [
-        (variant.name, [history for run in variant.runs if (history := read_or_warn(read_history, run.folder))])
-        for variant in comparison.variants
-    ]
-    for score, name in (("acc", "accuracy"), ("loss", "loss")):
-        if figure := draw_variant_curves(variants, score, name):
-            yield Chart(f"curves_{score}", figure, f"{name.capitalize()} by epoch for each variant")
 
 
 def _shared_texts(comparison: Comparison) -> Section:

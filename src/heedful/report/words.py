@@ -17,9 +17,6 @@ BRANCH_NOTE = (
     "Each n-gram raises (blue) or lowers (red) the linear branch's log odds of the predicted class against all other "
     "classes; its share is divided equally among the words of the n-gram."
 )
-WITHOUT_BRANCH = (
-    "A branch takes part in predictions only: training losses and accuracies are those of the model without it."
-)
 MAP_NOTE = "In a map, rows are attending words and columns are attended words; each row sums to 1."
 MAX_CLASSES = 5  # maximum number of classes listed for a text
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # inside emoji, and inside words of several scripts
