@@ -164,25 +164,3 @@ def _weight_gradient(gradient: Tensor, inputs: Tensor) -> Tensor:
 
 
 _KERNELS: dict[type[nn.Module], type[torch.autograd.Function]] = {nn.RNN: _Rnn, nn.GRU: _Gru}
-
-
-def exchange_rows(states: Tensor, order: Tensor) -> Tensor:
-    """Permute the N·T rows of `states` N×T×D by `order`, a permutation of N·T indices that is its own inverse.
-
-    On a CPU, torch computes the gradient of indexing with a scattered addition, which takes several times as long.
-    """
-    if torch.compiler.is_compiling():
-        return states.flatten(0, 1)[order].view_as(states)
-    exchanged: Tensor = _RowExchange.apply(states, order)
-    return exchanged
-
-
-class _RowExchange(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, states: Tensor, order: Tensor) -> Tensor:
-        ctx.order = order
-        return states.flatten(0, 1).index_select(0, order).view_as(states)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        return exchange_rows(gradient, ctx.order), None

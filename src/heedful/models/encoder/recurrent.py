@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.kernels.layers import Dropout, Linear
-from heedful.kernels.recurrence import exchange_rows, recurrent_states
+from heedful.kernels.recurrence import recurrent_states
 from heedful.kernels.scan import linear_recurrence
 from heedful.models.component import Encoded, Encoder, Layers, Rate, Size, state_at, zero_padding
 
@@ -90,4 +90,5 @@ def reverse_by_length(states: Tensor, mask: Tensor) -> Tensor:
     steps = torch.arange(mask.shape[1], device=mask.device)  # T
     source = torch.where(mask, lengths - 1 - steps, steps)  # N×T
     rows = torch.arange(mask.shape[0], device=mask.device).unsqueeze(1) * mask.shape[1]  # N×1
-    return exchange_rows(states, (rows + source).flatten())
+    # whole rows, because torch gathers and scatters single features slowly
+    return states.flatten(0, 1).index_select(0, (rows + source).flatten()).view_as(states)
