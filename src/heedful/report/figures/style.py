@@ -1,6 +1,5 @@
 """The common style of all figures (colours, sizes, axes and fonts), and atomic saving."""
 
-import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +14,6 @@ from matplotlib.ticker import MaxNLocator
 
 from heedful.base.files import replace_atomically
 
-log = logging.getLogger(__name__)
 WEIGHTS = "Blues"  # colour map of weights: one hue, light to dark, readable in greyscale and with colour blindness
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito 2008
 INK, GREY = "#111827", "#6b7280"
@@ -64,20 +62,10 @@ def user_text(size: float) -> dict[str, Any]:
 
 @contextmanager
 def missing_glyphs_allowed() -> Iterator[None]:
-    """Replace matplotlib's warnings about missing glyphs (drawn as empty boxes) with one warning."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.filterwarnings("always", "Glyph .* missing from font")
+    """Draw characters that no font has as empty boxes, without matplotlib's warnings."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield
-    if any("missing from font" in str(warning.message) for warning in caught):
-        _suggest_fonts()
-
-
-@cache
-def _suggest_fonts() -> None:
-    log.warning(
-        "Figures show some characters as empty boxes: install fonts that have them, such as the Debian packages "
-        "fonts-noto-core, fonts-noto-cjk and fonts-symbola"
-    )
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
