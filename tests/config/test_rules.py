@@ -39,14 +39,6 @@ def test_processes_on_the_cpu_are_limited_by_its_cores(monkeypatch: pytest.Monke
     assert not mistakes(trainer={"_target_": "x", "accelerator": "gpu", "devices": [0, 5]})
 
 
-@pytest.mark.parametrize("variable", ["SLURM_JOB_ID", None])
-def test_only_a_cluster_may_have_several_machines(variable: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    if variable is not None:
-        monkeypatch.setenv(variable, "7")
-    found = mistakes(trainer={"_target_": "x", "num_nodes": 2})
-    assert list(found) == ([] if variable else ["trainer.num_nodes=2"])
-
-
 @pytest.mark.parametrize(
     ("name", "node", "message"),
     [

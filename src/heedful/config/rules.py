@@ -9,8 +9,6 @@ from heedful.base.formatting import format_names, format_value
 from heedful.config.keys import default_metrics, metric_nodes
 from heedful.config.mistakes import Mistake, no_such
 
-# Environment variables that are set by programs that connect several machines
-CLUSTER = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "LSB_JOBID")
 ALWAYS_LOGGED = ("train/loss", "train/acc", "val/loss")
 # Scores in a result that are not metrics; no metric may have one of these names.
 OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")
@@ -27,10 +25,6 @@ def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
     if trainer.get("accelerator") == "cpu" and str(devices) not in ("auto", *map(str, range(1, cores + 1))):
         rule = f"must be a number of processes from 1 to {cores}, which this machine's cores can run"
         yield Mistake(f"trainer.devices={format_value(devices)}", rule)
-    machines = trainer.get("num_nodes")
-    if isinstance(machines, int) and machines > 1 and not any(os.environ.get(name) for name in CLUSTER):
-        remedy = "start the command with Slurm or torchrun, or write trainer.num_nodes=1"
-        yield Mistake(f"trainer.num_nodes={machines}", f"needs {machines} connected machines: {remedy}")
     metrics = metric_nodes(values)
     for name, node in metrics.items():
         if name in OTHER_SCORES or not re.fullmatch(r"[A-Za-z]\w*", name) or node != default_metrics().get(name, node):
