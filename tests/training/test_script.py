@@ -16,7 +16,6 @@ from pytorch_lightning.callbacks import (
     StochasticWeightAveraging,
     WeightAveraging,
 )
-from pytorch_lightning.loggers import TensorBoardLogger
 from pytorch_lightning.tuner import Tuner
 from torch.utils.data import DataLoader
 
@@ -198,25 +197,6 @@ def test_the_tuner_sets_the_learning_rate_and_the_batch_size(tmp_path: Path) -> 
     fitted.fit(module, data)
     assert fitted.optimizers[0].param_groups[0]["lr"] == module.lr
     assert fitted.global_step == 5  # 28 texts in batches of 6
-
-
-def test_tensorboard_shows_the_hyperparameters_with_the_last_scores(tmp_path: Path) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    from tensorboard.plugins.hparams.metadata import parse_experiment_plugin_data, parse_session_start_info_plugin_data
-
-    _, data, module = make(tmp_path)
-    fitted = trainer(tmp_path, logger=TensorBoardLogger(tmp_path, "tb", ""))
-    fitted.fit(module, data)
-    scores = fitted.test(module, data, verbose=False)[0]
-    events = EventAccumulator(str(tmp_path / "tb")).Reload()
-    parts = {name: events.SummaryMetadata(f"_hparams_/{name}") for name in ("experiment", "session_start_info")}
-    shown = {
-        info.name.tag for info in parse_experiment_plugin_data(parts["experiment"].plugin_data.content).metric_infos
-    }
-    assert {"val/loss", "val/acc", *scores} <= shown
-    started = parse_session_start_info_plugin_data(parts["session_start_info"].plugin_data.content)
-    assert started.hparams["model.encoder.hidden_dim"].number_value == 6
-    assert [point.value for point in events.Scalars("test/acc")] == pytest.approx([scores["test/acc"]])
 
 
 def test_the_average_of_the_weights_is_validated_saved_and_tested_by_the_command(tmp_path: Path) -> None:

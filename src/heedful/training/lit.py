@@ -11,13 +11,12 @@ import pytorch_lightning as pl
 import torch
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import WeightAveraging
-from pytorch_lightning.loggers import TensorBoardLogger
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import Metric
 
 from heedful.base.errors import UserError, name_file
-from heedful.config.keys import default_metrics, make_paths_absolute, paths_in
+from heedful.config.keys import default_metrics, make_paths_absolute
 from heedful.config.places import TRUSTED_OPTIMIZERS
 from heedful.config.schema import validate_config
 from heedful.data.padded_batches import Batch, Inputs
@@ -335,25 +334,10 @@ class LitClassifier(pl.LightningModule):
     def on_fit_start(self) -> None:
         """Log the hyperparameters, and refuse a training that would monitor a score without a value."""
         self._logged_epoch, self._losses_to_check = None, []
-        self._log_hyperparameters()
+        log_options(self.trainer.loggers, dict(self.hparams))
         if isinstance(data := self.trainer.datamodule, Source):  # type: ignore[attr-defined]
             labels = np.asarray(data.tokenized("val").labels)
             require_scores(self._monitors(), self.metrics, labels, self.task)
-
-    def _log_hyperparameters(self) -> None:
-        """Log the configuration; TensorBoard needs the names of all scores from the start to show them in HPARAMS."""
-        config = dict(self.hparams)
-        names = [f"{stage}/{name}" for stage in ("val", "test") for name in ("loss", *self.metrics)]
-        options = {
-            path: value for path, value in paths_in(config).items() if isinstance(value, bool | int | float | str)
-        }
-        for logger in self.trainer.loggers:
-            if isinstance(logger, TensorBoardLogger) and self.trainer.is_global_zero:
-                from torch.utils.tensorboard.summary import hparams  # an optional package
-
-                for summary in hparams(options, dict.fromkeys(names, 0.0)):
-                    logger.experiment.file_writer.add_summary(summary)
-        log_options(self.trainer.loggers, config)
 
     def _monitors(self) -> set[str]:
         callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]
