@@ -52,6 +52,11 @@ def test_it_predicts_labels_and_probabilities(fitted: TextClassifier, reviews: t
     assert predicted.tolist() == fitted.classes_[probabilities.argmax(1)].tolist()
     assert fitted.score(texts, labels) == (predicted == labels).mean()
     assert fitted.predict(pd.DataFrame({"text": texts})).tolist() == predicted.tolist()
+    limits = fitted.model_.task.limits  # type: ignore[attr-defined]
+    lowest = min(limits, key=lambda limit: limit.expected_error)
+    least = [limit for limit in limits if limit.expected_error <= lowest.expected_error][-1].confidence
+    expected = np.where(probabilities.max(1) >= least, predicted, "unsure")
+    assert fitted.predict(texts, abstain=lowest.expected_error).tolist() == expected.tolist()
     (explanation,) = fitted.explain(texts[:1])
     assert explanation.label == predicted[0] and explanation.text == texts[0]
     assert sum(weight for _, weight in explanation.tokens) == pytest.approx(1, abs=1e-5)

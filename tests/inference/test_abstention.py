@@ -1,6 +1,8 @@
 """Predictions that are unsure: `abstain` in the command, in files and in Python."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,8 @@ import pytest
 from heedful import load
 from heedful.base.errors import UserError
 from heedful.inference.abstention import choose_limit
-from tests.helpers import change_checkpoint, evaluate, read_csv, run, saved_predictions, train
+from tests.commands.test_export import export
+from tests.helpers import change_checkpoint, evaluate, read_csv, run, saved_predictions, train, trained
 
 TEXTS = ["A great film, a film to remember", "dull"]
 # of 10, 8 and 4 texts, from confidences that all texts, those above 0.5, and none reach
@@ -69,4 +72,29 @@ def test_a_calibrated_run_stores_its_temperature_and_the_error_before(tmp_path: 
     powers = plain.probabilities.astype(float) ** (1 / temperature)
     assert found.probabilities == pytest.approx(powers / powers.sum(1, keepdims=True), abs=1e-6)
     assert evaluate(tmp_path / "eval", tmp_path / "run")["metrics"]["test/ece"] == metrics["test/ece"]
-    assert load(tmp_path / "run").task.limits[-1].texts == 3  # type: ignore[attr-defined]
+    limits = load(tmp_path / "run").task.limits  # type: ignore[attr-defined]
+    assert limits[-1].texts == 3
+    export(tmp_path / "run", tmp_path / "export")
+    expected = load(tmp_path / "run").predict_proba(TEXTS)
+    assert load(tmp_path / "export").predict_proba(TEXTS) == pytest.approx(expected, abs=1e-5)
+    outputs, script = [], [sys.executable, "predict.py"]
+    for option in ([], [f"--abstain={limits[-1].expected_error}"], ["--abstain=0.001"], ["--abstain=x"]):
+        process = subprocess.run(
+            [*script, *option, TEXTS[0]], cwd=tmp_path / "export", capture_output=True, check=False
+        )
+        outputs.append(json.loads(process.stdout) if process.returncode == 0 else process.stderr.decode())
+    assert list(outputs[0]["probabilities"].values()) == pytest.approx(expected[0], abs=1e-5)
+    assert outputs[1] == outputs[0] and "Error: abstain=0.001: no confidence" in outputs[2] and "'x'" in outputs[3]
+
+
+@pytest.mark.parametrize("error", [0, 1.0, "0.02"])
+def test_an_error_out_of_range_is_refused_as_in_the_command(model: Path, error: Any) -> None:
+    with pytest.raises(UserError, match=f"abstain={error}: .*such as 0.02"):
+        load(model).predict(TEXTS, abstain=error)
+
+
+def test_an_ensemble_has_models_of_one_task(tmp_path: Path) -> None:
+    for name, task in (("one", "multiclass"), ("many", "multilabel")):
+        trained(tmp_path / name, f"task={task}", "trainer.max_epochs=1")
+    with pytest.raises(UserError, match=r"same task and classes: .*one.* one class for each .*; .*many.* many labels"):
+        load([tmp_path / "one/checkpoints/last.ckpt", tmp_path / "many/checkpoints/last.ckpt"])

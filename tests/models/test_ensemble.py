@@ -184,7 +184,9 @@ def test_weights_are_means_if_the_tokens_are_the_same(members: list[Member], cap
 
 
 def test_other_classes_are_refused(members: list[Member]) -> None:
-    with pytest.raises(UserError, match=r"the classes of .*, negative, neutral, good, are not the classes of"):
+    with pytest.raises(
+        UserError, match=r"same task and classes: .* one class for each text, of .*; .*, of negative, neutral, good"
+    ):
         Ensemble([members[0], _with_codec(members[1], task=Multiclass(("negative", "neutral", "good")))])
 
 

@@ -14,7 +14,7 @@ from heedful.inference.api import load
 from heedful.models.ensemble import Ensemble
 from heedful.runs.examples import read_examples
 from tests.commands.test_export import export
-from tests.helpers import evaluate, read_csv, saved_predictions, small_config, train
+from tests.helpers import evaluate, read_csv, saved_predictions, small_config, train, trained
 
 WORDS = {"food": "bread", "music": "song", "sport": "match"}
 OPTIONS = ["task=multilabel", "data=csv", "model/embedding=learned", "data.batch_size=16", "optimizer.lr=0.03"]
@@ -91,6 +91,21 @@ def test_losses_and_branches_of_one_class_are_refused_together(tmp_path: Path) -
     cfg = small_config(tmp_path, ["loss=binary_relevance"])
     (mistake,) = config_mistakes(cfg, "train")
     assert "or task=multilabel" in mistake.message
+
+
+@pytest.mark.parametrize(("option", "weights"), [("balanced", [3.0, 1 / 3]), ("{y: 5}", [1.0, 5.0])])
+def test_texts_with_a_class_weigh_more(tmp_path: Path, option: str, weights: list[float]) -> None:
+    """By hand: of the 8 training texts, 2 have x and 6 have y."""
+    path = tmp_path / "texts.jsonl"
+    rows = [["x", "y"], ["x"], *[["y"]] * 5, [], ["x"], ["y"]]  # the last two validate
+    lines = [json.dumps({"text": f"text {number}", "label": own}) for number, own in enumerate(rows)]
+    path.write_text("\n".join(lines[:8]) + "\n")
+    (tmp_path / "val.jsonl").write_text("\n".join(lines[8:]) + "\n")
+    data = [f"data.path='{path}'", f"data.val_path='{tmp_path}/val.jsonl'", "data.test_fraction=0"]
+    checkpoint = trained(tmp_path / "run", *OPTIONS, *data, f"loss.pos_weight={option}")
+    assert load(checkpoint).members[0].loss.pos_weight.tolist() == pytest.approx(weights)  # type: ignore[union-attr]
+    with pytest.raises(UserError, match=r"loss\.pos_weight\.z: .*no such class|loss\.pos_weight\.z"):
+        trained(tmp_path / "other", *OPTIONS, *data, "loss.pos_weight={z: 5}")
 
 
 def test_a_score_that_the_task_lacks_is_not_monitored(tmp_path: Path) -> None:

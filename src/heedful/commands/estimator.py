@@ -14,6 +14,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from heedful.base.formatting import format_repr
 from heedful.commands.trained_run import run_training
 from heedful.config.overrides import format_override, key_of, parse_override, quote
+from heedful.inference.abstention import UNSURE, choose_limit
 from heedful.inference.api import Model, Prediction, as_texts
 from heedful.tasks.labels import canonical
 
@@ -105,10 +106,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         columns = [self.model_.class_names.index(name) for name in self._names]
         return probabilities[:, columns]
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable label of each text, n."""
-        numbers = self.predict_proba(X).argmax(1)
-        labels: np.ndarray = self.classes_[numbers]
+    def predict(self, X: Any, abstain: float | None = None) -> np.ndarray:
+        """Return the most probable label of each text, n.
+
+        With `abstain`, an expected error such as 0.02, the labels are objects, and less certain ones are "unsure".
+        """
+        probabilities = self.predict_proba(X)
+        labels: np.ndarray = self.classes_[probabilities.argmax(1)]
+        if abstain is not None:
+            limit = choose_limit(self.model_, abstain)
+            labels = np.where(probabilities.max(1) >= limit.confidence, labels.astype(object), UNSURE)
         return labels
 
     def explain(self, X: Any) -> list[Prediction]:

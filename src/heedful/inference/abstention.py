@@ -4,7 +4,11 @@ import logging
 import math
 from typing import Any
 
+from pydantic import ValidationError
+
 from heedful.base.errors import UserError
+from heedful.base.files import first_mistake
+from heedful.config.schema import COMMANDS
 from heedful.models.ensemble import Ensemble
 from heedful.report.numbers import format_percent
 from heedful.tasks.multiclass import ConfidenceLimit
@@ -19,9 +23,11 @@ def choose_limit(ensemble: Ensemble, error: float) -> ConfidenceLimit:
     Raises:
         UserError: if the model has no limits, or none has so low an error.
     """
-    option = f"abstain={error:g}"
-    if not 0 < error < 1:
-        raise UserError(f"{option}: must be an error above 0 and below 1, such as 0.02")
+    option = f"abstain={error}"
+    try:
+        COMMANDS["predict"]["abstain"].adapter.validate_python(error)
+    except ValidationError as mistake:
+        raise UserError(f"{option}: {first_mistake(mistake)}; it is an error, such as 0.02") from None
     if len(ensemble.members) > 1:
         raise UserError(f"{option}: needs a single model, because the confidence of a mean was not validated")
     if UNSURE in ensemble.class_names:

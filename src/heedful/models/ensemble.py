@@ -42,13 +42,15 @@ class Ensemble:
         self.members = list(members)
         first = self.members[0]
         self.task = first.card.codec.task
-        for member in self.members:
-            if set(names := member.card.codec.class_names) != set(self.class_names):
-                raise UserError(
-                    f"ckpt_path: the classes of {member.name}, {format_list(names, plain=True)}, "
-                    f"are not the classes of {first.name}, {format_list(self.class_names, plain=True)}; an ensemble "
-                    "needs models with the same classes"
-                )
+        kinds = [(each.card.codec.task.targets, set(each.card.codec.class_names)) for each in self.members]
+        if any(kind != kinds[0] for kind in kinds):
+            own = [
+                f"{each.name} predicts {each.card.codec.task.targets} for each text, of "
+                f"{format_list(each.card.codec.class_names, plain=True)}"
+                for each, kind in zip(self.members, kinds, strict=True)
+                if each is first or kind != kinds[0]
+            ]
+            raise UserError(f"ckpt_path: an ensemble needs models of the same task and classes: {'; '.join(own)}")
         # for each member, the column of each class in its probabilities
         self.columns = [
             [member.card.codec.class_names.index(name) for name in self.class_names] for member in self.members

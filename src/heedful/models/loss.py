@@ -76,14 +76,21 @@ class BinaryRelevance(Loss):
 
     Args:
         pos_weight: weight of the texts that have a class, one number or one for each class; those without it weigh 1.
+            In a configuration, the weights may have the labels of classes as keys, and `balanced` gives the texts with
+            and without a class the same total weight; `heedful.training.build` passes a list.
     """
 
     targets = "many labels"
 
-    def __init__(self, class_counts: Sequence[int], *, pos_weight: Weight | Sequence[Weight] | None = None) -> None:
+    def __init__(
+        self,
+        class_counts: Sequence[int],
+        *,
+        pos_weight: Weight | Sequence[Weight] | Mapping[str, Weight] | Literal["balanced"] | None = None,
+    ) -> None:
         super().__init__(class_counts)
         weights = [pos_weight] * len(class_counts) if isinstance(pos_weight, int | float) else pos_weight
-        if weights is not None and len(weights) != len(class_counts):
+        if isinstance(weights, str | Mapping) or (weights is not None and len(weights) != len(class_counts)):
             raise ValueError(
                 f"pos_weight={pos_weight} must be one number, or one for each of {len(class_counts)} classes"
             )

@@ -55,6 +55,7 @@ class Card(BaseModel):
     Args:
         config: the resolved configuration.
         class_counts: number of training texts of each class.
+        texts: number of training texts; 0 if an earlier version of Heedful wrote the checkpoint.
         fingerprint: fingerprint of the data.
         trained_texts: the training texts; None if an earlier version of Heedful wrote the checkpoint.
     """
@@ -64,6 +65,7 @@ class Card(BaseModel):
     config: dict[str, Any]
     codec: Codec
     class_counts: list[NonNegativeInt]
+    texts: NonNegativeInt = 0
     fingerprint: str = ""
     trained_texts: InstanceOf[TrainedTexts] | None = Field(default=None, exclude=True)
 
@@ -76,6 +78,7 @@ class Card(BaseModel):
             config=json.loads(json.dumps(config)),  # keys become strings
             codec=data.codec,
             class_counts=data.class_counts,
+            texts=data.sizes["train"],
             fingerprint=data.data_fingerprint,
             trained_texts=TrainedTexts.of(data.tokenized("train").digests),
         )

@@ -141,7 +141,7 @@ def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
 
 def loss(cfg: DictConfig, data: "Card | Source") -> Loss:
     """Create the loss for the classes of a card or of data."""
-    created: Loss = make(cfg, "loss", data.class_counts, **_named_weights(cfg, data.codec.class_names))
+    created: Loss = make(cfg, "loss", data.class_counts, **_class_weights(cfg, data))
     return created
 
 
@@ -160,16 +160,24 @@ def rehearse(cfg: DictConfig, data: "Source") -> None:
         classifier(cfg, data.vocabulary, num_logits)
 
 
-def _named_weights(cfg: DictConfig, class_names: Sequence[str]) -> dict[str, list[float]]:
-    """Return the option `class_weights` as a list if it has the labels of classes as keys; other classes weigh 1."""
-    weights = plain_value(cfg, "loss.class_weights")
-    if not isinstance(weights, dict):
-        return {}
-    by_label = {canonical(str(label)): weight for label, weight in weights.items()}
-    for label in by_label:
-        if label not in class_names:
-            raise UserError(f"loss.class_weights.{label}: {no_such('class', label, class_names)}")
-    return {"class_weights": [by_label.get(name, 1.0) for name in class_names]}
+def _class_weights(cfg: DictConfig, data: "Card | Source") -> dict[str, list[float]]:
+    """Return options of the loss as lists that have the labels of classes as keys, or depend on the number of texts.
+
+    Classes that are not named weigh 1.
+    """
+    names, options = data.codec.class_names, dict[str, list[float]]()
+    for option in ("class_weights", "pos_weight"):
+        weights = plain_value(cfg, f"loss.{option}")
+        if isinstance(weights, dict):
+            by_label = {canonical(str(label)): weight for label, weight in weights.items()}
+            for label in by_label:
+                if label not in names:
+                    raise UserError(f"loss.{option}.{label}: {no_such('class', label, names)}")
+            options[option] = [by_label.get(name, 1.0) for name in names]
+        elif option == "pos_weight" and weights == "balanced":
+            texts = data.texts if isinstance(data, Card) else data.sizes["train"]
+            options[option] = [(texts - count) / max(count, 1) for count in data.class_counts]
+    return options
 
 
 # Metrics

@@ -1,7 +1,7 @@
 """Classify texts without the training framework: python predict.py "A film to remember".
 
-Without arguments, the script reads standard input, one text per line in UTF-8. It needs numpy, onnxruntime and
-tokenizers.
+Without texts, the script reads standard input, one text per line in UTF-8. With --abstain=0.02 before them, predictions
+with a higher expected error are "unsure". It needs numpy, onnxruntime and tokenizers.
 """
 
 import io
@@ -46,11 +46,23 @@ class Classifier:
         self.tokenizer.no_padding()
         self.session = onnxruntime.InferenceSession(str(folder / model), providers=["CPUExecutionProvider"])
 
-    def __call__(self, texts: list[str]) -> list[dict]:
+    def least_confidence(self, error: float) -> float:
+        """Return the lowest confidence from which the expected error on the validation texts was at most `error`."""
+        limits = self.config["task"].get("limits", [])
+        reached = [confidence for confidence, texts, wrong, *_ in limits if (wrong + 1) / (texts + 1) <= error < 1]
+        if not reached:
+            raise ValueError(
+                f"abstain={error}: no confidence has so low an error on the validation texts, or none is known"
+            )
+        return reached[-1]
+
+    def __call__(self, texts: list[str], abstain: float | str | None = None) -> list[dict]:
         """Return for each text the label (or the list of its labels), the probabilities, and the weights of the tokens.
 
+        With `abstain`, such as 0.02, labels whose expected error is higher are "unsure".
         `only_unknown` says that no token is known, so the label is a guess. A blank text has no label: all are None.
         """
+        least = 0.0 if abstain is None else self.least_confidence(float(abstain))
         limit, names = self.config["max_length"], self.config["class_names"]
         cut = slice(-limit, None) if self.config["keep"] == "last" else slice(limit)
         keys = ("label", "probabilities", "weights", "only_unknown")
@@ -70,7 +82,7 @@ class Classifier:
         columns = (classified, read, encodings, rows, probabilities, weights, *by_class)
         for result, part, encoding, ids, chances, row, *own in zip(*columns, strict=True):
             words = [part[start:stop].strip() for start, stop in spans(part, encoding.offsets)[cut]]
-            result["label"] = names[int(chances.argmax())]
+            result["label"] = names[int(chances.argmax())] if chances.max() >= least else "unsure"
             if "separator" in self.config["task"]:  # several labels
                 limits = self.config["task"]["thresholds"] or [0.5] * len(names)
                 reached = (name for name, chance, limit in zip(names, chances, limits, strict=True) if chance >= limit)
@@ -87,10 +99,15 @@ class Classifier:
 if __name__ == "__main__":
     classify = Classifier()
     is_ascii = not sys.stdout.encoding.lower().startswith("utf")
-    lines = sys.argv[1:] or io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", errors="surrogateescape")
+    texts = sys.argv[1:]
+    error = texts.pop(0)[10:] if texts and texts[0].startswith("--abstain=") else None
+    lines = texts or io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", errors="surrogateescape")
     for number, line in enumerate(lines, start=1):
         try:
             line.encode()
         except UnicodeEncodeError:
             sys.exit(f"Error: text {number} is not UTF-8")
-        print(json.dumps(classify([line.rstrip("\r\n")])[0], ensure_ascii=is_ascii))
+        try:
+            print(json.dumps(classify([line.rstrip("\r\n")], error)[0], ensure_ascii=is_ascii))
+        except ValueError as mistake:
+            sys.exit(f"Error: {mistake}")
