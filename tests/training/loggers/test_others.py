@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from heedful.training.loggers.csv import Metrics
+from heedful.training.loggers.tracker import with_plain_names
 from tests.helpers import evaluate, read_csv, train
 
 
@@ -43,6 +44,16 @@ def test_a_training_and_an_evaluation_log_their_options_once(tmp_path: Path, mon
     training, evaluation = logged
     assert training["model"]["encoder"]["hidden_dim"] == 6 and training["trainer"]["max_epochs"] == 2
     assert evaluation["ckpt_path"].endswith("best.ckpt")
+
+
+def test_a_mapping_whose_keys_cannot_be_names_is_logged_as_one_value() -> None:
+    labels = {"C++": "cpp", "R&D": "größer", "x": None}
+    config = {"data": {"labels": labels, "text": "C++"}, "a.b-1": {3: [labels]}, "model": {"x" * 51: 1}}
+    assert with_plain_names(config) == {
+        "data": {"labels": '{"C++": "cpp", "R&D": "größer", "x": null}', "text": "C++"},
+        "a.b-1": {3: [labels]},
+        "model": f'{{"{"x" * 51}": 1}}',
+    }
 
 
 def test_a_csv_file_is_continued_also_with_new_columns(tmp_path: Path) -> None:
