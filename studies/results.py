@@ -220,7 +220,7 @@ class StudyResults:
     def faithfulness_rows(self, folders: Sequence[Path]) -> Iterator[list[str]]:
         """Yield a row for each variant: the normalized comprehensiveness of its attention."""
         for row in compare(folders).rows:
-            yield [_name(row), format_with_margin(row.metrics[FAITHFULNESS[0]])]
+            yield [_name(row), format_with_margin(row.metrics[FAITHFULNESS])]
 
     def has_equal_predictions(self) -> bool:
         """Return whether `luong_concat` and `bahdanau` with a BiLSTM gave the same probabilities, digit for digit."""
