@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from typing import Literal
 
 import numpy as np
 import torch
@@ -17,21 +16,6 @@ from heedful.config.mistakes import no_such
 from heedful.tasks.scores import ScoreType
 from heedful.tasks.task import Task
 
-Name = Literal[
-    "acc",
-    "balanced_acc",
-    "precision_macro",
-    "f1_macro",
-    "mcc",
-    "auroc",
-    "ece",
-    "brier",
-    "nll",
-    "f1_micro",
-    "hamming",
-    "map",
-]
-
 
 class LoggedScore(Metric):
     """A score of the task over all texts, so that logs and results have the same values; NaN if undefined."""
@@ -40,7 +24,7 @@ class LoggedScore(Metric):
     probabilities: list[Tensor]
     labels: list[Tensor]
 
-    def __init__(self, score: Name, of: Task) -> None:
+    def __init__(self, score: str, of: Task) -> None:
         super().__init__()
         if score not in of.scores:
             raise ValueError(f"score={score}: {no_such('score of this task', score, of.scores)}")
