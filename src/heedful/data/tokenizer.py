@@ -267,37 +267,22 @@ class Whitespace(Word):
     splitter = pre_tokenizers.WhitespaceSplit()
 
 
-class _Subwords(_Learned):
-    """Base of the tokenizers that learn pieces of words; the same texts give the same vocabulary in every process.
-
-    The library `tokenizers` numbers the letters at the end of words (BPE) or inside words (WordPiece) in the random
-    order of a hash map. If two pairs are equally frequent, it merges the pair with the lower numbers first (issue 1794
-    of the library). Training therefore has two passes: the first collects the letters, and the second receives the
-    sorted letters as special tokens, which makes their numbers deterministic.
-    """
-
-    def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
-        letters = super().learn(texts, progress, vocab_size=0).get_vocab().keys() - {PAD, UNKNOWN}
-        return super().learn(texts, progress, special_tokens=[PAD, UNKNOWN, *sorted(letters)])
-
-
-class Bpe(_Subwords):
+class Bpe(_Learned):
     """Byte-pair encoding, which merges the most frequent pairs first (Sennrich et al., 2016).
 
-    The last piece of a word ends with `</w>`.
+    The last piece of a word ends with `</w>`. The same texts give the same vocabulary in every process: the library
+    `tokenizers` numbers the letters at the end of words in the random order of a hash map, and of two equally frequent
+    pairs, it merges the pair with the lower numbers first (issue 1794 of the library). Training therefore has two
+    passes: the first collects the letters, and the second receives the sorted letters as special tokens, which makes
+    their numbers deterministic.
     """
 
     model, trainer = models.BPE, trainers.BpeTrainer
     model_options: ClassVar[dict[str, str]] = {"end_of_word_suffix": "</w>"}
 
-
-class WordPiece(_Subwords):
-    """WordPiece, which splits words from the left into the longest known pieces (Schuster and Nakajima, 2012).
-
-    Except for the first piece of a word, each piece begins with `##`.
-    """
-
-    model, trainer = models.WordPiece, trainers.WordPieceTrainer
+    def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
+        letters = super().learn(texts, progress, vocab_size=0).get_vocab().keys() - {PAD, UNKNOWN}
+        return super().learn(texts, progress, special_tokens=[PAD, UNKNOWN, *sorted(letters)])
 
 
 @dataclass(frozen=True)
