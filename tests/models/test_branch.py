@@ -16,7 +16,7 @@ from torch.nn import functional
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import BatchBuilder, Inputs, Truncation
 from heedful.models.branch import NgramBranch, mean_gradients
-from heedful.models.loss import BinaryCrossEntropy, CrossEntropy
+from heedful.models.loss import BinaryCrossEntropy, BinaryRelevance, CrossEntropy
 from heedful.tasks.multiclass import Multiclass
 from heedful.training.build import datamodule, restore
 from tests.helpers import run_config, saved_predictions, small_config, train
@@ -111,6 +111,29 @@ def test_the_scales_of_naive_bayes_equal_their_formulas(scale: str) -> None:
     expected = model.decision_function(values(vectorizer.transform(tokens_of(other)).toarray()))
     found = logits(fitted(data, num_logits=1, scale=scale, c=2.0), other)
     np.testing.assert_allclose(found[:, 0], expected, atol=5e-3)
+
+
+@pytest.mark.parametrize(("classes", "scale"), [(2, "idf"), (3, "idf"), (3, "nb")])
+def test_with_many_labels_each_logit_is_that_of_a_model_of_the_label_alone(classes: int, scale: str) -> None:
+    """The share of a token in the log odds of a label is that in a model of this label and no other."""
+    data, rng = batches(classes=classes), np.random.default_rng(7)
+    labels = (np.arange(61)[:, None] % classes == np.arange(classes)) | (rng.random((61, classes)) < 0.3)
+    both = BatchBuilder(data.tokens.numpy(), data.offsets, labels, Truncation(17, "first"))
+    branch = NgramBranch(VOCABULARY, classes, scale=scale).eval()  # type: ignore[arg-type]
+    loss = BinaryRelevance(labels.sum(0).tolist())
+    branch.bind(loss)
+    branch.fit(both, both, loss)
+    inputs = both(np.arange(61)).inputs
+    for label in range(classes):
+        own = BatchBuilder(
+            data.tokens.numpy(), data.offsets, labels[:, label].astype(np.int64), Truncation(17, "first")
+        )
+        alone = fitted(own, 1, scale=scale)
+        assert branch(inputs)[:, label].tolist() == pytest.approx(alone(inputs)[:, 0].tolist(), abs=1e-5)
+        shares, expected = (
+            each.contributions(inputs, torch.full((61,), number)) for each, number in ((branch, label), (alone, 1))
+        )
+        torch.testing.assert_close(shares, expected, atol=1e-5, rtol=1e-4)
 
 
 def test_c_is_chosen_by_the_loss_on_the_held_out_texts() -> None:

@@ -14,7 +14,7 @@ from heedful.inference.api import load
 from heedful.models.ensemble import Ensemble
 from heedful.runs.examples import read_examples
 from tests.commands.test_export import export
-from tests.helpers import evaluate, read_csv, saved_predictions, small_config, train, trained
+from tests.helpers import evaluate, read_csv, run_config, saved_predictions, small_config, train, trained
 
 WORDS = {"food": "bread", "music": "song", "sport": "match"}
 OPTIONS = ["task=multilabel", "data=csv", "model/embedding=learned", "data.batch_size=16", "optimizer.lr=0.03"]
@@ -85,9 +85,23 @@ def test_each_class_has_weights_of_its_own_in_python_on_pages_and_in_exports(tmp
     assert example.class_weights["food"] == pytest.approx(by_class["food"], abs=1e-5)
 
 
-def test_losses_and_branches_of_one_class_are_refused_together(tmp_path: Path) -> None:
-    cfg = small_config(tmp_path, ["task=multilabel", "loss=binary", "model/branch=ngrams"])
-    assert {mistake.path for mistake in config_mistakes(cfg, "train")} == {"loss._target_", "model.branch._target_"}
+def test_a_linear_model_has_a_logit_for_each_label(tmp_path: Path) -> None:
+    """Also in an export; the shares of the words are those of the most probable label."""
+    run, data = tmp_path / "run", f"data.path='{texts(tmp_path, 'csv')}'"
+    result = run_config(small_config(run, ["task=multilabel", "data=csv", "model=linear", "logger=csv", data]))
+    assert result["metrics"]["test/f1_micro"]["value"] > 0.9
+    (prediction,) = load(run).predict(["the bread match"])
+    assert prediction.label == ["food", "sport"] and len(prediction.branch) == 3
+    export(run, tmp_path / "export")
+    (exported,) = load(tmp_path / "export").predict(["the bread match"])
+    assert exported.probabilities == pytest.approx(prediction.probabilities, abs=1e-5)
+    mixed = train(tmp_path / "mixed", *OPTIONS, "model/branch=ngrams", "model.branch.weight=null", data)
+    assert mixed["metrics"]["test/f1_micro"]["value"] > 0.9
+
+
+def test_losses_of_one_class_are_refused(tmp_path: Path) -> None:
+    cfg = small_config(tmp_path, ["task=multilabel", "loss=binary"])
+    assert {mistake.path for mistake in config_mistakes(cfg, "train")} == {"loss._target_"}
     cfg = small_config(tmp_path, ["loss=binary_relevance"])
     (mistake,) = config_mistakes(cfg, "train")
     assert "or task=multilabel" in mistake.message

@@ -226,11 +226,12 @@ def config_mistakes(
             found.append(Mistake("calibrate=true", f"is for texts with one class, and the task for {task}: remove it"))
         for key in ("loss", "model.branch"):
             own = getattr(class_at(cfg, key), "targets", task)
-            if own != task:
+            if task not in (known := (own,) if isinstance(own, str) else own):
                 name, choice = key.replace(".", "/"), {"loss": "binary_relevance", "model.branch": "none"}[key]
                 remedy = (
-                    f"write {name}={choice}" if own == "one class" else f"choose another {name}, or task=multilabel"
+                    f"write {name}={choice}" if "one class" in known else f"choose another {name}, or task=multilabel"
                 )
+                own = " or ".join(known)
                 found.append(Mistake(f"{key}._target_", f"is for texts with {own}, and the task for {task}: {remedy}"))
     optimizer, groups = class_at(cfg, "optimizer"), values.get("param_groups")
     for name, options in groups.items() if isinstance(groups, dict) else ():

@@ -87,7 +87,7 @@ class NgramBranch(Component):
             0.05 with the lowest loss on the validation texts.
     """
 
-    targets: ClassVar[str] = "one class"  # that each text has, as in the class of the task
+    targets: ClassVar[tuple[str, ...]] = ("one class", "many labels")  # that each text has, as in the class of the task
     codes: Tensor
     starts: Tensor
     table: Tensor
@@ -118,14 +118,23 @@ class NgramBranch(Component):
         self.register_buffer("weight", torch.tensor(1.0 if weight is None else weight))
         columns = 1 if num_logits <= 2 else num_logits  # two classes have one column, the log odds of class 1
         self.num_logits = num_logits
-        norms = 1 if scale == "idf" else columns
+        self.separates = False  # whether the logit of a class says nothing about the others
         # the n-grams of the training texts, sorted by code, and a last row that stands for all others
         self.register_buffer("codes", torch.full((1,), ABSENT, dtype=torch.int32))
         self.register_buffer("starts", None, persistent=False)
-        # columns: scale × weight for each class, then the squares of the scales
-        self.register_buffer("table", torch.zeros(1, columns + norms))
-        self.register_buffer("bias", torch.zeros(columns))
+        self._set_columns(columns)
         self._index()
+
+    def _set_columns(self, columns: int) -> None:
+        # columns: scale × weight for each class, then the squares of the scales
+        self.register_buffer("table", torch.zeros(1, columns + (1 if self.scale == "idf" else columns)))
+        self.register_buffer("bias", torch.zeros(columns))
+
+    def bind(self, loss: Loss) -> None:
+        """Give each class a column of its own, against all texts without it, if the loss is for many labels."""
+        self.separates = loss.targets == "many labels"
+        if self.separates:
+            self._set_columns(self.num_logits)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
         """Load the n-grams of a checkpoint, whose number only the training texts determine."""
@@ -183,6 +192,8 @@ class NgramBranch(Component):
         is_first = functional.pad(codes[:, 1:] != codes[:, :-1], (1, 0), value=True)
         sums, norms = self._sum(rows, found & is_first)
         scores = sums / norms + self.bias
+        if self.separates:
+            return scores
         if self.num_logits == 2:
             scores = torch.cat([-scores / 2, scores / 2], 1)
         elif self.num_logits > 2:
@@ -207,9 +218,9 @@ class NgramBranch(Component):
         without n-grams. The share of an n-gram is divided equally among its tokens, where it first occurs; the first
         token also has the part of the beginning of the text.
 
-        With more than two classes, the log odds are no sum over n-grams. The share of an n-gram is then the integral of
-        its part in their change while the scores of all classes grow in proportion from those of a text without n-grams
-        (integrated gradients, Sundararajan et al. 2017).
+        With more than two classes of which a text has one, the log odds are no sum over n-grams. The share of an n-gram
+        is then the integral of its part in their change while the scores of all classes grow in proportion from those
+        of a text without n-grams (integrated gradients, Sundararajan et al. 2017).
         """
         kinds = self.ngrams(inputs)
         codes = join_codes(kinds)
@@ -218,6 +229,8 @@ class NgramBranch(Component):
         sums, norms = self._sum(rows, present)
         if len(self.bias) == 1:
             factors = (2 * classes.unsqueeze(1) - 1) / norms  # N×1
+        elif self.separates:
+            factors = functional.one_hot(classes, len(self.bias)) / norms  # N×C
         else:
             factors = mean_gradients((sums / norms).float(), self.bias.float(), classes).to(norms.dtype) / norms  # N×C
         each = [self.table[row, : len(self.bias)] @ factor for row, factor in zip(rows, factors, strict=True)]
@@ -232,6 +245,8 @@ class NgramBranch(Component):
     def fit(self, texts: BatchBuilder, held_out: BatchBuilder, loss: Loss) -> None:
         """Fit the weights to the training texts, which have the class weights of the loss divided by their mean.
 
+        With many labels, the texts that have a class have the `pos_weight` of the loss.
+
         The result does not depend on any random state.
         """
         labels = texts.targets.cpu().numpy()
@@ -239,6 +254,9 @@ class NgramBranch(Component):
         if loss.class_weights is not None:
             of_text = loss.class_weights.cpu().double().numpy()[labels]
             of_text /= of_text.mean() or 1.0
+        if self.separates:
+            positive = 1.0 if loss.pos_weight is None else loss.pos_weight.cpu().double().numpy()
+            of_text = np.where(labels, positive, 1.0)  # N×C
         features = self._find_ngrams(self._distinct(texts))
 
         def held_out_loss(c: float) -> float:
@@ -258,7 +276,8 @@ class NgramBranch(Component):
         rows, found = (torch.cat(values).cpu().numpy() for values in zip(*parts, strict=True))
         return Features(rows[found], np.append(0, np.cumsum(found))[texts.offsets])
 
-    def _fit(self, features: Features, labels: np.ndarray, of_text: np.ndarray, c: float) -> None:
+    def _fit(self, features: Features, labels: np.ndarray, weights: np.ndarray, c: float) -> None:
+        """Fit each column; the weights of the texts are N, or N×C for many labels."""
         from scipy.sparse import csr_matrix
         from sklearn.linear_model import LogisticRegression  # the import takes half a second
 
@@ -266,7 +285,8 @@ class NgramBranch(Component):
         counts = np.bincount(features.ngrams, minlength=used)
         table, columns = np.zeros(self.table.shape, dtype=np.float32), len(self.bias)
         for column in range(columns):
-            positive = labels == (1 if columns == 1 else column)
+            positive = labels[:, column] if self.separates else labels == (1 if columns == 1 else column)
+            of_text = weights[:, column] if self.separates else weights
             if column < table.shape[1] - columns:  # otherwise, all classes have the scales of the first
                 scales = self._scales(features, counts, positive)
                 values = scales[features.ngrams]

@@ -138,8 +138,8 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
         by_class = weights[:, :, 0].cpu().double().numpy()  # N×C×L if the attention is `per_class`
         has_known_token = _has_known_token(member, inputs)
         if (branch := model.used_branch) is not None:
-            predicted = predicted.to(inputs.ids.device)
-            shares = branch.contributions(inputs, predicted).cpu().double().numpy()  # N×L
+            likeliest = probabilities.argmax(1).to(inputs.ids.device)
+            shares = branch.contributions(inputs, likeliest).cpu().double().numpy()  # N×L
         for i, row in enumerate(rows.tolist()):
             size = len(words[row])
             matrix, layers = None, {}

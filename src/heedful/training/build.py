@@ -136,7 +136,10 @@ def _component(cfg: DictConfig, kind: str, *args: Any) -> Any:
 def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
     """Create an untrained model for the vocabulary and classes of a card, and its loss."""
     created = loss(cfg, card)
-    return classifier(cfg, card.codec.tokenizer.vocabulary, created.num_logits), created
+    model = classifier(cfg, card.codec.tokenizer.vocabulary, created.num_logits)
+    if model.branch is not None:
+        model.branch.bind(created)
+    return model, created
 
 
 def loss(cfg: DictConfig, data: "Card | Source") -> Loss:
