@@ -95,7 +95,7 @@ def build(entity: str, project: str, by: str = "variant") -> Any:
         ],
         "Curves": [*map(lines, ("train/loss", "val/loss", "train/acc", "val/acc"))],
         "Gradient norms": [lines(f"gradients/{name}", log_y=True) for name in MODEL_COMPONENTS],
-        "Attention": [picture("attention_position")],
+        "Attention": [*map(picture, ("attention_position", "attention_entropy"))],
         "Mistakes and calibration": [*map(picture, ("confusion", "reliability", "coverage"))],
     }
     layout = ws.SectionLayoutSettings(rows=4)

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from heedful.report.figures import style
 from heedful.report.figures.comparison_figures import Bar, draw_intervals
 from heedful.report.figures.coverage import draw_coverage
 from heedful.report.figures.run_figures import (
     draw_confusion,
     draw_curves,
+    draw_entropy,
+    draw_gradients,
     draw_reliability,
 )
 from heedful.report.figures.style import new_figure, save_figure, user_text
+from heedful.runs.run_files import Statistics
 from heedful.terms.intervals import Interval
 from tests.helpers import classified
 
@@ -61,6 +65,28 @@ def test_the_accuracy_of_the_most_confident_half() -> None:
     assert list(axes.lines[0].get_ydata()) == pytest.approx([1, 1, 2 / 3, 3 / 4])
 
 
+def norms(*values: float) -> np.ndarray:
+    return np.stack([np.arange(len(values)), values], 1)
+
+
+def test_a_short_run_has_every_measurement_on_a_log_axis() -> None:
+    axes = draw_gradients({"encoder": norms(4, 2, 1), "head": norms(1, 3, 9)}).axes[0]
+    assert axes.get_yscale() == "log"
+    assert {line.get_label(): list(line.get_ydata()) for line in axes.lines} == {
+        "encoder": [4, 2, 1],
+        "head": [1, 3, 9],
+    }
+
+
+def test_values_that_are_not_on_a_log_axis_are_counted() -> None:
+    components = {"embedding": norms(0, 0, 0), "head": norms(1, np.inf, np.nan), "encoder": norms(0, np.nan, 2)}
+    axes = draw_gradients(components).axes[0]
+    omitted = {"embedding": 3, "head": 2, "encoder": 2}
+    labels = [f"{name} ({count} values that are 0, NaN or infinite)" for name, count in omitted.items()]
+    assert [line.get_label() for line in axes.lines] == labels
+    assert [len(line.get_xdata()) for line in axes.lines] == [0, 1, 1]
+
+
 def test_cells_contain_counts_and_fractions_of_the_true_class() -> None:
     table = np.array([[1200, 300], [0, 0]])
     axes = draw_confusion(table, ["bad", "good"], "test").axes[0]
@@ -101,6 +127,20 @@ def test_bins_with_texts_have_intervals_and_counts() -> None:
     assert ends[0][:, 1] == pytest.approx([0.0456, 0.6994], abs=1e-4)  # Wilson interval of 1 of 4
 
 
+@pytest.mark.parametrize(("n", "medians"), [(1, 0), (8, 0), (1000, 20)])
+def test_effective_number_of_words_by_length(n: int, medians: int, tmp_path: Path) -> None:
+    length = np.arange(1, n + 1)
+    figure = draw_entropy(Statistics(np.full(50, 0.02), np.log(length) / 2, np.sqrt(length), length))
+    (axes,) = figure.axes
+    assert len(axes.lines[0].get_xdata()) == n
+    assert axes.lines[0].get_ydata()[-1] == pytest.approx(np.sqrt(n))
+    uniform = axes.lines[2]
+    assert list(uniform.get_ydata()) == list(uniform.get_xdata())
+    median_lines = [line for line in axes.lines if line.get_label() == "median by length"]
+    assert [len(line.get_xdata()) for line in median_lines] == ([medians] if medians else [])
+    save_figure(figure, tmp_path / "entropy.png")  # a single length has no range on a log axis
+
+
 def test_a_figure_is_saved_at_150_dpi(tmp_path: Path) -> None:
     figure = new_figure(4, 3)
     figure.subplots().text(0, 0, "日本 😀 हिन्दी", **user_text(9))  # a warning would be an error
@@ -108,3 +148,12 @@ def test_a_figure_is_saved_at_150_dpi(tmp_path: Path) -> None:
     height, width, _ = imread(path).shape
     assert (width, height) == pytest.approx((600, 450), abs=50)
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_fonts_for_missing_glyphs_are_suggested_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    style._suggest_fonts.cache_clear()
+    for name in ("a.png", "b.png"):
+        figure = new_figure(2, 1)
+        figure.text(0.1, 0.5, "\u6620\u753b \U0001f3ac good", fontfamily="DejaVu Sans")
+        save_figure(figure, tmp_path / name)
+    assert ["fonts-noto-cjk" in record.message for record in caplog.records] == [True]

@@ -14,7 +14,7 @@ from heedful.runs.run_files import read_predictions
 from tests.run_folders import example
 
 UNUSUAL = ["日本", "😀", "$5", "to", "$10", "x_y^2\\frac{", "", "a\nb", "العربية", "l" * 300]
-PICTURES = ["curves", "confusion", "reliability", "coverage", "attention_position"]
+PICTURES = ["curves", "gradients", "confusion", "reliability", "coverage", "attention_position", "attention_entropy"]
 
 
 def write_report(run: Path) -> list[Path]:
@@ -54,9 +54,9 @@ def test_maps_have_the_mean_and_each_head(make_run: Callable[..., Path]) -> None
     ("file", "pictures"),
     [
         ("csv/metrics.csv", {"curves.png"}),
-        ("gradients.csv", set()),
+        ("gradients.csv", {"gradients.png"}),
         ("predictions/test.npz", {"confusion.png", "reliability.png", "coverage.png"}),
-        ("attention_stats.npz", {"attention_position.png"}),
+        ("attention_stats.npz", {"attention_position.png", "attention_entropy.png"}),
         ("attention.json", set()),
     ],
 )

@@ -12,6 +12,8 @@ from heedful.report.figures.coverage import draw_coverage
 from heedful.report.figures.run_figures import (
     draw_confusion,
     draw_curves,
+    draw_entropy,
+    draw_gradients,
     draw_position,
     draw_reliability,
 )
@@ -28,6 +30,7 @@ from heedful.runs.result import RESULT_FILE, RunResult
 from heedful.runs.run_files import (
     Predictions,
     read_features,
+    read_gradients,
     read_history,
     read_statistics,
 )
@@ -82,6 +85,8 @@ def _training(run: Path, result: RunResult) -> Iterator[Content]:
     if history := read_history(run):
         curves = draw_curves(history, result.best.epoch, bool(result.branch))
         yield Chart("curves", curves, "Loss and accuracy by epoch")
+    if gradients := read_gradients(run):
+        yield Chart("gradients", draw_gradients(gradients), "Gradient norm of each component by step")
 
 
 def _classes(predictions: Predictions) -> Iterator[Content]:
@@ -102,6 +107,7 @@ def _errors(errors: Sequence[Example]) -> Iterator[Content]:
 def _attention(run: Path, examples: Sequence[Example]) -> Iterator[Content]:
     if statistics := read_statistics(run):
         yield Chart("attention_position", draw_position(statistics), "Mean attention weight by position")
+        yield Chart("attention_entropy", draw_entropy(statistics), "Effective number of words by length")
     yield from map(example_content, examples)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import LogFormatter, PercentFormatter
 
 from heedful.base.formatting import SPLIT_NAMES
 from heedful.report.figures.style import COLOURS, GREY, INK, WEIGHTS, integer_ticks, name_axes, new_figure, user_text
@@ -40,6 +40,30 @@ def draw_curves(history: History, best_epoch: int | None, has_branch: bool = Fal
         axes.set_xlim(min(epochs) + 0.5, max(epochs) + 1.5)
         if axes.lines:
             axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def draw_gradients(norms: dict[str, np.ndarray]) -> Figure:
+    """Draw the gradient norm of each component by step.
+
+    A log axis cannot show 0, NaN or infinity, so the legend gives the number of these values.
+
+    Args:
+        norms: component → array with rows (step, norm).
+    """
+    figure = new_figure(10, 4.5)
+    axes = figure.subplots()
+    for number, (component, points) in enumerate(norms.items()):
+        valid = points[np.isfinite(points[:, 1]) & (points[:, 1] > 0)]
+        omitted = len(points) - len(valid)
+        label = f"{component} ({omitted} values that are 0, NaN or infinite)" if omitted else component
+        dashes, marker = ("-", "--", ":")[number // len(COLOURS) % 3], "o" if len(valid) < 10 else ""
+        (line,) = axes.plot(*valid.T, label=label, color=COLOURS[number % len(COLOURS)], marker=marker, markersize=5)
+        line.set(linestyle=dashes, linewidth=1.5 if len(valid) <= 200 else 0.6)
+    axes.set_yscale("log")
+    axes.xaxis.set_major_locator(integer_ticks())
+    name_axes(axes, "Gradient norm by component", "optimizer step", "L2 norm of the gradient")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", fontsize=8, frameon=False)
     return figure
 
 
@@ -115,4 +139,28 @@ def draw_position(statistics: Statistics) -> Figure:
     axes.set_xlim(0, 1)
     # the legend is above the axes, because bars of equal height leave no space inside them
     axes.legend(fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2)
+    return figure
+
+
+def draw_entropy(statistics: Statistics) -> Figure:
+    """Draw the effective number of words of each text, exp(entropy), by its length, with a line of uniform weights."""
+    figure = new_figure(7, 4)
+    axes = figure.subplots()
+    length, value = statistics.length, statistics.effective
+    alpha = float(np.clip(400 / len(length), 0.03, 0.8))
+    axes.plot(length, value, "o", color=COLOURS[0], alpha=alpha, markersize=3, markeredgewidth=0, label="_")
+    axes.plot([], [], "o", color=COLOURS[0], markersize=3, label="one text")
+    ends = [max(1.0, length.min()), max(2.0, length.max())]
+    axes.plot(ends, ends, "--", color=COLOURS[1], linewidth=1.2, label="uniform weights")
+    groups = np.array_split(np.argsort(length, kind="stable"), max(1, min(20, len(length) // 50)))
+    if len(groups) > 1:
+        center, middle = zip(*((np.median(length[g]), np.median(value[g])) for g in groups), strict=True)
+        axes.plot(center, middle, color=INK, linewidth=1.5, label="median by length")
+    name_axes(axes, "Effective number of words, exp(entropy)", "length of the text (words)", "words")
+    axes.set(xscale="log", yscale="log")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(LogFormatter())
+        axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
+        axis.set_tick_params(which="both", labelsize=8)
+    axes.legend(fontsize=8, frameon=False, loc="upper left")
     return figure
