@@ -9,16 +9,18 @@ from statistics import mean, median
 
 from heedful.compare.output import render_page
 from heedful.compare.sections import sections
+from heedful.faithfulness.measurement import measurable_variants
 from heedful.records.runs import FinishedRun, find_runs
-from heedful.records.statistics import FAITHFULNESS
 from heedful.records.variants import Variant, group_runs
 from heedful.report.figures.comparison_figures import Bar
 from heedful.report.figures.style import COLOURS, GREY
 from heedful.report.numbers import format_p_value, format_with_bounds, format_with_margin
-from heedful.terms.comparison import Comparison, Row, compare, judge_differences
+from heedful.runs.faithfulness_record import ATTENTION, ATTENTION_GRADIENT, LEAVE_ONE_OUT, RANDOM
+from heedful.terms.comparison import Comparison, compare, judge_differences
 from heedful.terms.intervals import Interval, mean_of_terms
 from heedful.terms.measurements import measure
 from studies.claims import Claim, claim_lines, claims_section, judge_study
+from studies.faithfulness.script import summarize_records
 from studies.plan import Plan
 
 TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table
@@ -26,6 +28,7 @@ GPU = "twenty_variants_gpu"
 EQUAL = 1.0  # points of accuracy: two variants are equal if the whole interval of their difference is within them
 ENCODERS, ATTENTIONS = ("rnn", "lstm", "birnn", "bilstm"), ("none", "uniform", "bahdanau", "luong_dot", "luong_general")
 COMPONENTS = ("components", "cnn", "normalizers", "task_scaling")  # sweeps on each data set
+SHOWN_RANKINGS = (ATTENTION, ATTENTION_GRADIENT, LEAVE_ONE_OUT, RANDOM)  # of the new components
 OTHER_BASELINES = ATTENTIONS[:3]  # baselines of the sweep `other_attentions`
 
 
@@ -215,12 +218,13 @@ class StudyResults:
             difference = "" if row.difference is None else format_with_bounds(row.difference, 1, 100)
             p_value = "" if row.p_adjusted is None else format_p_value(row.p_adjusted)
             parameters = f"{row.variant.runs[0].parameters:,}"
-            yield [_name(row), _format_mean(row.variant), difference, p_value, row.verdict, parameters]
+            yield [_name(row.variant), _format_mean(row.variant), difference, p_value, row.verdict, parameters]
 
     def faithfulness_rows(self, folders: Sequence[Path]) -> Iterator[list[str]]:
-        """Yield a row for each variant: the normalized comprehensiveness of its attention."""
-        for row in compare(folders).rows:
-            yield [_name(row), format_with_margin(row.metrics[FAITHFULNESS])]
+        """Yield a row for each variant: the normalized comprehensiveness of SHOWN_RANKINGS."""
+        for summary in summarize_records(measurable_variants(folders)[0]):
+            estimates = [summary.measures[ranking, "normalized_comprehensiveness"] for ranking in SHOWN_RANKINGS]
+            yield [_name(summary.variant), *(format_with_margin(estimate.interval) for estimate in estimates)]
 
     def has_equal_predictions(self) -> bool:
         """Return whether `luong_concat` and `bahdanau` with a BiLSTM gave the same probabilities, digit for digit."""
@@ -243,8 +247,8 @@ def _equivalence(difference: Interval) -> str:
     return "different" if low > 0 or high < 0 else "undecided"
 
 
-def _name(row: Row) -> str:
-    return " · ".join(f"`{value}`" for value in row.variant.differs.values() if value != "none")
+def _name(variant: Variant) -> str:
+    return " · ".join(f"`{value}`" for value in variant.differs.values() if value != "none")
 
 
 def _by_choice(runs: Sequence[FinishedRun]) -> dict[tuple[str, str], Variant]:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from heedful.report.figures import style
 from heedful.report.figures.comparison_figures import Bar, draw_intervals
 from heedful.report.figures.coverage import draw_coverage
 from heedful.report.figures.run_figures import (
@@ -148,12 +147,3 @@ def test_a_figure_is_saved_at_150_dpi(tmp_path: Path) -> None:
     height, width, _ = imread(path).shape
     assert (width, height) == pytest.approx((600, 450), abs=50)
     assert list(path.parent.iterdir()) == [path]
-
-
-def test_fonts_for_missing_glyphs_are_suggested_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    style._suggest_fonts.cache_clear()
-    for name in ("a.png", "b.png"):
-        figure = new_figure(2, 1)
-        figure.text(0.1, 0.5, "\u6620\u753b \U0001f3ac good", fontfamily="DejaVu Sans")
-        save_figure(figure, tmp_path / name)
-    assert ["fonts-noto-cjk" in record.message for record in caplog.records] == [True]

@@ -5,7 +5,7 @@ import numpy as np
 from heedful.records.runs import summarize_excluded
 from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant
-from heedful.report.figures.comparison_figures import Bar, draw_intervals
+from heedful.report.figures.comparison_figures import Bar, Mark, draw_costs, draw_intervals
 from heedful.report.figures.style import COLOURS, GREY
 from heedful.report.numbers import UNKNOWN, format_known, format_p_value, format_with_margin
 from heedful.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
@@ -186,11 +186,19 @@ def _grid(comparison: Comparison) -> Section:
 
 
 def _cost(comparison: Comparison) -> Section:
-    rows = []
+    first, second = [*factors(comparison), "", ""][:2]
+    rows, marks = [], []
     for row in comparison.rows:
-        seconds, memory = format_with_margin(row.metrics.get(SECONDS), 2), format_known(row.peak_memory_mb, "{:,.0f}")
-        rows.append([row.variant.name, f"{row.variant.runs[0].parameters:,}", seconds, memory])
-    return Section("Cost", [Table(["variant", "parameters", "seconds per epoch", "peak memory, MB"], rows)], COST)
+        seconds, memory = row.metrics.get(SECONDS), format_known(row.peak_memory_mb, "{:,.0f}")
+        parameters, differs = row.variant.runs[0].parameters, row.variant.differs
+        rows.append([row.variant.name, f"{parameters:,}", format_with_margin(seconds, 2), memory])
+        costs = {"seconds per epoch": seconds and seconds.value, "parameters": parameters}
+        marks.append(Mark(costs, row.metrics[comparison.metric], differs.get(first, ""), differs.get(second, "")))
+    content: list[Content] = [Table(["variant", "parameters", "seconds per epoch", "peak memory, MB"], rows)]
+    if len(rows) > 1:
+        figure = draw_costs(marks, ["seconds per epoch", "parameters"], label(comparison.metric))
+        content.append(Chart("cost", figure, f"{_heading(comparison.metric)} against cost"))
+    return Section("Cost", content, COST)
 
 
 def _faithfulness(comparison: Comparison) -> Section:
