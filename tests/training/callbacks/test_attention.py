@@ -10,6 +10,8 @@ import pytest
 from heedful.training.callbacks.attention import BINS, by_position
 from tests.helpers import saved_predictions, train
 
+TEXT = "an excellent product, truly"
+
 
 def test_the_weight_of_a_word_is_distributed_over_its_bins() -> None:
     weights = by_position(np.array([0.2, 0.5, 0.3]))  # each word covers 16 2/3 of the 50 bins
@@ -34,13 +36,24 @@ def saved_examples(run: Path, with_errors: bool = False) -> list[dict[str, Any]]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("attention") / "run"
+    texts = f"callbacks.attention.texts=['{TEXT}']"
     options = ["callbacks.attention.examples=2", "callbacks.attention.shared=0"]
-    train(folder, "callbacks=attention", *options, "model/attention=multi_head", draws=True)
+    train(folder, "callbacks=attention", texts, *options, "model/attention=multi_head", draws=True)
     return folder
 
 
+def test_texts_of_the_option_follow_the_examples(folder: Path) -> None:
+    *examples, text = saved_examples(folder)
+    assert {example["split"] for example in examples} == {"test"}
+    assert (text["split"], text["index"], text["label"]) == ("text", 0, None)
+    assert text["words"] == ["an", "excellent", "product", ",", "truly"]
+    assert sum(text["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+    assert sum(text["weights"]) == pytest.approx(1, abs=1e-4)
+    assert "truly" in (folder / "page.html").read_text("utf-8")
+
+
 def test_examples_are_a_correct_and_a_wrong_prediction_of_the_test_split(folder: Path) -> None:
-    examples = saved_examples(folder)
+    *examples, _ = saved_examples(folder)
     is_correct = [example["predicted"] == example["label"] for example in examples]
     assert is_correct in ([True, False], [True], [False])
     _, probabilities, labels, task, index, _ = saved_predictions(folder)

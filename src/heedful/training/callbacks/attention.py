@@ -31,6 +31,7 @@ class AttentionRecorder(pl.Callback):
     examples: Annotated[int, Field(ge=0)] = 6
     shared: Annotated[int, Field(ge=0)] = 4
     sample: Annotated[int, Field(ge=0)] = 1000
+    texts: Sequence[str] = ()
     errors: Annotated[int, Field(ge=0)] = 10
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
@@ -40,8 +41,7 @@ class AttentionRecorder(pl.Callback):
         probabilities, labels, rows = (pl_module.evaluated[name] for name in ("probabilities", "labels", "index"))
         task = pl_module.task
         confidence, is_correct = task.confidence(probabilities), task.is_correct(probabilities, labels)
-        selection = self._select_rows(rows, confidence, is_correct)
-        examples = _of_test(data, pl_module.ensemble().examples(_texts(data, selection)), selection)
+        examples = self._explain(data, pl_module, self._select_rows(rows, confidence, is_correct))
         by_confidence = np.argsort(-confidence, kind="stable")
         mistakes = rows[by_confidence[~is_correct[by_confidence]]][: self.errors]
         uncertain = rows[np.argsort(confidence, kind="stable")][: self.errors]
@@ -59,6 +59,11 @@ class AttentionRecorder(pl.Callback):
             random.Random(0).shuffle(pool)
             selection += [row for row in pool[: self.examples // 2] if row not in selection]
         return selection
+
+    def _explain(self, data: Source, module: Any, rows: list[int]) -> list[Example]:
+        examples = module.ensemble().examples([*_texts(data, rows), *self.texts])
+        of_own = [replace(example, index=number) for number, example in enumerate(examples[len(rows) :])]
+        return [*_of_test(data, examples[: len(rows)], rows), *of_own]
 
     @torch.inference_mode()
     def _write_statistics(self, trainer: pl.Trainer, module: Any) -> None:
