@@ -42,10 +42,9 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--metric",
-        default="acc",
         metavar="SCORE",
-        help="acc (default), balanced_acc, precision_macro, f1_macro, mcc, auroc, ece, nll, brier, or a "
-        "metric that the configuration of the runs adds",
+        help="a score of the task: acc (default), balanced_acc, precision_macro, f1_macro, mcc, auroc, ece, nll or "
+        "brier with one class for each text; or a metric that the configuration of the runs adds",
     )
     text = "an option that makes no other variant, such as callbacks.mine; may be repeated"
     parser.add_argument("--ignore", action="append", default=[], metavar="KEY", help=text)

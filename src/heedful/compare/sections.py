@@ -18,7 +18,7 @@ from heedful.terms.measurements import label, untested
 
 SCORES = (
     "Mean over seeds on these {texts:,} test texts ± the half-width of the 95 % interval for the mean over all "
-    "possible seeds (Student's t). For calibration error, negative log-likelihood and Brier score, lower is "
+    "possible seeds (Student's t). For losses, errors and the Brier score, lower is "
     "better. ensemble: {metric} of the probabilities averaged over seeds."
 )
 DIFFERENCES = (
@@ -33,9 +33,10 @@ FOLDS = (
     "training sets (Nadeau and Bengio 2003)."
 )
 LINEAR = (
-    "The linear baseline of a run is logistic regression on the TF-IDF features of words and bigrams, fitted to the "
-    "same training split. Difference: of the variant from it ± the half-width of the 95 % interval over seeds and "
-    "texts. The second p is adjusted (Holm) for all differences of the table, and decides the verdict."
+    "The linear baseline of a run is a linear model (with classes, logistic regression) of the TF-IDF features of "
+    "words and bigrams, fitted to the same training split. Difference: of the variant from it ± the half-width of the "
+    "95 % interval over seeds and texts. The second p is adjusted (Holm) for all differences of the table, and decides "
+    "the verdict."
 )
 COST = (
     "Seconds: training time of an epoch without validation; median over epochs, then mean over seeds. Memory: the "
@@ -228,8 +229,8 @@ def _shared_texts(comparison: Comparison) -> Section:
         _, first = examples[0]
         strips = []
         for number, (variant, example) in enumerate(examples):
-            prediction = f"{example.predicted} {example.probabilities.get(example.predicted, 0):.2f}"
-            if example.label is not None:
+            prediction = example.prediction
+            if example.label is not None and example.has_classes:
                 prediction += " (right)" if example.label == example.predicted else " (wrong)"
             if example.branch is not None:
                 prediction += f"; {branch_title(example.branch.weight)}"
@@ -245,7 +246,8 @@ def _shared_texts(comparison: Comparison) -> Section:
 def _recalls(comparison: Comparison) -> Section:
     """Return the share of each class's texts that a variant classifies correctly, over all its runs."""
     rows = []
-    classes = comparison.class_names[:MAX_CLASSES]
+    if not (classes := comparison.class_names[:MAX_CLASSES]):
+        return Section("Recall by class", [])
     for variant in comparison.variants:
         hits, _, true = np.sum([run.predictions().class_counts() for run in variant.runs], axis=0)
         shown = zip((hits / np.maximum(true, 1))[:MAX_CLASSES].tolist(), true[:MAX_CLASSES].tolist(), strict=True)

@@ -67,7 +67,7 @@ REFUSED_CALLBACKS = {
 TRAINER_KEYWORDS = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
 PLACES = {
     "data": Place("heedful.data.source.Source"),
-    "task": Place("heedful.tasks.task.Task", keywords=("classes", "thresholds")),
+    "task": Place("heedful.tasks.task.Task", keywords=("classes", "temperature", "limits", "thresholds")),
     "model.embedding": Place("heedful.models.component.Embedding", positional=1),
     "model.position": Place("heedful.models.component.Position", positional=1),
     "model.encoder": Place("heedful.models.component.Encoder", positional=1),

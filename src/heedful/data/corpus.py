@@ -132,6 +132,10 @@ def write_split(
     # places by source and wrong label, which is empty if a cell is missing
     faults = defaultdict[tuple[str, str], list[int]](list)
     own, found, files = list[str](), set[str](), dict[str, int]()
+
+    def is_allowed(label: str) -> bool:
+        return not task.fault(label) and (names is None or label in names)
+
     schema = pa.schema(
         [(name, TYPES[name]) for name in (*columns, "file", "place", "digest")] + [(KEPT + name, TEXT) for name in kept]
     )
@@ -140,7 +144,7 @@ def write_split(
             own = own or [canonical(name) for name in rows.class_names.get(columns["label"], ())]
             texts, labels, is_valid = rows.texts(columns["text"]), _labels(rows, columns["label"], task), list[bool]()
             for place, text, own_labels in zip(rows.places, texts, labels, strict=True):
-                wrong = [label for label in own_labels if not label or (names is not None and label not in names)]
+                wrong = [label for label in own_labels if not label or not is_allowed(label)]
                 is_missing = "" in wrong or not text.strip()
                 is_valid.append(not is_missing and not wrong)
                 if not is_valid[-1]:
@@ -163,6 +167,8 @@ def write_split(
     classes = dict.fromkeys((names or {}).values())
     for (source, label), places in faults.items():
         where = f"{source}: {format_places(rows.unit, places)}:"
+        if reason := label and task.fault(label):
+            raise UserError(f"{where} label {format_repr(label)} {reason}: correct the file")
         if label:
             raise UserError(
                 f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"

@@ -201,8 +201,8 @@ class Source(pl.LightningDataModule):
         self.files = {split: self.files[origin]} if self.files else {}
         self.splits = {split: self.splits[origin]} if not self.files else {}
         names = self.names or dict(zip(classes, classes, strict=True))
-        self.names = {label: name for label, name in names.items() if name in classes}
-        if not self.names:
+        self.names = {label: name for label, name in names.items() if name in classes} if classes else None
+        if self.names == {}:
             raise UserError(f"data.labels: the model has only other classes, {format_list(classes, plain=True)}")
         self.class_counts, self.drops_duplicates = list(class_counts), False
 
@@ -306,7 +306,7 @@ class Source(pl.LightningDataModule):
                 classes = own or self.task.find_classes(found)
             except ValueError as error:
                 raise UserError(f"{self.title}: {error}") from None
-            names = names or dict(zip(classes, classes, strict=True))
+            names = names or dict(zip(classes, classes, strict=True)) or None
         for split in splits:
             if split != "train":
                 write(split, self._rows(split), names)
@@ -359,13 +359,15 @@ class Source(pl.LightningDataModule):
             folder(tokenizer).symlink_to(path.name)  # for the trained model
         self._data, self.task = data.splits, self.task.with_classes(data.class_names)
         self.dropped, self.conflicts = data.dropped, data.conflicts
-        if (task := self._model_task) is not None:
+        if (task := self._model_task) is None:
+            task = self.task.learn(np.asarray(self._data["train"].labels))
+        else:
             if unknown := [name for name in data.class_names if name not in task.classes]:
                 own = format_list(task.classes, plain=True)
                 raise UserError(f"data: the model has no class {format_list(unknown)}, only {own}")
             recoded = {name: task.recode(split.labels, data.class_names) for name, split in data.splits.items()}
             self._data = {name: replace(split, labels=recoded[name]) for name, split in data.splits.items()}
-            self.task = task
+        self.task = task
         self.codec = Codec(tokenizer=tokenizer, task=self.task, **asdict(self.truncation))
         self.vocabulary = tokenizer.vocabulary
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS if split in self._data}

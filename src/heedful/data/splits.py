@@ -43,7 +43,7 @@ def distinct_rows(corpus: Corpus) -> np.ndarray:
     for split in (corpus.val, corpus.test):
         if split is not None and split.digests is not None:
             rows = rows[~np.isin(digests[rows], split.digests)]
-    if len(np.unique(corpus.task.strata(corpus.train.labels[rows]))) < 2:
+    if len(np.unique(corpus.train.labels[rows], axis=0)) < 2:
         raise UserError(
             f"data.duplicates=drop: {len(rows):,} different texts of one class are left for training, or none: the "
             "others repeat a text, or are in the validation or test file; set data.duplicates=null, or other files"

@@ -42,6 +42,8 @@ class ProbedRun:
         path = str(checkpoint_in(run, BEST, LAST))
         ((_, self.card, model, _),) = restore_ensemble(path, self.extras, device=device).members
         self.codec = self.card.codec
+        if not self.codec.class_names:
+            raise UserError(f"{run}: has no classes, and faithfulness is measured by their probabilities: leave it out")
         self.probe = Probe(model, self.codec.task, self.codec.truncation)
         overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
         cfg = OmegaConf.create({"ckpt_path": path, "data": overrides, "extras": self.extras, "seed": 0})

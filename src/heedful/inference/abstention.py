@@ -36,7 +36,7 @@ def choose_limit(ensemble: Ensemble, error: float) -> ConfidenceLimit:
     if not limits:
         raise UserError(
             f"{option}: {ensemble.members[0].name or 'the model'} does not say how often it is right at which "
-            "confidence: it has several labels for each text, was not validated, or an earlier version wrote it. Name "
+            "confidence: it does not predict one class, was not validated, or an earlier version wrote it. Name "
             "the best.ckpt of a new run with one class for each text"
         )
     reached = [limit for limit in limits if limit.expected_error <= error]

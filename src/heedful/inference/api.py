@@ -45,8 +45,8 @@ class Prediction:
 
     Args:
         label: the most probable class; "unsure" with `abstain`, if its error would be higher. With several labels for
-            each text, the list of its classes.
-        probabilities: the probability of each class; the sum is 1 if a text has one class.
+            each text, the list of its classes; a number if the model predicts numbers.
+        probabilities: the probability of each class; the sum is 1 if a text has one class. A number is repeated.
         tokens: each token that the model read, as spelled in the text, with its attention weight. The weights
             sum to 1, unless the text has no tokens.
         branch: each token with its share in the linear branch's log odds of `label`; empty for a model without such a
@@ -58,7 +58,7 @@ class Prediction:
     """
 
     text: str
-    label: str | list[str]
+    label: str | list[str] | float
     probabilities: dict[str, float]
     tokens: list[tuple[str, float]]
     branch: list[tuple[str, float]] = field(default_factory=list)
@@ -68,7 +68,8 @@ class Prediction:
 
     def _repr_html_(self) -> str:
         likeliest = max(self.probabilities, key=self.probabilities.__getitem__)
-        labels = self.label if isinstance(self.label, list) else [likeliest if self.label == UNSURE else self.label]
+        label = likeliest if isinstance(self.label, float) or self.label == UNSURE else self.label
+        labels = label if isinstance(label, list) else [label]
         title = ", ".join(f"<b>{escape(name)}</b> {self.probabilities[name]:.3f}" for name in labels)
         lines = [f"{UNSURE}: {title}" if self.label == UNSURE else title, _coloured(self.tokens)]
         for name in labels:

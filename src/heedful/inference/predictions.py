@@ -110,7 +110,8 @@ def write_predictions(
                 selection = _not_blank(texts)
                 probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
                 predicted = read(ensemble.task.predicted(probabilities))
-                cells = [predicted, *probabilities.T.round(6).tolist(), is_unknown.tolist()]
+                of_classes = probabilities.T[: len(ensemble.class_names)].round(6).tolist()
+                cells = [predicted, *of_classes, is_unknown.tolist()]
                 if limit is not None:
                     pairs = zip(predicted, ensemble.task.confidence(probabilities).tolist(), strict=True)
                     cells = [[answer(*pair, limit) for pair in pairs], *cells]
@@ -173,7 +174,8 @@ def prediction_section(example: Example, count: int) -> Section:
     """Return the predicted class, the ten largest probabilities, and at most `count` most attended words."""
     likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:10]
     classes = [[clean_text(name), f"{probability:.3f}"] for name, probability in likeliest]
-    tables = [Table(["class", "probability"], classes), *words_tables(example, count)]
+    tables = [Table(["class", "probability"], classes)] if example.has_classes else []
+    tables += words_tables(example, count)
     if example.branch is not None:
         tables.append(branch_table(example.words, example.branch, count))
     return Section(clean_text(example.predicted or "no label", 100), tables)

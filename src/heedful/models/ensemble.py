@@ -42,18 +42,18 @@ class Ensemble:
         self.members = list(members)
         first = self.members[0]
         self.task = first.card.codec.task
-        kinds = [(each.card.codec.task.targets, set(each.card.codec.class_names)) for each in self.members]
+        kinds = [(each.card.codec.task.targets, set(each.card.codec.task.outputs)) for each in self.members]
         if any(kind != kinds[0] for kind in kinds):
             own = [
                 f"{each.name} predicts {each.card.codec.task.targets} for each text, of "
-                f"{format_list(each.card.codec.class_names, plain=True)}"
+                f"{format_list(each.card.codec.task.outputs, plain=True)}"
                 for each, kind in zip(self.members, kinds, strict=True)
                 if each is first or kind != kinds[0]
             ]
             raise UserError(f"ckpt_path: an ensemble needs models of the same task and classes: {'; '.join(own)}")
         # for each member, the column of each class in its probabilities
         self.columns = [
-            [member.card.codec.class_names.index(name) for name in self.class_names] for member in self.members
+            [member.card.codec.task.outputs.index(name) for name in self.task.outputs] for member in self.members
         ]
         self.task = self.task.joint([member.card.codec.task for member in self.members])
         self.shares_tokens = all(member.card.codec.reads_as(first.card.codec) for member in self.members)
@@ -66,7 +66,7 @@ class Ensemble:
     @torch.inference_mode()
     def classify(self, texts: Sequence[str], batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:
         """Return the probabilities N×C of texts, and for each whether no model knows any of its tokens, N bool."""
-        total = np.zeros((len(texts), len(self.class_names)))
+        total = np.zeros((len(texts), len(self.task.outputs)))
         is_unknown = np.ones(len(texts), dtype=bool)
         for member, columns in zip(self.members, self.columns, strict=True):
             model = member.model.eval()
@@ -101,7 +101,7 @@ class Ensemble:
         return [self._combine(examples) for examples in zip(*by_member, strict=True)]
 
     def _combine(self, examples: Sequence[Example]) -> Example:
-        probabilities = np.mean([[each.probabilities[name] for name in self.class_names] for each in examples], 0)
+        probabilities = np.mean([[each.probabilities[name] for name in self.task.outputs] for each in examples], 0)
         shared = examples if self.shares_tokens else examples[:1]
         maps = [each.matrix.mean(0, keepdims=True) for each in shared if each.matrix is not None]
         predicted = self.task.predicted(probabilities[None])
@@ -111,7 +111,7 @@ class Ensemble:
             predicted=self.task.decode(predicted)[0],
             value=self.task.values(predicted)[0],
             confidence=float(self.task.confidence(probabilities[None])[0]),
-            probabilities=dict(zip(self.class_names, probabilities.tolist(), strict=True)),
+            probabilities=dict(zip(self.task.outputs, probabilities.tolist(), strict=True)),
             weights=np.mean([each.weights for each in shared], 0),
             class_weights={name: np.mean([each.class_weights[name] for each in shared], 0) for name in per_class},
             matrix=np.mean(maps, 0) if len(maps) == len(shared) else None,
@@ -155,7 +155,7 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
                 label=None,
                 predicted=labels[i],
                 confidence=confidence[i],
-                probabilities=dict(zip(codec.class_names, probabilities[i].tolist(), strict=True)),
+                probabilities=dict(zip(codec.task.outputs, probabilities[i].tolist(), strict=True)),
                 words=words[row],
                 value=values[i],
                 weights=means[i, :size],

@@ -53,11 +53,11 @@ class LoggedScore(Metric):
 def require_scores(monitored: Collection[str], metrics: Mapping[str, Metric], labels: np.ndarray, task: Task) -> None:
     """Refuse callbacks that monitor a score that the task lacks, or without a value on the validation labels."""
     for name in monitored:
-        if name.removeprefix("val/") in default_metrics().keys() - metrics.keys():
+        if name.partition("/")[2] in default_metrics().keys() - metrics.keys():
             raise UserError(f"{name} is monitored, but the task has no such score, only {format_list(task.scores)}")
-    uniform = np.full((len(labels), len(task.classes)), 1 / len(task.classes))
+    trial = task.trial(len(labels))
     scores = {f"val/{name}": each.score for name, each in metrics.items() if isinstance(each, LoggedScore)}
-    names = [name for name in scores if name in monitored and scores[name].terms(uniform, labels) is None]
+    names = [name for name in scores if name in monitored and scores[name].terms(trial, labels) is None]
     require_defined(names, labels, task)
 
 

@@ -73,7 +73,7 @@ def run_sections(run: Path, result: RunResult, predictions: Predictions | None) 
         ),
         baseline_section(result, read_features(run) or {}),
         Section("Training", list(_training(run, result)), "The test uses the best checkpoint."),
-        Section("Classes", list(_classes(predictions)) if predictions else []),
+        Section("Classes", list(_classes(predictions)) if predictions and predictions.class_names else []),
         Section("Errors", list(_errors(errors)), example_notes(errors)),
         Section("Attention", list(_attention(run, examples)), example_notes(examples)),
         data_section(result.data),
@@ -84,7 +84,7 @@ def run_sections(run: Path, result: RunResult, predictions: Predictions | None) 
 def _training(run: Path, result: RunResult) -> Iterator[Content]:
     if history := read_history(run):
         curves = draw_curves(history, result.best.epoch, bool(result.branch))
-        yield Chart("curves", curves, "Loss and accuracy by epoch")
+        yield Chart("curves", curves, "Loss and score by epoch")
     if gradients := read_gradients(run):
         yield Chart("gradients", draw_gradients(gradients), "Gradient norm of each component by step")
 

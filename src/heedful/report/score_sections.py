@@ -21,7 +21,8 @@ NOTE = (
 )
 
 BASELINE_NOTE = (
-    "Logistic regression on the TF-IDF features of words and bigrams, fitted to the same training split. Differences: "
+    "A linear model (with classes, logistic regression) of the TF-IDF features of words and bigrams, fitted to the "
+    "same training split. Differences: "
     "the model's score minus the baseline's, with paired 95 % intervals over texts; that of the calibration error has "
     "none. Features: those with the largest weights, largest first."
 )

@@ -13,7 +13,7 @@ from heedful.base.formatting import format_value
 from heedful.runs.run_files import read_existing
 
 EXAMPLES_FILE = "attention.json"
-KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions"}
+KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions", "error": "Largest errors"}
 
 
 def _rounded(digits: int) -> PlainSerializer:
@@ -49,7 +49,7 @@ class Example:
     layers: dict[str, Map] = field(default_factory=dict)  # encoder layer → its weights H×L×L
     is_unknown: bool = False  # whether the model knows none of the words, so that the prediction is a guess
     branch: BranchWords | None = None  # None if there is no linear branch, or its weight is 0
-    value: str | list[str] = ""  # the prediction as programs read it, such as a list of labels
+    value: str | list[str] | float = ""  # the prediction as programs read it, such as a list of labels
     class_weights: dict[str, Weights] = field(default_factory=dict)  # L each; empty if all classes share `weights`
     confidence: float = 0.0  # of a prediction that is no single class
     kind: str = ""  # a key of KINDS; "" for texts that are no errors
@@ -63,8 +63,19 @@ class Example:
     @property
     def label_weights(self) -> dict[str, np.ndarray]:
         """The weights of the predicted classes that have weights of their own."""
-        labels = [self.value] if isinstance(self.value, str) else self.value
-        return {name: self.class_weights[name] for name in labels if name in self.class_weights}
+        labels = self.value if isinstance(self.value, list) else [self.value]
+        return {str(name): self.class_weights[str(name)] for name in labels if name in self.class_weights}
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the prediction consists of classes, which have probabilities; otherwise, it is a number."""
+        return not isinstance(self.value, float)
+
+    @property
+    def prediction(self) -> str:
+        """The prediction and, if it has one, its probability."""
+        name = self.predicted or "no label"
+        return f"{name} ({self.probability:.2f})" if self.has_classes else name
 
     @property
     def probability(self) -> float:
@@ -74,7 +85,7 @@ class Example:
     @property
     def title(self) -> str:
         """Split, row number, origin, true class, predicted class, its probability and, if cut, the part read."""
-        prediction = f"predicted {self.predicted or 'no label'} ({self.probability:.2f})"
+        prediction = f"predicted {self.prediction}"
         classes = prediction if self.label is None else f"{self.label or 'no label'}, {prediction}"
         cut = f", {self.cut}" if self.cut else ""
         origin = ", ".join(

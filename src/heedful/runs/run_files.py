@@ -17,7 +17,7 @@ import yaml
 from heedful.base.errors import UserError
 from heedful.base.files import read_arrays, write_arrays
 from heedful.runs.result import ClassScore
-from heedful.tasks.stored import read_task, write_task
+from heedful.tasks.stored import MAIN_SCORES, read_task, write_task
 from heedful.tasks.task import Task
 
 Value = TypeVar("Value")
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 HISTORY_FILE, GRADIENTS_FILE, STATISTICS_FILE = "csv/metrics.csv", "gradients.csv", "attention_stats.npz"
 # what writes a damaged file of a run again
 RESUME = "resume its run (ckpt_path=<run>/checkpoints/last.ckpt) or its sweep (sweep.resume=<sweep>), or delete it"
-HISTORY = ("train/loss", "val/loss", "train/acc", "val/acc")
+HISTORY = tuple(f"{split}/{name}" for name in ("loss", *MAIN_SCORES) for split in ("train", "val"))
 History = dict[str, dict[int, float]]  # metric → epoch → value
 
 
@@ -123,7 +123,7 @@ def read_predictions(run: Path, folder: str = "predictions") -> Predictions | No
 
 
 def read_history(run: Path) -> History | None:
-    """Read the mean training loss and accuracy of each epoch, and the epoch's last validation loss and accuracy.
+    """Read the mean training loss and main score of each epoch, and the epoch's last validation loss and main score.
 
     Values that are not finite are ignored. Epochs without a training loss are omitted; this excludes the validation of
     the best checkpoint after training. The result is None if the file is absent or no epoch remains.

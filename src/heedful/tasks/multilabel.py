@@ -136,12 +136,9 @@ class Multilabel(Task):
         sizes = np.bincount(np.arange(len(targets)) % folds, minlength=folds)
         return distribute(targets, sizes, np.outer(sizes / len(targets), targets.sum(0)), seed)
 
-    def learnable(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _learnable(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         classes = np.flatnonzero(targets.any(0) & ~targets.all(0))
         return classes, targets[:, classes]
-
-    def needs_rest(self, classes: np.ndarray) -> bool:
-        return True
 
     def probabilities(self, logits: "Tensor") -> "Tensor":
         return logits.float().sigmoid()

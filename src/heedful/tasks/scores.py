@@ -27,10 +27,11 @@ class ScoreType(NamedTuple):
     high: float = 1.0
     lower_is_better: bool = False
     is_by_class: bool = False  # whether it is a mean over classes
+    limits: tuple[float, float] = (0.0, 1.0)  # of the probabilities, which rounding may exceed
 
     def terms(self, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
         """Return the n terms for probabilities n×C and labels n; None if the score is not defined on these texts."""
-        return self.compute(probabilities.astype(np.float64).clip(0, 1), labels)
+        return self.compute(probabilities.astype(np.float64).clip(*self.limits), labels)
 
 
 def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -36,4 +36,5 @@ def write_task(task: Task) -> dict[str, Any]:
 
 # by name, which has the same meaning in all tasks
 EVERY_SCORE: dict[str, ScoreType] = {name: score for cls in TASKS.values() for name, score in cls().scores.items()}
+MAIN_SCORES = tuple(dict.fromkeys(cls().main_score for cls in TASKS.values()))
 StoredTask = Annotated[Task, PlainValidator(read_task), PlainSerializer(write_task)]

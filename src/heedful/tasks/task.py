@@ -27,11 +27,22 @@ class Task(ABC):
     classes: tuple[str, ...] = ()
     targets: ClassVar[str] = "one class"  # that each text has; losses and branches say for which targets they are
     table: ClassVar[tuple[str, ...]]  # the scores in every table of a comparison
+    trained: ClassVar[tuple[str, ...]] = ("acc",)  # the scores that are also computed in training
 
     @property
     @abstractmethod
     def scores(self) -> Mapping[str, ScoreType]:
         """The scores of probabilities n×C and targets, by name; the first is the most important."""
+
+    @property
+    def main_score(self) -> str:
+        """The name of the most important score, for curves and comparisons."""
+        return next(iter(self.scores))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the columns of the probabilities."""
+        return self.classes
 
     # From labels to targets, and back
 
@@ -48,6 +59,10 @@ class Task(ABC):
         """What determines the labels that are read, besides the options of the data."""
         return ""
 
+    def fault(self, label: str) -> str:
+        """Return what is wrong with a label in its canonical form, such as "is not a number"; "" if nothing is."""
+        return ""
+
     def with_classes(self, classes: Sequence[str]) -> Self:
         return replace(self, classes=tuple(classes))
 
@@ -56,6 +71,10 @@ class Task(ABC):
         if len(labels) < 2:
             raise ValueError(f"every row has the label {format_repr(*labels)}; training needs two or more classes")
         return sort_classes(labels)
+
+    def learn(self, targets: np.ndarray) -> Self:
+        """Return the task with the state that suits the training texts, of which these are the targets."""
+        return self
 
     @abstractmethod
     def encode(self, names: Sequence[str], numbers: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -108,19 +127,35 @@ class Task(ABC):
             classes, _ = np.unique(np.stack([classes, groups[texts]]), axis=1)
         return np.bincount(classes, minlength=len(self.classes))
 
-    def learnable(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def linear_model(self, targets: np.ndarray, c: float) -> tuple[Any, np.ndarray, Any] | None:
+        """Return a linear model of scikit-learn that is not fitted; None if these training targets teach nothing.
+
+        Also return the targets to fit it to, and the columns of the probabilities that it predicts.
+
+        Args:
+            c: inverse strength of the L2 penalty.
+        """
+        from sklearn.linear_model import LogisticRegression  # slow
+        from sklearn.multiclass import OneVsRestClassifier
+
+        classes, labels = self._learnable(targets)
+        regression = LogisticRegression(C=c, solver="liblinear", dual=True, random_state=0)
+        model = OneVsRestClassifier(regression) if len(classes) > 2 or labels.ndim > 1 else regression
+        return (model, labels, classes) if len(classes) > 1 else None
+
+    def _learnable(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the classes that texts with these targets tell from others, and the targets for scikit-learn."""
         return np.unique(targets), targets
-
-    def needs_rest(self, classes: np.ndarray) -> bool:
-        """Return whether a linear model of these classes has an estimator of each class against the rest."""
-        return len(classes) > 2
 
     def majority(self, class_counts: Sequence[int]) -> int | None:
         """Return the class that a constant prediction would have; None if there is no such prediction."""
         return None
 
     # Predictions
+
+    def scaled(self, targets: "Tensor") -> "Tensor":
+        """Return the targets as the loss compares them with logits."""
+        return targets
 
     @abstractmethod
     def probabilities(self, logits: "Tensor") -> "Tensor":
@@ -141,6 +176,26 @@ class Task(ABC):
     def is_correct(self, probabilities: Any, targets: Any) -> Any:
         """Return whether each prediction is right, n bool; both arguments are arrays or tensors."""
         return self.predicted(probabilities) == targets
+
+    def training_sums(self, logits: "Tensor", targets: "Tensor") -> "dict[str, Tensor]":
+        """Return the sum of the scores `trained` over the texts of a batch, by name."""
+        return {"acc": self.is_correct(self.probabilities(logits), targets).sum()}
+
+    def notable(self, probabilities: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the numbers of texts to look at, in the order of interest: good and bad predictions, and others.
+
+        The keys of all but the first are kinds of errors in `heedful.runs.examples`.
+        """
+        confidence, is_correct = self.confidence(probabilities), self.is_correct(probabilities, targets)
+        order = np.argsort(-confidence, kind="stable")
+        hits, mistakes = order[is_correct[order]], order[~is_correct[order]]
+        return {"hit": hits, "mistake": mistakes, "uncertain": np.argsort(confidence, kind="stable")}
+
+    def trial(self, texts: int) -> np.ndarray:
+        """Return the probabilities of texts that are predicted as each class in turn, to try metrics with."""
+        size = len(self.classes)
+        rows = np.eye(size, dtype=np.float32)[np.arange(texts) % size]
+        return 0.5 * rows + np.float32(0.5) / size
 
     def fit(self, probabilities: np.ndarray, targets: np.ndarray) -> Self:
         """Return the task with the state that suits the probabilities of validation texts."""

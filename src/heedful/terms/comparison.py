@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -75,7 +76,7 @@ class Comparison:
 def compare(
     folders: Sequence[Path],
     baseline: str | None = None,
-    metric: str = "acc",
+    metric: str | None = None,
     command: str = "",
     ignored: Sequence[str] = (),
 ) -> Comparison:
@@ -83,9 +84,9 @@ def compare(
 
     Args:
         baseline: name of the variant to compare with. None selects the variant without attention that has the best
-            validation accuracy, or, if all variants have attention, the variant that started first.
+            main score in the validation, or, if all variants have attention, the variant that started first.
         metric: the score to compare: one of the task, or a metric that the config group `metrics` of the runs adds, of
-            which only the value of each run is known.
+            which only the value of each run is known; None means the main score.
         command: the command line that the page shows.
         ignored: keys of options that make no other variant.
     """
@@ -94,13 +95,13 @@ def compare(
     added = dict.fromkeys(name for run in runs for name in metric_nodes(run.config) if name not in default_metrics())
     (first, *_), *_ = variants[0].runs_by_seed.values()
     task = first.predictions().task
-    known = [*task.scores, *added]
+    known, metric = [*task.scores, *added], metric or task.main_score
     if metric not in known:
         raise UserError(f"--metric {metric}: {no_such('score', metric, known)}")
     nodes = [node for run in runs if metric not in task.scores and (node := metric_nodes(run.config).get(metric))]
     if any(node != nodes[0] for node in nodes):
         raise UserError(f"--metric {metric}: the runs define it differently; compare runs that use the same definition")
-    base = _baseline(variants, baseline)
+    base = _baseline(variants, baseline, f"val/{task.main_score}")
     measurements = measure(variants, [metric, *task.table, FAITHFULNESS, SECONDS])
     is_recorded = any(metric in run.result.lower_is_better for run in runs)
     lower_is_better = task.scores[metric].lower_is_better if metric in task.scores else is_recorded
@@ -160,10 +161,10 @@ def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, l
     return sorted(rows, key=lambda row: row.metrics[metric].value, reverse=not lower_is_better)
 
 
-def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:
+def _baseline(variants: Sequence[Variant], name: str | None, score: str) -> Variant:
     if name is None:
         without_attention = [variant for variant in variants if variant.choices.get("attention") == "none"]
-        return max(without_attention, key=_validation_accuracy) if without_attention else variants[0]
+        return max(without_attention, key=partial(_mean_score, name=score)) if without_attention else variants[0]
 
     def words(text: str) -> list[str]:  # "lstm none" means "lstm · none"
         return text.lower().replace("·", " ").split()
@@ -176,6 +177,6 @@ def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:
     raise UserError("\n  ".join([f"--baseline {name}: no such variant{similar}\nThe variants are:", *names]))
 
 
-def _validation_accuracy(variant: Variant) -> float:
-    scores = [run.result.score("val/acc") for run in variant.runs]
+def _mean_score(variant: Variant, name: str) -> float:
+    scores = [run.result.score(name) for run in variant.runs]
     return float(np.mean([score for score in scores if score is not None] or [0.0]))

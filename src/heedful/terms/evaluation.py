@@ -55,10 +55,12 @@ def evaluate_splits(
         scores, n = evaluate(predictions, majority=majority), len(predictions.labels)
         results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
         results |= {name: Score(value, n=n) for name, value in added.items() if name.startswith(f"{split}/")}
-        classes[split], predicted = _class_scores(predictions), predictions.predicted
+        predicted = predictions.predicted
+        if of_classes := _class_scores(predictions):
+            classes[split] = of_classes
         if np.all(predicted[0] == predicted) and not np.all(predictions.labels[0] == predictions.labels):
             log.warning(
-                "All %s %s texts are predicted as %r: the model does not distinguish the classes. If the classes "
+                "All %s %s texts are predicted as %r: the model does not distinguish them. If there are classes that "
                 "differ in size, train with loss.class_weights=balanced; otherwise train longer or with another "
                 "optimizer.lr.",
                 f"{n:,}",

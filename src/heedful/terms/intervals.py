@@ -95,7 +95,7 @@ def sample_score(
     if not terms or len(terms) < len(predictions):
         return None
     _, _, labels, task, _, groups = predictions[0]
-    rarest = task.class_counts(labels, groups).min()
+    rarest = task.class_counts(labels, groups).min(initial=len(labels))
     freedom = float(rarest - 1) if name == "auroc" else math.inf
     if name == "ece" or (task.scores[name].is_by_class and rarest < MIN_TEXTS):
         freedom = 0.0

@@ -196,14 +196,16 @@ def metric(cfg: DictConfig, name: str, task: Task) -> "Metric":
     """Create the metric `cfg.metrics.<name>`: probabilities N×C and targets → a single number."""
     from torchmetrics.wrappers import LambdaInputTransformer
 
-    key, num_classes = f"metrics.{name}", len(task.classes)
+    key, num_classes, columns = f"metrics.{name}", len(task.classes), len(task.outputs)
     cls = class_at(cfg, key)
     accepted = of_class(cls).options if cls is not None else {}
     passed = {**task.metric_options(), "of": task}
     created: Metric = make(cfg, key, **{option: value for option, value in passed.items() if option in accepted})
     if num_classes == 2 and any("Binary" in base.__name__ for base in type(created).__mro__):
         created = LambdaInputTransformer(created, itemgetter((slice(None), 1)))  # N×2 → N, class 1
-    probabilities = 0.5 * torch.eye(num_classes) + 0.5 / num_classes
+    if columns == 1 and "of" not in accepted:
+        created = LambdaInputTransformer(created, itemgetter((slice(None), 0)))  # N×1 → N
+    probabilities = torch.from_numpy(task.trial(max(columns, 2)))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -211,7 +213,7 @@ def metric(cfg: DictConfig, name: str, task: Task) -> "Metric":
         created.reset()
     except (ValueError, RuntimeError, TypeError, IndexError, AttributeError) as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(f"{key}: cannot score probabilities N×{num_classes} and labels N: {first}") from error
+        raise UserError(f"{key}: cannot score probabilities N×{columns} and labels N: {first}") from error
     if not isinstance(value, torch.Tensor) or value.numel() != 1:
         raise UserError(f"{key}: must return a single number: set an average, such as average=macro")
     return created

@@ -88,7 +88,9 @@ class LitClassifier(pl.LightningModule):
         self.card = card
         self.save_hyperparameters(card.config, logger=False)  # `on_fit_start` logs them
         # of a training epoch, whose states are saved if a checkpoint is written within it
-        self.means: Any = nn.ModuleDict({name: RunningMean() for name in ("loss", "acc", *model.auxiliary_names)})
+        self.means: Any = nn.ModuleDict(
+            {name: RunningMean() for name in ("loss", *self.task.trained, *model.auxiliary_names)}
+        )
         self.run_step: Callable[[Inputs, Tensor], Step] | None = None  # a faster equivalent of `compute_step`
         self._losses_to_check: list[tuple[int, HostCopy]] = []  # with the numbers of their batches
         self.metrics = dict(metrics)  # a plain dict, because they stay on the CPU
@@ -218,11 +220,10 @@ class LitClassifier(pl.LightningModule):
     def compute_step(self, inputs: Inputs, targets: Tensor) -> Step:
         """Return the loss of a batch without its gradients."""
         logits = self(inputs)
-        loss = self.loss(logits, targets)
-        hits = self.task.is_correct(self.task.probabilities(logits.detach()), targets).sum()
+        loss = self.loss(logits, self.task.scaled(targets))
         terms = self.model.take_auxiliary_losses()
         sums = {name: term.detach().repeat(len(targets)).sum() for name, term in {"loss": loss, **terms}.items()}
-        return Step(sum(terms.values(), loss), {**sums, "acc": hits})
+        return Step(sum(terms.values(), loss), {**sums, **self.task.training_sums(logits.detach(), targets)})
 
     def log(self, *args: Any, **options: Any) -> None:
         """Log a value; for means over an epoch, Lightning cannot tell how many texts a batch without columns has."""
@@ -286,7 +287,7 @@ class LitClassifier(pl.LightningModule):
         logits = self.logits(batch)
         probabilities = self.task.probabilities(logits).float()
         self._batches.append({"probabilities": probabilities, "labels": batch.targets, "index": batch.index})
-        self._losses.append(self.loss(logits, batch.targets) * len(batch.targets))
+        self._losses.append(self.loss(logits, self.task.scaled(batch.targets)) * len(batch.targets))
 
     test_step = validation_step
 

@@ -63,7 +63,7 @@ class Classifier:
         `only_unknown` says that no token is known, so the label is a guess. A blank text has no label: all are None.
         """
         least = 0.0 if abstain is None else self.least_confidence(float(abstain))
-        limit, names = self.config["max_length"], self.config["class_names"]
+        limit, names = self.config["max_length"], self.config["class_names"] or ["value"]
         cut = slice(-limit, None) if self.config["keep"] == "last" else slice(limit)
         keys = ("label", "probabilities", "weights", "only_unknown")
         results: list[dict] = [{"text": text, **dict.fromkeys(keys)} for text in texts]
@@ -83,6 +83,8 @@ class Classifier:
         for result, part, encoding, ids, chances, row, *own in zip(*columns, strict=True):
             words = [part[start:stop].strip() for start, stop in spans(part, encoding.offsets)[cut]]
             result["label"] = names[int(chances.argmax())] if chances.max() >= least else "unsure"
+            if len(names) == 1:  # a number
+                result["label"] = float(chances[0])
             if "separator" in self.config["task"]:  # several labels
                 limits = self.config["task"]["thresholds"] or [0.5] * len(names)
                 reached = (name for name, chance, limit in zip(names, chances, limits, strict=True) if chance >= limit)

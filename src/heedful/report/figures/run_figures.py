@@ -11,6 +11,7 @@ from heedful.report.figures.style import COLOURS, GREY, INK, WEIGHTS, integer_ti
 from heedful.report.words import clean_text
 from heedful.runs.run_files import History, Predictions, Statistics
 from heedful.tasks.scores import BINS, confidence_bins, ece
+from heedful.tasks.stored import EVERY_SCORE, MAIN_SCORES
 from heedful.terms.intervals import wilson_interval
 
 SPLITS = (("train", SPLIT_NAMES["train"], COLOURS[0], "o"), ("val", SPLIT_NAMES["val"], COLOURS[1], "s"))
@@ -18,15 +19,16 @@ MAX_NUMBERED = 25  # with more classes, the cells are too small for numbers
 
 
 def draw_curves(history: History, best_epoch: int | None, has_branch: bool = False) -> Figure:
-    """Draw loss and accuracy side by side; epochs are numbered from 1 (from 0 in metrics.csv).
+    """Draw the loss and the main score side by side; epochs are numbered from 1 (from 0 in metrics.csv).
 
     Args:
         has_branch: whether the model has a branch, which takes part in the validation only.
     """
     figure = new_figure(10, 4)
     epochs = {epoch for by_epoch in history.values() for epoch in by_epoch}
-    panels = (("loss", "Loss", "loss"), ("acc", "Accuracy", "accuracy"))
-    for axes, (score, title, unit) in zip(figure.subplots(1, 2), panels, strict=True):
+    score = next((name for name in MAIN_SCORES if f"val/{name}" in history), MAIN_SCORES[0])
+    panels = (("loss", "loss"), (score, EVERY_SCORE[score].label))
+    for axes, (score, unit) in zip(figure.subplots(1, 2), panels, strict=True):
         for split, name, colour, marker in SPLITS:
             if by_epoch := sorted(history.get(f"{split}/{score}", {}).items()):
                 x, y = [epoch + 1 for epoch, _ in by_epoch], [value for _, value in by_epoch]
@@ -35,7 +37,7 @@ def draw_curves(history: History, best_epoch: int | None, has_branch: bool = Fal
                 axes.plot(x, y, color=colour, marker=marker, markersize=size, label=label)
         if best_epoch is not None:
             axes.axvline(best_epoch + 1, color=GREY, linestyle=":", label=f"best epoch: {best_epoch + 1}")
-        name_axes(axes, f"{title} by epoch", "epoch (from 1)", unit)
+        name_axes(axes, f"{unit[0].upper()}{unit[1:]} by epoch", "epoch (from 1)", unit)
         axes.xaxis.set_major_locator(integer_ticks())
         axes.set_xlim(min(epochs) + 0.5, max(epochs) + 1.5)
         if axes.lines:

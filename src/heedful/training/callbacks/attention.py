@@ -13,7 +13,7 @@ from pydantic import Field
 
 from heedful.base.files import write_arrays
 from heedful.data.source import Source, source_of
-from heedful.runs.examples import Example, write_examples
+from heedful.runs.examples import KINDS, Example, write_examples
 from heedful.runs.run_files import STATISTICS_FILE, Statistics
 
 BINS = 50  # equal parts of a text, in which `by_position` sums the weights
@@ -39,22 +39,17 @@ class AttentionRecorder(pl.Callback):
             return
         data = source_of(trainer)
         probabilities, labels, rows = (pl_module.evaluated[name] for name in ("probabilities", "labels", "index"))
-        task = pl_module.task
-        confidence, is_correct = task.confidence(probabilities), task.is_correct(probabilities, labels)
-        examples = self._explain(data, pl_module, self._select_rows(rows, confidence, is_correct))
-        by_confidence = np.argsort(-confidence, kind="stable")
-        mistakes = rows[by_confidence[~is_correct[by_confidence]]][: self.errors]
-        uncertain = rows[np.argsort(confidence, kind="stable")][: self.errors]
-        errors = _explain_errors(data, pl_module, {"mistake": mistakes.tolist(), "uncertain": uncertain.tolist()})
-        write_examples(Path(self.folder), [*examples, *errors])
+        notable = {kind: rows[own].tolist() for kind, own in pl_module.task.notable(probabilities, labels).items()}
+        examples = self._explain(data, pl_module, self._select_rows(rows, *list(notable.values())[:2]))
+        shown = {kind: own[: self.errors] for kind, own in notable.items() if kind in KINDS}
+        write_examples(Path(self.folder), [*examples, *_explain_errors(data, pl_module, shown)])
         self._write_statistics(trainer, pl_module)
 
-    def _select_rows(self, rows: np.ndarray, confidence: np.ndarray, is_correct: np.ndarray) -> list[int]:
-        """Return the rows of the test split whose texts are shown."""
+    def _select_rows(self, rows: np.ndarray, good: list[int], bad: list[int]) -> list[int]:
+        """Return the rows of the test split whose texts are shown, among them those of good and bad predictions."""
         selection = random.Random(0).sample(rows.tolist(), min(self.shared, len(rows)))
-        by_confidence = np.argsort(-confidence, kind="stable")
-        for kind in (True, False):
-            pool = rows[by_confidence[is_correct[by_confidence] == kind]][: max(50, self.examples)].tolist()
+        for order in (good, bad):
+            pool = order[: max(50, self.examples)]
             # the texts of the most confident predictions are often similar to each other
             random.Random(0).shuffle(pool)
             selection += [row for row in pool[: self.examples // 2] if row not in selection]

@@ -20,6 +20,7 @@ from heedful.runs.run_files import Predictions
 
 WORD = r"(?u)\b\w+\b"  # scikit-learn's default omits words of one letter
 HEAD = ("class", "feature", "weight")
+ENDS = ("lower", "higher")  # in place of classes, without which the features lower or raise the prediction
 log = logging.getLogger(__name__)
 
 
@@ -90,31 +91,30 @@ class LinearBaseline(pl.Callback):
     def _fit(self, data: Source, folder: Path) -> None:
         """Write the probabilities of the validation and test texts and the top features into a folder of the cache."""
         from sklearn.feature_extraction.text import TfidfVectorizer  # the import takes half a second
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.multiclass import OneVsRestClassifier
 
         texts = {split: data.texts(split, range(data.sizes[split])) for split in SPLITS}
-        classes, labels = data.task.learnable(np.asarray(data.tokenized("train").labels))
+        linear = data.task.linear_model(np.asarray(data.tokenized("train").labels), self.c)
         vectorizer = TfidfVectorizer(ngram_range=(1, self.max_order), sublinear_tf=True, token_pattern=WORD)
         probabilities: dict[str, np.ndarray] = {}
         lines = [csv_line(HEAD)]
-        if len(classes) > 1 and any(map(vectorizer.build_analyzer(), texts["train"])):
-            regression = LogisticRegression(C=self.c, solver="liblinear", dual=True, random_state=0)
-            model = OneVsRestClassifier(regression) if data.task.needs_rest(classes) else regression
-            model.fit(vectorizer.fit_transform(texts["train"]), labels)
+        if linear is not None and any(map(vectorizer.build_analyzer(), texts["train"])):
+            model, targets, columns = linear
+            model.fit(vectorizer.fit_transform(texts["train"]), targets)
+            predict = model.predict_proba if hasattr(model, "predict_proba") else model.predict
             for split in ("val", "test"):
-                probabilities[split] = np.zeros((len(texts[split]), len(data.class_names)), dtype=np.float32)
-                probabilities[split][:, classes] = model.predict_proba(vectorizer.transform(texts[split]))
+                probabilities[split] = np.zeros((len(texts[split]), len(data.task.outputs)), dtype=np.float32)
+                probabilities[split][:, columns] = predict(vectorizer.transform(texts[split]))
             features = vectorizer.get_feature_names_out()
-            for number, weights in zip(classes, _weights(model), strict=True):
+            names = np.array(data.class_names or ENDS)[columns]
+            for name, weights in zip(names.tolist(), _weights(model), strict=True):
                 for column in np.argsort(-weights, kind="stable")[: self.top]:
-                    lines.append(csv_line([data.class_names[number], features[column], f"{weights[column]:.4f}"]))
+                    lines.append(csv_line([name, features[column], f"{weights[column]:.4f}"]))
         write_arrays(folder / "probabilities.npz", **probabilities)
         write_text(folder / "features.csv", "".join(lines))
 
 
 def _weights(model: Any) -> np.ndarray:
-    """Return the weights of the features for each class, C×F."""
+    """Return the weights of the features for each class, C×F; those of the first of two are the negative ones."""
     if hasattr(model, "estimators_"):
         return np.concatenate([of_class.coef_ for of_class in model.estimators_])
     return np.concatenate([-model.coef_, model.coef_])

@@ -60,7 +60,7 @@ class PredictionWriter(pl.Callback):
                 part = slice(start, start + CHUNK)
                 predicted = task.predicted(probabilities[part])
                 classes = map(task.decode, (labels[part], predicted))
-                values = probabilities[part].T.astype(np.float64).round(6).tolist()
+                values = probabilities[part].T[: len(data.class_names)].astype(np.float64).round(6).tolist()
                 cells = [*data.origins(split, index[part]).values(), *classes, *values]
                 yield Rows(split, "row", index[part].tolist(), dict(zip(columns, cells, strict=True)))
 

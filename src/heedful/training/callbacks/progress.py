@@ -9,8 +9,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
 
 from heedful.base.process import announce, write_log
 
-SHOWN = ("val/acc",)  # scores beside the bar
-METRICS = ("train/loss", "train/acc", "val/loss", "val/acc")
+METRICS = ("train/loss", "train/acc", "val/loss")
 
 
 class Progress(RichProgressBar):
@@ -23,7 +22,7 @@ class Progress(RichProgressBar):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
         super().on_train_epoch_end(trainer, pl_module)
-        self._show(trainer, _describe_epoch(trainer, pl_module.is_validated))
+        self._show(trainer, _describe_epoch(trainer, pl_module.is_validated, _main_score(pl_module)))
 
     def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         stopping = trainer.early_stopping_callback
@@ -36,8 +35,9 @@ class Progress(RichProgressBar):
         super().teardown(trainer, pl_module, stage)
 
     def get_metrics(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> dict[str, Any]:
-        """Return the scores that are shown beside the bar; the line for each epoch shows more."""
-        return {name: trainer.callback_metrics[name].item() for name in SHOWN if name in trainer.callback_metrics}
+        """Return the score that is shown beside the bar; the line for each epoch shows more."""
+        name = _main_score(pl_module)
+        return {name: trainer.callback_metrics[name].item()} if name in trainer.callback_metrics else {}
 
     def _get_train_description(self, current_epoch: int) -> str:
         return _describe_number(self.trainer, current_epoch, "/")
@@ -53,17 +53,22 @@ class Progress(RichProgressBar):
         write_log(line)
 
 
-def _describe_epoch(trainer: pl.Trainer, is_validated: bool) -> str:
+def _main_score(module: Any) -> str:
+    return f"val/{module.task.main_score}"
+
+
+def _describe_epoch(trainer: pl.Trainer, is_validated: bool, score: str) -> str:
     """Return a line such as "Epoch 3 of 5: train/loss 0.412, …, val/acc 0.845, 1,234 texts/s".
 
     Args:
         is_validated: whether the validation has run in this epoch.
+        score: the most important one, which follows METRICS.
     """
     checkpoint, metrics = trainer.checkpoint_callback, trainer.callback_metrics
     monitor = checkpoint.monitor if isinstance(checkpoint, ModelCheckpoint) else None
     facts = [
         f"{name} {metrics[name].item():{'#.4g' if name.endswith('loss') else '.3f'}}"
-        for name in dict.fromkeys((*METRICS, monitor))
+        for name in dict.fromkeys((*METRICS, score, monitor))
         if name in metrics and (is_validated or not name.startswith("val/"))
     ]
     if "train/texts_per_second" in metrics:
