@@ -65,9 +65,10 @@ REFUSED_CALLBACKS = {
     "BackboneFinetuning": "freezes all of the backbone again when a training resumes: remove it",
 }
 TRAINER_KEYWORDS = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
+STATE = ("classes", "temperature", "limits", "thresholds", "mean", "scale")  # of tasks, which the data determine
 PLACES = {
     "data": Place("heedful.data.source.Source"),
-    "task": Place("heedful.tasks.task.Task", keywords=("classes", "temperature", "limits", "thresholds")),
+    "task": Place("heedful.tasks.task.Task", keywords=STATE),
     "model.embedding": Place("heedful.models.component.Embedding", positional=1),
     "model.position": Place("heedful.models.component.Position", positional=1),
     "model.encoder": Place("heedful.models.component.Encoder", positional=1),

@@ -12,7 +12,7 @@ from heedful.config.mistakes import Mistake, no_such
 ALWAYS_LOGGED = ("train/loss", "train/acc", "val/loss")
 # Scores in a result that are not metrics; no metric may have one of these names.
 OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")
-LOWER_IS_BETTER = ("loss", "ece", "hamming")
+LOWER_IS_BETTER = ("loss", "ece", "hamming", "rmse", "mae")
 Values = dict[str, Any]
 
 

@@ -198,6 +198,11 @@ def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] =
         raise UserError(format_mistakes(mistakes))
 
 
+# For each kind of targets: the usual loss, and the task that is not the default
+LOSSES = {"one class": "cross_entropy", "many labels": "binary_relevance", "a number": "mse"}
+TASKS = {"many labels": "multilabel", "a number": "regression"}
+
+
 def config_mistakes(
     cfg: DictConfig, command: str, trusted: Set[str] = TRUSTED, variables: Set[str] = frozenset()
 ) -> list[Mistake]:
@@ -224,14 +229,13 @@ def config_mistakes(
         task = getattr(class_at(cfg, "task"), "targets", "one class")
         if values.get("calibrate") is True and task != "one class":
             found.append(Mistake("calibrate=true", f"is for texts with one class, and the task for {task}: remove it"))
-        for key in ("loss", "model.branch"):
+        if task == "a number" and isinstance(data := values.get("data"), dict) and data.get("labels") is not None:
+            found.append(Mistake("data.labels", f"lists classes, and the task is for texts with {task}: write null"))
+        for key, default in (("loss", LOSSES.get(task)), ("model.branch", "none"), ("model.attention", "bahdanau")):
             own = getattr(class_at(cfg, key), "targets", task)
             if task not in (known := (own,) if isinstance(own, str) else own):
-                name, choice = key.replace(".", "/"), {"loss": "binary_relevance", "model.branch": "none"}[key]
-                remedy = (
-                    f"write {name}={choice}" if "one class" in known else f"choose another {name}, or task=multilabel"
-                )
-                own = " or ".join(known)
+                name, own = key.replace(".", "/"), " or ".join(known)
+                remedy = f"write {name}={default}" + (f", or task={TASKS[own]}" if own in TASKS else "")
                 found.append(Mistake(f"{key}._target_", f"is for texts with {own}, and the task for {task}: {remedy}"))
     optimizer, groups = class_at(cfg, "optimizer"), values.get("param_groups")
     for name, options in groups.items() if isinstance(groups, dict) else ():

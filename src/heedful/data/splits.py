@@ -111,7 +111,7 @@ def _held_out(train: Split, rows: np.ndarray, task: Task, split: str, options: S
         raise UserError(
             f"cannot split: {len(single):,} of {len(kinds):,} classes ({names}) have a single {noun}, but most need "
             "one to train on and one to hold out: add rows, or provide each split as a file (data.val_path, "
-            "data.test_path). Heedful does not support regression: data.label must name a column of classes"
+            "data.test_path). If the labels are numbers to predict, set task=regression"
         )
     units = np.flatnonzero(~np.isin(strata, single))
     if split == "test" and options.folds is not None and options.fold is not None:

@@ -123,7 +123,47 @@ class BinaryCrossEntropy(Loss):
         return -terms.sum() / self.class_weights[labels].sum()
 
 
+class NumberLoss(Loss):
+    """The base class of losses of a number; the logit and the numbers are standardized, as the task scales them."""
+
+    targets = "a number"
+
+    def __init__(self, class_counts: Sequence[int]) -> None:
+        super().__init__(class_counts)
+        self.num_logits = 1
+
+
+class SquaredError(NumberLoss):
+    """The mean squared error."""
+
+    def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return F.mse_loss(logits.squeeze(-1).float(), labels)
+
+
+class AbsoluteError(NumberLoss):
+    """The mean absolute error, whose best prediction is the median."""
+
+    def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return F.l1_loss(logits.squeeze(-1).float(), labels)
+
+
+class HuberLoss(NumberLoss):
+    """The mean of e²/2 for errors |e| up to delta, and of delta (|e| - delta/2) for larger ones (Huber 1964).
+
+    Args:
+        delta: in standard deviations of the training numbers.
+    """
+
+    def __init__(self, class_counts: Sequence[int], *, delta: Annotated[float, Field(gt=0)] = 1.0) -> None:
+        super().__init__(class_counts)
+        self.delta = delta
+
+    def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return F.huber_loss(logits.squeeze(-1).float(), labels, delta=self.delta)
+
+
 def plain_loss(task: Task, class_counts: Sequence[int]) -> Loss:
-    """Return the loss without options of a task's logits, one for each class."""
-    cls = next(cls for cls in (CrossEntropy, BinaryRelevance) if cls.targets == task.targets)
+    """Return the loss without options of a task's logits."""
+    losses: tuple[type[Loss], ...] = (CrossEntropy, BinaryRelevance, SquaredError)
+    cls = next(cls for cls in losses if cls.targets == task.targets)
     return cls(class_counts)

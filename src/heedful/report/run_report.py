@@ -17,6 +17,7 @@ from heedful.report.figures.run_figures import (
     draw_position,
     draw_reliability,
 )
+from heedful.report.figures.scatter import draw_scatter
 from heedful.report.figures.style import save_figure
 from heedful.report.html import render_html
 from heedful.report.numbers import format_compact
@@ -74,6 +75,7 @@ def run_sections(run: Path, result: RunResult, predictions: Predictions | None) 
         baseline_section(result, read_features(run) or {}),
         Section("Training", list(_training(run, result)), "The test uses the best checkpoint."),
         Section("Classes", list(_classes(predictions)) if predictions and predictions.class_names else []),
+        Section("Numbers", list(_numbers(predictions)) if predictions and not predictions.class_names else []),
         Section("Errors", list(_errors(errors)), example_notes(errors)),
         Section("Attention", list(_attention(run, examples)), example_notes(examples)),
         data_section(result.data),
@@ -96,6 +98,10 @@ def _classes(predictions: Predictions) -> Iterator[Content]:
         yield Chart("confusion", figure, "Number of texts by true class and predicted class")
         yield Chart("reliability", draw_reliability(predictions), "Accuracy by confidence")
         yield Chart("coverage", draw_coverage(predictions), "Accuracy of the most confident predictions by their share")
+
+
+def _numbers(predictions: Predictions) -> Iterator[Content]:
+    yield Chart("scatter", draw_scatter(predictions), "Predicted against true numbers")
 
 
 def _errors(errors: Sequence[Example]) -> Iterator[Content]:

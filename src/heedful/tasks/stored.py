@@ -8,12 +8,13 @@ from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.multilabel import Multilabel
+from heedful.tasks.regression import Regression
 from heedful.tasks.scores import ScoreType
 from heedful.tasks.task import Task
 
 DEFAULT = "multiclass"  # the task of files without a name of it, as of those of earlier versions
 LATER = {"temperature": 1.0, "limits": ()}  # what files without them have
-TASKS: dict[str, type[Task]] = {DEFAULT: Multiclass, "multilabel": Multilabel}
+TASKS: dict[str, type[Task]] = {DEFAULT: Multiclass, "multilabel": Multilabel, "regression": Regression}
 
 
 def read_task(value: Task | Mapping[str, Any]) -> Task:

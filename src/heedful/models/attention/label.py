@@ -1,5 +1,7 @@
 """Label-wise attention: each class reads the text with a query of its own (Mullenbach et al. 2018)."""
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
@@ -13,6 +15,8 @@ class LabelAttention(Attention):
     Head c of the weights belongs to logit c; with loss=binary, there is one. The output is one state, in which feature
     j of v_c is in column jC + c. The queries are initialized with zeros, so the initial weights are uniform.
     """
+
+    targets: ClassVar[tuple[str, ...]] = ("one class", "many labels")  # that each text has
 
     def __init__(self, input_dim: int, *, dropout: Rate = 0.0) -> None:
         super().__init__()

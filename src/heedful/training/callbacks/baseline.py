@@ -103,7 +103,8 @@ class LinearBaseline(pl.Callback):
             predict = model.predict_proba if hasattr(model, "predict_proba") else model.predict
             for split in ("val", "test"):
                 probabilities[split] = np.zeros((len(texts[split]), len(data.task.outputs)), dtype=np.float32)
-                probabilities[split][:, columns] = predict(vectorizer.transform(texts[split]))
+                values = predict(vectorizer.transform(texts[split]))
+                probabilities[split][:, columns] = values.reshape(len(values), -1)
             features = vectorizer.get_feature_names_out()
             names = np.array(data.class_names or ENDS)[columns]
             for name, weights in zip(names.tolist(), _weights(model), strict=True):
@@ -117,7 +118,8 @@ def _weights(model: Any) -> np.ndarray:
     """Return the weights of the features for each class, C×F; those of the first of two are the negative ones."""
     if hasattr(model, "estimators_"):
         return np.concatenate([of_class.coef_ for of_class in model.estimators_])
-    return np.concatenate([-model.coef_, model.coef_])
+    weights = np.atleast_2d(model.coef_)
+    return np.concatenate([-weights, weights])
 
 
 def _load(folder: Path) -> tuple[dict[str, np.ndarray], str]:
