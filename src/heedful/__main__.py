@@ -8,6 +8,7 @@ from pathlib import Path
 
 from heedful import __version__
 from heedful.commands import set_up
+from heedful.config.keys import CONF
 from heedful.config.mistakes import no_such
 
 
@@ -22,12 +23,29 @@ def main(program: str = "heedful ") -> None:
         return print(help_page(program))
     if name == "--version":
         return print(f"heedful {__version__}")
-    if name not in commands(name if name.isidentifier() else ""):
+    if name in ("-sc", "--shell-completion"):
+        name = completed_command()
+        if not (CONF / f"{name}.yaml").is_file():
+            return None if name else print(*commands())
+        sys.argv.insert(1, "--shell-completion")
+    elif name not in commands(name if name.isidentifier() else ""):
         raise SystemExit(f"Error: {name}: {no_such('command', name, commands())}")
-    set_up(name, program)
+    else:
+        set_up(name, program)
     if not sys.flags.safe_path:  # as for `python -m`: mine.py in the current folder can be imported
         sys.path.insert(0, os.getcwd())
     runpy.run_module(f"heedful.commands.{name}", run_name="__main__", alter_sys=True)
+
+
+def completed_command() -> str:
+    """Return the command on the line that a shell completes, and remove it for Hydra; empty if it is not complete.
+
+    Without such a line, a shell installs the completion, which is the same for all commands.
+    """
+    program, _, rest = os.environ.get("COMP_LINE", "heedful train ").lstrip().partition(" ")
+    name, is_complete, words = rest.lstrip().partition(" ")
+    os.environ["COMP_LINE"] = f"{program} {words}"
+    return name if is_complete else ""
 
 
 def commands(pattern: str = "*") -> dict[str, str]:

@@ -143,6 +143,7 @@ def test_free_text_is_passed_unchanged(run: Run, text: str) -> None:
         (["-m", "hydra.job.name=a,b"], "Sweeping over Hydra's configuration is not supported"),
         (["--resolve"], "--resolve and --package select what --cfg prints: add --cfg job"),
         (["--cfg=job", "-p", "optimizer.lrr"], "--package=optimizer.lrr: no such node (did you mean optimizer.lr?)"),
+        (["-sc", "foo"], "--shell-completion needs the name of a shell: install=bash"),
         (["--experimental-rerun=x"], "--experimental-rerun is not supported: ckpt_path=<run> resumes a run"),
         (["hydra.job.chdir=true"], "hydra.job.chdir=true   paths are relative to the folder of the command: remove it"),
         (["-m", "hydra.sweep.subdir=x"], "hydra.sweep.subdir=x   is set by the program, from the overrides of a job"),
@@ -221,6 +222,21 @@ def test_cfg_prints_the_configuration(run: Run, started: list[DictConfig]) -> No
     assert run("--cfg=job", "--package=paths", "--resolve")[1] == f"# @package paths\noutput_dir: {Path.cwd()}/run\n"
     assert run("--cfg=all", "-p", "model.encoder.hidden_dim")[1] == "7\n"
     assert yaml.safe_load(run("--cfg=hydra")[1])["hydra"]["run"] == {"dir": "run"}
+    assert started == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--info=searchpath"], f"| main     | file://{TEST_CONF} "),
+        (["--info=config", "seed=13"], "\nseed: 13\n"),
+        (["--hydra-help"], "== Configuration groups =="),
+        (["-sc", "install=bash"], "-F hydra_bash_completion heedful\n"),
+        (["-sc", "install=fish"], "complete -c heedful -x"),
+    ],
+)
+def test_hydra_prints_its_own_pages(run: Run, started: list[DictConfig], arguments: list[str], text: str) -> None:
+    assert text in run(*arguments)[1]
     assert started == []
 
 

@@ -51,6 +51,26 @@ def test_a_command_names_itself_as_it_was_typed(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("heedful tr", [*commands()]),
+        ("heedful train data/tokenizer=wor", ["data/tokenizer=word", "data/tokenizer=wordpiece"]),
+        ("heedful  train seed=1 optimizer.l", ["optimizer.lr="]),
+        ("heedful predict ckpt", ["ckpt_path="]),
+        ("heedful compare out", []),  # is no command of Hydra
+    ],
+)
+def test_a_shell_completes_commands_and_their_options(line: str, words: list[str], tmp_path: Path) -> None:
+    returncode, page, error = heedful(tmp_path, "-sc", "query=bash", COMP_LINE=line)
+    assert (returncode, page.split()) == (0, words), error
+
+
+def test_a_shell_installs_the_completion_of_all_commands(tmp_path: Path) -> None:
+    assert heedful(tmp_path, "-sc", "install=bash")[1].endswith("-F hydra_bash_completion heedful\n")
+    assert "complete -c heedful -x" in heedful(tmp_path, "train", "-sc", "install=fish")[1]
+
+
 def test_a_command_finds_data_and_modules_in_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from pytorch_lightning import Callback\n\nclass Mine(Callback):\n"

@@ -47,6 +47,8 @@ def compose_command(command: str, flags: Namespace) -> tuple[ConfigFiles, DictCo
     if mistakes and others and not sweeps:  # the values of other options may be wrong, too
         lacking = [key_of(entry) for entry in wrong]  # the value of such a key is not in `cfg`
         mistakes += [m for m in wrong_values(files, cfg, ".") if not is_within(m.path, lacking)]
+    elif not mistakes and (flags.hydra_help or flags.info):
+        mistakes = list(untrusted(files, cfg, flags.overrides))
     elif not (mistakes or flags.help or flags.cfg):
         mistakes = find_mistakes(files, cfg, flags.overrides, sweeps)
     if mistakes:

@@ -5,6 +5,7 @@ Torch is not imported before the names on the command line are validated.
 
 import logging
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode, TaskFunction
@@ -21,7 +23,7 @@ from omegaconf import DictConfig
 from heedful.base.errors import UserError
 from heedful.base.process import exit_with_message, typed
 from heedful.commands.help import help_page
-from heedful.config.compose import ConfigFiles, explain
+from heedful.config.compose import VERSION_BASE, ConfigFiles, explain
 from heedful.config.keys import is_within
 from heedful.config.overrides import Override, as_typed, full_name, parse_override, path_of, quote
 from heedful.kernels.malloc import reuse_freed_memory
@@ -58,16 +60,31 @@ def run_command(command: str, task: TaskFunction) -> None:
         if command == "predict":  # a text is taken literally: text=Truly = 10/10, "great"!
             arguments = [f"text={quote(line[5:])}" if line.startswith("text=") else line for line in arguments]
         flags = parse_flags(arguments)
+        if flags.shell_completion:
+            if not re.fullmatch("(install|uninstall|query)=(bash|fish|zsh)", " ".join(flags.overrides)):
+                raise UserError(
+                    "--shell-completion needs the name of a shell: install=bash, install=fish or install=zsh"
+                )
+            return show_by_hydra(ConfigFiles(command), task, "--shell-completion", *flags.overrides)
         files, cfg = compose_command(command, flags)
         if flags.help:
             about = (sys.modules[task.__module__].__doc__ or "").replace("`heedful ", f"`{typed('')}")
             print(help_page(files, flags.overrides, cfg, about, shutil.get_terminal_size().columns))
+        elif flags.hydra_help or flags.info:
+            page = "--hydra-help" if flags.hydra_help else f"--info={flags.info}"
+            show_by_hydra(files, task, page, *files.searchpath, *flags.overrides)
         elif flags.cfg:
             print(config_page(cfg, flags), end="")
         else:
             sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
             folder = str(cfg.hydra.sweep.dir if sweeps else cfg.hydra.run.dir)
             _run(files, flags.overrides, wraps(task)(partial(run_task, command, task)), sweeps, folder)
+
+
+def show_by_hydra(files: ConfigFiles, task: TaskFunction, *arguments: str) -> None:
+    """Let Hydra print a page of its own, which needs a plain application of `hydra.main` with the same task."""
+    sys.argv = ["heedful", *arguments]  # the name that a shell completes
+    hydra.main(config_path=str(files.folder), config_name=files.name, **VERSION_BASE)(task)()
 
 
 def launched() -> "Launch":

@@ -12,6 +12,8 @@ from heedful.config.keys import CONF
 from heedful.config.mistakes import Mistake, format_mistakes
 from heedful.config.overrides import key_of, parse_override
 
+INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
+
 
 def parse_flags(arguments: Sequence[str]) -> Namespace:
     """Parse a command line; overrides and flags may come in any order."""
@@ -19,9 +21,10 @@ def parse_flags(arguments: Sequence[str]) -> Namespace:
     parser.add_argument("overrides", nargs="*")
     parser.add_argument("--help", "-h", action="store_true")
     actions = parser.add_mutually_exclusive_group()
-    for name in ("--run -r", "--multirun -m"):
+    for name in ("--run -r", "--multirun -m", "--hydra-help", "--shell-completion -sc"):
         actions.add_argument(*name.split(), action="store_true")
     actions.add_argument("--cfg", "-c", choices=["job", "hydra", "all"])
+    actions.add_argument("--info", "-i", nargs="?", const="all", choices=INFO)
     actions.add_argument("--experimental-rerun")
     parser.add_argument("--resolve", action="store_true")
     for name in ("--package -p", "--config-dir -cd", "--config-name -cn", "--config-path -cp"):

@@ -17,6 +17,7 @@ FLAGS = """\
   --cfg job   print the configuration composed from the other arguments, with all options and their values;
               -p optimizer prints a part, --resolve resolves references; --cfg hydra and --cfg all are Hydra's options
   -cn, -cp    name and folder of another primary config; --config-dir is searched for further choices
+  --info, --hydra-help, --shell-completion   as in every application of Hydra
   --help      print this page for the configuration composed from the other arguments
 
   In a shell, text with spaces, commas or = needs two pairs of quotes: 'tags=["a, b"]'
