@@ -55,7 +55,7 @@ def test_a_command_names_itself_as_it_was_typed(tmp_path: Path) -> None:
     ("line", "words"),
     [
         ("heedful tr", [*commands()]),
-        ("heedful train data/tokenizer=wor", ["data/tokenizer=word", "data/tokenizer=wordpiece"]),
+        ("heedful train data/tokenizer=wh", ["data/tokenizer=whitespace"]),
         ("heedful  train seed=1 optimizer.l", ["optimizer.lr="]),
         ("heedful predict ckpt", ["ckpt_path="]),
         ("heedful compare out", []),  # is no command of Hydra
