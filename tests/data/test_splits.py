@@ -52,7 +52,7 @@ def test_without_a_test_fraction_there_is_no_test_split() -> None:
 
 def test_labels_are_refused_if_most_classes_have_a_single_row() -> None:
     with pytest.raises(
-        UserError, match=r"2 of 3 classes \('fair', 'good'\) have a single row, but .* not support regression"
+        UserError, match=r"2 of 3 classes \('fair', 'good'\) have a single row, but .* set task=regression"
     ):
         hold_out(repeat(5, 1, 1))
 
