@@ -129,7 +129,7 @@ def test_rows_without_text_or_label_are_reported_or_dropped(
     assert list(corpus.train.texts) == ["two\nlines", "bad"]
     assert "lines 4, 5, 7 (3 in all): dropped" in caplog.text
     write(tmp_path / "a.csv", "text,label\n,a\n")
-    with pytest.raises(UserError, match="no row has both"):
+    with pytest.raises(UserError, match="no row has 'text' and 'label'"):
         Source(path, on_bad_rows="drop", **source_options).read()
 
 

@@ -56,7 +56,7 @@ def test_split_vocabulary_and_batches_are_those_of_a_computation_in_memory(
     for split, split_rows in expected_rows.items():
         data = module.tokenized(split)
         split_texts = [texts[row] for row in split_rows]
-        tokens, offsets = tokenizer.encode(split_texts)
+        tokens, offsets, _ = tokenizer.encode(split_texts)
         assert data.rows.tolist() == split_rows.tolist()
         assert data.labels.tolist() == labels[split_rows].tolist()
         assert data.tokens.tolist() == tokens.tolist() and data.offsets.tolist() == offsets.tolist()
@@ -64,7 +64,7 @@ def test_split_vocabulary_and_batches_are_those_of_a_computation_in_memory(
         assert module.texts(split, range(len(split_rows))) == split_texts
         assert len(np.unique(data.digests)) == len(set(split_texts))
 
-    tokens, offsets = tokenizer.encode([texts[row] for row in rows])
+    tokens, offsets, _ = tokenizer.encode([texts[row] for row in rows])
     ids = [encoded[:17] for encoded in np.split(tokens, offsets[1:-1])]
     lengths = np.array(list(map(len, ids)))
     truncation = Truncation(17, "first")

@@ -24,7 +24,7 @@ def ids(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def words_of(tokenizer: Tokenizer, text: str) -> list[str]:
-    return tokenizer.read([text])[2]
+    return tokenizer.read([text])[1]
 
 
 def tokens(tokenizer: Tokenizer, text: str) -> list[str]:
@@ -63,7 +63,7 @@ def test_compatible_letters_stay_different() -> None:
 
 def test_texts_are_encoded_in_their_order() -> None:
     tokenizer = Word(min_frequency=1).train(TEXTS)
-    flat, offsets = tokenizer.encode(["the cat", "", "☃ sat the"])
+    flat, offsets, _ = tokenizer.encode(["the cat", "", "☃ sat the"])
     assert offsets.tolist() == [0, 2, 2, 5]
     assert [tokenizer.vocabulary[i] for i in flat] == ["the", "cat", "<unk>", "sat", "the"]
     assert flat.dtype == np.int32
@@ -193,7 +193,7 @@ def test_glove_words_extend_the_vocabulary() -> None:
     assert some.vocabulary == (*plain.vocabulary, "the", ",", ".", "of", "to", "and", "in")  # the eighth word is `a`
     assert extended.vocabulary[: len(some.vocabulary)] == some.vocabulary
     assert len(extended.vocabulary) == 100_003  # padding, unknown, and a word that GloVe lacks
-    tokens, _ = extended.encode(["a fantastic gastronomic xylograph gnrt"])
+    tokens, *_ = extended.encode(["a fantastic gastronomic xylograph gnrt"])
     assert [extended.vocabulary[i] for i in tokens] == ["a", "fantastic", "gastronomic", "xylograph", "<unk>"]
 
 

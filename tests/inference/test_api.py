@@ -42,7 +42,7 @@ def test_a_run_stands_for_its_best_checkpoint(checkpoint: Path, tmp_path: Path) 
         load(tmp_path)
 
 
-@pytest.mark.parametrize("texts", ["A film to remember", b"film", [b"film"], [None], [("a", "b")]])
+@pytest.mark.parametrize("texts", ["A film to remember", b"film", [b"film"], [None], [("a", None)]])
 def test_values_that_are_not_texts_are_refused(texts: Any, checkpoint: Path) -> None:
     with pytest.raises(TypeError, match="texts must be a list of texts"):
         load(checkpoint).predict(texts)

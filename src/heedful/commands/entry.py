@@ -58,7 +58,8 @@ def run_command(command: str, task: TaskFunction) -> None:
 
             arguments = restore_sweep_arguments(arguments)
         if command == "predict":  # a text is taken literally: text=Truly = 10/10, "great"!
-            arguments = [f"text={quote(line[5:])}" if line.startswith("text=") else line for line in arguments]
+            literal = re.compile("(text|second)=(.*)", re.DOTALL).fullmatch
+            arguments = [f"{own[1]}={quote(own[2])}" if (own := literal(line)) else line for line in arguments]
         flags = parse_flags(arguments)
         if flags.shell_completion:
             if not re.fullmatch("(install|uninstall|query)=(bash|fish|zsh)", " ".join(flags.overrides)):

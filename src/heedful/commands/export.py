@@ -16,7 +16,9 @@ def main(cfg: DictConfig) -> None:
 
     require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by=typed("export"), extra="export")
     path, card, model, _ = restore_ensemble(cfg.ckpt_path, cfg.extras, accepts_exports=False).members[0]
-    portable = PortableModel(model, card.codec.task, len(card.codec.tokenizer.vocabulary), card.codec.max_length).eval()
+    codec = card.codec
+    size = len(codec.tokenizer.vocabulary)
+    portable = PortableModel(model, codec.task, size, codec.max_length, codec.pairs).eval()
     with new_folder(cfg.out) as folder:
         difference = convert(portable, folder / "model.onnx")
         write_model(folder, card, portable)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from heedful.base.formatting import format_count, format_names
 
@@ -71,9 +71,13 @@ def not_a_list(reason: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-TextColumn = Annotated[
-    str, not_a_list("pairs of texts are not supported yet: name one column, in which the texts may be joined")
-]
+def _two_columns(columns: list[str]) -> list[str]:
+    if len(columns) != 2 or columns[0] == columns[1]:
+        raise ValueError("must be one column, or two different ones for pairs of texts, such as [premise,hypothesis]")
+    return columns
+
+
+TextColumn = str | Annotated[list[str], AfterValidator(_two_columns)]
 LabelColumn = Annotated[str, not_a_list("name one column; several labels of a text in one column need task=multilabel")]
 
 

@@ -95,7 +95,9 @@ COMMANDS = {
     | _options(label_column=LabelColumn | None, delimiter=str | None, quotes=bool, split=Literal["val", "test"])
     | _options(device=Device),
     "predict": EVERY
-    | _options(ckpt_path=str | list[str], text=str | None, file=str | None, text_column=TextColumn | None)
+    | _options(
+        ckpt_path=str | list[str], text=str | None, second=str | None, file=str | None, text_column=TextColumn | None
+    )
     | _options(delimiter=str | None, quotes=bool, out=str | None, top=Positive, json=bool | None)
     | _options(pictures=str | None, batch_size=Positive, device=Device, abstain=Share | None),
     "export": EVERY | _options(ckpt_path=str, out=str),

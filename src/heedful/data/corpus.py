@@ -18,6 +18,7 @@ import pyarrow as pa
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_list, format_repr
 from heedful.config.mistakes import did_you_mean
+from heedful.data.pairs import is_blank, join_parts
 from heedful.data.tables import Rows, format_places
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder, text_blocks
 from heedful.tasks.labels import canonical
@@ -28,27 +29,37 @@ SPLITS = ("train", "val", "test")
 FACTS = "facts.json"
 TEXT = pa.large_string()
 # types of the columns: the number of a row's file among those of its split, its place there, and the text's hash
-TYPES = {"text": TEXT, "label": pa.list_(TEXT), "group": TEXT, "rationale": pa.list_(pa.list_(pa.int64()))}
+TYPES = {
+    "text": TEXT,
+    "second": TEXT,
+    "label": pa.list_(TEXT),
+    "group": TEXT,
+    "rationale": pa.list_(pa.list_(pa.int64())),
+}
 TYPES |= {"file": pa.int32(), "place": pa.int64(), "digest": pa.int64()}
+PARTS = ("text", "second")  # columns of the text, or of the two texts of a pair
 LISTED_CONFLICTS = 3  # maximum number of texts with several classes that a message shows
 KEPT = "kept:"  # prefix of the names of other columns of the source
 
 
 class Texts(Sequence[str]):
-    """The cells of a column of strings, which is mapped into memory, at the positions `rows`."""
+    """The texts, or pairs, in one or two columns of strings, which are mapped into memory, at the positions `rows`."""
 
-    def __init__(self, column: pa.ChunkedArray, rows: np.ndarray) -> None:
-        self._column, self._rows = column, rows
+    def __init__(self, columns: Sequence[pa.ChunkedArray], rows: np.ndarray) -> None:
+        self._columns, self._rows = columns, rows
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, i: Any) -> Any:
         rows = self._rows[i].tolist()
-        return [self._column[row].as_py() for row in rows] if isinstance(i, slice) else self._column[rows].as_py()
+        return [self._at(row) for row in rows] if isinstance(i, slice) else self._at(rows)
+
+    def _at(self, row: int) -> str:
+        return join_parts([column[row].as_py() for column in self._columns])
 
     def take(self, rows: np.ndarray) -> "Texts":
-        return Texts(self._column, self._rows[rows])
+        return Texts(self._columns, self._rows[rows])
 
 
 @dataclass(frozen=True)
@@ -84,7 +95,7 @@ class Corpus:
             labels = cells.flatten().dictionary_encode()
             numbers, sizes = map(np.from_dlpack, (labels.indices, cells.value_lengths()))  # `to_numpy` imports pandas
             splits[file.stem] = Split(
-                Texts(columns["text"], np.arange(len(table))),
+                Texts([columns[name] for name in PARTS if name in columns], np.arange(len(table))),
                 task.encode(labels.dictionary.to_pylist(), numbers, sizes),
                 _number_groups(columns["group"].to_numpy()) if "group" in columns else None,
                 columns.get("rationale"),
@@ -124,7 +135,7 @@ def write_split(
     """Write the valid rows of a split; return the named classes of the data set, if it has any, and those found.
 
     Args:
-        columns: the names that text, label, group and rationale have in the rows.
+        columns: the names that text, second (of a pair), label, group and rationale have in the rows.
         kept: the names of further columns to write.
         on_bad_rows: error or drop: how to treat rows without a text or label.
         names: the class of each allowed label; None allows all labels.
@@ -142,10 +153,12 @@ def write_split(
     with pa.ipc.new_stream(str(folder / f"{split}.arrow"), schema) as stream:
         for rows in chunks:
             own = own or [canonical(name) for name in rows.class_names.get(columns["label"], ())]
-            texts, labels, is_valid = rows.texts(columns["text"]), _labels(rows, columns["label"], task), list[bool]()
+            parts = {name: rows.texts(columns[name]) for name in PARTS if name in columns}
+            texts = list(map(join_parts, zip(*parts.values(), strict=True)))
+            labels, is_valid = _labels(rows, columns["label"], task), list[bool]()
             for place, text, own_labels in zip(rows.places, texts, labels, strict=True):
                 wrong = [label for label in own_labels if not label or not is_allowed(label)]
-                is_missing = "" in wrong or not text.strip()
+                is_missing = "" in wrong or is_blank(text)
                 is_valid.append(not is_missing and not wrong)
                 if not is_valid[-1]:
                     faults[rows.source, "" if is_missing else wrong[0]].append(place)
@@ -153,7 +166,7 @@ def write_split(
                 labels = [[names.get(label, "") for label in own_labels] for own_labels in labels]
             found.update(*compress(labels, is_valid))
             number = files.setdefault(rows.source, len(files))
-            cells: dict[str, Any] = {"text": texts, "label": labels, "file": [number] * len(texts)}
+            cells: dict[str, Any] = {**parts, "label": labels, "file": [number] * len(texts)}
             cells |= {"place": list(rows.places), "digest": list(map(_digest, texts))}
             cells |= {KEPT + name: rows.plain_texts(name) for name in kept}
             if "group" in columns:
@@ -165,6 +178,7 @@ def write_split(
                 ]
             stream.write_batch(pa.RecordBatch.from_pydict(cells, schema).filter(pa.array(is_valid)))
     classes = dict.fromkeys((names or {}).values())
+    required = [repr(columns[name]) for name in (*PARTS, "label") if name in columns]
     for (source, label), places in faults.items():
         where = f"{source}: {format_places(rows.unit, places)}:"
         if reason := label and task.fault(label):
@@ -174,12 +188,12 @@ def write_split(
                 f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"
                 f"{did_you_mean(label, classes)}. Correct the label, or list all labels of each class in data.labels"
             )
-        missing = f"no {columns['text']!r} or no {columns['label']!r}"
+        missing = f"no {' or no '.join(required)}"
         if on_bad_rows == "error":
             raise UserError(f"{where} {missing}. Correct the file, or drop such rows with data.on_bad_rows=drop")
-        log.warning("%s dropped, because %r or %r is missing", where, columns["text"], columns["label"])
+        log.warning("%s dropped, because %s is missing", where, " or ".join(required))
     if not found:
-        raise UserError(f"{rows.source}: no row has both {columns['text']!r} and {columns['label']!r}")
+        raise UserError(f"{rows.source}: no row has {' and '.join(required)}")
     return own, found
 
 
@@ -227,6 +241,7 @@ class TokenizedSplit:
     rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
     digests: np.ndarray  # n int64, hashes of the texts; duplicates have equal hashes
     counts: np.ndarray  # int64, number of occurrences of each token of the vocabulary
+    bounds: np.ndarray | None = None  # as in `Tokens`
 
 
 @dataclass(frozen=True)
@@ -247,7 +262,10 @@ class TokenizedCorpus:
         names = [field.name for field in fields(TokenizedSplit) if field.name != "origin"]
         splits = {}
         for split, origin in facts["origins"].items():
-            arrays = {name: np.load(folder / f"{split}.{name}.npy", mmap_mode="c") for name in names}
+            files = {name: folder / f"{split}.{name}.npy" for name in names}
+            if not files["bounds"].exists():
+                del files["bounds"]
+            arrays = {name: np.load(file, mmap_mode="c") for name, file in files.items()}
             splits[split] = TokenizedSplit(origin, **arrays)
         others = (facts[name] for name in ("dropped", "conflicts", "examples"))
         return cls(splits, facts["tokenizer"], tuple(facts["class_names"]), *others)
@@ -287,17 +305,18 @@ def tokenize(
 def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> dict[str, np.ndarray]:
     """Write the tokens of texts to a file; return the offsets and counts, as in `TokenizedSplit`."""
     counts = np.zeros(len(tokenizer.vocabulary), dtype=np.int64)
-    lengths = [np.zeros(1, dtype=np.int64)]
+    lengths, bounds = [np.zeros(1, dtype=np.int64)], list[np.ndarray]()
     with path.open("xb") as file:
         _write_header(file, 0)
         for block in text_blocks(texts, "Tokenizing", progress):
-            ids, stops = tokenizer.encode(block)
-            file.write(ids.tobytes())
-            counts += np.bincount(ids, minlength=len(counts))
-            lengths.append(np.diff(stops))
+            tokens = tokenizer.encode(block)
+            file.write(tokens.ids.tobytes())
+            counts += np.bincount(tokens.ids, minlength=len(counts))
+            lengths.append(np.diff(tokens.offsets))
+            bounds += [] if tokens.bounds is None else [tokens.bounds]
         offsets = np.concatenate(lengths).cumsum()
         _write_header(file, int(offsets[-1]))
-    return {"offsets": offsets, "counts": counts}
+    return {"offsets": offsets, "counts": counts} | ({"bounds": np.concatenate(bounds)} if bounds else {})
 
 
 def _write_header(file: IO[bytes], length: int) -> None:

@@ -69,13 +69,58 @@ class Truncation:
         step = 1 << max(0, longest.bit_length() - SIGNIFICANT_BITS)
         return min(-(-longest // step) * step, self.max_length)
 
+    def spans(self, offsets: np.ndarray, bounds: np.ndarray | None = None) -> "Spans":
+        """Return the tokens that remain of texts; of a pair, the longer text is cut first, and both if both are long.
+
+        Args:
+            offsets, bounds: as in `Tokens`.
+        """
+        starts, lengths = offsets[:-1], np.diff(offsets)
+        is_first = self.keep == "first"
+        if bounds is None:
+            kept = np.minimum(lengths, self.max_length)
+            return Spans(starts if is_first else starts + lengths - kept, kept)
+        end, second = bounds.T
+        marks, rest = second - end, lengths - second
+        room = np.maximum(self.max_length - marks, 0)
+        kept_rest = np.minimum(rest, np.maximum(room - end, room // 2))
+        kept = np.minimum(end, room - kept_rest)
+        cut, cut_rest = end - kept, rest - kept_rest
+        if is_first:
+            return Spans(starts, kept + marks + kept_rest, kept + marks, kept, cut)
+        return Spans(starts + cut, kept + marks + kept_rest, kept + marks, kept + marks, cut_rest)
+
+
+class Tokens(NamedTuple):
+    """The tokens of n texts, one text after another, untruncated."""
+
+    ids: np.ndarray  # flat int32
+    offsets: np.ndarray  # n+1 int64; text i is `ids[offsets[i]:offsets[i + 1]]`
+    bounds: np.ndarray | None = None  # n×2 int64, the ends of a pair's first text and of the separator; None: no pairs
+
+
+class Spans(NamedTuple):
+    """The tokens that remain of n texts after truncation: those at `start`, `start` + 1, …, with at most one jump."""
+
+    starts: np.ndarray  # n int64, position of the first token
+    lengths: np.ndarray  # n int64
+    seconds: np.ndarray | None = None  # n int64, how many tokens precede the second text of a pair; None: no pairs
+    jumps: np.ndarray | None = None  # n int64, after how many tokens some are left out
+    skipped: np.ndarray | None = None  # n int64, how many are
+
+    def positions(self, row: int) -> np.ndarray:
+        """Return the position of each token of a text, L int64."""
+        steps = np.arange(self.lengths[row])
+        if self.jumps is not None and self.skipped is not None:
+            steps = steps + self.skipped[row] * (steps >= self.jumps[row])
+        return self.starts[row] + steps
+
 
 class BatchBuilder:
     """Builds padded batches from the flat tokens of one split, without a Python loop over texts.
 
     Args:
-        tokens: flat int32, all texts one after another, untruncated.
-        offsets: n+1 int64; text i is `tokens[offsets[i]:offsets[i + 1]]`.
+        tokens, offsets, bounds: as in `Tokens`.
         targets: n or n×…
     """
 
@@ -86,10 +131,12 @@ class BatchBuilder:
         targets: np.ndarray,
         truncation: Truncation,
         device: torch.device | str = "cpu",
+        bounds: np.ndarray | None = None,
     ) -> None:
         self.truncation = truncation
         self.offsets = offsets  # on the host, so that the size of a batch is known without waiting for the device
-        self.lengths = np.minimum(np.diff(offsets), truncation.max_length).astype(np.int32)  # after truncation
+        self.spans = truncation.spans(offsets, bounds)
+        self.lengths = self.spans.lengths.astype(np.int32)  # after truncation
         nonempty = tokens if len(tokens) else np.array([PAD_ID], dtype=np.int32)  # because padding reads tokens[0]
         self.tokens = torch.from_numpy(nonempty).to(device)
         self.targets = torch.from_numpy(targets).to(device)
@@ -97,21 +144,21 @@ class BatchBuilder:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def starts(self, rows: np.ndarray) -> np.ndarray:
-        """Return the positions in `tokens` of the first token of each row after truncation, N int64."""
-        is_first = self.truncation.keep == "first"
-        return self.offsets[rows] if is_first else self.offsets[rows + 1] - self.lengths[rows]
-
     def __call__(self, rows: np.ndarray) -> Batch:
         """Return the batch of these rows (N int64); its padded length L (≥ 1) depends on the longest text."""
         device = self.tokens.device
         padded_length = self.truncation.padded_length(int(self.lengths[rows].max(initial=1)))
-        index, starts, lengths = to_device(np.stack([rows, self.starts(rows), self.lengths[rows]]), device)
+        spans = [part[rows] for part in self.spans if part is not None]
+        index, starts, lengths, *pair = to_device(np.stack([rows, *spans]), device)
         steps = torch.arange(padded_length, device=device)  # L
         mask = steps < lengths.unsqueeze(1)  # N×L
-        positions = (starts.unsqueeze(1) + steps) * mask  # N×L; padding reads tokens[0], which is overwritten
-        ids = self.tokens[positions].long().masked_fill_(~mask, PAD_ID)
-        return Batch(Inputs(ids, mask), self.targets[index], index)
+        positions, segments = starts.unsqueeze(1) + steps, None  # N×L
+        if pair:
+            seconds, jumps, skipped = (each.unsqueeze(1) for each in pair)  # N×1
+            positions = positions + skipped * (steps >= jumps)
+            segments = ((steps >= seconds) & mask).long()
+        ids = self.tokens[positions * mask].long()  # padding reads tokens[0], which is overwritten
+        return Batch(Inputs(ids.masked_fill_(~mask, PAD_ID), mask, segments), self.targets[index], index)
 
 
 @dataclass(frozen=True)

@@ -29,17 +29,17 @@ def usual_splits(names: Collection[str]) -> dict[str, str | None]:
     return {option: next((name for name in others if name in names), None) for option, others in usual.items()}
 
 
-def as_sets(data: Any, text: str = "text", label: str = "label") -> "dict[str, datasets.Dataset]":
+def as_sets(data: Any, text: str | Sequence[str] = "text", label: str = "label") -> "dict[str, datasets.Dataset]":
     """Return the data set of each split of `data`.
 
     Args:
-        text, label: the columns of (texts, labels).
+        text, label: the columns of (texts, labels); the texts of two columns are pairs.
     """
     parts = data if isinstance(data, Mapping) and "train" in data else {"train": data}
     return {str(name): _as_set(part, text, label) for name, part in parts.items()}
 
 
-def _as_set(data: Any, text: str, label: str) -> "datasets.Dataset":
+def _as_set(data: Any, text: str | Sequence[str], label: str) -> "datasets.Dataset":
     import datasets
 
     if isinstance(data, datasets.Dataset):
@@ -56,7 +56,8 @@ def _as_set(data: Any, text: str, label: str) -> "datasets.Dataset":
         names = list(dict.fromkeys(name for row in data for name in row))
         columns = {name: [row.get(name) for row in data] for name in names}
     elif isinstance(data, tuple | list) and len(data) == 2 and not isinstance(data[0], str):
-        columns = dict(zip((text, label), data, strict=True))
+        parts = [data[0]] if isinstance(text, str) else [list(part) for part in zip(*data[0], strict=True)]
+        columns = dict(zip([text] if isinstance(text, str) else text, parts, strict=True)) | {label: data[1]}
     if columns is None:
         raise UserError(f"data: is of type {type(data).__name__}, but {EXPECTED}")
     cells = {str(name): _cells(name, column) for name, column in columns.items()}

@@ -28,7 +28,17 @@ from heedful.base.formatting import format_count, format_list, format_repr
 from heedful.config.mistakes import LabelColumn, TextColumn, did_you_mean, not_a_list
 from heedful.data.bundled_vectors import ASSETS
 from heedful.data.codec import Codec
-from heedful.data.corpus import FACTS, SPLITS, Corpus, Split, TokenizedCorpus, TokenizedSplit, tokenize, write_split
+from heedful.data.corpus import (
+    FACTS,
+    PARTS,
+    SPLITS,
+    Corpus,
+    Split,
+    TokenizedCorpus,
+    TokenizedSplit,
+    tokenize,
+    write_split,
+)
 from heedful.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
 from heedful.data.sets import as_sets, usual_splits
 from heedful.data.splits import Splitting, distinct_rows, divide
@@ -63,6 +73,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 SHOWN = 10_000  # rows from which a task learns how labels are written
+MIN_LENGTH = 4  # tokens of a pair, up to two of which are a separator
 BUNDLED = "bundled:"  # prefix of a path in `ASSETS`
 
 
@@ -130,13 +141,19 @@ class Source(pl.LightningDataModule):
         if (folds is None) != (fold is None):
             sweep = f"-m data.folds={folds or 5} data.fold={','.join(map(str, range(folds or 5)))}"
             raise ValueError(f"folds={folds} and fold={fold}: set both, or sweep over all folds with {sweep}")
-        if text == label:
-            raise ValueError(f"text={text!r}: is also the column of labels: set data.text or data.label")
+        texts = [text] if isinstance(text, str) else list(text)
+        if label in texts:
+            raise ValueError(f"text={label!r}: is also the column of labels: set data.text or data.label")
+        if len(texts) == 2 and max_length < MIN_LENGTH:
+            raise ValueError(f"max_length={max_length}: must be at least {MIN_LENGTH} for pairs of texts")
+        if len(texts) == 2 and rationale is not None:
+            raise ValueError(f"rationale={rationale}: marks tokens of one text, not of pairs: remove it")
         if path is None and name is not None and name.startswith((".", "/", "~")):
             raise UserError(f"data.name={name}: is a path: use data=csv data.path={name}")
         self.dataset_name, self.config = name, config
-        columns = {"text": text, "label": label, "group": group, "rationale": rationale}
+        columns = {**dict(zip(PARTS, texts, strict=False)), "label": label, "group": group, "rationale": rationale}
         self.columns = {column: own for column, own in columns.items() if own is not None}
+        self.pairs = len(texts) == 2
         self.kept = list(dict.fromkeys(keep_columns or ()))
         self.names = parse_labels(labels)
         splits = {"train": train_split, "val": val_split, "test": test_split}
@@ -181,6 +198,7 @@ class Source(pl.LightningDataModule):
 
     def use_codec(self, codec: Codec) -> None:
         """Use the tokenizer, truncation and classes of a trained model; must be called before `setup()`."""
+        codec.check(self.pairs, "data.text")
         self.tokenizer, self.truncation = codec.tokenizer, codec.truncation
         self.task, self._model_task = codec.task.with_classes([]), codec.task
 
@@ -236,7 +254,7 @@ class Source(pl.LightningDataModule):
             content = [(split, list(map(file_format, own)), content_hash(own)) for split, own in self.files.items()]
         else:
             content = [(split, [], self._hash_columns(split, self.columns.values())) for split in self.splits]
-        columns = tuple(map(self.columns.get, ("text", "label", "group", "rationale")))
+        columns = tuple(map(self.columns.get, ("text", "label", "group", "rationale", *(["second"] * self.pairs))))
         return f"{content} {(columns, self.names, self.on_bad_rows, self.delimiter, self.quotes)}{self.task.reading}"
 
     def _hash_columns(self, split: str, names: Collection[str]) -> str:
@@ -368,7 +386,7 @@ class Source(pl.LightningDataModule):
             recoded = {name: task.recode(split.labels, data.class_names) for name, split in data.splits.items()}
             self._data = {name: replace(split, labels=recoded[name]) for name, split in data.splits.items()}
         self.task = task
-        self.codec = Codec(tokenizer=tokenizer, task=self.task, **asdict(self.truncation))
+        self.codec = Codec(tokenizer=tokenizer, task=self.task, pairs=self.pairs, **asdict(self.truncation))
         self.vocabulary = tokenizer.vocabulary
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS if split in self._data}
         if "train" in self.sizes:
@@ -510,7 +528,8 @@ class Source(pl.LightningDataModule):
         data = self.tokenized(split)
         device = torch.device("cpu") if self.trainer is None else self.trainer.strategy.root_device
         is_stored = fits_on_gpu(data.tokens.nbytes, device) if self.on_device is None else self.on_device
-        return BatchBuilder(data.tokens, data.offsets, data.labels, self.truncation, device if is_stored else "cpu")
+        place = device if is_stored else "cpu"
+        return BatchBuilder(data.tokens, data.offsets, data.labels, self.truncation, place, data.bounds)
 
     def _ranks(self) -> tuple[int, int]:
         """Return the rank of this process and the number of processes."""

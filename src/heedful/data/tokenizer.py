@@ -6,9 +6,11 @@ All of them encode texts with the library `tokenizers`, on all cores.
 import json
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -17,11 +19,12 @@ import tokenizers
 from pydantic import Field
 from rich.console import Console
 from rich.progress import track
-from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, models, normalizers, pre_tokenizers, processors, trainers
 
 from heedful.base.errors import UserError
 from heedful.data.bundled_vectors import bundled_words
-from heedful.data.padded_batches import PAD_ID
+from heedful.data.padded_batches import PAD_ID, Tokens
+from heedful.data.pairs import MARK, Pair, join_parts, parts_of
 from heedful.data.text_files import content_hash, local_path, open_text
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
@@ -92,19 +95,18 @@ class Tokenizer(TokenizerBuilder):
         own = model.get("unk_id") if own is None else own
         return None if own is None else own + self.shift
 
-    def encode(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Encode texts, without truncation and without the special tokens of a model.
+    def encode(self, texts: Sequence[str]) -> Tokens:
+        """Encode texts, which are all pairs or all single, without truncation.
 
-        Returns:
-            Flat ids int32, and offsets n+1 int64: the ids of text i are `ids[offsets[i]:offsets[i + 1]]`.
+        The special tokens of a model are left out, except those between the texts of a pair.
         """
-        return self._flat(self._encodings(texts, self._backend.encode_batch_fast))
+        return self._flat(list(self._encodings(texts, self._backend.encode_batch_fast)))
 
-    def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
-        """Return ids and offsets as `encode` does, and the original spelling of each token in the text."""
+    def read(self, texts: Sequence[str]) -> tuple[Tokens, list[str]]:
+        """Return tokens as `encode` does, and the original spelling of each token in the text."""
         encodings = list(self._encodings(texts, self._backend.encode_batch))
-        pairs = zip(map(cut_text, texts), encodings, strict=True)
-        return *self._flat(encodings), [text[a:b].strip() for text, own in pairs for a, b in _spans(text, own.offsets)]
+        spellings = map(self._spelling, map(cut_text, texts), encodings)
+        return self._flat(encodings), list(chain(*spellings))
 
     def spans(self, text: str) -> np.ndarray:
         """Return the index of each token's first character and the index after its last character, L×2 int64."""
@@ -113,8 +115,9 @@ class Tokenizer(TokenizerBuilder):
 
     def _encodings(self, texts: Sequence[str], encode_batch: Any) -> Iterator[tokenizers.Encoding]:
         for block in text_blocks(texts):
+            pairs = [text.parts for text in block if isinstance(text, Pair)]
             try:
-                encodings = encode_batch(block, add_special_tokens=False)
+                encodings = encode_batch(pairs or block, add_special_tokens=bool(pairs))
             except BaseException as error:  # `tokenizers` raises plain Exception; a panic in Rust is a BaseException
                 if type(error) is not Exception and type(error).__name__ != "PanicException":
                     raise
@@ -124,13 +127,39 @@ class Tokenizer(TokenizerBuilder):
                 ) from None
             yield from encodings
 
-    def _flat(self, encodings: Iterable[tokenizers.Encoding]) -> tuple[np.ndarray, np.ndarray]:
-        """Add `shift` to the ids, and return flat ids and offsets as `encode` does."""
+    def _flat(self, encodings: Sequence[tokenizers.Encoding]) -> Tokens:
+        """Add `shift` to the ids, and return flat tokens as `encode` does."""
+        bounds = [self._bounds(encoding) for encoding in encodings if encoding.n_sequences == 2]
         ids = [np.asarray(encoding.ids, dtype=np.int32) for encoding in encodings]
+        if bounds:
+            ids = [own[start:stop] for own, (start, _, _, stop) in zip(ids, bounds, strict=True)]
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         tokens = np.concatenate([*ids, np.empty(0, dtype=np.int32)]) + np.int32(self.shift)
         np.maximum(tokens, UNKNOWN_ID, out=tokens)  # a text may contain "<pad>" literally
-        return tokens, np.concatenate([[0], lengths.cumsum()])
+        inner = np.array([(end - start, second - start) for start, end, second, _ in bounds]) if bounds else None
+        return Tokens(tokens, np.concatenate([[0], lengths.cumsum()]), inner)
+
+    def _bounds(self, encoding: tokenizers.Encoding) -> tuple[int, int, int, int]:
+        """Return the start and end of the first text and of the second text among the tokens of a pair."""
+        prefix, suffix = map(len, self._special_ids)
+        counts = Counter(encoding.sequence_ids)
+        stop = len(encoding.ids) - suffix
+        return prefix, prefix + counts[0], stop - counts[1], stop
+
+    def _spelling(self, text: str, encoding: tokenizers.Encoding) -> list[str]:
+        """Return the spelling of each token in a text; the separator of a pair has the tokenizer's own."""
+        if not isinstance(text, Pair):
+            return [text[start:stop].strip() for start, stop in _spans(text, encoding.offsets)]
+        start, end, second, stop = self._bounds(encoding)
+        words = [
+            [part[a:b].strip() for a, b in _spans(part, encoding.offsets[slice(*own)])]
+            for part, own in zip(text.parts, ((start, end), (second, stop)), strict=True)
+        ]
+        return [*words[0], *encoding.tokens[end:second], *words[1]]
+
+    @cached_property
+    def _special_ids(self) -> tuple[list[int], list[int]]:
+        return self.special_ids()
 
     def special_ids(self) -> tuple[list[int], list[int]]:
         """Return the ids, without `shift`, of the special tokens that the model adds before and after a text."""
@@ -190,7 +219,11 @@ def text_blocks(texts: Sequence[str], description: str = "", progress: bool = Fa
 
 
 def cut_text(text: str) -> str:
-    return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]} {text[-LONGEST:]}"
+    if len(text) <= 2 * LONGEST:
+        return text
+    return join_parts(
+        [part if len(part) <= 2 * LONGEST else f"{part[:LONGEST]} {part[-LONGEST:]}" for part in parts_of(text)]
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,6 +252,11 @@ class _Learned(TokenizerBuilder):
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
         backend = self.backend(self.learn(texts, progress).model)
         backend.add_special_tokens([PAD, UNKNOWN])
+        if texts and isinstance(texts[0], Pair):
+            backend.add_special_tokens([MARK])
+            backend.post_processor = processors.TemplateProcessing(
+                single="$A", pair=f"$A {MARK} $B:1", special_tokens=[(MARK, backend.token_to_id(MARK))]
+            )
         return Tokenizer(backend)
 
     def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
@@ -227,7 +265,8 @@ class _Learned(TokenizerBuilder):
         sizes = {"vocab_size": self.vocab_size, "min_frequency": self.min_frequency}
         defaults = {**sizes, "special_tokens": [PAD, UNKNOWN], "show_progress": False, **self.model_options}
         trainer = self.trainer(**{**defaults, **options})
-        backend.train_from_iterator(text_blocks(texts, "Learning the vocabulary", progress), trainer)
+        blocks = text_blocks(texts, "Learning the vocabulary", progress)
+        backend.train_from_iterator((list(chain(*map(parts_of, block))) for block in blocks), trainer)
         return backend
 
     def backend(self, model: models.Model) -> tokenizers.Tokenizer:

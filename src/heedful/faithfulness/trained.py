@@ -44,6 +44,8 @@ class ProbedRun:
         self.codec = self.card.codec
         if not self.codec.class_names:
             raise UserError(f"{run}: has no classes, and faithfulness is measured by their probabilities: leave it out")
+        if self.codec.pairs:
+            raise UserError(f"{run}: reads pairs of texts, and faithfulness measures models of single texts only")
         self.probe = Probe(model, self.codec.task, self.codec.truncation)
         overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
         cfg = OmegaConf.create({"ckpt_path": path, "data": overrides, "extras": self.extras, "seed": 0})
@@ -64,8 +66,7 @@ class ProbedRun:
         """Return the tokens of the texts in these rows of a split, after truncation."""
         data = self.data.tokenized(split)
         builder = BatchBuilder(data.tokens, data.offsets, data.labels, self.data.truncation)
-        spans = zip(builder.starts(rows), builder.lengths[rows], strict=True)
-        return [np.asarray(data.tokens[start : start + length], dtype=np.int64) for start, length in spans]
+        return [np.asarray(data.tokens[builder.spans.positions(row)], dtype=np.int64) for row in rows.tolist()]
 
 
 def checkpoint_digest(run: Path) -> str:

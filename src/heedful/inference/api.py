@@ -16,9 +16,11 @@ from torch import nn
 
 from heedful.base.errors import UserError, name_file
 from heedful.base.files import replace_atomically
+from heedful.config.keys import plain_value
 from heedful.config.overrides import escape_references
 from heedful.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from heedful.config.schema import Device, validate_config
+from heedful.data.pairs import as_text
 from heedful.data.text_files import existing_path
 from heedful.inference.abstention import UNSURE, answer, choose_limit
 from heedful.models.classifier import Classifier
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
 PLACES_OF_TEXTS = ("path", "val_path", "test_path", "name", "config")  # options of data
 HUB_NAME = r"[\w-][\w.-]*/(?!.*\.(ckpt|onnx)$)[\w.-]+"  # owner/name
 FILES_OF_A_MODEL = [f"checkpoints/{BEST}", *FILES_OF_AN_EXPORT]
-TEXTS = "texts must be a list of texts, such as ['A film to remember']"
+TEXTS = "texts must be a list of texts, such as ['A film to remember'], or of tuples of two texts for a model of pairs"
+Text = str | tuple[str, str]
 log = logging.getLogger(__name__)
 
 
@@ -101,7 +104,7 @@ class Model(Ensemble):
         return self
 
     def predict(
-        self, texts: Iterable[str], batch_size: int = 32, maps: bool = False, abstain: float | None = None
+        self, texts: Iterable[Text], batch_size: int = 32, maps: bool = False, abstain: float | None = None
     ) -> list[Prediction]:
         """Classify texts by the mean of the classifiers' probabilities.
 
@@ -109,13 +112,14 @@ class Model(Ensemble):
         is the weight in the first classifier, and a warning is logged.
 
         Args:
+            texts: for a model of pairs, tuples of two texts.
             batch_size: number of texts in a batch; it does not change the results.
             maps: whether the predictions have `maps`.
             abstain: the expected error, such as 0.02, up to which a prediction has a label; the others are "unsure".
 
         Raises:
             UserError: if no confidence has so low an error on the validation texts, or the model does not know it.
-            TypeError: if `texts` is a single text, or contains anything but texts.
+            TypeError: if `texts` is a single text, or contains anything but texts or tuples of two.
             ValueError: if `batch_size` is less than 1, or a text contains half of a surrogate pair.
         """
         texts = as_texts(texts, batch_size)
@@ -136,11 +140,11 @@ class Model(Ensemble):
             predictions.append(prediction)
         return predictions
 
-    def predict_proba(self, texts: Iterable[str], batch_size: int = 32) -> np.ndarray:
+    def predict_proba(self, texts: Iterable[Text], batch_size: int = 32) -> np.ndarray:
         """Return the probability of each class, N×C float64, in the order of `class_names`."""
         return self.classify(as_texts(texts, batch_size), batch_size)[0]
 
-    def explain(self, texts: Iterable[str], batch_size: int = 32) -> list[Prediction]:
+    def explain(self, texts: Iterable[Text], batch_size: int = 32) -> list[Prediction]:
         """Classify texts as `predict` does; the predictions also have the token × token weights, `maps`."""
         return self.predict(texts, batch_size, maps=True)
 
@@ -184,7 +188,7 @@ class Model(Ensemble):
 
 
 def as_texts(texts: Any, batch_size: int = 1) -> list[str]:
-    """Return texts as a list, after checking them and the size of a batch; a table must have one column."""
+    """Return texts or pairs as a list, after checking them and the size of a batch; a table has one column or two."""
     rows = texts.to_numpy() if hasattr(texts, "to_numpy") else texts
     if getattr(rows, "ndim", 1) == 2 and rows.shape[1] == 1:
         rows = rows[:, 0]
@@ -194,9 +198,10 @@ def as_texts(texts: Any, batch_size: int = 1) -> list[str]:
         raise ValueError(f"batch_size={batch_size} must be at least 1")
     listed = list(rows)
     for row, text in enumerate(listed):
-        if not isinstance(text, str):
-            raise TypeError(f"{TEXTS}, but row {row} is {text!r:.80}")
-        text.encode()  # fails for half of a surrogate pair
+        try:
+            listed[row] = as_text(text)
+        except TypeError:
+            raise TypeError(f"{TEXTS}, but row {row} is {text!r:.80}") from None
     return listed
 
 
@@ -258,7 +263,7 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
         own = card.config["data"]
         options = {
             "path": str(existing_path(cfg.file, "file")),
-            "text": cfg.text_column or own.get("text", "text"),
+            "text": plain_value(cfg, "text_column") or own.get("text", "text"),
             "label": cfg.label_column or own.get("label", "label"),
             "labels": own.get("labels"),
             "delimiter": cfg.delimiter,

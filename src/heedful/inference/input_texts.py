@@ -2,47 +2,75 @@
 
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from heedful.base.errors import UserError
+from heedful.data.corpus import PARTS
+from heedful.data.pairs import is_blank, join_parts
 from heedful.data.tables import FORMATS, Rows, TableFile, gather, parse_delimiter
 from heedful.data.text_files import existing_path, file_format, open_text
 
 
 @dataclass(frozen=True)
 class TextSource:
-    """A table with a column of texts; it can be read several times."""
+    """A table with a column of texts, or the two columns of pairs; it can be read several times."""
 
     name: str  # of the source, for messages
     read_rows: Callable[[], Iterator[Rows]]  # yields all rows from the start, in chunks
-    column: str = "text"
+    columns: Sequence[str] = ("text",)
 
-    def chunks(self) -> Iterator[tuple[Rows, list[str]]]:
-        """Yield chunks of rows, and the texts of each chunk, some of which may be blank."""
+    def chunks(self, are_pairs: bool = False) -> Iterator[tuple[Rows, list[str]]]:
+        """Yield chunks of rows, and the texts of each chunk, some of which may be blank.
+
+        Args:
+            are_pairs: whether a tab divides each cell of a single column into the two texts of a pair.
+        """
         has_text = False
         for rows in self.read_rows():
-            texts = rows.texts(self.column)
-            has_text = has_text or any(text.strip() for text in texts)
+            cells = list(zip(*map(rows.texts, self.columns), strict=True))
+            if are_pairs and len(self.columns) == 1:
+                cells = [_divide(rows, place, text) for place, (text,) in zip(rows.places, cells, strict=True)]
+            texts = list(map(join_parts, cells))
+            has_text = has_text or not all(map(is_blank, texts))
             yield rows, texts
         if not has_text:
             raise UserError(f"{self.name}: contains no text")
 
 
+def _divide(rows: Rows, place: int, text: str) -> tuple[str, ...]:
+    """Return the two texts of a pair in a line; a blank line is a blank pair."""
+    parts = tuple(text.split("\t")) if text.strip() else ("", "")
+    if len(parts) != 2:
+        raise UserError(
+            f"{rows.source}: {rows.unit} {place}: has {len(parts) - 1} tabs, but one must divide the two texts of a "
+            "pair; for two columns of a table, write text_column=[…,…]"
+        )
+    return parts
+
+
 def text_source(
-    text: str | None, file: str | None, column: str | None, delimiter: str | None = None, quotes: bool = True
+    text: str | None,
+    file: str | None,
+    column: str | Sequence[str] | None,
+    delimiter: str | None = None,
+    quotes: bool = True,
+    second: str | None = None,
 ) -> TextSource:
     """Return the source of the texts: the command line, a table, or the lines of a file or of standard input.
 
     Args:
-        text: one text; None reads a file or standard input.
+        text: one text, or the first of a pair; None reads a file or standard input.
+        second: the second text of a pair.
         file: a file with one text per line, or a table if `column` is set.
-        column: the column of texts in the table.
+        column: the column of texts in the table, or the two columns of pairs.
         delimiter, quotes: as for `heedful.data.tables.TableFile`.
     """
+    if second is not None and text is None:
+        raise UserError("second=… is the second text of a pair: add text=…")
     if text is not None and file is not None:
         raise UserError("text=… and file=… are both set: remove one of them")
     if column is not None and file is None:
@@ -50,7 +78,8 @@ def text_source(
     if delimiter is not None and column is None:
         raise UserError("delimiter=… applies only to a table: add text_column=…")
     if text is not None:
-        return TextSource("text", partial(_lines, [text], "text"))
+        cells = {name: cell for name, cell in zip(PARTS, (text, second), strict=True) if cell is not None}
+        return TextSource("text", lambda: gather("text", "line", [(1, cells)]), list(cells))
     if file is None:
         if sys.stdin is None or sys.stdin.isatty():
             raise UserError('nothing to classify: write text="…" or file=…, or pipe one text per line')
@@ -60,10 +89,11 @@ def text_source(
     path, name = existing_path(file, "file"), f"file={file}"
     if column is not None:
         try:
-            table = TableFile(path, [column], True, parse_delimiter(delimiter), quotes)
+            columns = [column] if isinstance(column, str) else list(column)
+            table = TableFile(path, columns, True, parse_delimiter(delimiter), quotes)
         except ValueError as error:
             raise UserError(str(error)) from None
-        return TextSource(str(path), table.read, column)
+        return TextSource(str(path), table.read, columns)
     if file_format(path) in FORMATS:
         raise UserError(f"{name}: is a table; name its column of texts with text_column=…")
     return TextSource(name, partial(_lines, path, name))

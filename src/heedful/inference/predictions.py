@@ -16,6 +16,7 @@ from heedful.base.errors import UserError
 from heedful.base.files import number_names, write_text
 from heedful.base.formatting import format_count
 from heedful.base.process import handle_signals, raise_interrupt
+from heedful.data.pairs import is_blank, plain_text
 from heedful.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
 from heedful.data.text_files import absolute_path, existing_path
 from heedful.inference.abstention import UNSURE, answer
@@ -46,7 +47,7 @@ def show_predictions(
     Args:
         limit: predictions of less confidence are unsure.
     """
-    chunks = list(source.chunks())
+    chunks = list(source.chunks(ensemble.reads_pairs))
     texts = [text for _, chunk in chunks for text in chunk]
     places = [place for rows, _ in chunks for place in rows.places]
     selection = _not_blank(texts)
@@ -91,7 +92,7 @@ def write_predictions(
     names: dict[str, None] = {}
     total = 0
     with row_progress("Read") as advance:
-        for rows, texts in source.chunks():
+        for rows, texts in source.chunks(ensemble.reads_pairs):
             names |= dict.fromkeys(rows.columns)
             total += len(texts)
             advance(len(texts))
@@ -106,7 +107,7 @@ def write_predictions(
     with handle_signals(raise_interrupt), row_progress("Classified", total) as advance:
 
         def classified() -> Iterator[Rows]:
-            for rows, texts in source.chunks():
+            for rows, texts in source.chunks(ensemble.reads_pairs):
                 selection = _not_blank(texts)
                 probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
                 predicted = read(ensemble.task.predicted(probabilities))
@@ -120,7 +121,7 @@ def write_predictions(
                     by_row = dict(zip(selection, values, strict=True))
                     columns[name] = [by_row.get(i) for i in range(len(texts))]
                 yield replace(rows, columns={**rows.columns, **columns})
-                blank.extend(place for place, text in zip(rows.places, texts, strict=True) if not text.strip())
+                blank.extend(place for place, text in zip(rows.places, texts, strict=True) if is_blank(text))
                 unknown.extend(rows.places[i] for i, value in zip(selection, is_unknown, strict=True) if value)
                 advance(len(texts))
 
@@ -130,7 +131,7 @@ def write_predictions(
 
 
 def _not_blank(texts: Sequence[str]) -> list[int]:
-    return [i for i, text in enumerate(texts) if text.strip()]
+    return [i for i, text in enumerate(texts) if not is_blank(text)]
 
 
 def _warn(source: str, unit: str, blank: Sequence[int], unknown: Sequence[int]) -> None:
@@ -183,10 +184,10 @@ def prediction_section(example: Example, count: int) -> Section:
 
 def _record(text: str, example: Example | None, top: int) -> dict[str, object]:
     if example is None:
-        return {"text": text, "label": None, "probabilities": None, "words": None, "only_unknown": None}
+        return {"text": plain_text(text), "label": None, "probabilities": None, "words": None, "only_unknown": None}
     ranked = top_words(example.words, example.weights, top)
     record: dict[str, object] = {
-        "text": text,
+        "text": plain_text(text),
         "label": example.value,
         "probabilities": {name: round(value, 6) for name, value in example.probabilities.items()},
         "words": _weighted(ranked),

@@ -19,7 +19,8 @@ CHUNK = 2**20  # n-grams whose rows are found together
 CANDIDATES = (3.0, 10.0, 30.0, 100.0)  # for c
 ABSENT = 2**31 - 1  # in place of the code of an n-gram
 STEPS = 12  # codes that are compared; so many would begin with the same bits in one of ten million tables
-GAP, ZONE = 0x9E3779B1, 0x85EBCA6B  # added to codes, so that pairs with a gap and n-grams of a zone have other codes
+# added to codes, so that pairs with a gap, n-grams of a zone, and those of the second text of a pair have other codes
+GAP, ZONE, SECOND = 0x9E3779B1, 0x85EBCA6B, 0xC2B2AE35
 NODES = 64  # of the Gauss-Legendre quadrature of gradients
 SMOOTHING = 1.0  # is added to the number of texts of a class that contain an n-gram
 
@@ -157,12 +158,13 @@ class NgramBranch(Component):
     def ngrams(self, inputs: Inputs) -> list[Ngrams]:
         """Return the n-grams of texts by kind."""
         tokens, mask, *_ = inputs
-        codes = ngram_codes(tokens, self.max_order)  # N×L×O
+        second = torch.zeros_like(tokens) if inputs.segments is None else inputs.segments * SECOND
+        codes = ngram_codes(tokens, self.max_order) + second.unsqueeze(-1)  # N×L×O
         ends = torch.arange(tokens.shape[1], device=tokens.device).expand_as(tokens)  # N×L
         kinds = [Ngrams(codes[..., order], mask, ends, range(order + 1)) for order in range(self.max_order)]
         for gap in range(1, self.max_gap + 1):
             before = functional.pad(tokens, (gap + 1, 0))[:, : tokens.shape[1]]
-            pairs = before * BASE + tokens + gap * GAP
+            pairs = before * BASE + tokens + gap * GAP + second
             kinds.append(Ngrams(pairs, mask & (ends > gap), ends, (0, gap + 1)))
         length = mask.sum(1, keepdim=True)  # N×1
         starts = [(torch.zeros_like(length), self.head), *((length - tail, tail) for tail in self.tails)]

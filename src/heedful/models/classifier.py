@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from heedful.data.padded_batches import Inputs
 from heedful.models.branch import NgramBranch
 from heedful.models.component import Attention, Component, Embedding, Encoded, Encoder, Head, Pooling, Position
+from heedful.models.embedding.segments import SegmentEmbedding
 
 
 class Classifier(nn.Module):
@@ -16,6 +17,7 @@ class Classifier(nn.Module):
 
     Args:
         branch: a linear model whose logits are mixed with the others in evaluation; None if there is none.
+        segments: tells the texts of pairs apart; None if they are single texts, or if the encoder does.
     """
 
     def __init__(
@@ -27,6 +29,7 @@ class Classifier(nn.Module):
         pooling: Pooling,
         head: Head,
         branch: NgramBranch | None = None,
+        segments: SegmentEmbedding | None = None,
     ) -> None:
         super().__init__()
         self.embedding = embedding
@@ -36,6 +39,7 @@ class Classifier(nn.Module):
         self.pooling = pooling
         self.head = head
         self.branch = branch
+        self.segments = segments
         # states of a frozen encoder by token ids, if they were computed before; None for other texts
         self.stored_states: Callable[[Inputs], Encoded | None] | None = None
         self._with_loss = [part for part in self.modules() if isinstance(part, Component) and part.auxiliary_loss]
@@ -95,8 +99,14 @@ class Classifier(nn.Module):
     def encode(self, inputs: Inputs, embeddings: Tensor | None = None) -> Encoded:
         """Return the encoded texts; `embeddings` N×L×D replace those of the tokens."""
         embeddings = self.embedding(inputs) if embeddings is None else embeddings
-        encoded = self.encoder(self.position(embeddings, inputs.mask), inputs.mask)
+        encoded = self.encoder.read(self._positioned(embeddings, inputs), inputs)
         return self._scale(encoded, inputs, embeddings)
+
+    def _positioned(self, embeddings: Tensor, inputs: Inputs) -> Tensor:
+        """Return the input of the encoder: the vectors N×L×D of the tokens, their texts and positions."""
+        embeddings = embeddings if self.segments is None else self.segments(embeddings, inputs)
+        states: Tensor = self.position(embeddings, inputs.mask)
+        return states
 
     def _scale(self, encoded: Encoded, inputs: Inputs, embeddings: Tensor | None = None) -> Encoded:
         """Add the factors of the weights, if the attention has any."""
@@ -154,7 +164,7 @@ class Classifier(nn.Module):
         The tokens are in their original order; dropped tokens get 0.
         """
         known, order = self.drop_unknown(inputs)
-        layers = self.encoder.layer_weights(self.position(self.embedding(known), known.mask), known.mask)
+        layers = self.encoder.layer_weights(self._positioned(self.embedding(known), known), known.mask)
         return {f"encoder {i}": _restore_order(weights, order, True) for i, weights in enumerate(layers, 1)}
 
     def token_weights(self, inputs: Inputs) -> Tensor:

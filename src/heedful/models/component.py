@@ -90,7 +90,18 @@ class Position(Component):
 
 
 class Encoder(Component):
-    """Computes a contextual state for each token."""
+    """Computes a contextual state for each token.
+
+    Attributes:
+        reads_segments: whether `read` tells the two texts of a pair apart; otherwise, the classifier adds vectors.
+    """
+
+    reads_segments: ClassVar[bool] = False
+
+    def read(self, states: Tensor, inputs: Inputs) -> Encoded:
+        """Encode texts as `forward` does; an encoder may read more of the inputs than their mask."""
+        encoded: Encoded = self(states, inputs.mask)
+        return encoded
 
     def bind(self, embedding: Embedding) -> None:
         """Connect the encoder to the embedding, or raise a ValueError if they are incompatible."""

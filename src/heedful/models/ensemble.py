@@ -51,6 +51,8 @@ class Ensemble:
                 if each is first or kind != kinds[0]
             ]
             raise UserError(f"ckpt_path: an ensemble needs models of the same task and classes: {'; '.join(own)}")
+        for member in self.members:
+            member.card.codec.check(self.reads_pairs, f"ckpt_path: {first.name} and {member.name}")
         # for each member, the column of each class in its probabilities
         self.columns = [
             [member.card.codec.task.outputs.index(name) for name in self.task.outputs] for member in self.members
@@ -62,6 +64,11 @@ class Ensemble:
     def class_names(self) -> tuple[str, ...]:
         """The classes, in the order of the probabilities."""
         return self.task.classes
+
+    @property
+    def reads_pairs(self) -> bool:
+        """Whether each text is a pair."""
+        return self.members[0].card.codec.pairs
 
     @torch.inference_mode()
     def classify(self, texts: Sequence[str], batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:

@@ -40,6 +40,8 @@ class Export(BaseModel):
     task: dict[str, Any] = {}  # without the classes
     max_length: int
     keep: str
+    pairs: bool = False  # whether each text is a pair
+    special: list[int] = [0, 0]  # number of special tokens before and after a pair, which the model does not read
     id_shift: int  # is added to the ids of tokenizer.json
     unknown_ids: list[int]  # of tokens that the model does not use
     training: dict[str, Any]  # the nodes model and loss of the configuration
@@ -82,6 +84,8 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
         task={name: value for name, value in write_task(codec.task).items() if name != "classes"},
         max_length=codec.max_length,
         keep=codec.keep,
+        pairs=codec.pairs,
+        special=list(map(len, codec.tokenizer.special_ids())),
         id_shift=codec.tokenizer.shift,
         unknown_ids=(~known).nonzero().flatten().tolist(),
         training={name: card.config[name] for name in ("model", "loss")},
@@ -103,6 +107,7 @@ def read_export(path: Path) -> Member:
             "task": {**export.task, "classes": export.class_names},
             "max_length": export.max_length,
             "keep": export.keep,
+            "pairs": export.pairs,
         }
         codec = Codec.model_validate({"tokenizer": tokenizer, **own})
         counts = [0] * len(export.class_names)

@@ -21,8 +21,9 @@ from heedful.tasks.task import Task
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-# of the inputs and outputs of an ONNX file; the last output exists if each class has weights of its own
-NAMES, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights", "class_weights")
+# of the inputs and outputs of an ONNX file: the last input exists if the texts are pairs, the last output if each class
+# has weights of its own
+NAMES, OUTPUTS = ("tokens", "mask", "segments"), ("probabilities", "weights", "class_weights")
 OPSET = 17
 TOLERANCE = 1e-5  # largest allowed difference from torch's outputs; of outputs above 1, relative to the largest
 TRACED = (3, 7)  # numbers of texts and tokens in the traced batch; the batches in CHECKED have other shapes
@@ -30,24 +31,26 @@ CHECKED = ((1, 1), (2, 1), (5, 13), (2, 61), (11, 2))
 
 
 class PortableModel(nn.Module):
-    """The module that is exported: tokens N×L int64 and mask N×L bool → probabilities N×C and weights N×L.
+    """The module that is exported: the tensors of `Inputs` by NAMES → probabilities N×C and weights N×L.
 
     If the attention has weights for each class, they are a third output, N×C×L.
 
     Args:
         task: converts the model's logits into probabilities.
         max_length: maximum of L.
+        pairs: whether the texts are pairs.
     """
 
-    def __init__(self, model: Classifier, task: Task, vocab_size: int, max_length: int) -> None:
+    def __init__(self, model: Classifier, task: Task, vocab_size: int, max_length: int, pairs: bool = False) -> None:
         super().__init__()
         self.model = model
         self.task = task
         self.vocab_size = vocab_size
         self.max_length = max_length
+        self.pairs = pairs
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
-        logits, weights = self.model.forward_with_weights(Inputs(tokens, mask))
+    def forward(self, tokens: Tensor, mask: Tensor, segments: Tensor | None = None) -> tuple[Tensor, ...]:
+        logits, weights = self.model.forward_with_weights(Inputs(tokens, mask, segments))
         outputs = self.task.probabilities(logits).float(), mean_weights(weights.float())
         return (*outputs, weights[:, :, 0].float()) if self.model.attention.per_class else outputs
 
@@ -102,8 +105,9 @@ def convert(portable: PortableModel, path: Path) -> float:
     Returns:
         The largest difference from torch's outputs, on batches of other shapes than that of the traced batch.
     """
+    names = NAMES if portable.pairs else NAMES[:2]
     outputs = OUTPUTS if portable.model.attention.per_class else OUTPUTS[:-1]
-    dynamic = {name: {0: "texts", 1: "tokens"} for name in (*NAMES, "weights")} | {"probabilities": {0: "texts"}}
+    dynamic = {name: {0: "texts", 1: "tokens"} for name in (*names, "weights")} | {"probabilities": {0: "texts"}}
     dynamic |= {name: {0: "texts", 2: "tokens"} for name in outputs[2:]}
     any_size = dict.fromkeys((0, 1), torch.export.Dim.DYNAMIC)
     exporters: dict[str, dict[str, Any]] = {
@@ -115,11 +119,11 @@ def convert(portable: PortableModel, path: Path) -> float:
         try:
             with _quiet(), torch.no_grad():
                 model: Any = portable
-                batch: tuple[Tensor, ...] = _ragged_batch(portable, *TRACED, seed=0)[:2]
+                batch: Any = _given(_ragged_batch(portable, *TRACED, seed=0))
                 if options["dynamo"]:  # torch tries still other ways to export a module, one of which crashes torch 2.6
-                    model = torch.export.export(portable, batch, dynamic_shapes=(any_size, any_size), strict=False)
+                    model = torch.export.export(portable, batch, dynamic_shapes=(any_size,) * len(batch), strict=False)
                     batch = ()
-                torch.onnx.export(model, batch, path, input_names=NAMES, output_names=outputs, verbose=False, **options)
+                torch.onnx.export(model, batch, path, input_names=names, output_names=outputs, verbose=False, **options)
             _remove_traces(path)
             difference = largest_difference(portable, path)
         except Exception as error:  # the exporters and onnxruntime raise exceptions of many types
@@ -161,7 +165,7 @@ def largest_difference(portable: PortableModel, path: Path) -> float:
     for seed, (texts, length) in enumerate(CHECKED):
         inputs = _ragged_batch(portable, texts, min(length, portable.max_length), seed)
         with torch.inference_mode():
-            expected = [output.numpy() for output in portable(*inputs[:2])]
+            expected = [output.numpy() for output in portable(*_given(inputs))]
         for ours, theirs in zip(expected, session.run(None, feed(inputs)), strict=True):
             if ours.shape != theirs.shape:
                 return float("inf")
@@ -179,8 +183,12 @@ def load_session(path: Path) -> "InferenceSession":
 
 
 def feed(inputs: Inputs) -> dict[str, np.ndarray]:
-    """Return the inputs of an ONNX session by name: tokens N×L int64 and mask N×L bool."""
-    return {name: tensor.cpu().numpy() for name, tensor in zip(NAMES, inputs[:2], strict=True)}
+    """Return the inputs of an ONNX session by name."""
+    return {name: tensor.cpu().numpy() for name, tensor in zip(NAMES, _given(inputs), strict=False)}
+
+
+def _given(inputs: Inputs) -> tuple[Tensor, ...]:
+    return tuple(tensor for tensor in inputs if tensor is not None)
 
 
 def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -> Inputs:
@@ -192,7 +200,9 @@ def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -
     lengths = torch.randint(1, length + 1, (texts,), generator=generator)
     lengths[-1], lengths[0] = 0, length
     mask = torch.arange(length) < lengths.unsqueeze(1)
-    return Inputs(torch.randint(1, portable.vocab_size, (texts, length), generator=generator) * mask, mask)
+    ids = torch.randint(1, portable.vocab_size, (texts, length), generator=generator) * mask
+    segments = (torch.arange(length) >= (lengths // 2).unsqueeze(1)) & mask
+    return Inputs(ids, mask, segments.long() if portable.pairs else None)
 
 
 @contextmanager

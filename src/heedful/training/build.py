@@ -24,6 +24,7 @@ from heedful.data.padded_batches import limited
 from heedful.kernels.recurrence import has_lstm
 from heedful.models.check import require_output_dim
 from heedful.models.classifier import Classifier
+from heedful.models.embedding.segments import SegmentEmbedding
 from heedful.models.ensemble import Member
 from heedful.models.loss import Loss
 from heedful.runs.checkpoint import Card, read_checkpoint
@@ -101,7 +102,7 @@ def prefix_errors(key: str) -> Iterator[None]:
 # Model
 
 
-def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> Classifier:
+def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int, pairs: bool = False) -> Classifier:
     """Create the classifier; each component receives the output size of the component before it."""
     embedding = _component(cfg, "embedding", vocabulary)
     position = _component(cfg, "position", embedding.output_dim)
@@ -123,7 +124,8 @@ def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> C
     branch = None
     if OmegaConf.select(cfg, "model.branch._target_") is not None:
         branch = make(cfg, "model.branch", vocabulary, num_logits)
-    return Classifier(embedding, position, encoder, attention, pooling, head, branch)
+    segments = SegmentEmbedding(embedding.output_dim) if pairs and not encoder.reads_segments else None
+    return Classifier(embedding, position, encoder, attention, pooling, head, branch, segments)
 
 
 def _component(cfg: DictConfig, kind: str, *args: Any) -> Any:
@@ -136,7 +138,7 @@ def _component(cfg: DictConfig, kind: str, *args: Any) -> Any:
 def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
     """Create an untrained model for the vocabulary and classes of a card, and its loss."""
     created = loss(cfg, card)
-    model = classifier(cfg, card.codec.tokenizer.vocabulary, created.num_logits)
+    model = classifier(cfg, card.codec.tokenizer.vocabulary, created.num_logits, card.codec.pairs)
     if model.branch is not None:
         model.branch.bind(created)
     return model, created
@@ -160,7 +162,7 @@ def rehearse(cfg: DictConfig, data: "Source") -> None:
     monitored = {str(node.get("monitor")) for node in callbacks.values() if node}
     require_scores(monitored, metrics(cfg, data.task), np.asarray(data.tokenized("val").labels), data.task)
     with _on_meta_device():
-        classifier(cfg, data.vocabulary, num_logits)
+        classifier(cfg, data.vocabulary, num_logits, data.pairs)
 
 
 def _class_weights(cfg: DictConfig, data: "Card | Source") -> dict[str, list[float]]:

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from heedful.data.padded_batches import Inputs
 from heedful.models import hugging_face
 from heedful.models.component import Embedding, Encoded, Encoder, Size, masked_mean
 from heedful.models.embedding.pretrained import PretrainedEmbedding
@@ -25,6 +26,7 @@ class PretrainedEncoder(Encoder):
     """
 
     is_pretrained = True
+    reads_segments = True
 
     def __init__(
         self,
@@ -69,18 +71,30 @@ class PretrainedEncoder(Encoder):
     def load_pretrained(self) -> None:
         self.model.load_state_dict(hugging_face.load_model(self.name_or_path, self.description).state_dict())
 
-    def forward(self, states: Tensor, mask: Tensor) -> Encoded:
+    def read(self, states: Tensor, inputs: Inputs) -> Encoded:
+        """Encode texts; the second text of a pair, with what follows it, is of type 1 if the model has two types."""
+        if inputs.segments is None or getattr(self.model.config, "type_vocab_size", 0) < 2:
+            return self(states, inputs.mask)
+        firsts = self.prefix_length + (inputs.mask & (inputs.segments == 0)).sum(1, keepdim=True)  # N×1
+        steps = torch.arange(states.shape[1] + self.prefix_length + self.suffix_length, device=states.device)
+        return self(states, inputs.mask, (steps >= firsts).long())
+
+    def forward(self, states: Tensor, mask: Tensor, types: Tensor | None = None) -> Encoded:
         """Encode texts, whose padding must be at the end of each row: N×L×input_dim → N×L×D.
 
         The summary is the state of the first special token, such as [CLS], or else the mean of the real states.
+
+        Args:
+            types: N×(L+special), the model's token_type_ids.
         """
         if self.freeze:
             # eval is not called in `train`, which Lightning does not call, nor in the constructor, because Lightning
             # warns about modules that are in eval mode when training begins
             self.model.eval()
         padded, real = self._add_special_tokens(states, mask)
-        hidden = self.model(inputs_embeds=padded, attention_mask=real.long()).last_hidden_state  # N×(L+special)×D
-        texts = hidden[:, self.prefix_length : self.prefix_length + mask.shape[1]]  # N×L×D
+        options = {} if types is None else {"token_type_ids": types}
+        hidden = self.model(inputs_embeds=padded, attention_mask=real.long(), **options).last_hidden_state
+        texts = hidden[:, self.prefix_length : self.prefix_length + mask.shape[1]]  # N×(L+special)×D → N×L×D
         texts = texts.masked_fill(~mask.unsqueeze(-1), 0.0)
         return Encoded(texts, mask, hidden[:, 0] if self.prefix_length else masked_mean(texts, mask))
 

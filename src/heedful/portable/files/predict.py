@@ -1,7 +1,8 @@
 """Classify texts without the training framework: python predict.py "A film to remember".
 
-Without texts, the script reads standard input, one text per line in UTF-8. With --abstain=0.02 before them, predictions
-with a higher expected error are "unsure". It needs numpy, onnxruntime and tokenizers.
+Without texts, the script reads standard input, one text per line in UTF-8. If the model reads pairs, a tab divides the
+two texts of a line or argument. With --abstain=0.02 before them, predictions with a higher expected error are "unsure".
+The script needs numpy, onnxruntime and tokenizers.
 """
 
 import io
@@ -14,6 +15,7 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
+MARK = "\N{SYMBOL FOR RECORD SEPARATOR}"  # stands between the texts of a pair, and in neither of them
 LONGEST = 1_000_000  # characters at each end of a text that are read
 
 
@@ -56,32 +58,33 @@ class Classifier:
             )
         return reached[-1]
 
-    def __call__(self, texts: list[str], abstain: float | str | None = None) -> list[dict]:
+    def __call__(self, texts: list, abstain: float | str | None = None) -> list[dict]:
         """Return for each text the label (or the list of its labels), the probabilities, and the weights of the tokens.
 
-        With `abstain`, such as 0.02, labels whose expected error is higher are "unsure".
-        `only_unknown` says that no token is known, so the label is a guess. A blank text has no label: all are None.
+        If the model reads pairs, each text is a pair of two. With `abstain`, such as 0.02, labels whose expected error
+        is higher are "unsure". `only_unknown` says that no token is known, so the label is a guess. A blank text, or a
+        pair with a blank text, has no label: all are None.
         """
         least = 0.0 if abstain is None else self.least_confidence(float(abstain))
-        limit, names = self.config["max_length"], self.config["class_names"] or ["value"]
-        cut = slice(-limit, None) if self.config["keep"] == "last" else slice(limit)
+        names = self.config["class_names"] or ["value"]
         keys = ("label", "probabilities", "weights", "only_unknown")
         results: list[dict] = [{"text": text, **dict.fromkeys(keys)} for text in texts]
-        classified = [result for result in results if result["text"].strip()]
-        if not classified:
+        parts = [tuple(text) if self.config["pairs"] else (text,) for text in texts]
+        selected = [i for i, own in enumerate(parts) if all(part.strip() for part in own)]
+        if not selected:
             return results
-        texts = [result["text"] for result in classified]
-        read = [text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]} {text[-LONGEST:]}" for text in texts]
-        encodings = self.tokenizer.encode_batch(read, add_special_tokens=False)
-        rows = [[max(i + self.config["id_shift"], 1) for i in encoding.ids[cut]] for encoding in encodings]
-        tokens = np.zeros((len(rows), max(map(len, rows)) or 1), dtype=np.int64)  # 0 is padding
-        for row, ids in zip(tokens, rows, strict=True):
+        read = [self.read(parts[i]) for i in selected]
+        tokens = np.zeros((len(read), max(len(ids) for ids, _, _ in read) or 1), dtype=np.int64)  # 0 is padding
+        segments = np.zeros_like(tokens)
+        for row, second, (ids, start, _) in zip(tokens, segments, read, strict=True):
             row[: len(ids)] = ids
-        mask = np.arange(tokens.shape[1]) < np.array([[len(ids)] for ids in rows])
-        probabilities, weights, *by_class = self.session.run(None, {"tokens": tokens, "mask": mask})
-        columns = (classified, read, encodings, rows, probabilities, weights, *by_class)
-        for result, part, encoding, ids, chances, row, *own in zip(*columns, strict=True):
-            words = [part[start:stop].strip() for start, stop in spans(part, encoding.offsets)[cut]]
+            second[start : len(ids)] = 1
+        mask = np.arange(tokens.shape[1]) < np.array([[len(ids)] for ids, _, _ in read])
+        inputs = {"tokens": tokens, "mask": mask} | ({"segments": segments} if self.config["pairs"] else {})
+        probabilities, weights, *by_class = self.session.run(None, inputs)
+        columns = (selected, read, probabilities, weights, *by_class)
+        for i, (ids, _, words), chances, row, *own in zip(*columns, strict=True):
+            result = results[i]
             result["label"] = names[int(chances.argmax())] if chances.max() >= least else "unsure"
             if len(names) == 1:  # a number
                 result["label"] = float(chances[0])
@@ -97,6 +100,31 @@ class Classifier:
             result["only_unknown"] = self.unknown.issuperset(ids)
         return results
 
+    def read(self, parts: tuple[str, ...]) -> tuple[list[int], int, list[str]]:
+        """Return the ids of a text or pair, the number of those before its second text, and their spelling."""
+        limit, is_pair = self.config["max_length"], len(parts) == 2
+        if is_pair:
+            parts = tuple(part.replace(MARK, " ") for part in parts)
+        parts = tuple(part if len(part) <= 2 * LONGEST else f"{part[:LONGEST]} {part[-LONGEST:]}" for part in parts)
+        encoding = self.tokenizer.encode(parts[0], parts[1] if is_pair else None, add_special_tokens=is_pair)
+        before, after = self.config["special"] if is_pair else (0, 0)
+        stop = len(encoding.ids) - after
+        end = before + encoding.sequence_ids.count(0)
+        second = stop - encoding.sequence_ids.count(1)
+        room = limit - (second - end) if is_pair else limit
+        kept_second = min(stop - second, max(room - (end - before), room // 2)) if is_pair else 0
+        kept = min(end - before, room - kept_second)
+        ranges = [range(before, end), range(second, stop)]
+        for number, count in enumerate((kept, kept_second)):
+            own = ranges[number]
+            ranges[number] = own[len(own) - count :] if self.config["keep"] == "last" else own[:count]
+        words = list(encoding.tokens)  # those of a separator
+        for part, span in zip(parts, (slice(before, end), slice(second, stop)), strict=False):
+            words[span] = [part[a:b].strip() for a, b in spans(part, encoding.offsets[span])]
+        chosen = [*ranges[0], *range(end, second), *ranges[1]]
+        ids = [max(encoding.ids[i] + self.config["id_shift"], 1) for i in chosen]
+        return ids, len(ids) - kept_second, [words[i] for i in chosen]
+
 
 if __name__ == "__main__":
     classify = Classifier()
@@ -109,7 +137,10 @@ if __name__ == "__main__":
             line.encode()
         except UnicodeEncodeError:
             sys.exit(f"Error: text {number} is not UTF-8")
+        text: str | list[str] = line.rstrip("\r\n")
+        if classify.config["pairs"] and len(text := line.rstrip("\r\n").split("\t")) != 2:
+            sys.exit(f"Error: text {number} must be two texts with a tab between them")
         try:
-            print(json.dumps(classify([line.rstrip("\r\n")], error)[0], ensure_ascii=is_ascii))
+            print(json.dumps(classify([text], error)[0], ensure_ascii=is_ascii))
         except ValueError as mistake:
             sys.exit(f"Error: {mistake}")

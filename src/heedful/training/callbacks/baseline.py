@@ -14,6 +14,7 @@ from pydantic import Field
 from heedful.base.errors import UserError
 from heedful.base.files import csv_line, read_arrays, write_arrays, write_text
 from heedful.data.corpus import SPLITS
+from heedful.data.pairs import parts_of
 from heedful.data.source import Source, source_of
 from heedful.data.store import code_version, load_or_build
 from heedful.runs.run_files import Predictions
@@ -28,7 +29,8 @@ log = logging.getLogger(__name__)
 class LinearBaseline(pl.Callback):
     """Fits the baseline to the training split of the model, and writes its predictions like those of the model.
 
-    The features are the TF-IDF values of words and n-grams, with the logarithm of the counts. The baseline is kept in
+    The features are the TF-IDF values of words and n-grams, with the logarithm of the counts; of a pair, those of the
+    first text ("1: word") are other features than those of the second ("2: word"). The baseline is kept in
     the cache of the data, so that the runs of a sweep share it.
 
     Args:
@@ -95,6 +97,13 @@ class LinearBaseline(pl.Callback):
         texts = {split: data.texts(split, range(data.sizes[split])) for split in SPLITS}
         linear = data.task.linear_model(np.asarray(data.tokenized("train").labels), self.c)
         vectorizer = TfidfVectorizer(ngram_range=(1, self.max_order), sublinear_tf=True, token_pattern=WORD)
+        if data.pairs:
+            words = vectorizer.build_analyzer()
+
+            def of_sides(text: str) -> list[str]:
+                return [f"{side}: {word}" for side, part in enumerate(parts_of(text), 1) for word in words(part)]
+
+            vectorizer = TfidfVectorizer(analyzer=of_sides, sublinear_tf=True)
         probabilities: dict[str, np.ndarray] = {}
         lines = [csv_line(HEAD)]
         if linear is not None and any(map(vectorizer.build_analyzer(), texts["train"])):

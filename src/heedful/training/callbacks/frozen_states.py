@@ -13,7 +13,6 @@ import torch
 from numpy.lib.format import open_memmap
 from pydantic import Field
 from pytorch_lightning.strategies import Strategy
-from torch import Tensor
 
 from heedful.base.errors import UserError
 from heedful.data.corpus import SPLITS
@@ -50,7 +49,7 @@ class StoredStates:
         """Return the states of texts, N×L×D; None if a text is not stored."""
         ids, mask, *_ = inputs
         lengths = mask.sum(1).tolist()
-        rows = [self.rows.get(key, -1) for key in text_keys(ids, lengths)]
+        rows = [self.rows.get(key, -1) for key in text_keys(inputs, lengths)]
         if -1 in rows:
             return None
         states = np.zeros((*ids.shape, self.states.shape[1]), dtype=np.float16)
@@ -108,9 +107,10 @@ def is_frozen(model: Classifier) -> bool:
     return model.encoder.is_pretrained and not (is_trained or drops or model.embedding.word_dropout)
 
 
-def text_keys(ids: Tensor, lengths: Sequence[int]) -> list[bytes]:
-    """Return a digest of the token ids of each text, without padding: N×L → N digests of 16 bytes."""
-    rows = ids.int().cpu().numpy()
+def text_keys(inputs: Inputs, lengths: Sequence[int]) -> list[bytes]:
+    """Return a digest of the token ids of each text and of their segments, without padding: N digests of 16 bytes."""
+    signed = inputs.ids if inputs.segments is None else inputs.ids * (1 - 2 * inputs.segments)
+    rows = signed.int().cpu().numpy()
     return [
         hashlib.blake2b(row[:length].tobytes(), digest_size=16).digest()
         for row, length in zip(rows, lengths, strict=True)
@@ -133,7 +133,7 @@ def _encode(model: Classifier, builders: Sequence[BatchBuilder], strategy: Strat
                 inputs = strategy.batch_to_device(builder(rows)).inputs
                 encoded = model.encode(inputs)
                 summaries[first + rows] = encoded.summary.float().cpu().numpy()
-                keys[first + rows] = text_keys(inputs.ids, builder.lengths[rows].tolist())
+                keys[first + rows] = text_keys(inputs, builder.lengths[rows].tolist())
                 for row, of_text in zip(first + rows, encoded.states.half().cpu().numpy(), strict=True):
                     states[offsets[row] : offsets[row + 1]] = of_text[: lengths[row]]
                 advance(len(rows))
