@@ -34,6 +34,8 @@ def test_every_choice_of_every_group_is_valid(command: str) -> None:
         lines = [f"{group}={names[number % len(names)]}" for group, names in choices.items()]
         if "loss=binary_relevance" in lines:
             lines += ["task=multilabel", "model/branch=none"]
+        if not {"loss=mse", "loss=mae", "loss=huber"}.isdisjoint(lines):
+            lines += ["task=regression", "model/branch=none", "model/attention=bahdanau", "data=csv", "data.path=x"]
         assert unexpected_mistakes(command, *lines) == []
 
 
@@ -41,7 +43,8 @@ def test_every_choice_of_every_group_is_valid(command: str) -> None:
     "file", [f"{group}={path.stem}" for group in WHOLE_RUNS for path in CONF.glob(f"{group}/*.yaml")]
 )
 def test_every_experiment_is_valid(file: str) -> None:
-    assert unexpected_mistakes("train", file) == []
+    data = ["data=csv", "data.path=x"] if file == "task=regression" else []  # the default data have classes
+    assert unexpected_mistakes("train", file, *data) == []
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

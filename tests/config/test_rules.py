@@ -77,7 +77,7 @@ def test_only_a_logged_metric_may_be_monitored(monitor: str, suggestion: str | N
 
 @pytest.mark.parametrize("monitor", LOGGED)
 def test_the_better_direction_is_selected(monitor: str) -> None:
-    worst, best = ("max", "min") if monitor.endswith(("loss", "ece", "hamming")) else ("min", "max")
+    worst, best = ("max", "min") if monitor.endswith(("loss", "ece", "hamming", "rmse", "mae")) else ("min", "max")
     assert stop_mistakes(monitor=monitor, mode=best) == {}
     message = f"selects the worst {monitor}: write callbacks.stop.mode={best}"
     assert stop_mistakes(monitor=monitor, mode=worst) == {f"callbacks.stop.mode={worst}": message}

@@ -18,7 +18,7 @@ from heedful.terms.measurements import label, untested
 
 SCORES = (
     "Mean over seeds on these {texts:,} test texts ± the half-width of the 95 % interval for the mean over all "
-    "possible seeds (Student's t). For losses, errors and the Brier score, lower is "
+    "possible seeds (Student's t). For calibration error, negative log-likelihood and Brier score, lower is "
     "better. ensemble: {metric} of the probabilities averaged over seeds."
 )
 DIFFERENCES = (
@@ -33,8 +33,8 @@ FOLDS = (
     "training sets (Nadeau and Bengio 2003)."
 )
 LINEAR = (
-    "The linear baseline of a run is a linear model (with classes, logistic regression) of the TF-IDF features of "
-    "words and bigrams, fitted to the same training split. Difference: of the variant from it ± the half-width of the "
+    "The linear baseline of a run is logistic regression on the TF-IDF features of words and bigrams, fitted to the "
+    "same training split. Difference: of the variant from it ± the half-width of the "
     "95 % interval over seeds and texts. The second p is adjusted (Holm) for all differences of the table, and decides "
     "the verdict."
 )
@@ -102,6 +102,9 @@ def _scores(comparison: Comparison) -> Section:
         figure = draw_intervals(bars, f"{_heading(metric)}, mean over seeds with its interval", label(metric))
         content.insert(0, Chart("ranking", figure, f"{_heading(metric)} of each variant with its interval"))
     note = SCORES.format(texts=comparison.texts, metric=label(metric))
+    if not comparison.class_names:
+        note = note.replace("calibration error, negative log-likelihood and Brier score", "errors")
+        note = note.replace("probabilities", "predictions")
     note += f" {FOLDS.format(folds=comparison.folds)}" if comparison.folds > 1 else ""
     named = [f"{each.name} ({branch})" for each in comparison.variants if (branch := each.runs[0].result.branch)]
     note += f" Models with a branch: {', '.join(named)}." if named else ""
@@ -141,9 +144,10 @@ def _linear(comparison: Comparison) -> Section:
         if row.gain is not None
     ]
     name = label(comparison.metric)
+    note = LINEAR if comparison.class_names else LINEAR.replace("logistic", "ridge")
     table = Table(["variant", name, "linear baseline", "difference", "p", "p, Holm", "verdict"], rows)
     return Section(
-        f"Differences in {name} from the linear baseline", [table] if rows else [], LINEAR + _untested(comparison)
+        f"Differences in {name} from the linear baseline", [table] if rows else [], note + _untested(comparison)
     )
 
 
