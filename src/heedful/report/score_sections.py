@@ -16,10 +16,9 @@ from heedful.tasks.stored import EVERY_SCORE
 MAX_CLASSES = 20  # maximum number of rows in the table of classes
 NOTE = (
     "The intervals are 95 % intervals over texts. They reflect the variation between texts, not the variation between "
-    "seeds. majority_acc: accuracy of always predicting the most frequent training class. "
-    f"{UNKNOWN}: the value is not defined for these texts, or its interval is not, because all texts agree."
+    f"seeds. {UNKNOWN}: the value is not defined for these texts, or its interval is not, because all texts agree."
 )
-
+MAJORITY_NOTE = " majority_acc: accuracy of always predicting the most frequent training class."
 BASELINE_NOTE = (
     "A linear model (with classes, logistic regression) of the TF-IDF features of words and bigrams, fitted to the "
     "same training split. Differences: "
@@ -48,7 +47,9 @@ def scores_section(
             rows.append([name, format_known(score.value), interval, *map(format_known, others)])
     heads = ["metric", "value", "95 % interval", *(SPLIT_NAMES[split] for split in splits[1:])]
     counts = ", ".join(f"{SPLIT_NAMES[split]} {n:,}" for split, n in sizes.items())
-    note = f"Texts: {counts}. {NOTE}"
+    note = f"Texts: {counts}. {NOTE}" + (
+        MAJORITY_NOTE if any(f"{split}/majority_acc" in metrics for split in splits) else ""
+    )
     if predictions is not None:
         split, _, labels, task, _, groups = predictions
         if rare := describe_rare_classes(task, labels, groups, split):
