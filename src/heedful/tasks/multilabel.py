@@ -151,7 +151,7 @@ class Multilabel(Task):
             return probabilities >= (np.asarray(self.thresholds) if len(self.thresholds) else NEUTRAL)
         import torch
 
-        limits = self.thresholds or [NEUTRAL] * len(self.classes)  # numbers, so that nothing is copied to a GPU
+        limits = _thresholds(self)  # numbers, so that nothing is copied to a GPU
         return torch.stack([column >= limit for column, limit in zip(probabilities.T, limits, strict=True)], 1)
 
     def is_correct(self, probabilities: Any, targets: Any) -> Any:
@@ -171,13 +171,17 @@ class Multilabel(Task):
     def joint(self, tasks: Sequence[Task]) -> Self:
         limits = []
         for task in tasks:
-            own = getattr(task, "thresholds", ()) or (NEUTRAL,) * len(self.classes)
+            own = _thresholds(task)
             limits.append([own[task.classes.index(name)] for name in self.classes])
         return replace(self, thresholds=tuple(np.mean(limits, 0).tolist()))
 
     def pool(self, tasks: Sequence[Task], sizes: Sequence[int]) -> Self:
-        limits = [getattr(task, "thresholds", ()) or (NEUTRAL,) * len(self.classes) for task in tasks]
-        return replace(self, thresholds=np.repeat(limits, sizes, axis=0))
+        return replace(self, thresholds=np.repeat(list(map(_thresholds, tasks)), sizes, axis=0))
+
+
+def _thresholds(task: Task) -> Sequence[float]:
+    """Return the threshold of each class, C; it is neutral before a validation."""
+    return getattr(task, "thresholds", ()) or (NEUTRAL,) * len(task.classes)
 
 
 def _read_list(cell: str) -> list[Any] | None:
