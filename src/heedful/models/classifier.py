@@ -100,7 +100,7 @@ class Classifier(nn.Module):
         """Return the encoded texts; `embeddings` N×L×D replace those of the tokens."""
         embeddings = self.embedding(inputs) if embeddings is None else embeddings
         encoded = self.encoder.read(self._positioned(embeddings, inputs), inputs)
-        return self._scale(encoded, inputs, embeddings)
+        return self._with_traits(encoded, inputs, embeddings)
 
     def _positioned(self, embeddings: Tensor, inputs: Inputs) -> Tensor:
         """Return the input of the encoder: the vectors N×L×D of the tokens, their texts and positions."""
@@ -108,12 +108,12 @@ class Classifier(nn.Module):
         states: Tensor = self.position(embeddings, inputs.mask)
         return states
 
-    def _scale(self, encoded: Encoded, inputs: Inputs, embeddings: Tensor | None = None) -> Encoded:
-        """Add the factors of the weights, if the attention has any."""
-        if not self.attention.has_scales:
+    def _with_traits(self, encoded: Encoded, inputs: Inputs, embeddings: Tensor | None = None) -> Encoded:
+        """Add the traits of the tokens, if the attention reads any."""
+        if not self.attention.has_traits:
             return encoded
         embeddings = self.embedding(inputs) if embeddings is None else embeddings
-        return encoded._replace(scales=self.attention.scales(inputs.ids, embeddings))
+        return encoded._replace(traits=self.attention.traits(inputs, embeddings))
 
     def classify(self, encoded: Encoded) -> Tensor:
         """Return the logits of encoded texts without those of the branch, N×num_logits."""
@@ -132,7 +132,7 @@ class Classifier(nn.Module):
         """Return the encoded known tokens, computed only if they are not stored, and their original positions."""
         known, order = self.drop_unknown(inputs)
         stored = None if self.stored_states is None else self.stored_states(known)
-        return self.encode(known) if stored is None else self._scale(stored, known), order
+        return self.encode(known) if stored is None else self._with_traits(stored, known), order
 
     def separate_logits(self, inputs: Inputs) -> tuple[Tensor, Tensor]:
         """Return the logits without those of the branch, and those of the branch, N×num_logits each."""

@@ -9,7 +9,7 @@ the options. A rule that relates several options is an error `ValueError("name=v
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -35,7 +35,7 @@ class Encoded(NamedTuple):
     states: Tensor  # N×T×D, zero where mask is False
     mask: Tensor  # N×T bool
     summary: Tensor  # N×D
-    scales: Tensor | None = None  # N×T, the factors of an attention with `has_scales`
+    traits: Tensor | None = None  # N×T, of an attention with `has_traits`
 
 
 class Component(nn.Module, ABC):
@@ -122,21 +122,21 @@ class Attention(Component):
         per_token: whether there is a row of weights for each token (T = L), not one for the text (T = 1).
         per_class: whether head c has the weights of class c.
         sums_to_one: whether the row of each real state sums to 1.
-        has_scales: whether `mix` multiplies the weights by `scales` of the tokens.
+        has_traits: whether the attention reads `traits` of the tokens beside their states.
         normalizer: converts scores to weights (`models/normalizer.py`); None is softmax.
     """
 
     per_token: bool = False
     per_class: bool = False
     sums_to_one: bool = True
-    has_scales: bool = False
+    has_traits: bool = False
     normalizer: Normalize | None = None
 
-    def bind(self, words: int, num_logits: int) -> None:
-        """Add the parameters that depend on the sizes of the vocabulary and of the output; by default, none."""
+    def bind(self, vocabulary: Sequence[str], num_logits: int) -> None:
+        """Add the parameters and buffers that depend on the vocabulary and the size of the output; by default, none."""
 
-    def scales(self, tokens: Tensor, embeddings: Tensor) -> Tensor:
-        """Return a factor for each token, which depends on no other token: N×L ids, N×L×D → N×L."""
+    def traits(self, inputs: Inputs, embeddings: Tensor) -> Tensor:
+        """Return a number for each token, which does not depend on padding: N×L ids, N×L×D → N×L."""
         raise NotImplementedError
 
     @property

@@ -110,7 +110,7 @@ def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int, pair
     with prefix_errors("model.encoder"):
         encoder.bind(embedding)
     attention = _component(cfg, "attention", encoder.output_dim)
-    attention.bind(len(vocabulary), num_logits)
+    attention.bind(vocabulary, num_logits)
     if OmegaConf.select(cfg, "model.sublayer._target_") is not None:
         attention = _component(cfg, "sublayer", encoder.output_dim, attention)
     with prefix_errors("model.position"):

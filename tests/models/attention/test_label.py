@@ -35,7 +35,7 @@ def by_class(attention: LabelAttention, states: Tensor, label: int) -> tuple[Ten
 def test_each_class_has_weights_and_features_of_its_own() -> None:
     encoded = ragged(D, (11, 1, 4))
     attention = LabelAttention(D).double()
-    attention.bind(13, LOGITS)
+    attention.bind(VOCABULARY, LOGITS)
     with torch.no_grad():
         weights, output = trained(attention.double()).weights(encoded), attention(encoded)
         assert weights.shape == (3, LOGITS, 1, 11) and output.states.shape == (3, 1, attention.output_dim)
@@ -89,7 +89,7 @@ def test_a_trained_model_has_weights_for_each_class(tmp_path: Path) -> None:
 
 def test_it_keeps_the_rules_with_several_classes_and_is_initially_uniform() -> None:
     attention = LabelAttention(D)
-    attention.bind(13, LOGITS)
+    attention.bind(VOCABULARY, LOGITS)
     check_component(attention, D)
     encoded = ragged(D, (5, 2))
     weights = attention.double().weights(encoded)

@@ -91,7 +91,7 @@ def test_stored_states_get_the_factors_of_their_tokens() -> None:
     model = build("gru")
     inputs = texts()
     expected = model(inputs)
-    stored: Encoded = model.encode(inputs)._replace(scales=None)
+    stored: Encoded = model.encode(inputs)._replace(traits=None)
     model.stored_states = lambda inputs: stored
     torch.testing.assert_close(model(inputs), expected)
 

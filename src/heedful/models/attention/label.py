@@ -1,5 +1,6 @@
 """Label-wise attention: each class reads the text with a query of its own (Mullenbach et al. 2018)."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
@@ -28,7 +29,7 @@ class LabelAttention(Attention):
     def has_scores(self) -> bool:
         return not self.redefines(LabelAttention, "weights")
 
-    def bind(self, words: int, num_logits: int) -> None:
+    def bind(self, vocabulary: Sequence[str], num_logits: int) -> None:
         input_dim = self.questions.shape[1]
         self.output_dim = num_logits * input_dim
         self.questions = nn.Parameter(torch.zeros(num_logits, input_dim))

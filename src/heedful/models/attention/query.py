@@ -1,11 +1,13 @@
 """Attention with a single query, the summary of the text: the base class, and mechanisms of one line each."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from heedful.data.padded_batches import Inputs
 from heedful.kernels.layers import Dropout
 from heedful.models.component import Attention, Encoded, Rate
 
@@ -40,15 +42,16 @@ class QueryAttention(Attention):
         self.scale = input_dim**-0.5 if scaled else 1.0
         self.dropout = Dropout(dropout)
         self.combine = nn.Linear(2 * input_dim, input_dim, bias=False) if attentional else None
-        self.has_scales = task_scaling == "lin"
+        self.has_traits = task_scaling == "lin"
 
-    def bind(self, words: int, num_logits: int) -> None:
-        if self.has_scales:
-            self.word_scales = nn.Embedding(words, 1)  # u
-            nn.init.uniform_(self.word_scales.weight, -(words**-0.5), words**-0.5)
+    def bind(self, vocabulary: Sequence[str], num_logits: int) -> None:
+        if self.has_traits:
+            self.word_scales = nn.Embedding(len(vocabulary), 1)  # u
+            nn.init.uniform_(self.word_scales.weight, -(len(vocabulary) ** -0.5), len(vocabulary) ** -0.5)
 
-    def scales(self, tokens: Tensor, embeddings: Tensor) -> Tensor:
-        return self.word_scales(tokens).squeeze(-1) * embeddings.sum(-1)
+    def traits(self, inputs: Inputs, embeddings: Tensor) -> Tensor:
+        """Return the factors s_i of the weights."""
+        return self.word_scales(inputs.ids).squeeze(-1) * embeddings.sum(-1)
 
     @property
     def has_scores(self) -> bool:
@@ -68,7 +71,7 @@ class QueryAttention(Attention):
 
     def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
         """Return the context vector of each text as a sequence of one state: N×T×D, N×1×1×T → N×1×D."""
-        factors = weights[:, 0, 0] if encoded.scales is None else weights[:, 0, 0] * encoded.scales
+        factors = weights[:, 0, 0] if encoded.traits is None else weights[:, 0, 0] * encoded.traits
         context = torch.einsum("nt,ntd->nd", factors, encoded.states)
         if self.combine is not None:
             context = torch.tanh(self.combine(torch.cat([context, encoded.summary], -1)))
