@@ -12,7 +12,8 @@ from heedful.models.classifier import Classifier
 from heedful.training import build
 
 MODEL = Path(__file__).parents[2] / "conf" / "model"
-VOCABULARY = ("<pad>", "<unk>", *(f"word{i}" for i in range(21)))
+ENDS = {10: "!", 19: ".", 20: "?"}  # of sentences
+VOCABULARY = ("<pad>", "<unk>", *(ENDS.get(i, f"word{i}") for i in range(2, 23)))
 LENGTHS = (7, 1, 5)
 LOGITS = 3
 DIM = 12  # features of a token, divisible by the number of heads
@@ -47,6 +48,7 @@ SMALL = {
     "window": 2,
     "rows": 3,
     "filters": 5,
+    "max_sentences": 3,
 }
 
 
