@@ -27,7 +27,7 @@ TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table
 GPU = "twenty_variants_gpu"
 EQUAL = 1.0  # points of accuracy: two variants are equal if the whole interval of their difference is within them
 ENCODERS, ATTENTIONS = ("rnn", "lstm", "birnn", "bilstm"), ("none", "uniform", "bahdanau", "luong_dot", "luong_general")
-COMPONENTS = ("components", "cnn", "normalizers", "task_scaling")  # sweeps on each data set
+COMPONENTS = ("components", "cnn", "normalizers", "task_scaling", "hierarchical")  # sweeps on each data set
 SHOWN_RANKINGS = (ATTENTION, ATTENTION_GRADIENT, LEAVE_ONE_OUT, RANDOM)  # of the new components
 OTHER_BASELINES = ATTENTIONS[:3]  # baselines of the sweep `other_attentions`
 
