@@ -17,11 +17,7 @@ class UserError(Exception):
 
 @contextmanager
 def name_file(path: object) -> Iterator[None]:
-    """Prefix the message of a `UserError` in the block with `path`, unless the message already starts with it.
-
-    Args:
-        path: the file at fault.
-    """
+    """Prefix the message of a `UserError` in the block with `path`, unless the message already starts with it."""
     try:
         yield
     except UserError as error:

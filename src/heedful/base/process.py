@@ -55,11 +55,7 @@ def typed(command: str) -> str:
 
 
 class Interrupted(BaseException):  # like KeyboardInterrupt, so that `except Exception` does not catch it
-    """A signal stopped the run.
-
-    Args:
-        signum: the signal's number; a command exits with 128 + signum.
-    """
+    """A signal stopped the run; a command exits with 128 + `signum`."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(f"stopped by {signal.Signals(signum).name}")

@@ -27,9 +27,6 @@ def compose_command(command: str, flags: Namespace) -> tuple[ConfigFiles, DictCo
     """Compose and validate the configuration that the flags and overrides of a command describe.
 
     It includes the node `hydra`. If a training resumes, the overrides of its run replace `flags.overrides`.
-
-    Raises:
-        UserError: lists all mistakes.
     """
     flags.overrides = last_of_each_key(flags.overrides)
     if command == "train" and "ckpt_path" in map(key_of, flags.overrides):

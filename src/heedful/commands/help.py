@@ -25,13 +25,7 @@ FLAGS = """\
 
 
 def help_page(files: ConfigFiles, overrides: list[str], cfg: DictConfig, about: str, width: int) -> str:
-    """Return the help page of a command for the configuration `cfg`, which is composed from `overrides`.
-
-    Args:
-        overrides: valid overrides.
-        about: description of the command.
-        width: columns of the terminal.
-    """
+    """Return the help page of a command for the configuration `cfg`, which is composed from valid overrides."""
     selected = list(files.selected(overrides))
     groups: list[str] = []
     for group, choices in files.groups.items():

@@ -83,12 +83,7 @@ def train(*overrides: str, data: Any = None, verbose: bool = True) -> TrainedRun
 def run_training(
     overrides: Collection[str], data: Any, typed: str, verbose: bool, without: Collection[str] = ()
 ) -> TrainedRun:
-    """Train as `train` does.
-
-    Args:
-        typed: the call, for the record.
-        without: names of callbacks that are left out.
-    """
+    """Train as `train` does, without some callbacks; the record contains the call, as typed."""
     if wrong := [line for line in overrides if not isinstance(line, str) or line.startswith("-")]:
         raise UserError(f"{wrong[0]!r}: is not an override such as 'optimizer.lr=0.01'; sweeps (-m) need the command")
     flags = parse_flags([*_data_lines(overrides, data), *overrides])

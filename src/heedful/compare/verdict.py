@@ -56,9 +56,7 @@ def comparison_verdict(comparison: Comparison) -> str:
 def _summarize(judged: Sequence[Judged], reference: str, noun: str, metric: str, is_tested: bool) -> str:
     """Return a sentence about the differences of variants, the best first, from a reference.
 
-    Args:
-        noun: a word for one of the variants.
-        is_tested: whether the sentence is about significant differences; otherwise, it is about means.
+    The sentence is about significant differences if differences are tested, and otherwise about means.
     """
     if len(judged) == 1:
         return f"{judged[0].name} is {describe_gain(judged[0].gain, reference, judged[0].verdict, metric)}"

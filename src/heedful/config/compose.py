@@ -219,11 +219,7 @@ class ConfigFiles:
         return copy
 
     def _set(self, cfg: DictConfig, override: Override, paths: Mapping[str, Any]) -> None:
-        """Set or remove an option as Hydra does; raise a ValueError or OmegaConf's exception if this is impossible.
-
-        Args:
-            paths: the values in `cfg` by dotted path.
-        """
+        """Set or remove an option as Hydra does; raise a ValueError or OmegaConf's exception if this is impossible."""
         key, value, operation = override.key, override.value(), override.parsed
         parent, _, name = key.rpartition(".")
         adds = operation.is_add() or operation.is_force_add()
@@ -278,9 +274,6 @@ def compose(*overrides: str) -> DictConfig:
     """Return the configuration of a training, for a script: `compose("model/attention=multi_head", "seed=3")`.
 
     Its node `choices` has the choice of each group, for the checkpoints.
-
-    Raises:
-        UserError: if names or values in it are wrong.
     """
     from heedful.config.schema import validate_config
 

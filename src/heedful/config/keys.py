@@ -67,11 +67,7 @@ def paths_in(node: Any, path: str = "") -> dict[str, Any]:
 
 
 def referenced_names(values: Mapping[str, Any]) -> set[str]:
-    """Return the names at the top of a configuration to which references such as ${size} may refer.
-
-    Args:
-        values: the values by dotted path, as written; lists may contain references, too.
-    """
+    """Return the names at the top of a configuration to which references such as ${size} in these values may refer."""
     texts = (str(value) for value in values.values() if isinstance(value, str | list))
     return {name for text in texts for name in re.findall(r"\$\{\.*(\w+)", text)}
 

@@ -36,12 +36,7 @@ class Report:
 
 
 def measure_folders(args: argparse.Namespace, command: str) -> Report:
-    """Measure all runs below the folders, and summarize them by variant.
-
-    Args:
-        args: the arguments of `__main__`.
-        command: the command line that the report shows.
-    """
+    """Measure all runs below the folders, and summarize them by variant."""
     limit_compiled_kernels()
     variants, excluded = measurable_variants(args.folders)
     runs = [run.folder for variant in variants for run in variant.runs]

@@ -26,10 +26,7 @@ Attribute = Callable[[Callable[[Tensor], Tensor], Tensor], tuple[Tensor, Tensor]
 class Probe:
     """A model's class probabilities and their derivatives; the result for a text does not depend on other texts.
 
-    Args:
-        model: a trained model; the probe sets it to evaluation mode and disables the gradients of its parameters.
-        task: converts the model's logits into probabilities.
-        truncation: determines the padded length of batches.
+    The probe sets the model to evaluation mode and disables the gradients of its parameters.
     """
 
     def __init__(self, model: Classifier, task: Task, truncation: Truncation) -> None:

@@ -56,12 +56,7 @@ def summarize(
     records: Mapping[str, Sequence[FaithfulnessRecord]],
     names: Sequence[str] = MEASURES,
 ) -> list[VariantSummary]:
-    """Summarize each variant.
-
-    Args:
-        records: by the name of a variant, its records, in the order of its runs.
-        names: measures of rankings.
-    """
+    """Summarize each variant by its records, which are in the order of its runs."""
     common = reduce(np.intersect1d, [record.arrays["rows"] for by_seed in records.values() for record in by_seed])
     if not len(common):
         raise UserError("no test text was measured in all runs: name runs of the same data")

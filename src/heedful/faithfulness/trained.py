@@ -26,13 +26,7 @@ class SampledTexts(NamedTuple):
 
 
 class ProbedRun:
-    """The model of a run and its data.
-
-    Args:
-        trusted_modules: the user's packages whose classes the checkpoint may name.
-        data_path: path that replaces `data.path` of the checkpoint; None retains it.
-        device: auto, cpu or cuda.
-    """
+    """The model of a run and its data, whose path `data_path` replaces unless it is None."""
 
     def __init__(
         self, run: Path, trusted_modules: Sequence[str] = (), data_path: str | None = None, device: str = "auto"

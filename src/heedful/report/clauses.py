@@ -26,11 +26,7 @@ def as_gain(difference: Interval, lower_is_better: bool) -> Interval:
 
 
 def describe_gain(gain: Interval, reference: str, verdict: Verdict, metric: str) -> str:
-    """Return a clause such as "2.1 points better than the linear baseline, which is not significant (-0.4 to 4.6)".
-
-    Args:
-        gain: result of `as_gain`.
-    """
+    """Return a clause such as "2.1 points better than the linear baseline, which is not significant (-0.4 to 4.6)"."""
     size = as_gain(gain, lower_is_better=gain.value < 0)
     ends = [_number(end, metric) for end in (size.low, size.high) if end is not None]
     bounds = f" ({' to '.join(ends)})" if ends else ""

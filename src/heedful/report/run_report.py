@@ -44,9 +44,6 @@ def write_run_report(run: Path, result: RunResult, predictions: Predictions | No
 
     Args:
         predictions: those of the test split, or of the validation split without a test.
-
-    Raises:
-        UserError: if a file of the run cannot be read.
     """
     paths: list[Path] = []
     sections = []

@@ -18,11 +18,7 @@ MAX_COLUMNS = 7  # maximum number of columns of a table that fits a terminal
 
 
 class OutputConsole(Console):
-    """A console on standard output; it silently discards output to a closed pipe, as with `| head`.
-
-    Args:
-        width: number of columns if standard output is not a terminal.
-    """
+    """A console on standard output; it silently discards output to a closed pipe, as with `| head`."""
 
     def __init__(self, width: int = 100) -> None:
         super().__init__(width=None if sys.stdout.isatty() else width)
@@ -82,11 +78,7 @@ def files_table(folder: Path, paths: Iterable[Path]) -> RenderableType:
 def row_progress(verb: str, total: int | None = None, noun: str = "rows") -> Iterator[Callable[[int], None]]:
     """Show the number of rows and the time left, such as "Read rows ━━━ 7/11 0:00:02", if there is a terminal.
 
-    Args:
-        total: total number of rows; None if unknown.
-
-    Yields:
-        A function to call with the number of rows that were processed since the previous call.
+    The function that is yielded is called with the number of rows that were processed since the previous call.
     """
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -40,12 +40,7 @@ def read_training_state(path: str) -> TrainingState:
 
 
 def require_same_training(cfg: DictConfig, card: Card, state: TrainingState) -> None:
-    """Check that a run has the options and the data with which the training started.
-
-    Args:
-        cfg: the configuration of the run.
-        card: the card of the run.
-    """
+    """Check that a run, with this configuration and card, has the options and the data of the state."""
     saved, current = state.card.config, json.loads(card.model_dump_json())["config"]
     trained = state.epoch + 1
     limit, planned = (config["trainer"].get("max_epochs") for config in (current, saved))

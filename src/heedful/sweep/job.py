@@ -56,8 +56,7 @@ class JobRunner:
 
     Args:
         working_dir: the folder relative to which paths are resolved.
-        sweep: the sweep's folder.
-        jobs: the jobs, by folder.
+        sweep: the sweep's folder; `jobs` are by the names of their folders in it.
         redirect_output: whether jobs print to output.txt in their folders.
     """
 

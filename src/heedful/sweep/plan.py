@@ -78,9 +78,6 @@ def _shorten(name: str) -> str:
 def validate_jobs(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) -> dict[str, Data]:
     """Compose and validate the configurations of jobs, and read their data, in processes with the imports of a job.
 
-    Args:
-        sweep: the sweep's own configuration.
-
     Returns:
         The distinct data, each by the folder of the first job that uses it.
 

@@ -33,9 +33,6 @@ def run_search(runner: SweepRunner, overrides: Sequence[str], options: DictConfi
 
     The search optimizes the metric that callbacks.best_checkpoint monitors. The records of the sweep and of its jobs
     are its whole state, so `sweep.resume=…` resumes it. The errors are those of `Sweeper.sweep`.
-
-    Args:
-        overrides: the choices and ranges to search, and the values that all jobs share.
     """
     require_extra("optuna", by="hparams_search=optuna", extra="optuna")
     try:
@@ -74,8 +71,6 @@ def sample(
     """Return the overrides of the next jobs, which the tree-structured Parzen estimator chooses.
 
     Args:
-        mode: min or max, of the monitored metric.
-        space: the distribution of each option.
         values: the monitored metric of each completed job, by its overrides.
         jobs: number of all earlier jobs.
     """

@@ -39,14 +39,7 @@ log = logging.getLogger(__name__)
 
 
 class SweepRunner:
-    """Runs the steps that a grid and a search have in common.
-
-    Args:
-        config: the sweep's own configuration.
-
-    Raises:
-        UserError: if the folder contains another sweep, or none that can be resumed.
-    """
+    """Runs the steps that a grid and a search have in common; `config` is that of the sweep, not of a job."""
 
     def __init__(self, hydra_context: HydraContext, config: DictConfig) -> None:
         self.hydra_context = hydra_context

@@ -95,11 +95,7 @@ def label(metric: str) -> str:
 
 
 def untested(metric: str, rare_classes: str = "") -> str:
-    """Return why differences in a score cannot be tested on any texts, or on texts with rare classes; "" if they can.
-
-    Args:
-        rare_classes: the result of `describe_rare_classes` for the texts.
-    """
+    """Return why differences in a score cannot be tested at all, or on texts with rare classes; "" if they can."""
     if metric == "ece":
         return f"differences in {label(metric)} have no interval, because their noise is not normal"
     if rare_classes and metric in EVERY_SCORE and EVERY_SCORE[metric].is_by_class:

@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 def train_classifier(
     cfg: DictConfig, launch: Launch, sets: "Mapping[str, datasets.Dataset] | None" = None
 ) -> tuple[Run, LitClassifier]:
-    """Train and test a classifier, and return the run and the trained module.
-
-    Args:
-        cfg: the configuration, without the node `hydra`.
-        sets: the data of each split, instead of those that `cfg.data` names.
-    """
+    """Train and test a classifier, on `sets` instead of the data that `cfg` names unless they are None."""
     with open_run(cfg, launch, resumes=cfg.ckpt_path is not None) as run:
         trainer = build.trainer(cfg, run.callbacks)
         state = read_training_state(cfg.ckpt_path) if run.resumes else None

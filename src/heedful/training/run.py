@@ -51,9 +51,7 @@ log = logging.getLogger(__name__)
 class Run:
     """One training or evaluation: its record, and the callbacks of every run.
 
-    Args:
-        cfg: the whole configuration.
-        resumes: whether the run continues the training of `cfg.ckpt_path` in the folder of that run.
+    If it `resumes`, it continues the training of `cfg.ckpt_path` in the folder of that run.
     """
 
     def __init__(self, cfg: DictConfig, launch: Launch, resumes: bool = False) -> None:
@@ -97,8 +95,7 @@ class Run:
     ) -> None:
         """Record the data, parameters, device and versions, and log the configuration of an evaluation.
 
-        Args:
-            state: the state from which the run resumes. The rows that an earlier attempt logged after it are removed.
+        The rows that an earlier attempt logged after the state from which the run resumes are removed.
         """
         if state is not None:
             require_same_training(self.cfg, module.card, state)

@@ -54,11 +54,7 @@ class GraphedSteps(pl.Callback):
         self.start(pl_module, GraphMemory(pl_module, device), longest)
 
     def start(self, module: LitClassifier, memory: "GraphMemory", longest: Batch | None) -> None:
-        """Run the next steps of a module as graphs.
-
-        Args:
-            longest: a batch of the largest shape; None if it is not known.
-        """
+        """Run the next steps of a module as graphs; `longest` is a batch of the largest shape, None if unknown."""
         self._module, self._memory, self._longest, self._task = module, memory, longest, module.task
         module.run_step = self.run_step
 

@@ -58,12 +58,7 @@ def _main_score(module: Any) -> str:
 
 
 def _describe_epoch(trainer: pl.Trainer, is_validated: bool, score: str) -> str:
-    """Return a line such as "Epoch 3 of 5: train/loss 0.412, …, val/acc 0.845, 1,234 texts/s".
-
-    Args:
-        is_validated: whether the validation has run in this epoch.
-        score: the most important one, which follows METRICS.
-    """
+    """Return a line such as "Epoch 3 of 5: train/loss 0.412, …, 1,234 texts/s"; the main score follows METRICS."""
     checkpoint, metrics = trainer.checkpoint_callback, trainer.callback_metrics
     monitor = checkpoint.monitor if isinstance(checkpoint, ModelCheckpoint) else None
     facts = [
