@@ -28,17 +28,6 @@ def test_an_evaluation_reads_a_file_or_other_data(config: dict[str, Any], keys: 
     assert [entry.partition("=")[0] for entry, _ in rule_mistakes(config, "eval")] == keys
 
 
-def test_processes_on_the_cpu_are_limited_by_its_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = {"_target_": "x", "accelerator": "cpu"}
-    monkeypatch.setattr("os.cpu_count", lambda: 3)
-    assert [bool(mistakes(trainer={**trainer, "devices": n})) for n in (1, "2", 3, 5, "x", [0])] == [
-        *(False, False, False, True, True, True)
-    ]
-    monkeypatch.setattr("os.cpu_count", lambda: 1)
-    assert not mistakes(trainer={**trainer, "devices": 2})  # trainer=ddp_sim has two processes
-    assert not mistakes(trainer={"_target_": "x", "accelerator": "gpu", "devices": [0, 5]})
-
-
 @pytest.mark.parametrize(
     ("name", "node", "message"),
     [

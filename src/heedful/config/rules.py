@@ -1,6 +1,5 @@
 """Rules about several options of a configuration; a violation would otherwise appear only after a run has started."""
 
-import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -20,11 +19,6 @@ def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
     """Find violated rules in the plain values of a configuration."""
     if command == "eval":
         yield from _file_mistakes(values)
-    trainer = values["trainer"] if isinstance(values.get("trainer"), dict) else {}
-    devices, cores = trainer.get("devices", "auto"), max(os.cpu_count() or 1, 2)  # trainer=ddp_sim needs 2 everywhere
-    if trainer.get("accelerator") == "cpu" and str(devices) not in ("auto", *map(str, range(1, cores + 1))):
-        rule = f"must be a number of processes from 1 to {cores}, which this machine's cores can run"
-        yield Mistake(f"trainer.devices={format_value(devices)}", rule)
     metrics = metric_nodes(values)
     for name, node in metrics.items():
         if name in OTHER_SCORES or not re.fullmatch(r"[A-Za-z]\w*", name) or node != default_metrics().get(name, node):
