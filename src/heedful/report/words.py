@@ -1,6 +1,5 @@
 """Words and their weights, prepared for tables, figures and pages."""
 
-import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,7 +19,6 @@ BRANCH_NOTE = (
 MAP_NOTE = "In a map, rows are attending words and columns are attended words; each row sums to 1."
 MAX_CLASSES = 5  # maximum number of classes listed for a text
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # inside emoji, and inside words of several scripts
-ATTACHED = ("Mn", "Me", "Cf", "Sk")  # categories of accents, joiners and skin tones
 MAP_QUANTILE = 0.995  # the quantile of a map's weights that gets the full colour, to keep small weights visible
 
 
@@ -86,22 +84,19 @@ def example_notes(examples: Sequence[Example]) -> str:
 
 def words_tables(example: Example, count: int = 10) -> list[Table]:
     """Return the table of the words with the largest weights, and one for each predicted class with its own weights."""
-    return [words_table(example, count), *(words_table(example, count, name) for name in example.label_weights)]
+    weights = {"most attended": example.weights}
+    weights |= {f"weights of {clean_text(name)}": own for name, own in example.label_weights.items()}
+    tops = {title: top_words(example.words, own, count) for title, own in weights.items()}
+    return [_words_table([title, "weight"], top, ".4f") for title, top in tops.items()]
 
 
-def words_table(example: Example, count: int = 10, name: str | None = None) -> Table:
-    """Return the words with the largest weights; with the name of a class, those of its own weights."""
-    top = top_words(example.words, example.weights if name is None else example.class_weights[name], count)
-    rows = [[clean_text(word), f"{weight:.4f}", str(position + 1)] for position, word, weight in top]
-    return Table(["most attended" if name is None else f"weights of {clean_text(name)}", "weight", "position"], rows)
+def branch_table(words: Sequence[str], branch: BranchWords, count: int) -> Table:
+    return _words_table([branch_title(branch.weight), "log odds"], top_shares(words, branch, count), "+.3f")
 
 
-def branch_table(words: Sequence[str], branch: BranchWords, count: int = 10) -> Table:
-    rows = [
-        [clean_text(word), f"{share:+.3f}", str(position + 1)]
-        for position, word, share in top_shares(words, branch, count)
-    ]
-    return Table([branch_title(branch.weight), "log odds", "position"], rows)
+def _words_table(head: list[str], top: Sequence[tuple[int, str, float]], form: str) -> Table:
+    rows = [[clean_text(word), f"{value:{form}}", str(position + 1)] for position, word, value in top]
+    return Table([*head, "position"], rows)
 
 
 def top_shares(words: Sequence[str], branch: BranchWords, count: int) -> list[tuple[int, str, float]]:
@@ -134,9 +129,4 @@ def colour_limit(weights: np.ndarray, quantile: float = 1.0) -> float:
 def clean_text(text: str, max_length: int = 28) -> str:
     """Remove unprintable characters and surrounding spaces, and shorten the text; return “␣” if nothing remains."""
     printable = "".join(letter for letter in text if letter.isprintable() or letter in JOINERS).strip(f" {JOINERS}")
-    if len(printable) <= max_length:
-        return printable or "\N{OPEN BOX}"
-    end = max_length - 1  # not between a character and its accents, or in an emoji
-    while end > 0 and (printable[end - 1] == JOINERS[1] or unicodedata.category(printable[end]) in ATTACHED):
-        end -= 1
-    return printable[:end] + "…"
+    return (printable or "\N{OPEN BOX}") if len(printable) <= max_length else f"{printable[: max_length - 1]}…"

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -47,10 +47,6 @@ def integer_ticks(**options: int) -> MaxNLocator:
 
 @cache
 def _families() -> list[str]:
-    known = {font.fname for font in font_manager.fontManager.ttflist}
-    for path in set(font_manager.findSystemFonts()) - known:  # installed after matplotlib cached its list
-        with suppress(Exception):  # a file that FreeType cannot read
-            font_manager.fontManager.addfont(path)
     installed = set(font_manager.get_font_names())
     return ["DejaVu Sans", *(family for family in SCRIPTS if family in installed)]
 
