@@ -7,9 +7,9 @@ import pytest
 from matplotlib.image import imread
 
 from heedful.report.figures.comparison_figures import Bar, draw_intervals
-from heedful.report.figures.coverage import draw_coverage
 from heedful.report.figures.run_figures import (
     draw_confusion,
+    draw_coverage,
     draw_curves,
     draw_entropy,
     draw_gradients,

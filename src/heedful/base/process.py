@@ -24,7 +24,7 @@ CAUSES = {
     "because it was killed: run the command again; a run that has saved a checkpoint resumes with ckpt_path=…",
 }
 PROGRAM = "HEEDFUL_PROGRAM"  # environment variable, for child processes, too: what the user types before a command
-POLL = 0.2  # seconds between checks whether the parent of a process lives
+POLL = 0.2  # seconds between checks whether the parent of a process lives, and whether a sweep should stop
 
 
 def set_up_process() -> None:

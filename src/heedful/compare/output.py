@@ -17,11 +17,7 @@ Number = TypeVar("Number", int, str)
 
 
 def comparison_files(comparison: Comparison, parts: list[Section] | None = None) -> dict[str, str]:
-    """Return the content of each file by its name.
-
-    Args:
-        parts: result of `sections`; None computes it.
-    """
+    """Return the content of each file by its name; None computes the sections."""
     parts = sections(comparison) if parts is None else parts
     return {
         "comparison.md": render_markdown("Comparison", comparison_verdict(comparison), parts),

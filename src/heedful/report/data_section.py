@@ -18,7 +18,9 @@ def data_section(data: Data) -> Section | None:
     total = {name: sum(split.class_counts.get(name, 0) for split in splits) for name in data.class_names}
     listed = sorted(total, key=lambda name: -total[name])[:MAX_CLASSES]
     rows = [["texts", *(_count(split.texts) for split in splits)]]
-    for title, names in (*((clean_text(name), [name]) for name in total if name in listed), _others(total, listed)):
+    others = [name for name in total if name not in listed]
+    groups = [(clean_text(name), [name]) for name in total if name in listed]
+    for title, names in (*groups, (f"{len(others):,} other classes", others)):
         counts = [sum(split.class_counts.get(name, 0) for name in names) for split in splits]
         cells = [
             f"{count:,} ({format_percent(count / split.texts)})" if split.texts else f"{count:,}"
@@ -47,11 +49,6 @@ def data_section(data: Data) -> Section | None:
     table = Table(["data", *map(clean_text, data.splits)], rows)
     note = "The table describes the texts before truncation. Duplicates agree in every character."
     return Section("Data", [table, *(Lines([sentence]) for sentence in _notes(data))], note)
-
-
-def _others(total: dict[str, int], listed: list[str]) -> tuple[str, list[str]]:
-    others = [name for name in total if name not in listed]
-    return f"{len(others):,} other classes", others
 
 
 def _notes(data: Data) -> list[str]:

@@ -8,16 +8,16 @@ from statistics import median
 from heedful.base.files import write_text
 from heedful.base.formatting import format_count
 from heedful.report.data_section import data_section, trained_note
-from heedful.report.figures.coverage import draw_coverage
 from heedful.report.figures.run_figures import (
     draw_confusion,
+    draw_coverage,
     draw_curves,
     draw_entropy,
     draw_gradients,
     draw_position,
     draw_reliability,
+    draw_scatter,
 )
-from heedful.report.figures.scatter import draw_scatter
 from heedful.report.figures.style import save_figure
 from heedful.report.html import render_html
 from heedful.report.numbers import format_compact

@@ -20,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from heedful.base.files import lock_folder
 from heedful.base.formatting import format_duration
-from heedful.base.process import STOP_SIGNALS, end_with_parent, exit_with_message
+from heedful.base.process import POLL, STOP_SIGNALS, end_with_parent, exit_with_message
 from heedful.config.compose import ConfigFiles
 from heedful.config.overrides import quote
 from heedful.kernels.malloc import reuse_freed_memory
@@ -33,7 +33,6 @@ from heedful.runs.sweep_record import Job
 log = logging.getLogger(__name__)
 OUTPUT = "output.txt"
 STOP_FILE = "stop"
-POLL = 0.2  # seconds between checks whether the sweep should stop, and whether the parent of a job lives
 LOCK_TIMEOUT = 10.0  # seconds; longer than the processes of a killed sweep need to notice its end
 START_METHOD = "forkserver"
 

@@ -68,11 +68,7 @@ def create_job(number: int, overrides: list[str], shared: Collection[str] = ()) 
         name = ".".join(key[-2:] if counts[key[-1]] > 1 else key[-1:])
         value = FRACTION.sub(lambda digits: f"{float(digits[0]):.4g}", value)
         words.append(re.sub("[^A-Za-z0-9._]+", "-", f"{name}={value}"))
-    return Job(number=number, overrides=overrides, folder=_shorten("_".join(words)))
-
-
-def _shorten(name: str) -> str:
-    return name[:MAX_NAME_LENGTH].strip("-_.")
+    return Job(number=number, overrides=overrides, folder="_".join(words)[:MAX_NAME_LENGTH].strip("-_."))
 
 
 def validate_jobs(files: ConfigFiles, sweep: DictConfig, jobs: Sequence[Job]) -> dict[str, Data]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -164,7 +163,12 @@ def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, l
 def _baseline(variants: Sequence[Variant], name: str | None, score: str) -> Variant:
     if name is None:
         without_attention = [variant for variant in variants if variant.choices.get("attention") == "none"]
-        return max(without_attention, key=partial(_mean_score, name=score)) if without_attention else variants[0]
+
+        def mean_score(variant: Variant) -> float:
+            scores = [run.result.score(score) for run in variant.runs]
+            return float(np.mean([score for score in scores if score is not None] or [0.0]))
+
+        return max(without_attention, key=mean_score, default=variants[0])
 
     def words(text: str) -> list[str]:  # "lstm none" means "lstm · none"
         return text.lower().replace("·", " ").split()
@@ -175,8 +179,3 @@ def _baseline(variants: Sequence[Variant], name: str | None, score: str) -> Vari
     names = [variant.name for variant in variants]
     similar = did_you_mean(name, names)
     raise UserError("\n  ".join([f"--baseline {name}: no such variant{similar}\nThe variants are:", *names]))
-
-
-def _mean_score(variant: Variant, name: str) -> float:
-    scores = [run.result.score(name) for run in variant.runs]
-    return float(np.mean([score for score in scores if score is not None] or [0.0]))

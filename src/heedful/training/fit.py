@@ -5,12 +5,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
-from pytorch_lightning import Trainer
 
 from heedful.base.errors import UserError
-from heedful.data.source import Source
 from heedful.runs.environment import Launch
-from heedful.runs.training_state import TrainingState, read_training_state
+from heedful.runs.training_state import read_training_state
 from heedful.training import build
 from heedful.training.lit import LitClassifier
 from heedful.training.run import Run, open_run
@@ -33,7 +31,13 @@ def train_classifier(
         if state is None:
             module.initialize(data, trainer.strategy.root_device)
         run.start(trainer, module, data, state)
-        _fit(trainer, module, data, state)
+        try:
+            path = None if state is None else os.path.abspath(state.path)
+            trainer.fit(module, data, ckpt_path=path, weights_only=True)
+        except ValueError as error:
+            if "val_check_interval" not in str(error):
+                raise
+            raise UserError(f"trainer: {str(error).strip()}") from error
         run.load_best(trainer, module)
         if cfg.test:
             loggers, trainer.loggers = trainer.loggers, []  # this validation is no point of the curves
@@ -42,14 +46,3 @@ def train_classifier(
             trainer.test(module, data, verbose=False)
             run.report(trainer, module)
     return run, module
-
-
-def _fit(trainer: Trainer, module: LitClassifier, data: Source, state: TrainingState | None) -> None:
-    """Train the model, from `state` if it is not None."""
-    path = None if state is None else os.path.abspath(state.path)
-    try:
-        trainer.fit(module, data, ckpt_path=path, weights_only=True)
-    except ValueError as error:
-        if "val_check_interval" not in str(error):
-            raise
-        raise UserError(f"trainer: {str(error).strip()}") from error

@@ -344,10 +344,6 @@ class LitClassifier(pl.LightningModule):
         callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]
         return {callback.monitor for callback in callbacks if isinstance(getattr(callback, "monitor", None), str)}
 
-    def _averagings(self) -> list[WeightAveraging]:
-        callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]
-        return [callback for callback in callbacks if isinstance(callback, WeightAveraging)]
-
     def lower_is_better(self) -> tuple[str, ...]:
         """Return the names of the metrics of which lower values are better; a wrapper is what the metric in it is."""
         parts = {
@@ -398,7 +394,9 @@ class LitClassifier(pl.LightningModule):
         checkpoint |= self.card.content()
         self.task = own
         if "optimizer_states" not in checkpoint:  # only the model is saved
-            for callback in self._averagings():  # Lightning saves the average in other checkpoints only
+            callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]
+            averagings = [callback for callback in callbacks if isinstance(callback, WeightAveraging)]
+            for callback in averagings:  # Lightning saves the average in other checkpoints only
                 callback.on_save_checkpoint(self.trainer, self, checkpoint)
                 for key in ("current_model_state", "averaging_state"):
                     checkpoint.pop(key, None)

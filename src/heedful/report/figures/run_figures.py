@@ -12,6 +12,7 @@ from heedful.report.words import clean_text
 from heedful.runs.run_files import History, Predictions, Statistics
 from heedful.tasks.scores import BINS, confidence_bins, ece
 from heedful.tasks.stored import EVERY_SCORE, MAIN_SCORES
+from heedful.terms.confidence import measure_limits
 from heedful.terms.intervals import wilson_interval
 
 SPLITS = (("train", SPLIT_NAMES["train"], COLOURS[0], "o"), ("val", SPLIT_NAMES["val"], COLOURS[1], "s"))
@@ -164,5 +165,37 @@ def draw_entropy(statistics: Statistics) -> Figure:
         axis.set_major_formatter(LogFormatter())
         axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
         axis.set_tick_params(which="both", labelsize=8)
+    axes.legend(fontsize=8, frameon=False, loc="upper left")
+    return figure
+
+
+def draw_coverage(predictions: Predictions) -> Figure:
+    """Draw the accuracy of the texts from each confidence, with 95 % intervals, by their share of all texts."""
+    limits, total = measure_limits(predictions), len(predictions.labels)
+    figure = new_figure(6, 3.6)
+    axes = figure.subplots()
+    axes.plot([each.texts / total for each in limits], [1 - each.error for each in limits], color=COLOURS[0])
+    bounds = [(e.texts / total, 1 - e.high, 1 - e.low) for e in limits if e.low is not None and e.high is not None]
+    if bounds:
+        x, low, high = np.array(bounds).T
+        axes.fill_between(x, low, high, color=COLOURS[0], alpha=0.2, linewidth=0)
+    title = f"Accuracy by coverage, {predictions.split} split, n = {total:,}"
+    name_axes(axes, title, "share of the texts, the most confident first", "accuracy, 95% interval")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(PercentFormatter(1, decimals=0))
+    axes.set_xlim(0, 1)
+    return figure
+
+
+def draw_scatter(predictions: Predictions) -> Figure:
+    """Draw the prediction of each text by its true number, with a line where both are equal."""
+    true, predicted = predictions.labels, predictions.predicted
+    figure = new_figure(6, 5)
+    axes = figure.subplots()
+    alpha = float(np.clip(400 / len(true), 0.03, 0.8))
+    axes.plot(true, predicted, "o", color=COLOURS[0], alpha=alpha, markersize=4, markeredgewidth=0)
+    ends = [float(true.min()), float(true.max())]
+    axes.plot(ends, ends, "--", color=GREY, linewidth=1, label="prediction = true number")
+    name_axes(axes, f"Predictions, {predictions.split} split, n = {len(true):,}", "true number", "predicted number")
     axes.legend(fontsize=8, frameon=False, loc="upper left")
     return figure

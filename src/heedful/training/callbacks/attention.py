@@ -37,12 +37,18 @@ class AttentionRecorder(pl.Callback):
     def on_test_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
         if not trainer.is_global_zero:
             return
-        data = source_of(trainer)
+        data, ensemble = source_of(trainer), pl_module.ensemble()
         probabilities, labels, rows = (pl_module.evaluated[name] for name in ("probabilities", "labels", "index"))
         notable = {kind: rows[own].tolist() for kind, own in pl_module.task.notable(probabilities, labels).items()}
-        examples = self._explain(data, pl_module, self._select_rows(rows, *list(notable.values())[:2]))
-        shown = {kind: own[: self.errors] for kind, own in notable.items() if kind in KINDS}
-        write_examples(Path(self.folder), [*examples, *_explain_errors(data, pl_module, shown)])
+        selected = self._select_rows(rows, *list(notable.values())[:2])
+        explained = ensemble.examples([*_texts(data, selected), *self.texts])
+        examples = _of_test(data, explained[: len(selected)], selected)
+        examples += [replace(example, index=i) for i, example in enumerate(explained[len(selected) :])]
+        for kind in filter(KINDS.__contains__, notable):
+            shown = notable[kind][: self.errors]
+            errors = _of_test(data, ensemble.examples(_texts(data, shown), maps=False), shown)
+            examples += [replace(example, kind=kind) for example in errors]
+        write_examples(Path(self.folder), examples)
         self._write_statistics(trainer, pl_module)
 
     def _select_rows(self, rows: np.ndarray, good: list[int], bad: list[int]) -> list[int]:
@@ -54,11 +60,6 @@ class AttentionRecorder(pl.Callback):
             random.Random(0).shuffle(pool)
             selection += [row for row in pool[: self.examples // 2] if row not in selection]
         return selection
-
-    def _explain(self, data: Source, module: Any, rows: list[int]) -> list[Example]:
-        examples = module.ensemble().examples([*_texts(data, rows), *self.texts])
-        of_own = [replace(example, index=number) for number, example in enumerate(examples[len(rows) :])]
-        return [*_of_test(data, examples[: len(rows)], rows), *of_own]
 
     @torch.inference_mode()
     def _write_statistics(self, trainer: pl.Trainer, module: Any) -> None:
@@ -79,15 +80,6 @@ class AttentionRecorder(pl.Callback):
         entropy = np.concatenate(entropies)
         statistics = Statistics(np.mean(positions, 0), entropy, np.exp(entropy), np.concatenate(lengths))
         write_arrays(Path(self.folder) / STATISTICS_FILE, **statistics._asdict())
-
-
-def _explain_errors(data: Source, module: Any, rows_by_kind: dict[str, list[int]]) -> list[Example]:
-    """Return the examples of texts of the test split, in the order of the kinds."""
-    errors: list[Example] = []
-    for kind, rows in rows_by_kind.items():
-        examples = _of_test(data, module.ensemble().examples(_texts(data, rows), maps=False), rows)
-        errors += [replace(example, kind=kind) for example in examples]
-    return errors
 
 
 def _texts(data: Source, rows: list[int]) -> list[str]:
