@@ -11,7 +11,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from heedful.base.errors import UserError
-from heedful.commands.flags import parse_flags
+from heedful.commands.composition import parse_flags
 from heedful.commands.resume import restore_run_overrides
 from tests.forks import complete
 from tests.helpers import assert_equal_weights, command, read_csv, run

@@ -34,8 +34,7 @@ def replace_atomically(path: Path) -> Iterator[Path]:
 
     Raises:
         OSError: if the file cannot be written; its `filename` is set.
-        UserError: if the folder is a link, which could lead anywhere in a folder from another person, or if no file can
-            be created in it, as in /proc.
+        UserError: if the folder is a link, which could lead anywhere in a folder from another person.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     require_no_link(path.parent)
@@ -45,8 +44,6 @@ def replace_atomically(path: Path) -> Iterator[Path]:
         yield part
         os.replace(part, path)
     except OSError as error:  # the error for a full disk has no file name
-        if isinstance(error, FileNotFoundError) and (error.filename, error.filename2) == (str(part), None):
-            raise UserError(f"{path}: no file can be created in {path.parent}; choose another path") from None
         if error.filename in (None, str(part)):
             error.filename = str(path)
         raise

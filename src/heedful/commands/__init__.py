@@ -8,11 +8,7 @@ from heedful.kernels.malloc import restart_without_cache
 
 
 def set_up(command: str, program: str) -> None:
-    """Set up the process of a command, before torch is imported.
-
-    Args:
-        program: what the user types before the name of the command.
-    """
+    """Set up the process of a command, which the user has typed after `program`, before torch is imported."""
     os.environ[PROGRAM] = program
     if command == "train":  # other commands need less memory, and the cache speeds tokenizing up
         restart_without_cache()

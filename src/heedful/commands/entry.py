@@ -22,6 +22,7 @@ from omegaconf import DictConfig
 
 from heedful.base.errors import UserError
 from heedful.base.process import exit_with_message, typed
+from heedful.commands.composition import compose_command, config_page, parse_flags
 from heedful.commands.help import help_page
 from heedful.config.compose import VERSION_BASE, ConfigFiles, explain
 from heedful.config.keys import is_within
@@ -31,9 +32,6 @@ from heedful.kernels.malloc import reuse_freed_memory
 if TYPE_CHECKING:
     from heedful.runs.environment import Launch
 
-from heedful.commands.composition import compose_command, config_page
-from heedful.commands.flags import parse_flags
-
 
 def entry(command: str) -> Callable[[TaskFunction], Callable[[], None]]:
     """Return a decorator that turns a function of a configuration into the `main` of a command.
@@ -41,9 +39,6 @@ def entry(command: str) -> Callable[[TaskFunction], Callable[[], None]]:
     A user's mistake, or an error of the system such as a full disk, ends the program with a message and exit code 1,
     and leaves nothing on the disk if it is found before the run has produced anything. Any other exception ends the
     program with a full traceback.
-
-    Args:
-        command: train, eval, predict or export; also the name of the primary config.
     """
     # `__wrapped__` is the task itself
     return lambda task: wraps(task)(partial(run_command, command, task))

@@ -16,9 +16,8 @@ from rich.console import Console
 from heedful.base.errors import UserError
 from heedful.base.files import write_text
 from heedful.base.process import Interrupted
-from heedful.commands.composition import as_run, compose_command
+from heedful.commands.composition import as_run, compose_command, parse_flags
 from heedful.commands.entry import remove_if_unused
-from heedful.commands.flags import parse_flags
 from heedful.config.keys import plain_value
 from heedful.config.overrides import escape_references, key_of, quote
 from heedful.data.sets import as_sets, split_names, usual_splits

@@ -140,11 +140,7 @@ class ConfigFiles:
         wrong, the options below it are ignored.
 
         Args:
-            lines: overrides.
             sweeps: whether an override may have several values, as with -m.
-
-        Raises:
-            UserError: if Hydra cannot compose the chosen files.
         """
         chosen: list[Override] = []
         others: list[Override] = []
@@ -180,11 +176,7 @@ class ConfigFiles:
         return cfg, mistakes
 
     def _is_choice(self, override: Override) -> bool:
-        """Return whether an override chooses files.
-
-        Raises:
-            ValueError: if a group or a choice has no file; Hydra finds its own and those of plugins.
-        """
+        """Return whether an override chooses files; a ValueError says which one does not exist."""
         key, value = override.key, override.value()
         if "/" not in key and (key not in self.groups or isinstance(value, dict)):
             return False
@@ -203,9 +195,7 @@ class ConfigFiles:
     def _merge(self, chosen: Sequence[Override]) -> DictConfig:
         """Return a new copy of the configuration that the chosen files compose.
 
-        Raises:
-            HydraException: if the choices do not fit together.
-            UserError: if a file is malformed.
+        A malformed file is a UserError, and choices that do not fit together are a HydraException.
         """
         lines = (*self.searchpath, *(override.with_value(override.texts[0]) for override in chosen))
         if lines not in self._merged:

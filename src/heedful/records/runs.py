@@ -133,11 +133,6 @@ def _run_folders(folder: Path) -> Iterator[Path]:
                 yield from (Path(path) / name for name in pending)
 
 
-def _read_config(path: Path) -> dict[str, Any]:
-    config: dict[str, Any] = rename_targets(dict(yaml.load(path.read_bytes(), YAML_LOADER)))
-    return config
-
-
 def _read(folder: Path) -> FinishedRun | ExcludedRun:
     if not folder.exists():
         return ExcludedRun(folder, "pending", "")
@@ -149,7 +144,7 @@ def _read(folder: Path) -> FinishedRun | ExcludedRun:
             return ExcludedRun(folder, result.status, result.error or "the run is still running or was killed")
         if missing := result.lacks(*REQUIRED) or ["parameters.total"] * (result.parameters.total is None):
             return ExcludedRun(folder, "unreadable", f"{RESULT_FILE} lacks {', '.join(missing)}")
-        config = read_existing(folder / "config.yaml", _read_config)
+        config = read_existing(folder / "config.yaml", lambda path: dict(yaml.load(path.read_bytes(), YAML_LOADER)))
         if config is None:
             return ExcludedRun(folder, "unreadable", "no config.yaml")
         if "model" not in config:
@@ -161,4 +156,4 @@ def _read(folder: Path) -> FinishedRun | ExcludedRun:
             return ExcludedRun(folder, "untested", "predictions/test.npz lacks the groups of data.group: train again")
     except UserError as error:
         return ExcludedRun(folder, "unreadable", str(error))
-    return FinishedRun(folder, result, config)
+    return FinishedRun(folder, result, rename_targets(config))

@@ -68,8 +68,7 @@ def find_variants(
 ) -> tuple[list[Variant], tuple[ExcludedRun, ...]]:
     """Return the variants of all runs below the folders, which must have the same data, and the runs not in them.
 
-    Args:
-        ignored: keys of options that make no other variant, in addition to UNRELATED_TO_RESULT.
+    The options in `ignored` make no other variant, as those in UNRELATED_TO_RESULT do not.
     """
     runs, excluded = find_runs(folders)
     _require_same_data(runs)
@@ -156,8 +155,7 @@ def _preset(choices: Mapping[str, str]) -> str:
 def _describe(variants: Sequence[Settings], groups: Mapping[str, str]) -> list[dict[str, str]]:
     """Return, for each variant, the choices in these groups and the options that the choices do not determine.
 
-    Args:
-        groups: group → dotted path below which the group sets options.
+    Each group sets options below a dotted path, its value in `groups`.
     """
     undetermined = []
     for key in variants[0].options:

@@ -53,10 +53,8 @@ class Card(BaseModel):
     The hashes of the training texts are stored as a tensor.
 
     Args:
-        config: the resolved configuration.
         class_counts: number of training texts of each class.
         texts: number of training texts; 0 if an earlier version of Heedful wrote the checkpoint.
-        fingerprint: fingerprint of the data.
         trained_texts: the training texts; None if an earlier version of Heedful wrote the checkpoint.
     """
 

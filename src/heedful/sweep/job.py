@@ -175,9 +175,7 @@ def set_up_worker() -> None:
 def run_job(cfg: DictConfig, hydra: dict[str, Any], redirect_output: bool, environment: Mapping[str, str]) -> None:
     """Run one job in this process, from its last checkpoint if it has one, unless it was completed earlier.
 
-    Args:
-        hydra: the node `hydra`, as plain values, which `cfg` lacks.
-        environment: the environment of the process that started the job.
+    `cfg` lacks the node `hydra`, which is given as plain values. The environment is that of the sweep's process.
     """
     folder = Path(hydra["hydra"]["runtime"]["output_dir"])
     _set_up_process(folder if redirect_output else None, environment)

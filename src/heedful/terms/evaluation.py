@@ -78,7 +78,7 @@ def evaluate_splits(
 
 
 def evaluate(predictions: Predictions, *, majority: int | None = None) -> dict[str, Score]:
-    """Compute the scores of the task and majority_acc, the accuracy of predicting the class `majority` everywhere.
+    """Compute the scores of the task and, unless it is None, majority_acc, that of predicting `majority` everywhere.
 
     If the probabilities have a temperature, ece_uncalibrated is the calibration error without it.
 
@@ -86,9 +86,6 @@ def evaluate(predictions: Predictions, *, majority: int | None = None) -> dict[s
     The other intervals are Student's t intervals of the mean of the terms, and end at the score's lowest and highest
     possible value. The bounds are None if all terms are equal, for means over classes if a class is too rare, and for
     ece if the texts have groups.
-
-    Args:
-        majority: index of the most frequent class of the training texts; if it is None, majority_acc is omitted.
     """
     scores = {name: _score(name, score, predictions) for name, score in predictions.task.scores.items()}
     if (before := uncalibrated(predictions)) is not None:

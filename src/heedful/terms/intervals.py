@@ -236,9 +236,7 @@ def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL) -> 
     difference from a variant with several seeds has no p-value. If the degrees of freedom are below 1, as they may be
     with two seeds, there are neither bounds nor a p-value.
 
-    Args:
-        weighted: weights and samples; each sample occurs once.
-        level: 1 minus the coverage of the interval.
+    Each sample occurs once. The coverage of the interval is 1 - `level`.
     """
     value = float(sum(weight * sample.by_seed.mean() for weight, sample in weighted))
     of_several = [(weight, sample) for weight, sample in weighted if len(sample.scores) > 1]
