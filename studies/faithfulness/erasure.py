@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from heedful.data.tokenizer import UNKNOWN_ID
+from heedful.faithfulness.measurement import rank_texts
 from heedful.faithfulness.measures import Predicted, erase_shares
 from heedful.faithfulness.probe import Probe, Scores, pad
-from heedful.faithfulness.texts import rank_texts
 from heedful.faithfulness.trained import ProbedRun, SampledTexts
 from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 

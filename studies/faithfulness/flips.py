@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from heedful.faithfulness.measurement import rank_texts
 from heedful.faithfulness.measures import Predicted, Ranked
 from heedful.faithfulness.probe import Probe
-from heedful.faithfulness.texts import rank_texts
 from heedful.faithfulness.trained import ProbedRun, SampledTexts
 from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from heedful.base.errors import UserError
+from heedful.faithfulness.measurement import rank_texts
 from heedful.faithfulness.measures import Ranked
-from heedful.faithfulness.texts import rank_texts
 from heedful.faithfulness.trained import ProbedRun, SampledTexts
 from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 

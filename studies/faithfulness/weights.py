@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from heedful.data.padded_batches import Inputs
+from heedful.faithfulness.measurement import measure_texts
 from heedful.faithfulness.measures import Predicted
 from heedful.faithfulness.probe import QUADRATIC_TOKENS, Probe
-from heedful.faithfulness.texts import measure_texts
 from heedful.faithfulness.trained import ProbedRun, SampledTexts
 from heedful.models.component import Encoded, masked_softmax
 from heedful.runs.faithfulness_record import ATTENTION

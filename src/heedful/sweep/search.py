@@ -83,15 +83,10 @@ def sample(
     study = optuna.create_study(sampler=sampler, direction="maximize" if mode == "max" else "minimize")
     for overrides, value in values.items():
         texts = dict(line.split("=", 1) for line in overrides)
-        params = {key: _kind(distribution)(texts[key]) for key, distribution in space.items()}
+        params = {key: each.to_external_repr(each.to_internal_repr(texts[key])) for key, each in space.items()}
         study.add_trial(optuna.trial.create_trial(params=params, distributions=dict(space), value=value))
     trials = [study.ask(dict(space)) for _ in range(min(search.n_jobs, search.trials - jobs))]
     return [[f"{key}={value}" for key, value in trial.params.items()] for trial in trials]
-
-
-def _kind(distribution: Any) -> type:
-    """Return the type of the values of a distribution."""
-    return str if hasattr(distribution, "choices") else type(distribution.low)
 
 
 def parse_space(parsed: Sequence[Override]) -> tuple[list[str], dict[str, Any]]:
