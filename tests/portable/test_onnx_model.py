@@ -64,7 +64,7 @@ def test_each_normalizer_is_exported(normalizer: str, tmp_path: Path) -> None:
 
 
 def test_binary_ngrams_and_scaling_by_length_are_exported(tmp_path: Path) -> None:
-    model = build_portable(embedding="ngrams", attention="edge_query")
+    model = build_portable(embedding="ngrams", encoder="bigru", attention="edge_query")
     assert isinstance(model.model.embedding, NgramEmbedding)
     assert isinstance(model.model.attention, EdgeQueryAttention)
     probabilities = model(*texts((17, 3, 29))[:2])[0]
@@ -75,8 +75,9 @@ def test_binary_ngrams_and_scaling_by_length_are_exported(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(torch.__version__.startswith("2.6."), reason="torch 2.6 cannot export torch.lerp for any size")
-def test_a_linear_branch_is_exported(tmp_path: Path) -> None:
-    model = build_portable()
+@pytest.mark.parametrize("encoder", ["identity", "bigru"])
+def test_a_linear_branch_is_exported(encoder: str, tmp_path: Path) -> None:
+    model = build_portable(encoder=encoder)
     inputs = texts((17, 3, 29, 5))
     without = model(*inputs[:2])[0]
     offsets, labels = np.cumsum([0, 17, 3, 29, 5]), np.arange(4) % LOGITS
@@ -90,7 +91,7 @@ def test_a_linear_branch_is_exported(tmp_path: Path) -> None:
 
 def test_a_model_that_neither_exporter_converts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"cannot be exported to ONNX \(tracing: .*; torch.export: "):
-        convert(build_portable(embedding="ngrams", encoder="bilstm"), tmp_path / "model.onnx")
+        convert(build_portable(position="rotary", encoder="bilstm", attention="multi_head"), tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
 
 

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
 from heedful.models.component import Component, Size
-from heedful.models.embedding.ngrams import BASE, MAX_ORDER, first_occurrences, mix_bits, ngram_codes
+from heedful.models.embedding.ngrams import BASE, MAX_ORDER, first_occurrences, mix_bits, ngram_codes, shift_right
 from heedful.models.loss import Loss
 
 BATCH = 256  # texts whose n-grams are computed together
@@ -46,7 +46,7 @@ class Ngrams(NamedTuple):
 
 def join_codes(kinds: Sequence[Ngrams]) -> Tensor:
     """Return the hashed codes of all n-grams, and ABSENT for padding: N×F int32."""
-    codes = mix_bits(torch.cat([kind.codes for kind in kinds], 1)) >> 32
+    codes = shift_right(mix_bits(torch.cat([kind.codes for kind in kinds], 1)), 32)
     shown = torch.cat([kind.shown for kind in kinds], 1)
     return codes.int().masked_fill(~shown, ABSENT)  # of a million n-grams, one in 4,000 shares its code with another
 
@@ -181,7 +181,7 @@ class NgramBranch(Component):
     def find(self, codes: Tensor) -> tuple[Tensor, Tensor]:
         """Return the row of each code in the table, and whether the code has one, both of the shape of the codes."""
         wanted, bits = codes.flatten(), len(self.starts).bit_length() - 1
-        rows = self.starts.index_select(0, (wanted >> (32 - bits)) + 2 ** (bits - 1))
+        rows = self.starts.index_select(0, shift_right(wanted, 32 - bits) + 2 ** (bits - 1))
         for _ in range(STEPS):
             rows = rows + (self.codes.index_select(0, rows) < wanted)
         found = (self.codes.index_select(0, rows) == wanted) & (wanted != ABSENT)

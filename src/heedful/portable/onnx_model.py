@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # of the inputs and outputs of an ONNX file: the last input exists if the texts are pairs, the last output if each class
 # has weights of its own
 NAMES, OUTPUTS = ("tokens", "mask", "segments"), ("probabilities", "weights", "class_weights")
-OPSET = 17
+OPSET = 18
 TOLERANCE = 1e-5  # largest allowed difference from torch's outputs; of outputs above 1, relative to the largest
 TRACED = (3, 7)  # numbers of texts and tokens in the traced batch; the batches in CHECKED have other shapes
 CHECKED = ((1, 1), (2, 1), (5, 13), (2, 61), (11, 2))

@@ -85,8 +85,20 @@ def ngram_codes(tokens: Tensor, max_order: int) -> Tensor:
 
 def mix_bits(code: Tensor) -> Tensor:
     """Return a hash of each code int64, modulo 2⁶⁴."""
-    mixed = (code ^ (code >> 31)) * BASE
-    return mixed ^ (mixed >> 29)
+    mixed = exclusive_or(code, shift_right(code, 31)) * BASE
+    return exclusive_or(mixed, shift_right(mixed, 29))
+
+
+def shift_right(codes: Tensor, bits: int) -> Tensor:
+    """Return the signed integers codes >> bits; ONNX shifts unsigned integers only."""
+    if not torch.onnx.is_in_onnx_export():
+        return codes >> bits
+    return torch.div(codes - (codes & (2**bits - 1)), 2**bits, rounding_mode="trunc")
+
+
+def exclusive_or(one: Tensor, other: Tensor) -> Tensor:
+    """Return one ^ other, of which torch exports only the conjunction to ONNX."""
+    return one + other - 2 * (one & other) if torch.onnx.is_in_onnx_export() else one ^ other
 
 
 def first_occurrences(rows: Tensor) -> Tensor:
