@@ -35,7 +35,9 @@ def texts(folder: Path, kind: str) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
-def test_a_model_of_several_labels_is_trained_evaluated_and_predicts(tmp_path: Path, kind: str) -> None:
+def test_a_model_of_several_labels_is_trained_evaluated_and_predicts(
+    tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
     path = texts(tmp_path, kind)
     run = tmp_path / "run"
     result = train(run, *OPTIONS, f"data.path='{path}'", "trainer.max_epochs=4")
@@ -52,6 +54,8 @@ def test_a_model_of_several_labels_is_trained_evaluated_and_predicts(tmp_path: P
     assert {name: again[name] for name in again if name in result["metrics"]} == {
         name: score for name, score in result["metrics"].items() if name.startswith("test/")
     }
+    evaluate(tmp_path / "fewer", run / "checkpoints" / "best.ckpt", "+data.limit=50")
+    assert "has changed since the training" not in caplog.text
     (prediction,) = load(run).predict(["the bread match"])
     assert prediction.label == ["food", "sport"]
     assert evaluate(tmp_path / "whole", run / "checkpoints" / "best.ckpt", f"file='{path}'")["data"]["test"] == 120

@@ -246,7 +246,9 @@ def evaluation_data(cfg: DictConfig, card: Card) -> "Source":
     if data.data_fingerprint != card.fingerprint:  # perhaps because of options such as data.limit
         places = {key: value for key, value in (cfg.get("data") or {}).items() if key in PLACES_OF_TEXTS}
         trained = OmegaConf.create({"ckpt_path": cfg.ckpt_path, "data": places, "extras": cfg.extras})
-        if build.make(with_data(trained, card), "data").data_fingerprint != card.fingerprint:
+        original: Source = build.make(with_data(trained, card), "data")
+        original.use_codec(card.codec)
+        if original.data_fingerprint != card.fingerprint:
             message = "%s has changed since the training: its splits were drawn anew. To score a whole file, add file=…"
             log.warning(message, data.title)
     return data
