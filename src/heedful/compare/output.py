@@ -27,7 +27,6 @@ def comparison_files(comparison: Comparison, parts: list[Section] | None = None)
 
 
 def render_page(comparison: Comparison, parts: list[Section] | None = None) -> str:
-    """Return the page of a comparison as HTML."""
     variants = comparison.variants
     branches = {variant.runs[0].result.branch for variant in variants}
     title = f"{len(variants)} variants of {' × '.join(factors(comparison))}"

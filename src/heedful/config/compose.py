@@ -127,7 +127,6 @@ class ConfigFiles:
             GlobalHydra.instance().hydra = outer
 
     def compose(self, lines: Sequence[str], sweeps: bool = False) -> DictConfig:
-        """Compose a configuration as `check` does."""
         cfg, mistakes = self.check(lines, sweeps)
         if mistakes:
             raise UserError(format_mistakes(mistakes))

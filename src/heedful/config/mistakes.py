@@ -45,7 +45,6 @@ class Mistake(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The dotted path of the option."""
         return self.entry.partition("=")[0]
 
 

@@ -60,7 +60,6 @@ class Option:
 
     @cached_property
     def adapter(self) -> "TypeAdapter[Any]":
-        """Validates values of the option."""
         try:
             return TypeAdapter(self.hint, config=STRICT)
         except PydanticUserError:  # a class whose objects pydantic would create itself
@@ -362,7 +361,6 @@ def _wrong_values(option: Option, value: Any, path: str) -> Iterator[Mistake]:
 
 
 def _describe(here: str, value: Any, errors: list[Any]) -> str:
-    """Describe the errors that pydantic found in one value."""
     in_value = [error for error in errors if not error["type"].endswith(("_type", "literal_error", "_from_float"))]
     errors = in_value or errors  # the type is right, but not the value
     if errors[0]["type"] == "dict_type":

@@ -55,7 +55,6 @@ class Probe:
             yield selected, self.batch([texts[row] for row in selected])
 
     def batch(self, texts: TokenIds) -> Inputs:
-        """Return the inputs of a batch."""
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         mask = np.arange(max(1, self.truncation.padded_length(int(lengths.max())))) < lengths[:, None]
         ids = np.zeros(mask.shape, dtype=np.int64)

@@ -26,7 +26,6 @@ NOTE = (
 
 
 def faithfulness_files(report: Report, parts: Sequence[Section]) -> dict[str, str]:
-    """Return the content of each file by its name."""
     counts = (len(report.summaries), sum(summary.seeds for summary in report.summaries), report.texts)
     facts = {
         "Measured": ", ".join(map(format_count, counts, ("variant", "run", "test text"))),
@@ -65,7 +64,6 @@ def _variants(report: Report) -> Section:
 
 
 def _rankings(report: Report, summary: VariantSummary) -> Section:
-    """Return the table of the rankings of a variant."""
     title = f"{summary.variant.name}: {format_count(summary.seeds, 'seed')}, {format_count(report.texts, 'text')}"
     columns = summary.columns
     rows = [

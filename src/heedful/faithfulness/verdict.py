@@ -19,7 +19,6 @@ def main_column(summaries: Sequence[VariantSummary]) -> Column | None:
 
 
 def trained_attention(summaries: Sequence[VariantSummary]) -> list[VariantSummary]:
-    """Return the variants with trained attention weights."""
     return [summary for summary in summaries if summary.variant.choices.get("attention") not in WITHOUT_ATTENTION]
 
 

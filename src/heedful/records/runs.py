@@ -61,7 +61,6 @@ class FinishedRun:
         return dict(self.result.choices)
 
     def predictions(self) -> Predictions:
-        """Read the predictions for the test split."""
         predictions = read_predictions(self.folder)
         assert predictions is not None, f"{self.folder} had predictions when it was discovered"
         return predictions

@@ -25,6 +25,7 @@ GROUPS = {  # config groups and their keys, in the order in which a variant's na
 }
 # maximum number of characters of a name; if it has more, and presets differ, they replace the items that they determine
 MAX_NAME = 40
+PRESETS = ("experiment", "model")  # groups such as experiment=recommended and model=linear
 MIN_OPTION = 4  # minimum number of characters of an option in a name
 REPEATED = "a later run has the same configuration{} and seed, and is used instead"
 
@@ -83,7 +84,6 @@ def find_variants(
 
 
 def _require_same_data(runs: Sequence[FinishedRun]) -> None:
-    """Check that all runs have the same data."""
     first: dict[tuple[Any, ...], FinishedRun] = {}  # the first run with each data
     for run in runs:
         first.setdefault((run.result.data.fingerprint, run.result.data.class_names), run)
@@ -128,12 +128,11 @@ def _options(config: dict[str, Any], ignored: Sequence[str]) -> dict[str, str]:
 
 
 def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
-    """Return `Variant.differs` of each variant."""
     keys = variants[0].options
     varying = [name for name in GROUPS if len({variant.choices.get(name) for variant in variants}) > 1]
     groups = {name: GROUPS[name] for name in varying if any(is_within(key, [GROUPS[name]]) for key in keys)}
     differences = _describe(variants, groups)
-    presets = [_preset(choices) for choices, _ in variants]
+    presets = [" ".join(choices[group] for group in PRESETS if group in choices) for choices, _ in variants]
     names = [_join([_item(key, value) for key, value in items.items()]) for items in differences]
     if max(map(len, names)) <= MAX_NAME or len(set(presets)) == 1:
         return differences
@@ -145,11 +144,6 @@ def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
         for place, items in zip(places, _describe(alike, own), strict=True):
             differences[place] = {"experiment": preset, **items} if preset else items
     return differences
-
-
-def _preset(choices: Mapping[str, str]) -> str:
-    """Return the choices of experiment=… and model=linear; "" if there is none."""
-    return " ".join(choices[group] for group in ("experiment", "model") if group in choices)
 
 
 def _describe(variants: Sequence[Settings], groups: Mapping[str, str]) -> list[dict[str, str]]:

@@ -62,7 +62,6 @@ def write_run_report(run: Path, result: RunResult, predictions: Predictions | No
 
 
 def run_sections(run: Path, result: RunResult, predictions: Predictions | None) -> list[Section]:
-    """Return the sections of a run that have content."""
     metrics, texts = result.metrics.items(), read_texts(run)
     examples, errors = ([text for text in texts if bool(text.kind) == is_error] for is_error in (False, True))
     sections = [

@@ -97,5 +97,4 @@ def classes_table(classes: Mapping[str, ClassScore]) -> Table:
 
 
 def classes_section(classes: Mapping[str, ClassScore], split: str) -> Section:
-    """Return the section of `classes_table`."""
     return Section(f"Classes, {SPLIT_NAMES[split]}", [classes_table(classes)])

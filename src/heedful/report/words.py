@@ -71,7 +71,6 @@ def example_strips(example: Example, title: str) -> list[Strip]:
 
 
 def example_notes(examples: Sequence[Example]) -> str:
-    """Explain the content of examples."""
     notes = [STRIP_NOTE]
     if any(example.label_weights for example in examples):
         notes.append(CLASSES_NOTE)

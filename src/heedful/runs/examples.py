@@ -62,7 +62,6 @@ class Example:
 
     @property
     def label_weights(self) -> dict[str, np.ndarray]:
-        """The weights of the predicted classes that have weights of their own."""
         labels = self.value if isinstance(self.value, list) else [self.value]
         return {str(name): self.class_weights[str(name)] for name in labels if name in self.class_weights}
 
@@ -79,7 +78,6 @@ class Example:
 
     @property
     def probability(self) -> float:
-        """The probability of the prediction."""
         return self.probabilities.get(self.predicted, self.confidence)
 
     @property

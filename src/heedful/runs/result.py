@@ -36,8 +36,6 @@ class SplitSummary:
 
 @dataclass(frozen=True)
 class Data:
-    """The data of a run."""
-
     fingerprint: str | None = None
     class_names: tuple[str, ...] = ()
     vocabulary: int | None = None
@@ -62,8 +60,6 @@ class Data:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Numbers of parameters."""
-
     total: int | None = None
     trainable: int | None = None
     by_part: Mapping[str, int] = field(default_factory=dict)
@@ -185,7 +181,6 @@ class RunResult:
         return result
 
     def save(self, folder: Path) -> None:
-        """Write the record into the folder atomically."""
         write_json(folder / RESULT_FILE, self)
 
     @property

@@ -62,7 +62,6 @@ class Predictions(NamedTuple):
 
     @property
     def predicted(self) -> np.ndarray:
-        """The predicted targets of the texts."""
         return np.asarray(self.task.predicted(self.probabilities))
 
     def terms(self, score: str) -> np.ndarray | None:
@@ -158,7 +157,6 @@ def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
 
 
 def read_statistics(run: Path) -> Statistics | None:
-    """Read the attention statistics of the test texts."""
 
     def read(path: Path) -> Statistics:
         arrays = read_arrays(path)

@@ -35,7 +35,6 @@ class Sweep(BaseModel):
 
     @classmethod
     def read(cls, folder: Path) -> "Sweep":
-        """Read the sweep in a folder."""
         try:
             return validate((folder / SWEEP_FILE).read_bytes(), cls)
         except FileNotFoundError:

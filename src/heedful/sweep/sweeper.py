@@ -86,7 +86,6 @@ class SweepRunner:
         return [job for job in self.sweep.jobs if recorded_result(self.folder / job.folder).status != "completed"]
 
     def show_plan(self, jobs: Sequence[Job], title: str) -> None:
-        """Print jobs that would run."""
         rows = [[job.folder, shlex.join(job.overrides)] for job in jobs]
         table = Table(["job", "overrides"], rows, text_columns=frozenset(["overrides"]))
         OutputConsole().print(render_terminal([Section(title, [table])]))

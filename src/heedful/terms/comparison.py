@@ -58,7 +58,6 @@ class Comparison:
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """The variants, in the order of the rows."""
         return tuple(row.variant for row in self.rows)
 
     @property

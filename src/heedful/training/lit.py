@@ -161,7 +161,6 @@ class LitClassifier(pl.LightningModule):
 
     @property
     def task(self) -> Task:
-        """What a label is."""
         return self.card.codec.task
 
     @task.setter

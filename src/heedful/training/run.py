@@ -77,7 +77,6 @@ class Run:
         )
 
     def record(self, **values: Any) -> None:
-        """Set fields of the record."""
         self.result = replace(self.result, **values)
 
     def write_config(self) -> None:

@@ -22,8 +22,3 @@ def test_weight_decay_of_a_component_does_not_apply_to_its_biases(model: Classif
         (2, 3): {"weight_decay": 0.1, "lr": 0.5},
         (2,): {"weight_decay": 0.0, "lr": 0.5},
     }
-
-
-def test_an_unknown_component_is_refused(model: Classifier) -> None:
-    with pytest.raises(ValueError, match="encodr: no such component; the components are embedding, position"):
-        parameter_groups(model, {"encodr": {"lr": 1.0}})

@@ -18,7 +18,6 @@ class Metrics(CSVLogger):
     @property
     @rank_zero_experiment
     def experiment(self) -> "MetricsFile":
-        """The writer of the file."""
         if self._experiment is None:
             self._experiment: Any = MetricsFile(Path(self.log_dir))
         return self._experiment

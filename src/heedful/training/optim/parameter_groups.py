@@ -18,11 +18,8 @@ def parameter_groups(model: Classifier, param_groups: Mapping[str, Mapping[str, 
             options does not apply to parameters with fewer than two dimensions, such as biases and the weights of
             layer norm.
     """
-    components = dict(model.named_children())
-    if unknown := set(param_groups) - set(components):
-        raise ValueError(f"{', '.join(sorted(unknown))}: no such component; the components are {', '.join(components)}")
     groups: dict[str, dict[str, Any]] = {}
-    for name, component in components.items():
+    for name, component in model.named_children():
         for parameter in component.parameters():
             if parameter.requires_grad:
                 options = dict(param_groups.get(name, {}))
