@@ -86,7 +86,7 @@ def test_every_variant_has_the_same_texts(comparison: Comparison, monkeypatch: p
 
 
 def test_recalls_by_hand(comparison: Comparison) -> None:
-    (table,) = section(comparison, "Recall by class").tables
+    (table,) = section(comparison, "Recall by class").content
     variant = comparison.rows[0].variant
     runs = [run.predictions() for run in variant.runs]
     hits = sum(((run.probabilities.argmax(1) == run.labels) & (run.labels == 1)).sum() for run in runs)

@@ -82,7 +82,7 @@ def test_scores_and_errors_are_sections(make_run: Callable[..., Path]) -> None:
     score = {"value": 0.9, "low": 0.8, "high": 0.95, "n": 31}
     (run / "result.json").write_text(json.dumps(result | {"metrics": {"val/acc": score, "test/acc": score}}))
     by_title = {section.title: section for section in sections(run)}
-    (table,) = by_title["Scores"].tables
+    (table,) = by_title["Scores"].content
     assert table.rows == [["test/acc", "0.900", "0.800 to 0.950", "0.900"]]
     (group,) = by_title["Errors"].content
     assert isinstance(group, Group) and group.title == "Most confident mistakes"

@@ -59,7 +59,7 @@ def test_each_variant_is_compared_with_the_linear_baselines_of_its_runs(tmp_path
         assert row.gain.low < row.gain.value < row.gain.high
         assert row.gain_verdict == "exploratory"
     (section,) = (part for part in sections(compare([tmp_path])) if "linear baseline" in part.title)
-    assert [cells[0] for cells in section.tables[0].rows] == ["keras", "none"]
+    assert [cells[0] for cells in section.content[0].rows] == ["keras", "none"]
 
 
 def test_a_baseline_is_selected_by_name(sweep: Path) -> None:

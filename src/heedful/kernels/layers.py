@@ -64,9 +64,6 @@ class Dropout(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         return dropout(values, self.rate) if self.training else values
 
-    def extra_repr(self) -> str:
-        return f"{self.rate}"
-
 
 # Matrix products by oneDNN. Torch calls MKL, which uses AVX-512 only on Intel's processors; on others, oneDNN is twice
 # as fast.

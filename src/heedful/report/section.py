@@ -97,7 +97,3 @@ class Section:
     title: str
     content: Sequence[Content]
     note: str = ""
-
-    @property
-    def tables(self) -> list[Table]:
-        return [item for item in self.content if isinstance(item, Table)]

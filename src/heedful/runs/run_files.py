@@ -121,60 +121,53 @@ def read_predictions(run: Path, folder: str = "predictions") -> Predictions | No
     return read_existing(test, Predictions.load) or read_existing(val, Predictions.load)
 
 
-def read_history(run: Path) -> History | None:
+def reads(file: str) -> Callable[[Callable[[Path], Value]], Callable[[Path], Value | None]]:
+    """Return a decorator that turns a reader of a file's path into one of the folder of a run, as `read_existing`."""
+    return lambda read: lambda run: read_existing(run / file, read)
+
+
+@reads(HISTORY_FILE)
+def read_history(path: Path) -> History | None:
     """Read the mean training loss and main score of each epoch, and the epoch's last validation loss and main score.
 
     Values that are not finite are ignored. Epochs without a training loss are omitted; this excludes the validation of
     the best checkpoint after training. The result is None if the file is absent or no epoch remains.
     """
-
-    def read(path: Path) -> History:
-        values: dict[str, dict[int, list[float]]] = {name: {} for name in HISTORY}
-        for row in read_rows(path):
-            for name in HISTORY:
-                if row.get(name) and math.isfinite(value := float(row[name])):
-                    values[name].setdefault(int(row["epoch"]), []).append(value)
-        history: History = {}
-        for name, by_epoch in values.items():
-            for epoch in values["train/loss"].keys() & by_epoch.keys():
-                mean_or_last = np.mean(by_epoch[epoch]) if name.startswith("train/") else by_epoch[epoch][-1]
-                history.setdefault(name, {})[epoch] = float(mean_or_last)
-        return history
-
-    return read_existing(run / HISTORY_FILE, read) or None
+    values: dict[str, dict[int, list[float]]] = {name: {} for name in HISTORY}
+    for row in read_rows(path):
+        for name in HISTORY:
+            if row.get(name) and math.isfinite(value := float(row[name])):
+                values[name].setdefault(int(row["epoch"]), []).append(value)
+    history: History = {}
+    for name, by_epoch in values.items():
+        for epoch in values["train/loss"].keys() & by_epoch.keys():
+            mean_or_last = np.mean(by_epoch[epoch]) if name.startswith("train/") else by_epoch[epoch][-1]
+            history.setdefault(name, {})[epoch] = float(mean_or_last)
+    return history or None
 
 
-def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
+@reads(GRADIENTS_FILE)
+def read_gradients(path: Path) -> dict[str, np.ndarray] | None:
     """Read the gradient norms, component → array with rows (step, norm) sorted by step; None if no norm is recorded."""
-
-    def read(path: Path) -> dict[str, np.ndarray]:
-        norms: dict[str, list[tuple[float, float]]] = {}
-        for row in read_rows(path):
-            norms.setdefault(row["part"], []).append((float(row["step"]), float(row["norm"])))
-        return {component: np.array(sorted(points)) for component, points in norms.items()}
-
-    return read_existing(run / GRADIENTS_FILE, read) or None
+    norms: dict[str, list[tuple[float, float]]] = {}
+    for row in read_rows(path):
+        norms.setdefault(row["part"], []).append((float(row["step"]), float(row["norm"])))
+    return {component: np.array(sorted(points)) for component, points in norms.items()} or None
 
 
-def read_statistics(run: Path) -> Statistics | None:
-
-    def read(path: Path) -> Statistics:
-        arrays = read_arrays(path)
-        return Statistics(*(arrays[name].astype(np.float64) for name in Statistics._fields))
-
-    return read_existing(run / STATISTICS_FILE, read)
+@reads(STATISTICS_FILE)
+def read_statistics(path: Path) -> Statistics:
+    arrays = read_arrays(path)
+    return Statistics(*(arrays[name].astype(np.float64) for name in Statistics._fields))
 
 
-def read_features(run: Path) -> dict[str, list[str]] | None:
+@reads("baseline/features.csv")
+def read_features(path: Path) -> dict[str, list[str]]:
     """Read the features of the linear baseline with the largest weights of each class, by class."""
-
-    def read(path: Path) -> dict[str, list[str]]:
-        features: dict[str, list[str]] = {}
-        for row in read_rows(path):
-            features.setdefault(row["class"], []).append(row["feature"])
-        return features
-
-    return read_existing(run / "baseline" / "features.csv", read)
+    features: dict[str, list[str]] = {}
+    for row in read_rows(path):
+        features.setdefault(row["class"], []).append(row["feature"])
+    return features
 
 
 def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:
