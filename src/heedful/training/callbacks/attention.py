@@ -44,10 +44,11 @@ class AttentionRecorder(pl.Callback):
         explained = ensemble.examples([*_texts(data, selected), *self.texts])
         examples = _of_test(data, explained[: len(selected)], selected)
         examples += [replace(example, index=i) for i, example in enumerate(explained[len(selected) :])]
-        for kind in filter(KINDS.__contains__, notable):
-            shown = notable[kind][: self.errors]
-            errors = _of_test(data, ensemble.examples(_texts(data, shown), maps=False), shown)
-            examples += [replace(example, kind=kind) for example in errors]
+        for kind, of_kind in notable.items():
+            if kind in KINDS:
+                shown = of_kind[: self.errors]
+                errors = _of_test(data, ensemble.examples(_texts(data, shown), maps=False), shown)
+                examples += [replace(example, kind=kind) for example in errors]
         write_examples(Path(self.folder), examples)
         self._write_statistics(trainer, pl_module)
 
