@@ -22,9 +22,9 @@ from heedful.config.keys import plain_value
 from heedful.config.overrides import escape_references, key_of, quote
 from heedful.data.sets import as_sets, split_names, usual_splits
 from heedful.inference.api import Model
-from heedful.report.run_verdict import run_verdict
 from heedful.report.score_sections import scores_section
 from heedful.report.terminal import render_terminal
+from heedful.report.verdict import run_verdict
 from heedful.runs.environment import Launch
 from heedful.runs.folder import BEST
 from heedful.runs.result import RunResult

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from heedful.base.formatting import format_count
-from heedful.report.clauses import as_gain, comparative, describe_gain, describe_score, format_sizes
+from heedful.report.verdict import as_gain, comparative, describe_gain, describe_score, format_sizes
 from heedful.terms.comparison import Comparison, Verdict
 from heedful.terms.intervals import MIN_SEEDS, Interval
 

@@ -21,10 +21,10 @@ from heedful.report.figures.run_figures import (
 from heedful.report.figures.style import save_figure
 from heedful.report.html import render_html
 from heedful.report.numbers import format_compact
-from heedful.report.run_verdict import run_verdict
 from heedful.report.score_sections import baseline_section, classes_section, classes_table, scores_section
 from heedful.report.section import Chart, Content, Group, Section
 from heedful.report.terminal import OutputConsole, files_table, render_terminal
+from heedful.report.verdict import run_verdict
 from heedful.report.words import example_content, example_notes, example_strips
 from heedful.runs.examples import KINDS, Example, read_texts
 from heedful.runs.result import RESULT_FILE, RunResult

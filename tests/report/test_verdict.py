@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from heedful.report.run_verdict import run_verdict
+from heedful.report.verdict import run_verdict
 from heedful.runs.result import Baseline, ClassScore, Data, RunResult, Score, SplitSummary
 
 ACC = Score(0.829, 0.79, 0.86, 444)
