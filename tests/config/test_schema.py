@@ -215,3 +215,10 @@ def test_options_of_a_preset_without_their_component_can_be_removed(tmp_path: Pa
     (mistake,) = config_mistakes(small_config(tmp_path / "run", lines), "train")
     assert mistake.message.endswith("or remove its options: '~model.branch'")
     assert not config_mistakes(small_config(tmp_path / "run", [*lines, "~model.branch"]), "train")
+
+
+def test_an_option_of_a_preset_that_another_component_lacks_can_be_removed(tmp_path: Path) -> None:
+    lines = ["experiment=recommended", "model/encoder=identity"]
+    (mistake,) = config_mistakes(small_config(tmp_path / "run", lines), "train")
+    assert mistake.message == "no such option; '~model.encoder.hidden_dim' removes it"
+    assert not config_mistakes(small_config(tmp_path / "run", [*lines, "~model.encoder.hidden_dim"]), "train")

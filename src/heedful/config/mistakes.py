@@ -109,4 +109,5 @@ def did_you_mean(name: object, names: Iterable[str]) -> str:
 def no_such(kind: str, name: object, names: Iterable[str]) -> str:
     """Return "no such option (did you mean lr?)" for the kind `option`, or the valid names if none is similar."""
     names = list(names)
-    return f"no such {kind}{did_you_mean(name, names) or f'; it must be one of {format_names(sorted(names))}'}"
+    valid = f"; it must be one of {format_names(sorted(names))}" if names else ""
+    return f"no such {kind}{did_you_mean(name, names) or valid}"

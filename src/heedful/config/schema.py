@@ -335,7 +335,8 @@ def _wrong_options(options: Mapping[str, Option], node: Node, path: str, is_open
             names = [join_path(path, option) for option in options]
             if not path and not nearest(name, names):  # perhaps an option of another node, written without its path
                 names = nearest(name, [other for other in paths_in(node) if "." in other]) or names
-            yield Mistake(f"{here}={format_value(value)}", no_such("option", name, names))
+            remedy = f"; '~{here}' removes it" if path and not nearest(name, names) else ""
+            yield Mistake(f"{here}={format_value(value)}", no_such("option", name, names) + remedy)
 
 
 def _wrong_values(option: Option, value: Any, path: str) -> Iterator[Mistake]:
