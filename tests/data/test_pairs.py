@@ -1,6 +1,7 @@
 """Pairs of texts: their tokens and segments, their truncation, and wrong rows and columns."""
 
 import logging
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from heedful.base.errors import UserError
 from heedful.config.schema import config_mistakes
 from heedful.data.codec import Codec
 from heedful.data.padded_batches import Truncation
-from heedful.data.pairs import Pair, as_text, is_blank, join_parts
 from heedful.data.source import Source
+from heedful.data.texts import Text, as_text, is_blank, join_parts
 from heedful.data.tokenizer import LONGEST, Bpe, Tokenizer, TokenizerBuilder, Whitespace, Word
 from heedful.tasks.multiclass import Multiclass
 from tests.helpers import small_config
@@ -116,8 +117,10 @@ def test_only_the_ends_of_very_long_parts_are_read() -> None:
 
 def test_values_that_are_pairs() -> None:
     assert as_text(("a", "b")) == as_text(["a", "b"]) == as_text(np.array(["a", "b"])) == "a \u241e b"
-    assert isinstance(as_text(("a", "b")), Pair)
-    assert not isinstance(as_text("ab"), Pair)
+    assert isinstance(as_text(("a", "b")), Text)
+    assert not isinstance(as_text("ab"), Text)
+    copy = pickle.loads(pickle.dumps(as_text(("ab", "c"))))
+    assert (copy, copy.parts) == ("ab \u241e c", ("ab", "c"))
     for wrong in ((), ("a",), ("a", None), ("a", "b", "c"), None, 3, b"ab"):
         with pytest.raises(TypeError):
             as_text(wrong)

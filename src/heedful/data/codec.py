@@ -4,32 +4,25 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator, PositiveInt, model_validator
+from pydantic import PlainSerializer, PlainValidator, PositiveInt, model_validator
 
-from heedful.base.errors import UserError
 from heedful.data.padded_batches import BatchBuilder, Tokens, Truncation
-from heedful.data.pairs import Pair
+from heedful.data.texts import TextForm, parts_of
 from heedful.data.tokenizer import Tokenizer
 from heedful.tasks.stored import StoredTask
-
-PAIRS = "give both: text=… second=…, text_column=[…,…], lines with a tab between the texts, or tuples in Python"
-SINGLE = "name one column, or give one text for each"
 
 
 def _tokenizer(value: Any) -> Tokenizer:
     return value if isinstance(value, Tokenizer) else Tokenizer.from_json(value)
 
 
-class Codec(BaseModel):
+class Codec(TextForm):
     """Converts texts to batches in the same way as in training. In JSON, the tokenizer is a string."""
-
-    model_config = ConfigDict(frozen=True)
 
     tokenizer: Annotated[Tokenizer, PlainValidator(_tokenizer), PlainSerializer(Tokenizer.to_json)]
     task: StoredTask
     max_length: PositiveInt
     keep: Literal["first", "last"]
-    pairs: bool = False  # whether each text is a pair
 
     @model_validator(mode="before")
     @classmethod
@@ -52,12 +45,6 @@ class Codec(BaseModel):
         """Return whether both codecs have the same tokenizer and truncation, and so give the same tokens."""
         return self.truncation == other.truncation and self.tokenizer.to_json() == other.tokenizer.to_json()
 
-    def check(self, are_pairs: bool, where: str = "texts") -> None:
-        """Raise a UserError if the model reads pairs, but these texts are none, or the other way round."""
-        if are_pairs != self.pairs:
-            expected = "pairs of texts" if self.pairs else "single texts, not pairs"
-            raise UserError(f"{where}: the model reads {expected}: {PAIRS if self.pairs else SINGLE}")
-
     def builder(self, texts: Sequence[str], device: torch.device | str = "cpu") -> BatchBuilder:
         """Return a builder of batches of these texts; their labels are unknown."""
         self._check(texts)
@@ -71,7 +58,7 @@ class Codec(BaseModel):
         return builder, [[words[i] for i in builder.spans.positions(row).tolist()] for row in range(len(builder))]
 
     def _check(self, texts: Sequence[str]) -> None:
-        for are_pairs in {isinstance(text, Pair) for text in texts}:
+        for are_pairs in {len(parts_of(text)) > 1 for text in texts}:
             self.check(are_pairs)
 
     def _builder(self, tokens: Tokens, device: torch.device | str) -> BatchBuilder:

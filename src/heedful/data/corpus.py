@@ -18,8 +18,8 @@ import pyarrow as pa
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_list, format_repr
 from heedful.config.mistakes import did_you_mean
-from heedful.data.pairs import is_blank, join_parts
 from heedful.data.tables import Rows, format_places
+from heedful.data.texts import is_blank, join_parts
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder, text_blocks
 from heedful.tasks.labels import canonical
 from heedful.tasks.task import Task

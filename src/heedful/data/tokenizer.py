@@ -24,8 +24,8 @@ from tokenizers import Regex, models, normalizers, pre_tokenizers, processors, t
 from heedful.base.errors import UserError
 from heedful.data.bundled_vectors import bundled_words
 from heedful.data.padded_batches import PAD_ID, Tokens
-from heedful.data.pairs import MARK, Pair, join_parts, parts_of
 from heedful.data.text_files import content_hash, local_path, open_text
+from heedful.data.texts import MARK, join_parts, parts_of
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
 UNKNOWN_ID = 1
@@ -115,7 +115,7 @@ class Tokenizer(TokenizerBuilder):
 
     def _encodings(self, texts: Sequence[str], encode_batch: Any) -> Iterator[tokenizers.Encoding]:
         for block in text_blocks(texts):
-            pairs = [text.parts for text in block if isinstance(text, Pair)]
+            pairs = [parts for parts in map(parts_of, block) if len(parts) > 1]
             try:
                 encodings = encode_batch(pairs or block, add_special_tokens=bool(pairs))
             except BaseException as error:  # `tokenizers` raises plain Exception; a panic in Rust is a BaseException
@@ -148,12 +148,12 @@ class Tokenizer(TokenizerBuilder):
 
     def _spelling(self, text: str, encoding: tokenizers.Encoding) -> list[str]:
         """Return the spelling of each token in a text; the separator of a pair has the tokenizer's own."""
-        if not isinstance(text, Pair):
+        if encoding.n_sequences == 1:
             return [text[start:stop].strip() for start, stop in _spans(text, encoding.offsets)]
         start, end, second, stop = self._bounds(encoding)
         words = [
             [part[a:b].strip() for a, b in _spans(part, encoding.offsets[slice(*own)])]
-            for part, own in zip(text.parts, ((start, end), (second, stop)), strict=True)
+            for part, own in zip(parts_of(text), ((start, end), (second, stop)), strict=True)
         ]
         return [*words[0], *encoding.tokens[end:second], *words[1]]
 
@@ -252,7 +252,7 @@ class _Learned(TokenizerBuilder):
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
         backend = self.backend(self.learn(texts, progress).model)
         backend.add_special_tokens([PAD, UNKNOWN])
-        if texts and isinstance(texts[0], Pair):
+        if texts and len(parts_of(texts[0])) > 1:
             backend.add_special_tokens([MARK])
             backend.post_processor = processors.TemplateProcessing(
                 single="$A", pair=f"$A {MARK} $B:1", special_tokens=[(MARK, backend.token_to_id(MARK))]

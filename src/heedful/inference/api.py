@@ -20,8 +20,8 @@ from heedful.config.keys import plain_value
 from heedful.config.overrides import escape_references
 from heedful.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from heedful.config.schema import Device, validate_config
-from heedful.data.pairs import as_text
 from heedful.data.text_files import existing_path
+from heedful.data.texts import as_text
 from heedful.inference.abstention import UNSURE, answer, choose_limit
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from heedful.base.errors import UserError
 from heedful.data.corpus import PARTS
-from heedful.data.pairs import is_blank, join_parts
 from heedful.data.tables import FORMATS, Rows, TableFile, gather, parse_delimiter
 from heedful.data.text_files import existing_path, file_format, open_text
+from heedful.data.texts import is_blank, join_parts
 
 
 @dataclass(frozen=True)

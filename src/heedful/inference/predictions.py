@@ -16,9 +16,9 @@ from heedful.base.errors import UserError
 from heedful.base.files import number_names, write_text
 from heedful.base.formatting import format_count
 from heedful.base.process import handle_signals, raise_interrupt
-from heedful.data.pairs import is_blank, plain_text
 from heedful.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
 from heedful.data.text_files import absolute_path, existing_path
+from heedful.data.texts import is_blank, plain_text
 from heedful.inference.abstention import UNSURE, answer
 from heedful.inference.input_texts import TextSource
 from heedful.models.ensemble import Ensemble

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from pydantic import BaseModel
+from pydantic import Field
 from torch import nn
 
 from heedful.base.errors import UserError
@@ -19,6 +19,7 @@ from heedful.base.optional_packages import require_extra
 from heedful.config.keys import MODEL_COMPONENTS
 from heedful.data.codec import Codec
 from heedful.data.padded_batches import Inputs
+from heedful.data.texts import TextForm
 from heedful.models.ensemble import Member
 from heedful.models.loss import plain_loss
 from heedful.portable import CONFIG_FILE, TOKENIZER_FILE
@@ -32,16 +33,15 @@ FORMAT = 1  # format version of config.json
 MARKUP = "\\`*_{}[]<>#|"  # characters with a meaning in Markdown or HTML
 
 
-class Export(BaseModel):
+class Export(TextForm):
     """The content of config.json: what a program needs besides the tokenizer and the ONNX model."""
 
     format: int = FORMAT
     class_names: tuple[str, ...]
-    task: dict[str, Any] = {}  # without the classes
+    task: dict[str, Any] = Field(default_factory=dict)  # without the classes
     max_length: int
     keep: str
-    pairs: bool = False  # whether each text is a pair
-    special: list[int] = [0, 0]  # number of special tokens before and after a pair, which the model does not read
+    special: tuple[int, ...] = (0, 0)  # number of special tokens before and after a pair, which the model does not read
     id_shift: int  # is added to the ids of tokenizer.json
     unknown_ids: list[int]  # of tokens that the model does not use
     training: dict[str, Any]  # the nodes model and loss of the configuration
@@ -84,8 +84,8 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
         task={name: value for name, value in write_task(codec.task).items() if name != "classes"},
         max_length=codec.max_length,
         keep=codec.keep,
-        pairs=codec.pairs,
-        special=list(map(len, codec.tokenizer.special_ids())),
+        **codec.form(),
+        special=tuple(map(len, codec.tokenizer.special_ids())),
         id_shift=codec.tokenizer.shift,
         unknown_ids=(~known).nonzero().flatten().tolist(),
         training={name: card.config[name] for name in ("model", "loss")},
@@ -107,7 +107,7 @@ def read_export(path: Path) -> Member:
             "task": {**export.task, "classes": export.class_names},
             "max_length": export.max_length,
             "keep": export.keep,
-            "pairs": export.pairs,
+            **export.form(),
         }
         codec = Codec.model_validate({"tokenizer": tokenizer, **own})
         counts = [0] * len(export.class_names)

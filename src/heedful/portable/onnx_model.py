@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import Inputs
+from heedful.data.texts import SINGLE_TEXTS, TextForm
 from heedful.models.classifier import Classifier, mean_weights
 from heedful.tasks.task import Task
 
@@ -38,16 +39,18 @@ class PortableModel(nn.Module):
     Args:
         task: converts the model's logits into probabilities.
         max_length: maximum of L.
-        pairs: whether the texts are pairs.
+        form: what the model reads of each row.
     """
 
-    def __init__(self, model: Classifier, task: Task, vocab_size: int, max_length: int, pairs: bool = False) -> None:
+    def __init__(
+        self, model: Classifier, task: Task, vocab_size: int, max_length: int, form: TextForm = SINGLE_TEXTS
+    ) -> None:
         super().__init__()
         self.model = model
         self.task = task
         self.vocab_size = vocab_size
         self.max_length = max_length
-        self.pairs = pairs
+        self.form = form
 
     def forward(self, tokens: Tensor, mask: Tensor, segments: Tensor | None = None) -> tuple[Tensor, ...]:
         logits, weights = self.model.forward_with_weights(Inputs(tokens, mask, segments))
@@ -105,7 +108,7 @@ def convert(portable: PortableModel, path: Path) -> float:
     Returns:
         The largest difference from torch's outputs, on batches of other shapes than that of the traced batch.
     """
-    names = NAMES if portable.pairs else NAMES[:2]
+    names = NAMES if portable.form.pairs else NAMES[:2]
     outputs = OUTPUTS if portable.model.attention.per_class else OUTPUTS[:-1]
     dynamic = {name: {0: "texts", 1: "tokens"} for name in (*names, "weights")} | {"probabilities": {0: "texts"}}
     dynamic |= {name: {0: "texts", 2: "tokens"} for name in outputs[2:]}
@@ -202,7 +205,7 @@ def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -
     mask = torch.arange(length) < lengths.unsqueeze(1)
     ids = torch.randint(1, portable.vocab_size, (texts, length), generator=generator) * mask
     segments = (torch.arange(length) >= (lengths // 2).unsqueeze(1)) & mask
-    return Inputs(ids, mask, segments.long() if portable.pairs else None)
+    return Inputs(ids, mask, segments.long() if portable.form.pairs else None)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from heedful.config.mistakes import no_such
 from heedful.config.places import PLACES, TRUSTED_IN_CHECKPOINTS, find_class
 from heedful.config.schema import class_at, of_class, trusted_modules, validate_config
 from heedful.data.padded_batches import limited
+from heedful.data.texts import SINGLE_TEXTS, TextForm
 from heedful.kernels.recurrence import has_lstm
 from heedful.models.check import require_output_dim
 from heedful.models.classifier import Classifier
@@ -102,7 +103,9 @@ def prefix_errors(key: str) -> Iterator[None]:
 # Model
 
 
-def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int, pairs: bool = False) -> Classifier:
+def classifier(
+    cfg: DictConfig, vocabulary: Sequence[str], num_logits: int, form: TextForm = SINGLE_TEXTS
+) -> Classifier:
     """Create the classifier; each component receives the output size of the component before it."""
     embedding = _component(cfg, "embedding", vocabulary)
     position = _component(cfg, "position", embedding.output_dim)
@@ -124,7 +127,7 @@ def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int, pair
     branch = None
     if OmegaConf.select(cfg, "model.branch._target_") is not None:
         branch = make(cfg, "model.branch", vocabulary, num_logits)
-    segments = SegmentEmbedding(embedding.output_dim) if pairs and not encoder.reads_segments else None
+    segments = SegmentEmbedding(embedding.output_dim) if form.pairs and not encoder.reads_segments else None
     return Classifier(embedding, position, encoder, attention, pooling, head, branch, segments)
 
 
@@ -138,7 +141,7 @@ def _component(cfg: DictConfig, kind: str, *args: Any) -> Any:
 def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
     """Create an untrained model for the vocabulary and classes of a card, and its loss."""
     created = loss(cfg, card)
-    model = classifier(cfg, card.codec.tokenizer.vocabulary, created.num_logits, card.codec.pairs)
+    model = classifier(cfg, card.codec.tokenizer.vocabulary, created.num_logits, card.codec)
     if model.branch is not None:
         model.branch.bind(created)
     return model, created
@@ -162,7 +165,7 @@ def rehearse(cfg: DictConfig, data: "Source") -> None:
     monitored = {str(node.get("monitor")) for node in callbacks.values() if node}
     require_scores(monitored, metrics(cfg, data.task), np.asarray(data.tokenized("val").labels), data.task)
     with _on_meta_device():
-        classifier(cfg, data.vocabulary, num_logits, data.pairs)
+        classifier(cfg, data.vocabulary, num_logits, data.codec)
 
 
 def _class_weights(cfg: DictConfig, data: "Card | Source") -> dict[str, list[float]]:

@@ -14,9 +14,9 @@ from pydantic import Field
 from heedful.base.errors import UserError
 from heedful.base.files import csv_line, read_arrays, write_arrays, write_text
 from heedful.data.corpus import SPLITS
-from heedful.data.pairs import parts_of
 from heedful.data.source import Source, source_of
 from heedful.data.store import code_version, load_or_build
+from heedful.data.texts import parts_of
 from heedful.runs.run_files import Predictions
 
 WORD = r"(?u)\b\w+\b"  # scikit-learn's default omits words of one letter
