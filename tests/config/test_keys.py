@@ -31,7 +31,7 @@ def test_every_key_exists(key: str) -> None:
 
 
 def test_the_components_are_the_options_of_the_classifier() -> None:
-    assert list(of_class(Classifier).options) == [*keys.MODEL_COMPONENTS, "branch", "segments"]
+    assert list(of_class(Classifier).options) == [*keys.MODEL_COMPONENTS, "branch", "segments", "columns"]
 
 
 def test_options_in_omits_unrelated_options() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from omegaconf import OmegaConf
+from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -90,6 +91,27 @@ def test_idf_equals_scikit_learn(min_count: int, max_gap: int, analyzer: Callabl
     np.testing.assert_allclose(found[:, 1] - found[:, 0], expected, atol=5e-3)
     one = logits(fitted(data, num_logits=1, min_count=min_count, max_gap=max_gap), other)
     np.testing.assert_allclose(one[:, 0], found[:, 1] - found[:, 0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_columns_are_features_beside_the_ngrams(classes: int) -> None:
+    """Scikit-learn gets the same features; the shares of the tokens leave out what the columns add to the log odds."""
+    data, other = batches(67, classes), batches(23, classes, seed=1)
+    for number, texts in enumerate((data, other)):
+        texts.columns = csr_matrix(np.random.default_rng(number).normal(size=(len(texts), 2)).astype(np.float32))
+    vectorizer = TfidfVectorizer(analyzer=bigrams, binary=True)
+    words = vectorizer.fit_transform(tokens_of(data))
+    model = OneVsRestClassifier(regression()).fit(hstack([words, data.columns]), data.targets.numpy())
+    expected = model.predict_proba(hstack([vectorizer.transform(tokens_of(other)), other.columns]))
+    branch = fitted(data, classes)
+    np.testing.assert_allclose(torch.tensor(logits(branch, other)).softmax(1).numpy(), expected, atol=3e-3)
+    inputs, targets, _ = other(np.arange(23))
+    chosen = branch(inputs).softmax(1)[range(23), targets].logit()
+    without = branch(inputs._replace(mask=torch.zeros_like(inputs.mask))).softmax(1)[range(23), targets].logit()
+    torch.testing.assert_close(branch.contributions(inputs, targets).sum(1), chosen - without, atol=1e-4, rtol=1e-4)
+    loaded = NgramBranch(VOCABULARY, classes).eval()
+    loaded.load_state_dict(branch.state_dict())
+    assert torch.equal(loaded(inputs), branch(inputs))
 
 
 @pytest.mark.parametrize("scale", ["nb", "nb_idf"])

@@ -17,8 +17,10 @@ def main(cfg: DictConfig) -> None:
     out = None if cfg.out is None else output_path(cfg.out, cfg.file)
     if out is not None and cfg.pictures is not None:
         raise UserError("out=… and pictures=… are both set: remove one of them")
-    source = text_source(cfg.text, cfg.file, cfg.text_column, cfg.delimiter, cfg.quotes, cfg.second)
     ensemble = restore_ensemble(cfg.ckpt_path, cfg.extras, device=cfg.device)
+    source = text_source(
+        cfg.text, cfg.file, cfg.text_column, cfg.delimiter, cfg.quotes, cfg.second, ensemble.column_names
+    )
     limit = None if cfg.abstain is None else choose_limit(ensemble, cfg.abstain)
     if out is None:
         show_predictions(cfg, source, ensemble, limit)

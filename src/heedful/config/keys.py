@@ -38,7 +38,7 @@ MAY_CHANGE_ON_RESUME = (
     *LOCAL,
 )
 # Options of later versions, with the values that the results of earlier versions have.
-LATER = {"calibrate": False}
+LATER = {"calibrate": False, "data.columns": None}
 
 
 def is_conf(folder: Path) -> bool:

@@ -1,15 +1,18 @@
 """The codec: the tokenizer, truncation and task that a checkpoint stores with its model."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import torch
 from pydantic import PlainSerializer, PlainValidator, PositiveInt, model_validator
 
 from heedful.data.padded_batches import BatchBuilder, Tokens, Truncation
-from heedful.data.texts import TextForm, parts_of
+from heedful.data.texts import TextForm
 from heedful.data.tokenizer import Tokenizer
 from heedful.tasks.stored import StoredTask
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 
 def _tokenizer(value: Any) -> Tokenizer:
@@ -47,20 +50,16 @@ class Codec(TextForm):
 
     def builder(self, texts: Sequence[str], device: torch.device | str = "cpu") -> BatchBuilder:
         """Return a builder of batches of these texts; their labels are unknown."""
-        self._check(texts)
-        return self._builder(self.tokenizer.encode(texts), device)
+        features = self.encode_columns(texts)
+        return self._builder(self.tokenizer.encode(texts), features, device)
 
     def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[BatchBuilder, list[list[str]]]:
         """Return a builder as `builder` does, and each text's tokens after truncation in their original spelling."""
-        self._check(texts)
+        features = self.encode_columns(texts)
         tokens, words = self.tokenizer.read(texts)
-        builder = self._builder(tokens, device)
+        builder = self._builder(tokens, features, device)
         return builder, [[words[i] for i in builder.spans.positions(row).tolist()] for row in range(len(builder))]
 
-    def _check(self, texts: Sequence[str]) -> None:
-        for are_pairs in {len(parts_of(text)) > 1 for text in texts}:
-            self.check(are_pairs)
-
-    def _builder(self, tokens: Tokens, device: torch.device | str) -> BatchBuilder:
+    def _builder(self, tokens: Tokens, features: "csr_matrix | None", device: torch.device | str) -> BatchBuilder:
         labels = self.task.unlabelled(len(tokens.offsets) - 1)
-        return BatchBuilder(tokens.ids, tokens.offsets, labels, self.truncation, device, tokens.bounds)
+        return BatchBuilder(tokens.ids, tokens.offsets, labels, self.truncation, device, tokens.bounds, features)

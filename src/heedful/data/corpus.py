@@ -19,7 +19,7 @@ from heedful.base.errors import UserError
 from heedful.base.formatting import format_list, format_repr
 from heedful.config.mistakes import did_you_mean
 from heedful.data.tables import Rows, format_places
-from heedful.data.texts import is_blank, join_parts
+from heedful.data.texts import NO_CELLS, is_blank, join_parts
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder, text_blocks
 from heedful.tasks.labels import canonical
 from heedful.tasks.task import Task
@@ -43,10 +43,16 @@ KEPT = "kept:"  # prefix of the names of other columns of the source
 
 
 class Texts(Sequence[str]):
-    """The texts, or pairs, in one or two columns of strings, which are mapped into memory, at the positions `rows`."""
+    """The texts, or pairs, in one or two columns of strings, which are mapped into memory, at the positions `rows`.
 
-    def __init__(self, columns: Sequence[pa.ChunkedArray], rows: np.ndarray) -> None:
-        self._columns, self._rows = columns, rows
+    Args:
+        cells: further columns by name.
+    """
+
+    def __init__(
+        self, columns: Sequence[pa.ChunkedArray], rows: np.ndarray, cells: Mapping[str, pa.ChunkedArray] = NO_CELLS
+    ) -> None:
+        self._columns, self._rows, self._cells = columns, rows, cells
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -56,10 +62,16 @@ class Texts(Sequence[str]):
         return [self._at(row) for row in rows] if isinstance(i, slice) else self._at(rows)
 
     def _at(self, row: int) -> str:
-        return join_parts([column[row].as_py() for column in self._columns])
+        parts = [column[row].as_py() for column in self._columns]
+        return join_parts(parts, {name: column[row].as_py() for name, column in self._cells.items()})
 
     def take(self, rows: np.ndarray) -> "Texts":
-        return Texts(self._columns, self._rows[rows])
+        return Texts(self._columns, self._rows[rows], self._cells)
+
+    def cells(self, name: str) -> list[str | None]:
+        """Return the cells of a further column."""
+        cells: list[str | None] = self._cells[name].take(self._rows).to_pylist()
+        return cells
 
 
 @dataclass(frozen=True)
@@ -71,7 +83,7 @@ class Split:
     groups: np.ndarray | None = None  # n int64; rows of the same group stay together when rows are held out
     rationales: pa.ChunkedArray | None = None  # n lists of the [start, end] of the characters marked as evidence
     digests: np.ndarray | None = None  # n int64, hashes of the texts; duplicates have equal hashes
-    origins: Mapping[str, pa.ChunkedArray] | None = None  # n cells each: file, place, and kept columns as text
+    origins: Mapping[str, pa.ChunkedArray] | None = None  # n cells each: file and place
 
 
 @dataclass(frozen=True)
@@ -94,13 +106,14 @@ class Corpus:
             cells = columns["label"].combine_chunks()
             labels = cells.flatten().dictionary_encode()
             numbers, sizes = map(np.from_dlpack, (labels.indices, cells.value_lengths()))  # `to_numpy` imports pandas
+            kept = {name.removeprefix(KEPT): cells for name, cells in columns.items() if name.startswith(KEPT)}
             splits[file.stem] = Split(
-                Texts([columns[name] for name in PARTS if name in columns], np.arange(len(table))),
+                Texts([columns[name] for name in PARTS if name in columns], np.arange(len(table)), kept),
                 task.encode(labels.dictionary.to_pylist(), numbers, sizes),
                 _number_groups(columns["group"].to_numpy()) if "group" in columns else None,
                 columns.get("rationale"),
                 columns["digest"].to_numpy(),
-                {name: cells for name, cells in columns.items() if name in ("file", "place") or name.startswith(KEPT)},
+                {"file": columns["file"], "place": columns["place"]},
             )
         return cls(**splits, task=task)
 

@@ -8,7 +8,7 @@ dropped, and no row is repeated unless the ranks together have more batches than
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -16,6 +16,9 @@ from torch import Tensor
 
 from heedful.base.errors import UserError
 from heedful.kernels.device import to_device
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 PAD_ID = 0  # the id of padding in every vocabulary
 # Significant bits of a padded length; with 4 bits, a batch's longest text is padded by less than 1/8 of its length.
@@ -122,6 +125,7 @@ class BatchBuilder:
     Args:
         tokens, offsets, bounds: as in `Tokens`.
         targets: n or n×…
+        columns: n×K, further features of each text; None if there are none.
     """
 
     def __init__(
@@ -132,8 +136,10 @@ class BatchBuilder:
         truncation: Truncation,
         device: torch.device | str = "cpu",
         bounds: np.ndarray | None = None,
+        columns: "csr_matrix | None" = None,
     ) -> None:
         self.truncation = truncation
+        self.columns = columns  # on the host, because most of them are 0
         self.offsets = offsets  # on the host, so that the size of a batch is known without waiting for the device
         self.spans = truncation.spans(offsets, bounds)
         self.lengths = self.spans.lengths.astype(np.int32)  # after truncation
@@ -158,7 +164,9 @@ class BatchBuilder:
             positions = positions + skipped * (steps >= jumps)
             segments = ((steps >= seconds) & mask).long()
         ids = self.tokens[positions * mask].long()  # padding reads tokens[0], which is overwritten
-        return Batch(Inputs(ids.masked_fill_(~mask, PAD_ID), mask, segments), self.targets[index], index)
+        columns = None if self.columns is None else to_device(self.columns[rows].toarray(), device)
+        inputs = Inputs(ids.masked_fill_(~mask, PAD_ID), mask, segments, columns)
+        return Batch(inputs, self.targets[index], index)
 
 
 @dataclass(frozen=True)

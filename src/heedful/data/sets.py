@@ -36,10 +36,17 @@ def as_sets(data: Any, text: str | Sequence[str] = "text", label: str = "label")
         text, label: the columns of (texts, labels); the texts of two columns are pairs.
     """
     parts = data if isinstance(data, Mapping) and "train" in data else {"train": data}
-    return {str(name): _as_set(part, text, label) for name, part in parts.items()}
+    return {str(name): as_set(part, text, label) for name, part in parts.items()}
 
 
-def _as_set(data: Any, text: str | Sequence[str], label: str) -> "datasets.Dataset":
+def is_table(data: Any) -> bool:
+    """Return whether `data` is a frame, a data set, a dict of columns or a list of dicts, and not a list of texts."""
+    rows = isinstance(data, Sequence) and data and all(isinstance(row, Mapping) for row in data)
+    return bool(isinstance(data, Mapping) or rows or hasattr(data, "column_names") or hasattr(data, "columns"))
+
+
+def as_set(data: Any, text: str | Sequence[str] = "text", label: str = "label") -> "datasets.Dataset":
+    """Return the data set of a single table."""
     import datasets
 
     if isinstance(data, datasets.Dataset):

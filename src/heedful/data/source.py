@@ -28,6 +28,7 @@ from heedful.base.formatting import format_count, format_list, format_repr
 from heedful.config.mistakes import LabelColumn, TextColumn, did_you_mean, not_a_list
 from heedful.data.bundled_vectors import ASSETS
 from heedful.data.codec import Codec
+from heedful.data.columns import Column, Coverage, encode_columns
 from heedful.data.corpus import (
     FACTS,
     PARTS,
@@ -50,6 +51,7 @@ from heedful.data.tables import (
     TableFile,
     arrow_rows,
     check_columns,
+    format_places,
     parse_delimiter,
     place_unit,
 )
@@ -70,6 +72,7 @@ from heedful.tasks.task import Task
 
 if TYPE_CHECKING:
     import datasets
+    from scipy.sparse import csr_matrix
 
 log = logging.getLogger(__name__)
 SHOWN = 10_000  # rows from which a task learns how labels are written
@@ -124,6 +127,7 @@ class Source(pl.LightningDataModule):
             Literal["first", "last"], not_a_list("must be first or last; to copy columns, write data.keep_columns=[…]")
         ] = "first",
         keep_columns: Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
         duplicates: Literal["drop"] | None = None,
         val_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1,
         test_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.2,
@@ -151,8 +155,12 @@ class Source(pl.LightningDataModule):
         if path is None and name is not None and name.startswith((".", "/", "~")):
             raise UserError(f"data.name={name}: is a path: use data=csv data.path={name}")
         self.dataset_name, self.config = name, config
-        columns = {**dict(zip(PARTS, texts, strict=False)), "label": label, "group": group, "rationale": rationale}
-        self.columns = {column: own for column, own in columns.items() if own is not None}
+        roles = {**dict(zip(PARTS, texts, strict=False)), "label": label, "group": group, "rationale": rationale}
+        self.columns = {role: own for role, own in roles.items() if own is not None}
+        for role, own in self.columns.items():
+            if own in (columns or ()):
+                raise ValueError(f"columns: {own!r} is also data.{role}, which a model must not read twice: remove it")
+        self.read_columns = list(dict.fromkeys(columns or ()))  # beside the text
         self.pairs = len(texts) == 2
         self.kept = list(dict.fromkeys(keep_columns or ()))
         self.names = parse_labels(labels)
@@ -171,6 +179,9 @@ class Source(pl.LightningDataModule):
         self.seed, self.progress = torch.initial_seed() if seed is None else seed, progress
         self.task: Task = Multiclass()  # without the classes
         self._model_task: Task | None = None  # of a trained model, which is evaluated on these data
+        self._model_columns: Sequence[Column] = ()
+        self._features: dict[str, csr_matrix] = {}  # of the columns of each split
+        self.coverage: dict[str, dict[str, Coverage]] = {}  # of the columns of each split, by name
         self._data: dict[str, TokenizedSplit] | None = None
 
     @classmethod
@@ -200,6 +211,7 @@ class Source(pl.LightningDataModule):
         """Use the tokenizer, truncation and classes of a trained model; must be called before `setup()`."""
         codec.check(self.pairs, "data.text")
         self.tokenizer, self.truncation = codec.tokenizer, codec.truncation
+        self._model_columns, self.read_columns = codec.columns, [column.name for column in codec.columns]
         self.task, self._model_task = codec.task.with_classes([]), codec.task
 
     def score_whole(self, split: str, class_counts: Sequence[int]) -> None:
@@ -283,7 +295,7 @@ class Source(pl.LightningDataModule):
 
     def _rows(self, split: str) -> Iterator[Rows]:
         """Yield the rows of a split in chunks."""
-        columns = list(dict.fromkeys([*self.columns.values(), *self.kept]))
+        columns = list(dict.fromkeys([*self.columns.values(), *self._stored]))
         for file in self.files.get(split, ()):
             yield from TableFile(file, columns, False, self.delimiter, self.quotes, self.columns["label"]).read()
         if self.files:
@@ -302,21 +314,27 @@ class Source(pl.LightningDataModule):
         data = data.select_columns(list(names.values())).with_format("arrow")
         yield from arrow_rows(source, data.iter(CHUNK), names, data.features.arrow_schema)
 
+    @property
+    def _stored(self) -> list[str]:
+        """The further columns that are stored with the texts."""
+        return list(dict.fromkeys([*self.kept, *self.read_columns]))
+
     def _sources(self, split: str) -> list[str]:
         """Return the names of the files of a split, or of the data set, as messages name them."""
         return list(map(str, self.files[split])) if self.files else [f"{self.title} ({self.splits[split]})"]
 
     def read(self) -> Corpus:
         """Return the corpus in the cache; read the source first if it is not in the cache."""
-        in_sets = [] if self.files or not self.kept else [self._hash_columns(split, self.kept) for split in self.splits]
-        key = _hash(f"{self.source_fingerprint} {self.kept} {in_sets} {code_version(type(self))}")
+        stored = self._stored
+        in_sets = [] if self.files or not stored else [self._hash_columns(split, stored) for split in self.splits]
+        key = _hash(f"{self.source_fingerprint} {stored} {in_sets} {code_version(type(self))}")
         return load_or_build(self.cache_dir / f"{key}.texts", partial(Corpus.load, task=self.task), self._write)
 
     def _write(self, folder: Path) -> None:
         """Write the valid rows of each split to a file, and the names of the classes to another."""
         if self._model_task is None:
             self._require_distinct_splits()
-        write = partial(write_split, folder, self.task, self.columns, self.kept, self.on_bad_rows)
+        write = partial(write_split, folder, self.task, self.columns, self._stored, self.on_bad_rows)
         names, splits = self.names, self.files or self.splits
         if "train" in splits:
             own, found = write("train", self._rows("train"), names)
@@ -386,13 +404,40 @@ class Source(pl.LightningDataModule):
             recoded = {name: task.recode(split.labels, data.class_names) for name, split in data.splits.items()}
             self._data = {name: replace(split, labels=recoded[name]) for name, split in data.splits.items()}
         self.task = task
-        self.codec = Codec(tokenizer=tokenizer, task=self.task, pairs=self.pairs, **asdict(self.truncation))
+        columns = list(self._read_columns())
+        cut = asdict(self.truncation)
+        self.codec = Codec(tokenizer=tokenizer, task=self.task, pairs=self.pairs, columns=columns, **cut)
         self.vocabulary = tokenizer.vocabulary
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS if split in self._data}
         if "train" in self.sizes:
             self.class_counts = self.count_classes("train")
         if self._model_task is None:
             self._warn_of_classes(data)
+
+    def _read_columns(self) -> Sequence[Column]:
+        """Return the columns that the model reads, as the training texts determine them, after all cells were read."""
+        if not self.read_columns:
+            return ()
+        columns, cells = self._model_columns, {}
+        for split, data in (self._data or {}).items():
+            texts = getattr(self._corpus, data.origin).texts.take(data.rows)
+            cells[split] = {name: texts.cells(name) for name in self.read_columns}
+        if self._model_task is None:
+            where = partial(self._where, "train")
+            columns = [Column.fit(name, cells["train"][name], where) for name in self.read_columns]
+        for split, own in cells.items():
+            self._features[split], self.coverage[split] = encode_columns(columns, own, partial(self._where, split))
+        return columns
+
+    def features(self, split: str) -> "csr_matrix | None":
+        """Return the features of the columns of a split, n×K; None if the model reads no columns."""
+        return self._features.get(split)
+
+    def _where(self, split: str, index: Sequence[int]) -> str:
+        """Return the file of the first of some texts, and the places of those that are in it."""
+        files, places, *_ = self.origins(split, index).values()
+        own = [place for file, place in zip(files, places, strict=True) if file == files[0]]
+        return f"{files[0]}: {format_places(self._unit(self.tokenized(split).origin), own)}"
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -440,7 +485,7 @@ class Source(pl.LightningDataModule):
         for name, row in rows:
             split = getattr(self._corpus, name)
             (label,) = self._corpus.task.decode(split.labels[[row]])
-            (file,), (place,), *_ = self._origins(name, [row]).values()
+            (file,), (place,), *_ = self._origins(name, np.array([row])).values()
             labels.append(f"{format_repr(label)} ({file}: {self._unit(name)} {place})")
         return f"{format_repr(split.texts[row])}: {' and '.join(labels)}"
 
@@ -472,14 +517,15 @@ class Source(pl.LightningDataModule):
         `keep_columns` as text, with None for missing values; a kept column of the name `file` stays, beside `file_2`.
         """
         data = self.tokenized(split)
-        return self._origins(data.origin, data.rows[list(index)].tolist())
+        return self._origins(data.origin, data.rows[list(index)])
 
-    def _origins(self, split: str, rows: Iterable[int]) -> dict[str, list[Any]]:
+    def _origins(self, split: str, rows: np.ndarray) -> dict[str, list[Any]]:
         """Return the origins of rows of a split of the source."""
         own, files = getattr(self._corpus, split), self._sources(split)
-        numbers, *columns = ([column[row].as_py() for row in rows] for column in own.origins.values())
+        numbers, places = (own.origins[name].take(rows).to_pylist() for name in ("file", "place"))
+        kept = map(own.texts.take(rows).cells, self.kept)
         names = [*number_names(["file", self._unit(split)], taken=self.kept), *self.kept]
-        return dict(zip(names, [[files[number] for number in numbers], *columns], strict=True))
+        return dict(zip(names, [[files[number] for number in numbers], places, *kept], strict=True))
 
     def _unit(self, split: str) -> str:
         return place_unit(self.files[split][0]) if self.files else "row"
@@ -529,7 +575,8 @@ class Source(pl.LightningDataModule):
         device = torch.device("cpu") if self.trainer is None else self.trainer.strategy.root_device
         is_stored = fits_on_gpu(data.tokens.nbytes, device) if self.on_device is None else self.on_device
         place = device if is_stored else "cpu"
-        return BatchBuilder(data.tokens, data.offsets, data.labels, self.truncation, place, data.bounds)
+        tokens = (data.tokens, data.offsets, data.labels)
+        return BatchBuilder(*tokens, self.truncation, place, data.bounds, self.features(split))
 
     def _ranks(self) -> tuple[int, int]:
         """Return the rank of this process and the number of processes."""

@@ -1,14 +1,24 @@
-"""What a model reads of a row: one text, or the two of a pair (`data.text=[premise,hypothesis]`)."""
+"""What a model reads of a row: one text, or the two of a pair, and the cells of further columns.
 
-from collections.abc import Sequence
-from typing import Any, Self
+The options `data.text=[premise,hypothesis]` and `data.columns=[age,country]` name them.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from heedful.base.errors import UserError
+from heedful.data.columns import Column, encode_columns
+from heedful.data.tables import Rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 MARK = "\N{SYMBOL FOR RECORD SEPARATOR}"  # ␞, the separator's token in a learned vocabulary; no part contains it
 SEPARATOR = f" {MARK} "
+NO_CELLS: Mapping[str, str | None] = MappingProxyType({})
 PAIRS = "give both: text=… second=…, text_column=[…,…], lines with a tab between the texts, or tuples in Python"
 SINGLE = "name one column, or give one text for each"
 
@@ -18,18 +28,25 @@ class Text(str):
 
     Args:
         parts: the text, or the two texts of a pair, in which a space replaces each MARK.
+        cells: the cells of further columns in the row, by name.
+        place: of the row, for messages.
     """
 
     parts: tuple[str, ...]
+    cells: Mapping[str, str | None]
+    place: str
 
-    def __new__(cls, parts: Sequence[str]) -> Self:
+    def __new__(cls, parts: Sequence[str], cells: Mapping[str, str | None] = NO_CELLS, place: str = "") -> Self:
         own = tuple(part.replace(MARK, " ") for part in parts) if len(parts) > 1 else tuple(parts)
         self = super().__new__(cls, SEPARATOR.join(own))
-        self.parts = own
+        self.parts, self.cells, self.place = own, cells, place
         return self
 
     def __getnewargs__(self) -> tuple[Any, ...]:  # of a copy
-        return (self.parts,)
+        return self.parts, dict(self.cells), self.place
+
+    def __getstate__(self) -> None:
+        return None
 
 
 class TextForm(BaseModel):
@@ -38,6 +55,12 @@ class TextForm(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     pairs: bool = False  # whether each text is a pair
+    columns: list[Column] = []  # that the model reads beside the text
+
+    @property
+    def features(self) -> int:
+        """The number K of the features of the columns."""
+        return sum(len(column.features) for column in self.columns)
 
     def form(self) -> dict[str, Any]:
         """Return the fields of this class, without those of a subclass."""
@@ -49,13 +72,38 @@ class TextForm(BaseModel):
             expected = "pairs of texts" if self.pairs else "single texts, not pairs"
             raise UserError(f"{where}: the model reads {expected}: {PAIRS if self.pairs else SINGLE}")
 
+    def encode_columns(self, texts: Sequence[str]) -> "csr_matrix | None":
+        """Return the features of the columns, n×K; None if there are none. Cells that a text does not know are missing.
+
+        Raises:
+            UserError: if the texts are not of this form: pairs or single, with numbers in columns of numbers.
+        """
+        for are_pairs in {len(parts_of(text)) > 1 for text in texts}:
+            self.check(are_pairs)
+        if not self.columns:
+            return None
+        by_text = [getattr(text, "cells", NO_CELLS) for text in texts]
+        cells = {column.name: [own.get(column.name) for own in by_text] for column in self.columns}
+        where = lambda rows: getattr(texts[rows[0]], "place", "") or f"text {rows[0] + 1}"  # noqa: E731
+        return encode_columns(self.columns, cells, where)[0]
+
 
 SINGLE_TEXTS = TextForm()
 
 
-def join_parts(parts: Sequence[str]) -> str:
-    """Return a single text itself, and two texts as a pair."""
-    return parts[0] if len(parts) == 1 else Text(parts)
+def join_parts(parts: Sequence[str], cells: Mapping[str, str | None] = NO_CELLS, place: str = "") -> str:
+    """Return a text without cells itself, and else the `Text`."""
+    return parts[0] if len(parts) == 1 and not cells else Text(parts, cells, place)
+
+
+def join_cells(rows: Rows, parts: Sequence[Sequence[str]], columns: Sequence[str]) -> list[str]:
+    """Return the text of each row: its parts, and its cells in `columns`."""
+    if not columns:
+        return list(map(join_parts, parts))
+    places = [f"{rows.source}: {rows.unit} {place}" for place in rows.places]
+    cells = zip(*map(rows.plain_texts, columns), strict=True)
+    by_row = zip(parts, cells, places, strict=True)
+    return [Text(own, dict(zip(columns, values, strict=True)), place) for own, values, place in by_row]
 
 
 def parts_of(text: str) -> tuple[str, ...]:

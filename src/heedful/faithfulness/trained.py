@@ -11,6 +11,7 @@ from omegaconf import OmegaConf
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import BatchBuilder
 from heedful.data.splits import sample
+from heedful.data.texts import SINGLE_TEXTS
 from heedful.faithfulness.probe import Probe
 from heedful.inference.api import evaluation_data, restore_ensemble
 from heedful.runs.folder import BEST, LAST, checkpoint_in
@@ -38,8 +39,9 @@ class ProbedRun:
         self.codec = self.card.codec
         if not self.codec.class_names:
             raise UserError(f"{run}: has no classes, and faithfulness is measured by their probabilities: leave it out")
-        if self.codec.pairs:
-            raise UserError(f"{run}: reads pairs of texts, and faithfulness measures models of single texts only")
+        if self.codec.form() != SINGLE_TEXTS.form():
+            also = "pairs of texts" if self.codec.pairs else "columns beside the text"
+            raise UserError(f"{run}: reads {also}, and faithfulness measures models of single texts only")
         self.probe = Probe(model, self.codec.task, self.codec.truncation)
         overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
         cfg = OmegaConf.create({"ckpt_path": path, "data": overrides, "extras": self.extras, "seed": 0})

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
@@ -16,12 +16,15 @@ from torch import nn
 
 from heedful.base.errors import UserError, name_file
 from heedful.base.files import replace_atomically
+from heedful.base.formatting import format_list
 from heedful.config.keys import plain_value
 from heedful.config.overrides import escape_references
 from heedful.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from heedful.config.schema import Device, validate_config
+from heedful.data.sets import as_set, is_table
+from heedful.data.tables import arrow_rows, check_columns
 from heedful.data.text_files import existing_path
-from heedful.data.texts import as_text
+from heedful.data.texts import as_text, join_cells
 from heedful.inference.abstention import UNSURE, answer, choose_limit
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
@@ -38,7 +41,6 @@ PLACES_OF_TEXTS = ("path", "val_path", "test_path", "name", "config")  # options
 HUB_NAME = r"[\w-][\w.-]*/(?!.*\.(ckpt|onnx)$)[\w.-]+"  # owner/name
 FILES_OF_A_MODEL = [f"checkpoints/{BEST}", *FILES_OF_AN_EXPORT]
 TEXTS = "texts must be a list of texts, such as ['A film to remember'], or of tuples of two texts for a model of pairs"
-Text = str | tuple[str, str]
 log = logging.getLogger(__name__)
 
 
@@ -104,7 +106,7 @@ class Model(Ensemble):
         return self
 
     def predict(
-        self, texts: Iterable[Text], batch_size: int = 32, maps: bool = False, abstain: float | None = None
+        self, texts: Any, batch_size: int = 32, maps: bool = False, abstain: float | None = None
     ) -> list[Prediction]:
         """Classify texts by the mean of the classifiers' probabilities.
 
@@ -112,7 +114,8 @@ class Model(Ensemble):
         is the weight in the first classifier, and a warning is logged.
 
         Args:
-            texts: for a model of pairs, tuples of two texts.
+            texts: a list of texts, or of tuples of two for a model of pairs; for a model that reads columns beside the
+                text, a frame, a `datasets.Dataset`, a dict of columns or a list of dicts, named as in training.
             batch_size: number of texts in a batch; it does not change the results.
             maps: whether the predictions have `maps`.
             abstain: the expected error, such as 0.02, up to which a prediction has a label; the others are "unsure".
@@ -122,7 +125,7 @@ class Model(Ensemble):
             TypeError: if `texts` is a single text, or contains anything but texts or tuples of two.
             ValueError: if `batch_size` is less than 1, or a text contains half of a surrogate pair.
         """
-        texts = as_texts(texts, batch_size)
+        texts = self._texts(texts, batch_size)
         limit = None if abstain is None else choose_limit(self, abstain)
         predictions = []
         for text, example in zip(texts, self.examples(texts, batch_size, maps), strict=True):
@@ -140,11 +143,26 @@ class Model(Ensemble):
             predictions.append(prediction)
         return predictions
 
-    def predict_proba(self, texts: Iterable[Text], batch_size: int = 32) -> np.ndarray:
+    def predict_proba(self, texts: Any, batch_size: int = 32) -> np.ndarray:
         """Return the probability of each class, N×C float64, in the order of `class_names`."""
-        return self.classify(as_texts(texts, batch_size), batch_size)[0]
+        return self.classify(self._texts(texts, batch_size), batch_size)[0]
 
-    def explain(self, texts: Iterable[Text], batch_size: int = 32) -> list[Prediction]:
+    def _texts(self, texts: Any, batch_size: int) -> list[str]:
+        """Return texts as `as_texts` does; those of a table also have the cells that the models read beside them."""
+        if not (columns := self.column_names):
+            return as_texts(texts, batch_size)
+        if not is_table(texts):
+            log.warning("The models also read %s, which are missing: give a table", format_list(columns, plain=True))
+            return as_texts(texts, batch_size)
+        own = self.members[0].card.config["data"].get("text", "text")
+        names = [own] if isinstance(own, str) else list(own)
+        data = as_set(texts, own)
+        check_columns("texts", [*names, *columns], data.column_names)
+        table = data.select_columns([*names, *columns]).with_format("arrow")[:]
+        (rows,) = arrow_rows("texts", [table], {name: name for name in table.column_names}, table.schema)
+        return as_texts(join_cells(rows, list(zip(*map(rows.texts, names), strict=True)), columns), batch_size)
+
+    def explain(self, texts: Any, batch_size: int = 32) -> list[Prediction]:
         """Classify texts as `predict` does; the predictions also have the token × token weights, `maps`."""
         return self.predict(texts, batch_size, maps=True)
 

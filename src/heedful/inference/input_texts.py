@@ -1,6 +1,7 @@
 """Read the texts to classify from the command line, a file or a pipe."""
 
 import io
+import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -9,10 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from heedful.base.errors import UserError
+from heedful.base.formatting import format_list
 from heedful.data.corpus import PARTS
 from heedful.data.tables import FORMATS, Rows, TableFile, gather, parse_delimiter
 from heedful.data.text_files import existing_path, file_format, open_text
-from heedful.data.texts import is_blank, join_parts
+from heedful.data.texts import is_blank, join_cells
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,7 @@ class TextSource:
     name: str  # of the source, for messages
     read_rows: Callable[[], Iterator[Rows]]  # yields all rows from the start, in chunks
     columns: Sequence[str] = ("text",)
+    others: Sequence[str] = ()  # that the models read beside the text
 
     def chunks(self, are_pairs: bool = False) -> Iterator[tuple[Rows, list[str]]]:
         """Yield chunks of rows, and the texts of each chunk, some of which may be blank.
@@ -31,10 +36,10 @@ class TextSource:
         """
         has_text = False
         for rows in self.read_rows():
-            cells = list(zip(*map(rows.texts, self.columns), strict=True))
+            parts = list(zip(*map(rows.texts, self.columns), strict=True))
             if are_pairs and len(self.columns) == 1:
-                cells = [_divide(rows, place, text) for place, (text,) in zip(rows.places, cells, strict=True)]
-            texts = list(map(join_parts, cells))
+                parts = [_divide(rows, place, text) for place, (text,) in zip(rows.places, parts, strict=True)]
+            texts = join_cells(rows, parts, self.others)
             has_text = has_text or not all(map(is_blank, texts))
             yield rows, texts
         if not has_text:
@@ -59,6 +64,7 @@ def text_source(
     delimiter: str | None = None,
     quotes: bool = True,
     second: str | None = None,
+    others: Sequence[str] = (),
 ) -> TextSource:
     """Return the source of the texts: the command line, a table, or the lines of a file or of standard input.
 
@@ -68,6 +74,7 @@ def text_source(
         file: a file with one text per line, or a table if `column` is set.
         column: the column of texts in the table, or the two columns of pairs.
         delimiter, quotes: as for `heedful.data.tables.TableFile`.
+        others: further columns of the table, which the models read; they are missing in other texts.
     """
     if second is not None and text is None:
         raise UserError("second=… is the second text of a pair: add text=…")
@@ -77,6 +84,8 @@ def text_source(
         raise UserError("text_column=… names a column of a file: add file=…")
     if delimiter is not None and column is None:
         raise UserError("delimiter=… applies only to a table: add text_column=…")
+    if others and column is None:
+        log.warning("The model also reads %s, which are missing: predict a table", format_list(others, plain=True))
     if text is not None:
         cells = {name: cell for name, cell in zip(PARTS, (text, second), strict=True) if cell is not None}
         return TextSource("text", lambda: gather("text", "line", [(1, cells)]), list(cells))
@@ -90,10 +99,10 @@ def text_source(
     if column is not None:
         try:
             columns = [column] if isinstance(column, str) else list(column)
-            table = TableFile(path, columns, True, parse_delimiter(delimiter), quotes)
+            table = TableFile(path, [*columns, *others], True, parse_delimiter(delimiter), quotes)
         except ValueError as error:
             raise UserError(str(error)) from None
-        return TextSource(str(path), table.read, columns)
+        return TextSource(str(path), table.read, columns, others)
     if file_format(path) in FORMATS:
         raise UserError(f"{name}: is a table; name its column of texts with text_column=…")
     return TextSource(name, partial(_lines, path, name))

@@ -54,13 +54,15 @@ class LitEnsemble(LitClassifier):
         return self._ensemble
 
     def logits(self, batch: Batch) -> Tensor:
-        """Return the logits of a batch; models that read different tokens encode its texts anew."""
+        """Return the logits of a batch; models that read different tokens or columns encode its texts anew."""
         ensemble, total = self._ensemble, torch.zeros((), device=self.device)
         split = "test" if self.trainer.testing else "val"
-        texts = [] if ensemble.shares_tokens else source_of(self.trainer).texts(split, batch.index.tolist())
-        for member, columns in zip(ensemble.members, ensemble.columns, strict=True):
+        forms = [member.card.codec.form() for member in ensemble.members]
+        is_shared = ensemble.shares_tokens and all(form == forms[0] for form in forms)
+        texts = [] if is_shared else source_of(self.trainer).texts(split, batch.index.tolist())
+        for member, order in zip(ensemble.members, ensemble.columns, strict=True):
             own = member.card.codec.builder(texts, self.device)(np.arange(len(texts))) if texts else batch
-            total = total + member.card.codec.task.probabilities(member.model(own.inputs))[:, columns]
+            total = total + member.card.codec.task.probabilities(member.model(own.inputs))[:, order]
         return self.task.logits(total / len(ensemble.members))
 
 

@@ -94,6 +94,7 @@ def write_predictions(
     with row_progress("Read") as advance:
         for rows, texts in source.chunks(ensemble.reads_pairs):
             names |= dict.fromkeys(rows.columns)
+            ensemble.check(texts)
             total += len(texts)
             advance(len(texts))
     own = number_names(

@@ -1,7 +1,7 @@
 """A linear branch beside the neural model: logistic regression on the n-grams of a text."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -13,6 +13,9 @@ from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
 from heedful.models.component import Component, Size
 from heedful.models.embedding.ngrams import BASE, MAX_ORDER, first_occurrences, mix_bits, ngram_codes, shift_right
 from heedful.models.loss import Loss
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 BATCH = 256  # texts whose n-grams are computed together
 CHUNK = 2**20  # n-grams whose rows are found together
@@ -54,8 +57,8 @@ def join_codes(kinds: Sequence[Ngrams]) -> Tensor:
 def mean_gradients(scores: Tensor, bias: Tensor, classes: Tensor) -> Tensor:
     """Return the mean gradient of the log odds of a class against all others, on the way to the scores of the classes.
 
-    The probabilities are proportional to σ(z), with z from `bias` (C) to `bias + scores` (N×C) in a straight line. The
-    sum of scores × gradients, both N×C, is therefore the change of the log odds.
+    The probabilities are proportional to σ(z), with z from `bias` (C or N×C) to `bias + scores` (N×C) in a straight
+    line. The sum of scores × gradients, both N×C, is therefore the change of the log odds.
     """
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     steps = scores.new_tensor((nodes + 1) / 2)
@@ -94,6 +97,7 @@ class NgramBranch(Component):
     table: Tensor
     bias: Tensor
     weight: Tensor
+    of_columns: Tensor | None
 
     def __init__(
         self,
@@ -124,6 +128,7 @@ class NgramBranch(Component):
         self.register_buffer("codes", torch.full((1,), ABSENT, dtype=torch.int32))
         self.register_buffer("starts", None, persistent=False)
         self._set_columns(columns)
+        self.register_buffer("of_columns", None)  # K×columns, the weights of the further features of a text
         self._index()
 
     def _set_columns(self, columns: int) -> None:
@@ -141,6 +146,8 @@ class NgramBranch(Component):
         """Load the n-grams of a checkpoint, whose number only the training texts determine."""
         if (stored := state_dict.get(f"{prefix}codes")) is not None:
             self._resize(max(stored.numel(), 1))
+        if (of_columns := state_dict.get(f"{prefix}of_columns")) is not None:
+            self.of_columns = torch.zeros_like(of_columns, device=self.bias.device)
         super()._load_from_state_dict(state_dict, prefix, *args)
         self._index()
 
@@ -193,7 +200,7 @@ class NgramBranch(Component):
         rows, found = self.find(codes)
         is_first = functional.pad(codes[:, 1:] != codes[:, :-1], (1, 0), value=True)
         sums, norms = self._sum(rows, found & is_first)
-        scores = sums / norms + self.bias
+        scores = sums / norms + self._offsets(inputs)
         if self.separates:
             return scores
         if self.num_logits == 2:
@@ -201,6 +208,12 @@ class NgramBranch(Component):
         elif self.num_logits > 2:
             scores = functional.logsigmoid(scores)  # of one class against the rest
         return scores
+
+    def _offsets(self, inputs: Inputs) -> Tensor:
+        """Return the scores of texts without n-grams, columns or N×columns."""
+        if self.of_columns is None or inputs.columns is None:
+            return self.bias
+        return self.bias + inputs.columns.to(self.bias.dtype) @ self.of_columns
 
     def _sum(self, rows: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
         """Return the sums N×columns over the n-grams that are present, and the norms by which they are divided.
@@ -234,7 +247,9 @@ class NgramBranch(Component):
         elif self.separates:
             factors = functional.one_hot(classes, len(self.bias)) / norms  # N×C
         else:
-            factors = mean_gradients((sums / norms).float(), self.bias.float(), classes).to(norms.dtype) / norms  # N×C
+            factors = (
+                mean_gradients((sums / norms).float(), self._offsets(inputs).float(), classes).to(norms.dtype) / norms
+            )  # N×C
         each = [self.table[row, : len(self.bias)] @ factor for row, factor in zip(rows, factors, strict=True)]
         shares = torch.stack(each) * present  # N×F
         total = torch.zeros_like(inputs.ids, dtype=shares.dtype)
@@ -260,13 +275,16 @@ class NgramBranch(Component):
             positive = 1.0 if loss.pos_weight is None else loss.pos_weight.cpu().double().numpy()
             of_text = np.where(labels, positive, 1.0)  # N×C
         features = self._find_ngrams(self._distinct(texts))
+        if texts.columns is not None:
+            self.of_columns = self.bias.new_zeros(texts.columns.shape[1], len(self.bias))
 
         def held_out_loss(c: float) -> float:
-            self._fit(features, labels, of_text, c)
+            self._fit(features, texts.columns, labels, of_text, c)
             batches = map(held_out, by_length(held_out.lengths, BATCH, rank=0, world_size=1))
             return sum(len(batch.targets) * loss(self(batch.inputs), batch.targets).item() for batch in batches)
 
-        self._fit(features, labels, of_text, min(CANDIDATES, key=held_out_loss) if self.c is None else self.c)
+        best = min(CANDIDATES, key=held_out_loss) if self.c is None else self.c
+        self._fit(features, texts.columns, labels, of_text, best)
 
     def _find_ngrams(self, texts: Features) -> Features:
         """Keep the n-grams of at least `min_count` texts, and return their rows in place of the codes."""
@@ -278,9 +296,11 @@ class NgramBranch(Component):
         rows, found = (torch.cat(values).cpu().numpy() for values in zip(*parts, strict=True))
         return Features(rows[found], np.append(0, np.cumsum(found))[texts.offsets])
 
-    def _fit(self, features: Features, labels: np.ndarray, weights: np.ndarray, c: float) -> None:
+    def _fit(
+        self, features: Features, beside: "csr_matrix | None", labels: np.ndarray, weights: np.ndarray, c: float
+    ) -> None:
         """Fit each column; the weights of the texts are N, or N×C for many labels."""
-        from scipy.sparse import csr_matrix
+        from scipy.sparse import csr_matrix, hstack
         from sklearn.linear_model import LogisticRegression  # the import takes half a second
 
         sizes, used = np.diff(features.offsets), len(self.table) - 1  # the last row belongs to no n-gram
@@ -296,6 +316,7 @@ class NgramBranch(Component):
                 values /= np.repeat(np.maximum(norms, 1e-6), sizes)
                 matrix = csr_matrix((values, features.ngrams, features.offsets), shape=(len(sizes), max(used, 1)))
                 table[:used, columns + column] = scales**2
+                matrix = matrix if beside is None else hstack([matrix, beside], format="csr")
             counted = positive[of_text > 0]
             if counted.all() or not counted.any():  # nothing to fit: the log odds of the smoothed frequency
                 share = (of_text[positive].sum() + SMOOTHING) / (of_text.sum() + 2 * SMOOTHING)
@@ -306,6 +327,8 @@ class NgramBranch(Component):
             )
             table[:used, column] = scales * model.coef_[0, :used]
             self.bias[column] = float(model.intercept_[0])
+            if self.of_columns is not None:
+                self.of_columns[:, column] = torch.from_numpy(model.coef_[0, max(used, 1) :])
         self.table.copy_(torch.from_numpy(table))
 
     def _distinct(self, texts: BatchBuilder) -> Features:

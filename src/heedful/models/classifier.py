@@ -1,4 +1,4 @@
-"""The model: embedding → position → encoder → attention → pooling → head."""
+"""The model: embedding → position → encoder → attention → pooling (+ columns) → head."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from heedful.data.padded_batches import Inputs
 from heedful.models.branch import NgramBranch
+from heedful.models.columns import ColumnEmbedding
 from heedful.models.component import Attention, Component, Embedding, Encoded, Encoder, Head, Pooling, Position
 from heedful.models.embedding.segments import SegmentEmbedding
 
@@ -18,6 +19,7 @@ class Classifier(nn.Module):
     Args:
         branch: a linear model whose logits are mixed with the others in evaluation; None if there is none.
         segments: tells the texts of pairs apart; None if they are single texts, or if the encoder does.
+        columns: adds the further features of a text to its pooled vector; None if there are none.
     """
 
     def __init__(
@@ -30,6 +32,7 @@ class Classifier(nn.Module):
         head: Head,
         branch: NgramBranch | None = None,
         segments: SegmentEmbedding | None = None,
+        columns: ColumnEmbedding | None = None,
     ) -> None:
         super().__init__()
         self.embedding = embedding
@@ -40,6 +43,7 @@ class Classifier(nn.Module):
         self.head = head
         self.branch = branch
         self.segments = segments
+        self.columns = columns
         # states of a frozen encoder by token ids, if they were computed before; None for other texts
         self.stored_states: Callable[[Inputs], Encoded | None] | None = None
         self._with_loss = [part for part in self.modules() if isinstance(part, Component) and part.auxiliary_loss]
@@ -109,7 +113,8 @@ class Classifier(nn.Module):
         return states
 
     def _with_traits(self, encoded: Encoded, inputs: Inputs, embeddings: Tensor | None = None) -> Encoded:
-        """Add the traits of the tokens, if the attention reads any."""
+        """Add the further features of the texts, and the traits of the tokens, if the attention reads any."""
+        encoded = encoded._replace(columns=inputs.columns)
         if not self.attention.has_traits:
             return encoded
         embeddings = self.embedding(inputs) if embeddings is None else embeddings
@@ -117,11 +122,16 @@ class Classifier(nn.Module):
 
     def classify(self, encoded: Encoded) -> Tensor:
         """Return the logits of encoded texts without those of the branch, N×num_logits."""
-        return self.head(self.pooling(self.attention(encoded)))
+        return self._decide(self.attention(encoded), encoded)
 
     def classify_mixed(self, encoded: Encoded, weights: Tensor) -> Tensor:
         """Return the logits N×num_logits, with `weights` N×H×T×L in place of the computed attention weights."""
-        return self.head(self.pooling(self.attention.mix(encoded, weights)))
+        return self._decide(self.attention.mix(encoded, weights), encoded)
+
+    def _decide(self, mixed: Encoded, encoded: Encoded) -> Tensor:
+        """Return the logits N×num_logits of texts after the attention; `encoded` are the texts before it."""
+        pooled = self.pooling(mixed)
+        return self.head(pooled if self.columns is None else self.columns(pooled, encoded.columns))
 
     def forward(self, inputs: Inputs) -> Tensor:
         """Return the logits of each text, N×num_logits. Padding must follow the text."""

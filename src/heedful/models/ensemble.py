@@ -70,6 +70,16 @@ class Ensemble:
         """Whether each text is a pair."""
         return self.members[0].card.codec.pairs
 
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns that the models read beside the text."""
+        return list(dict.fromkeys(column.name for member in self.members for column in member.card.codec.columns))
+
+    def check(self, texts: Sequence[str]) -> None:
+        """Raise a UserError if a model cannot read these texts or their cells."""
+        for member in self.members:
+            member.card.codec.encode_columns(texts)
+
     @torch.inference_mode()
     def classify(self, texts: Sequence[str], batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:
         """Return the probabilities N×C of texts, and for each whether no model knows any of its tokens, N bool."""

@@ -22,9 +22,9 @@ from heedful.tasks.task import Task
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-# of the inputs and outputs of an ONNX file: the last input exists if the texts are pairs, the last output if each class
-# has weights of its own
-NAMES, OUTPUTS = ("tokens", "mask", "segments"), ("probabilities", "weights", "class_weights")
+# of the inputs and outputs of an ONNX file: segments exist if the texts are pairs, columns if the model reads any, and
+# the last output if each class has weights of its own
+NAMES, OUTPUTS = ("tokens", "mask", "segments", "columns"), ("probabilities", "weights", "class_weights")
 OPSET = 18
 TOLERANCE = 1e-5  # largest allowed difference from torch's outputs; of outputs above 1, relative to the largest
 TRACED = (3, 7)  # numbers of texts and tokens in the traced batch; the batches in CHECKED have other shapes
@@ -52,8 +52,11 @@ class PortableModel(nn.Module):
         self.max_length = max_length
         self.form = form
 
-    def forward(self, tokens: Tensor, mask: Tensor, segments: Tensor | None = None) -> tuple[Tensor, ...]:
-        logits, weights = self.model.forward_with_weights(Inputs(tokens, mask, segments))
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        tokens, mask, *others = tensors
+        segments = others.pop(0) if self.form.pairs else None
+        columns = others.pop() if self.form.columns else None
+        logits, weights = self.model.forward_with_weights(Inputs(tokens, mask, segments, columns))
         outputs = self.task.probabilities(logits).float(), mean_weights(weights.float())
         return (*outputs, weights[:, :, 0].float()) if self.model.attention.per_class else outputs
 
@@ -108,11 +111,12 @@ def convert(portable: PortableModel, path: Path) -> float:
     Returns:
         The largest difference from torch's outputs, on batches of other shapes than that of the traced batch.
     """
-    names = NAMES if portable.form.pairs else NAMES[:2]
     outputs = OUTPUTS if portable.model.attention.per_class else OUTPUTS[:-1]
-    dynamic = {name: {0: "texts", 1: "tokens"} for name in (*names, "weights")} | {"probabilities": {0: "texts"}}
+    traced = _by_name(_ragged_batch(portable, *TRACED, seed=0))
+    axes = {"columns": {0: "texts"}, "probabilities": {0: "texts"}}
+    dynamic = {name: axes.get(name, {0: "texts", 1: "tokens"}) for name in (*traced, *OUTPUTS[:2])}
+    any_size = tuple(dict.fromkeys(dynamic[name], torch.export.Dim.DYNAMIC) for name in traced)
     dynamic |= {name: {0: "texts", 2: "tokens"} for name in outputs[2:]}
-    any_size = dict.fromkeys((0, 1), torch.export.Dim.DYNAMIC)
     exporters: dict[str, dict[str, Any]] = {
         "tracing": {"dynamo": False, "dynamic_axes": dynamic, "opset_version": OPSET},
         "torch.export": {"dynamo": True, "external_data": False},
@@ -122,11 +126,12 @@ def convert(portable: PortableModel, path: Path) -> float:
         try:
             with _quiet(), torch.no_grad():
                 model: Any = portable
-                batch: Any = _given(_ragged_batch(portable, *TRACED, seed=0))
+                batch: Any = tuple(traced.values())
                 if options["dynamo"]:  # torch tries still other ways to export a module, one of which crashes torch 2.6
-                    model = torch.export.export(portable, batch, dynamic_shapes=(any_size,) * len(batch), strict=False)
+                    model = torch.export.export(portable, batch, dynamic_shapes=(any_size,), strict=False)
                     batch = ()
-                torch.onnx.export(model, batch, path, input_names=names, output_names=outputs, verbose=False, **options)
+                names: dict[str, Any] = {"input_names": tuple(traced), "output_names": outputs}
+                torch.onnx.export(model, batch, path, verbose=False, **names, **options)
             _remove_traces(path)
             difference = largest_difference(portable, path)
         except Exception as error:  # the exporters and onnxruntime raise exceptions of many types
@@ -168,7 +173,7 @@ def largest_difference(portable: PortableModel, path: Path) -> float:
     for seed, (texts, length) in enumerate(CHECKED):
         inputs = _ragged_batch(portable, texts, min(length, portable.max_length), seed)
         with torch.inference_mode():
-            expected = [output.numpy() for output in portable(*_given(inputs))]
+            expected = [output.numpy() for output in portable(*_by_name(inputs).values())]
         for ours, theirs in zip(expected, session.run(None, feed(inputs)), strict=True):
             if ours.shape != theirs.shape:
                 return float("inf")
@@ -187,15 +192,15 @@ def load_session(path: Path) -> "InferenceSession":
 
 def feed(inputs: Inputs) -> dict[str, np.ndarray]:
     """Return the inputs of an ONNX session by name."""
-    return {name: tensor.cpu().numpy() for name, tensor in zip(NAMES, _given(inputs), strict=False)}
+    return {name: tensor.cpu().numpy() for name, tensor in _by_name(inputs).items()}
 
 
-def _given(inputs: Inputs) -> tuple[Tensor, ...]:
-    return tuple(tensor for tensor in inputs if tensor is not None)
+def _by_name(inputs: Inputs) -> dict[str, Tensor]:
+    return {name: tensor for name, tensor in zip(NAMES, inputs, strict=True) if tensor is not None}
 
 
 def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -> Inputs:
-    """Return random tokens.
+    """Return random inputs.
 
     The first text has `length` tokens. If there are several texts, the last is empty.
     """
@@ -205,7 +210,9 @@ def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -
     mask = torch.arange(length) < lengths.unsqueeze(1)
     ids = torch.randint(1, portable.vocab_size, (texts, length), generator=generator) * mask
     segments = (torch.arange(length) >= (lengths // 2).unsqueeze(1)) & mask
-    return Inputs(ids, mask, segments.long() if portable.form.pairs else None)
+    features = portable.form.features
+    columns = torch.randn(texts, features, generator=generator) if features else None
+    return Inputs(ids, mask, segments.long() if portable.form.pairs else None, columns)
 
 
 @contextmanager

@@ -39,6 +39,13 @@ def data_section(data: Data) -> Section | None:
     ]
     if data.vectors is not None:
         rows.append(["tokens with a GloVe vector", *(format_percent(split.vector_share) for split in splits)])
+    for column, kind in data.columns.items():
+        title = f"{clean_text(column)} ({kind})"
+        rows.append([f"{title}: texts without a value", *(_count(split.missing.get(column)) for split in splits)])
+        if any(split.unseen.get(column) for split in splits):
+            rows.append(
+                [f"{title}: texts of other categories", *(_count(split.unseen.get(column)) for split in splits)]
+            )
     if data.dropped is not None:
         dropped = (data.dropped if name == "train" else 0 for name in data.splits)
         rows.append(["rows dropped by data.duplicates", *map(_count, dropped)])

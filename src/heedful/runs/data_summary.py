@@ -34,6 +34,7 @@ def summarize_data(
         fold=data.splitting.fold,
         dropped=data.dropped,
         conflicts=data.conflicts,
+        columns={column.name: column.describe() for column in data.codec.columns},
         splits={split: _summarize_split(data, split, trained_texts, has_vector) for split in data.sizes},
     )
 
@@ -61,4 +62,6 @@ def _summarize_split(
         duplicates=len(lengths) - len(np.unique(split.digests)),
         in_train=in_train,
         checked=checked,
+        missing={column: own.missing for column, own in data.coverage.get(name, {}).items()},
+        unseen={column: own.unseen for column, own in data.coverage.get(name, {}).items()},
     )

@@ -32,6 +32,8 @@ class SplitSummary:
     duplicates: int | None = None
     in_train: int | None = None
     checked: int | None = None
+    missing: Mapping[str, int] = field(default_factory=dict)
+    unseen: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Data:
     dropped: int | None = None
     conflicts: int | None = None
     splits: Mapping[str, SplitSummary] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sizes(self) -> dict[str, int]:

@@ -25,6 +25,7 @@ from heedful.data.texts import SINGLE_TEXTS, TextForm
 from heedful.kernels.recurrence import has_lstm
 from heedful.models.check import require_output_dim
 from heedful.models.classifier import Classifier
+from heedful.models.columns import ColumnEmbedding
 from heedful.models.embedding.segments import SegmentEmbedding
 from heedful.models.ensemble import Member
 from heedful.models.loss import Loss
@@ -128,7 +129,8 @@ def classifier(
     if OmegaConf.select(cfg, "model.branch._target_") is not None:
         branch = make(cfg, "model.branch", vocabulary, num_logits)
     segments = SegmentEmbedding(embedding.output_dim) if form.pairs and not encoder.reads_segments else None
-    return Classifier(embedding, position, encoder, attention, pooling, head, branch, segments)
+    columns = ColumnEmbedding(pooling.output_dim, form.features) if form.columns else None
+    return Classifier(embedding, position, encoder, attention, pooling, head, branch, segments, columns)
 
 
 def _component(cfg: DictConfig, kind: str, *args: Any) -> Any:

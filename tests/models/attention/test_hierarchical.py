@@ -9,7 +9,7 @@ from torch import Tensor
 
 from heedful import load
 from heedful.data.padded_batches import Inputs
-from heedful.data.pairs import MARK
+from heedful.data.texts import MARK
 from heedful.models.attention.hierarchical import HierarchicalAttention
 from heedful.models.component import Encoded
 from tests.helpers import train

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from heedful.data.padded_batches import Inputs
-from heedful.data.pairs import MARK
+from heedful.data.texts import MARK
 from heedful.kernels.layers import Dropout, Linear
 from heedful.models.component import Attention, Encoded, Rate, Size
 from heedful.models.encoder.recurrent import Recurrent

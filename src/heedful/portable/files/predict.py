@@ -1,8 +1,9 @@
 """Classify texts without the training framework: python predict.py "A film to remember".
 
 Without texts, the script reads standard input, one text per line in UTF-8. If the model reads pairs, a tab divides the
-two texts of a line or argument. With --abstain=0.02 before them, predictions with a higher expected error are "unsure".
-The script needs numpy, onnxruntime and tokenizers.
+two texts of a line or argument. If it reads columns beside the text, a text may be a JSON object, such as
+{"text": "A film to remember", "age": 31}. With --abstain=0.02 before the texts, predictions with a higher expected
+error are "unsure". The script needs numpy, onnxruntime and tokenizers.
 """
 
 import io
@@ -58,11 +59,34 @@ class Classifier:
             )
         return reached[-1]
 
-    def __call__(self, texts: list, abstain: float | str | None = None) -> list[dict]:
+    def features(self, row: dict) -> list[float]:
+        """Return the features of the columns in a row; a value that it lacks is missing."""
+        features: list[float] = []
+        for column in self.config["columns"]:
+            cell = row.get(column["name"])
+            text = (json.dumps(cell) if isinstance(cell, bool) else "" if cell is None else str(cell)).strip()
+            if (categories := column["categories"]) is not None:
+                features += [float(text == category) for category in (*categories, "")]
+                continue
+            try:
+                number = float(text or "nan") if "_" not in text else np.inf
+            except ValueError:
+                number = np.inf
+            if abs(number) > 1e100:
+                raise ValueError(f"column {column['name']!r} holds {text!r}, but must hold a number")
+            is_missing = np.isnan(number)
+            value = 0.0 if is_missing else (number - column["mean"]) / column["scale"]
+            features += [float(np.clip(value, -1e6, 1e6)), float(is_missing)]
+        return features
+
+    def __call__(
+        self, texts: list, abstain: float | str | None = None, columns: list[dict] | None = None
+    ) -> list[dict]:
         """Return for each text the label (or the list of its labels), the probabilities, and the weights of the tokens.
 
-        If the model reads pairs, each text is a pair of two. With `abstain`, such as 0.02, labels whose expected error
-        is higher are "unsure". `only_unknown` says that no token is known, so the label is a guess. A blank text, or a
+        If the model reads pairs, each text is a pair of two. `columns` has the further cells of each text by column, if
+        the model reads any; without them, all are missing. With `abstain`, such as 0.02, labels whose expected error is
+        higher are "unsure". `only_unknown` says that no token is known, so the label is a guess. A blank text, or a
         pair with a blank text, has no label: all are None.
         """
         least = 0.0 if abstain is None else self.least_confidence(float(abstain))
@@ -81,9 +105,12 @@ class Classifier:
             second[start : len(ids)] = 1
         mask = np.arange(tokens.shape[1]) < np.array([[len(ids)] for ids, _, _ in read])
         inputs = {"tokens": tokens, "mask": mask} | ({"segments": segments} if self.config["pairs"] else {})
+        if self.config["columns"]:
+            cells = columns or [{}] * len(texts)
+            inputs["columns"] = np.array([self.features(cells[i]) for i in selected], dtype=np.float32)
         probabilities, weights, *by_class = self.session.run(None, inputs)
-        columns = (selected, read, probabilities, weights, *by_class)
-        for i, (ids, _, words), chances, row, *own in zip(*columns, strict=True):
+        outputs = (selected, read, probabilities, weights, *by_class)
+        for i, (ids, _, words), chances, row, *own in zip(*outputs, strict=True):
             result = results[i]
             result["label"] = names[int(chances.argmax())] if chances.max() >= least else "unsure"
             if len(names) == 1:  # a number
@@ -138,9 +165,15 @@ if __name__ == "__main__":
         except UnicodeEncodeError:
             sys.exit(f"Error: text {number} is not UTF-8")
         text: str | list[str] = line.rstrip("\r\n")
-        if classify.config["pairs"] and len(text := line.rstrip("\r\n").split("\t")) != 2:
-            sys.exit(f"Error: text {number} must be two texts with a tab between them")
+        cells: dict = {}
         try:
-            print(json.dumps(classify([text], error)[0], ensure_ascii=is_ascii))
+            if classify.config["columns"] and line.startswith("{"):
+                cells = json.loads(line)
+                text = cells.pop("text", "")
+            elif classify.config["pairs"]:
+                text = line.rstrip("\r\n").split("\t")
+            if classify.config["pairs"] and (isinstance(text, str) or len(text) != 2):
+                sys.exit(f"Error: text {number} must be two texts with a tab between them")
+            print(json.dumps(classify([text], error, [cells])[0], ensure_ascii=is_ascii))
         except ValueError as mistake:
             sys.exit(f"Error: {mistake}")

@@ -5,7 +5,7 @@ import logging
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pytorch_lightning as pl
@@ -19,6 +19,9 @@ from heedful.data.store import code_version, load_or_build
 from heedful.data.texts import parts_of
 from heedful.runs.run_files import Predictions
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 WORD = r"(?u)\b\w+\b"  # scikit-learn's default omits words of one letter
 HEAD = ("class", "feature", "weight")
 ENDS = ("lower", "higher")  # in place of classes, without which the features lower or raise the prediction
@@ -29,8 +32,9 @@ log = logging.getLogger(__name__)
 class LinearBaseline(pl.Callback):
     """Fits the baseline to the training split of the model, and writes its predictions like those of the model.
 
-    The features are the TF-IDF values of words and n-grams, with the logarithm of the counts; of a pair, those of the
-    first text ("1: word") are other features than those of the second ("2: word"). The baseline is kept in
+    The features are the TF-IDF values of words and n-grams, with the logarithm of the counts, and those of the columns
+    that the model reads beside the text; of a pair, those of the first text ("1: word") are other features than those
+    of the second ("2: word"). The baseline is kept in
     the cache of the data, so that the runs of a sweep share it.
 
     Args:
@@ -66,7 +70,8 @@ class LinearBaseline(pl.Callback):
             )
             return
         key = (data.data_fingerprint, data.splitting.fold, self.max_order, self.c, self.top)
-        digest = hashlib.sha256(f"{key} {code_version(type(data), type(self))}".encode()).hexdigest()
+        of_columns = [_digest(columns) for split in SPLITS if (columns := data.features(split)) is not None]
+        digest = hashlib.sha256(f"{key} {of_columns} {code_version(type(data), type(self))}".encode()).hexdigest()
         path = data.cache_dir / f"baseline-{digest}"
         if not path.exists():
             log.info("Fitting the linear baseline to %s texts", f"{texts:,}")
@@ -108,19 +113,31 @@ class LinearBaseline(pl.Callback):
         lines = [csv_line(HEAD)]
         if linear is not None and any(map(vectorizer.build_analyzer(), texts["train"])):
             model, targets, columns = linear
-            model.fit(vectorizer.fit_transform(texts["train"]), targets)
+            model.fit(_join(vectorizer.fit_transform(texts["train"]), data.features("train")), targets)
             predict = model.predict_proba if hasattr(model, "predict_proba") else model.predict
             for split in ("val", "test"):
                 probabilities[split] = np.zeros((len(texts[split]), len(data.task.outputs)), dtype=np.float32)
-                values = predict(vectorizer.transform(texts[split]))
+                values = predict(_join(vectorizer.transform(texts[split]), data.features(split)))
                 probabilities[split][:, columns] = values.reshape(len(values), -1)
-            features = vectorizer.get_feature_names_out()
+            of_columns = [name for column in data.codec.columns for name in column.features]
+            features = [*vectorizer.get_feature_names_out(), *of_columns]
             names = np.array(data.class_names or ENDS)[columns]
             for name, weights in zip(names.tolist(), _weights(model), strict=True):
                 for column in np.argsort(-weights, kind="stable")[: self.top]:
                     lines.append(csv_line([name, features[column], f"{weights[column]:.4f}"]))
         write_arrays(folder / "probabilities.npz", **probabilities)
         write_text(folder / "features.csv", "".join(lines))
+
+
+def _join(words: "csr_matrix", columns: "csr_matrix | None") -> "csr_matrix":
+    """Return the features of the words of n texts and, after them, those of the columns."""
+    from scipy.sparse import hstack
+
+    return words if columns is None else hstack([words, columns], format="csr")
+
+
+def _digest(matrix: "csr_matrix") -> str:
+    return hashlib.sha256(b"".join(map(bytes, (matrix.indptr, matrix.indices, matrix.data)))).hexdigest()
 
 
 def _weights(model: Any) -> np.ndarray:

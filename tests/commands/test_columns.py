@@ -1,0 +1,104 @@
+"""Columns beside the text in commands: training, evaluation of a file, prediction, export and faithfulness."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from heedful import load
+from heedful.base.errors import UserError
+from heedful.faithfulness.trained import ProbedRun
+from tests.commands.test_export import export
+from tests.helpers import command, evaluate, read_csv, run_config, saved_predictions, small_config
+from tests.helpers import run as run_command
+
+OPTIONS = ["data=csv", "data.columns=[age,country]", "model/branch=ngrams", "model/encoder=identity"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on texts whose label the columns tell; the words do not."""
+    folder, rng = tmp_path_factory.mktemp("columns"), np.random.default_rng(0)
+    labels = np.arange(120) % 2
+    rows = pd.DataFrame(
+        {
+            "text": [" ".join(rng.choice(["good", "bad", "film", "plot"], 5)) for _ in labels],
+            "label": np.where(labels, "pos", "neg"),
+            "age": [None if i % 11 == 0 else 20 + 30 * label + i % 7 for i, label in enumerate(labels)],
+            "country": np.where(labels, "DE", rng.choice(["FR", "US"], 120)),
+        }
+    )
+    rows.to_csv(folder / "data.csv", index=False)
+    options = [*OPTIONS, f"data.path={folder / 'data.csv'}", "optimizer.lr=0.05", "trainer.max_epochs=4"]
+    options += ["callbacks.attention=null", "callbacks.progress=null", "logger=csv", "model/attention=bahdanau"]
+    run_config(small_config(folder / "run", options))
+    return folder / "run"
+
+
+def test_the_model_reads_the_columns(run: Path) -> None:
+    result = json.loads((run / "result.json").read_text())
+    assert result["metrics"]["test/acc"]["value"] == 1.0
+    assert result["data"]["columns"]["country"] == "3 categories"
+    assert result["baseline"]["metrics"]["test/acc"]["value"] == 1.0
+    assert "pos,country=DE," in (run / "baseline" / "features.csv").read_text()
+    assert sum(split["missing"]["age"] for split in result["data"]["splits"].values()) == 11
+
+
+def test_all_ways_to_predict_agree(run: Path, tmp_path: Path) -> None:
+    rows = pd.read_csv(run.parent / "data.csv")
+    test = [int(row["line"]) - 2 for row in read_csv(run / "predictions" / "test.csv")]
+    expected = saved_predictions(run).probabilities
+    np.testing.assert_allclose(load(run).predict_proba(rows.iloc[test]), expected, atol=1e-5)
+    records = json.loads(rows.iloc[test].to_json(orient="records"))
+    export(run / "checkpoints" / "best.ckpt", tmp_path / "model")
+    np.testing.assert_allclose(load(tmp_path / "model").predict_proba(records), expected, atol=1e-5)
+    lines = "\n".join(map(json.dumps, records[:7]))
+    line = [sys.executable, "predict.py"]
+    process = subprocess.run(line, cwd=tmp_path / "model", input=lines, capture_output=True, text=True, check=True)
+    printed = [list(json.loads(line)["probabilities"].values()) for line in process.stdout.splitlines()]
+    np.testing.assert_allclose(printed, expected[:7], atol=1e-5)
+
+
+def test_evaluation_of_a_file(run: Path, tmp_path: Path) -> None:
+    """A new category is unseen; two models are read together."""
+    rows = pd.read_csv(run.parent / "data.csv").head(31)
+    rows.loc[3, "country"] = "IT"
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    result = evaluate(tmp_path / "eval", run, f"file={tmp_path / 'new.csv'}")
+    assert result["data"]["splits"]["test"]["unseen"] == {"age": 0, "country": 1}
+    expected = load(run).predict_proba(rows)
+    np.testing.assert_allclose(saved_predictions(tmp_path / "eval").probabilities, expected, atol=1e-5)
+
+
+def test_faithfulness_refuses_columns(run: Path) -> None:
+    with pytest.raises(UserError, match="reads columns"):
+        ProbedRun(run, device="cpu")
+
+
+def test_texts_without_cells(run: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A list of texts is read with a warning, as if all cells were missing; a table must have the columns."""
+    model = load(run)
+    rows = {"text": ["good", "bad"], "age": [None, None], "country": ["", ""]}
+    np.testing.assert_array_equal(model.predict_proba(["good", "bad"]), model.predict_proba(rows))
+    assert "also read age, country, which are missing" in caplog.text
+    with pytest.raises(UserError, match="no column 'country'"):
+        model.predict({"text": ["good"], "age": [3]})
+
+
+def test_a_table_is_predicted_with_its_columns(run: Path, tmp_path: Path) -> None:
+    """A wrong cell is reported before anything is written."""
+    rows = pd.read_csv(run.parent / "data.csv")
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    options = [f"ckpt_path={run}", f"file={tmp_path / 'new.csv'}", "text_column=text"]
+    run_command(tmp_path, "predict", *options, "out=out.csv")
+    written = read_csv(tmp_path / "out.csv")
+    assert [row["predicted"] for row in written] == [each.label for each in load(run).predict(rows)]
+    rows.astype({"age": object}).assign(age=[*rows.age[:7], "x", *rows.age[8:]]).to_csv(tmp_path / "new.csv")
+    line, environment = command(tmp_path, "predict", *options, "out=other.csv")
+    message = subprocess.run(line, **environment, capture_output=True, text=True).stderr
+    assert "new.csv: line 9: column 'age' holds 'x', but its training cells are numbers" in message
+    assert not (tmp_path / "other.csv").exists()
