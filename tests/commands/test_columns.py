@@ -99,6 +99,6 @@ def test_a_table_is_predicted_with_its_columns(run: Path, tmp_path: Path) -> Non
     assert [row["predicted"] for row in written] == [each.label for each in load(run).predict(rows)]
     rows.astype({"age": object}).assign(age=[*rows.age[:7], "x", *rows.age[8:]]).to_csv(tmp_path / "new.csv")
     line, environment = command(tmp_path, "predict", *options, "out=other.csv")
-    message = subprocess.run(line, **environment, capture_output=True, text=True).stderr
+    message = subprocess.run(line, **environment, capture_output=True).stderr
     assert "new.csv: line 9: column 'age' holds 'x', but its training cells are numbers" in message
     assert not (tmp_path / "other.csv").exists()

@@ -34,6 +34,7 @@ RECORD: dict[str, Any] = {
         "class_names": ["class 0", "class 1"],
         **{"vocabulary": 11, "train": 13, "val": 5, "test": 7, "max_length": 500},
         **{"majority_class": "class 0", "vectors": 3, "folds": 5, "fold": 2, "dropped": 7, "conflicts": 1},
+        "columns": {"age": "number"},
         "splits": {
             "train": {
                 "texts": 13,
@@ -41,6 +42,7 @@ RECORD: dict[str, Any] = {
                 "lengths": {"min": 1, "max": 40},
                 **{"majority_accuracy": 0.7, "tokens": 170, "cut_texts": 1, "cut_share": 0.1},
                 **{"unknown_share": 0.2, "vector_share": 0.6, "duplicates": 1, "in_train": 2, "checked": 11},
+                **{"missing": {"age": 1}, "unseen": {"age": 0}},
             },
         },
     },
