@@ -10,6 +10,7 @@ import pytest
 from heedful.base.errors import UserError
 from heedful.commands.resume import restore_sweep_arguments
 from heedful.runs.folder import trim_logs
+from heedful.runs.result import RunResult
 from heedful.runs.sweep_record import Job, Sweep
 from heedful.sweep import job
 from heedful.sweep.job import outcome, record_ending
@@ -104,4 +105,6 @@ def test_the_outcome_depends_on_the_record_and_the_exit_code(
 def test_the_outcome_of_a_completed_job(tmp_path: Path) -> None:
     record = {"status": "completed", "metrics": {"val/acc": {"value": 0.5}}, "seconds": {"total": 3.0}}
     (tmp_path / "result.json").write_text(json.dumps(record))
-    assert outcome(job.recorded_result(tmp_path)) == ("completed", "0.500", "3.0 s", "")
+    result = job.recorded_result(tmp_path)
+    assert (*outcome(result), job.score_label([RunResult(), result])) == ("completed", "0.500", "3.0 s", "", "accuracy")
+    assert job.score_label([RunResult(metrics={"val/r2": result.metrics["val/acc"]})]) == "R²"

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -29,6 +29,7 @@ from heedful.runs.folder import LAST
 from heedful.runs.result import RESULT_FILE, RunResult
 from heedful.runs.run_files import Predictions, read_existing, read_or_warn
 from heedful.runs.sweep_record import Job
+from heedful.tasks.stored import EVERY_SCORE, MAIN_SCORES
 
 log = logging.getLogger(__name__)
 OUTPUT = "output.txt"
@@ -78,7 +79,8 @@ class JobRunner:
                 log.warning("%s: another process is running this job", job.folder)
                 return
             result = record_ending(folder, code, job)
-        log.info("%s: %s (accuracy %s, %s) %s", job.folder, *outcome(result))
+        status, score, *others = outcome(result)
+        log.info("%s: %s (%s %s, %s) %s", job.folder, status, score_label([result]), score, *others)
 
     def stop_requested(self) -> int | None:
         """Return the signal that asked the sweep to stop, on any machine; None if it should not stop."""
@@ -117,10 +119,19 @@ def run_in_child(arguments: tuple[Any, ...], stop: Callable[[], int | None]) -> 
 
 
 def outcome(result: RunResult) -> tuple[str, str, str, str]:
-    """Return the status, the accuracy (without a test, on the validation split), the duration and the reason."""
-    score = result.score(f"{result.split}/acc")
+    """Return the status, the main score (without a test, on the validation split), the duration and the reason."""
+    score = result.score(f"{result.split}/{_main_score(result)}")
     seconds = UNKNOWN if result.seconds.total is None else format_duration(result.seconds.total)
     return result.status, format_known(score), seconds, (result.error or "").partition("\n")[0]
+
+
+def _main_score(result: RunResult) -> str:
+    return next((name for name in MAIN_SCORES if f"{result.split}/{name}" in result.metrics), MAIN_SCORES[0])
+
+
+def score_label(results: Sequence[RunResult]) -> str:
+    """Return the label of the main score of runs of the same task, of which those that failed early have no scores."""
+    return EVERY_SCORE[_main_score(max(results, key=lambda result: len(result.metrics)))].label
 
 
 def recorded_result(folder: Path) -> RunResult:

@@ -32,7 +32,7 @@ from heedful.report.section import Section, Table
 from heedful.report.terminal import OutputConsole, render_terminal
 from heedful.runs.result import RunResult
 from heedful.runs.sweep_record import SWEEP_FILE, Job, Sweep
-from heedful.sweep.job import STOP_FILE, JobRunner, outcome, recorded_result, set_up_worker
+from heedful.sweep.job import STOP_FILE, JobRunner, outcome, recorded_result, score_label, set_up_worker
 from heedful.sweep.plan import grid, parse_overrides, validate_jobs
 
 log = logging.getLogger(__name__)
@@ -149,7 +149,8 @@ class SweepRunner:
     def _report(self) -> None:
         """Print the results and how to resume the sweep, and exit if it is not completed."""
         results = [(job, recorded_result(self.folder / job.folder)) for job in self.sweep.jobs]
-        head, rows = ["job", "status", "accuracy", "time", "reason"], [[job.folder, *outcome(r)] for job, r in results]
+        head = ["job", "status", score_label([result for _, result in results]), "time", "reason"]
+        rows = [[job.folder, *outcome(result)] for job, result in results]
         if self.objective:
             head.insert(2, self.objective.monitor)
             for row, (_, result) in zip(rows, results, strict=True):
