@@ -14,6 +14,7 @@ from heedful import load
 from heedful.base.errors import UserError
 from heedful.commands.trained_run import train as train_in_python
 from heedful.data.padded_batches import Inputs
+from heedful.data.texts import Text
 from heedful.faithfulness.trained import ProbedRun
 from heedful.models.branch import NgramBranch
 from tests.commands.test_export import WITHOUT_TORCH, export
@@ -51,6 +52,8 @@ def test_a_pair_has_vectors_of_its_texts_and_weights_of_both(pairs: Path) -> Non
     assert [word for word, _ in one.tokens] == ["red", "dog", MARK, "big", "house"]
     assert sum(weight for _, weight in one.tokens) == pytest.approx(1.0)
     assert one.probabilities != other.probabilities
+    (cut,) = model.examples([Text(("dog " * 13, "cat " * 13))])
+    assert cut.cut == "17 of 27 tokens, the first of each text"
     examples = json.loads((pairs / "run" / "attention.json").read_text())
     assert all(each["words"].count(MARK) == 1 for each in examples)
 

@@ -59,9 +59,12 @@ class Truncation:
     max_length: int
     keep: Literal["first", "last"]
 
-    def describe_cut(self, tokens: int) -> str:
+    def describe_cut(self, tokens: int, of_pair: bool = False) -> str:
         """Return a description such as 'first 500 of 20,000 tokens'; an empty string if no token is removed."""
-        return f"{self.keep} {self.max_length:,} of {tokens:,} tokens" if tokens > self.max_length else ""
+        if tokens <= self.max_length:
+            return ""
+        kept = f"{self.max_length:,} of {tokens:,} tokens"
+        return f"{kept}, the {self.keep} of each text" if of_pair else f"{self.keep} {kept}"
 
     def padded_length(self, longest: int) -> int:
         """Return the padded length of a batch whose longest text has `longest` tokens.

@@ -178,7 +178,7 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
                 weights=means[i, :size],
                 class_weights=dict(zip(codec.class_names, by_class[i, :, :size], strict=True)) if per_class else {},
                 matrix=matrix,
-                cut=codec.truncation.describe_cut(int(batches.offsets[row + 1] - batches.offsets[row])),
+                cut=codec.truncation.describe_cut(int(batches.offsets[row + 1] - batches.offsets[row]), codec.pairs),
                 layers=layers,
                 is_unknown=not has_known_token[i],
                 branch=None if branch is None else BranchWords(branch.weight.item(), shares[i, :size]),
