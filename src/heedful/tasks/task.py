@@ -139,7 +139,7 @@ class Task(ABC):
         from sklearn.multiclass import OneVsRestClassifier
 
         classes, labels = self._learnable(targets)
-        regression = LogisticRegression(C=c, solver="liblinear", dual=True, random_state=0)
+        regression = LogisticRegression(C=c, solver="liblinear", dual=True, random_state=0, max_iter=1000)
         model = OneVsRestClassifier(regression) if len(classes) > 2 or labels.ndim > 1 else regression
         return (model, labels, classes) if len(classes) > 1 else None
 
