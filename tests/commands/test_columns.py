@@ -84,7 +84,7 @@ def test_texts_without_cells(run: Path, caplog: pytest.LogCaptureFixture) -> Non
     model = load(run)
     rows = {"text": ["good", "bad"], "age": [None, None], "country": ["", ""]}
     np.testing.assert_array_equal(model.predict_proba(["good", "bad"]), model.predict_proba(rows))
-    assert "also read age, country, which are missing" in caplog.text
+    assert "also reads age, country, which are missing" in caplog.text
     with pytest.raises(UserError, match="no column 'country'"):
         model.predict({"text": ["good"], "age": [3]})
 

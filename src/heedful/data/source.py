@@ -63,6 +63,7 @@ from heedful.data.text_files import (
     files_of_split,
     tables_of_split,
 )
+from heedful.data.texts import TextForm
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder
 from heedful.kernels.device import fits_on_gpu
 from heedful.tasks.classes import MIN_TEXTS, describe_rare_classes
@@ -179,7 +180,7 @@ class Source(pl.LightningDataModule):
         self.seed, self.progress = torch.initial_seed() if seed is None else seed, progress
         self.task: Task = Multiclass()  # without the classes
         self._model_task: Task | None = None  # of a trained model, which is evaluated on these data
-        self._model_columns: Sequence[Column] = ()
+        self._model_columns: list[Column] = []
         self._features: dict[str, csr_matrix] = {}  # of the columns of each split
         self.coverage: dict[str, dict[str, Coverage]] = {}  # of the columns of each split, by name
         self._data: dict[str, TokenizedSplit] | None = None
@@ -404,9 +405,8 @@ class Source(pl.LightningDataModule):
             recoded = {name: task.recode(split.labels, data.class_names) for name, split in data.splits.items()}
             self._data = {name: replace(split, labels=recoded[name]) for name, split in data.splits.items()}
         self.task = task
-        columns = list(self._read_columns())
-        cut = asdict(self.truncation)
-        self.codec = Codec(tokenizer=tokenizer, task=self.task, pairs=self.pairs, columns=columns, **cut)
+        form = TextForm(pairs=self.pairs, columns=self._read_columns()).form()
+        self.codec = Codec(tokenizer=tokenizer, task=self.task, **form, **asdict(self.truncation))
         self.vocabulary = tokenizer.vocabulary
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS if split in self._data}
         if "train" in self.sizes:
@@ -414,10 +414,10 @@ class Source(pl.LightningDataModule):
         if self._model_task is None:
             self._warn_of_classes(data)
 
-    def _read_columns(self) -> Sequence[Column]:
+    def _read_columns(self) -> list[Column]:
         """Return the columns that the model reads, as the training texts determine them, after all cells were read."""
         if not self.read_columns:
-            return ()
+            return []
         columns, cells = self._model_columns, {}
         for split, data in (self._data or {}).items():
             texts = getattr(self._corpus, data.origin).texts.take(data.rows)

@@ -3,6 +3,7 @@
 The options `data.text=[premise,hypothesis]` and `data.columns=[age,country]` name them.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel, ConfigDict
 
 from heedful.base.errors import UserError
+from heedful.base.formatting import format_list
 from heedful.data.columns import Column, encode_columns
 from heedful.data.tables import Rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+log = logging.getLogger(__name__)
 MARK = "\N{SYMBOL FOR RECORD SEPARATOR}"  # ␞, the separator's token in a learned vocabulary; no part contains it
 SEPARATOR = f" {MARK} "
 NO_CELLS: Mapping[str, str | None] = MappingProxyType({})
@@ -84,7 +87,10 @@ class TextForm(BaseModel):
             return None
         by_text = [getattr(text, "cells", NO_CELLS) for text in texts]
         cells = {column.name: [own.get(column.name) for own in by_text] for column in self.columns}
-        where = lambda rows: getattr(texts[rows[0]], "place", "") or f"text {rows[0] + 1}"  # noqa: E731
+
+        def where(rows: Sequence[int]) -> str:
+            return getattr(texts[rows[0]], "place", "") or f"text {rows[0] + 1}"
+
         return encode_columns(self.columns, cells, where)[0]
 
 
@@ -104,6 +110,11 @@ def join_cells(rows: Rows, parts: Sequence[Sequence[str]], columns: Sequence[str
     cells = zip(*map(rows.plain_texts, columns), strict=True)
     by_row = zip(parts, cells, places, strict=True)
     return [Text(own, dict(zip(columns, values, strict=True)), place) for own, values, place in by_row]
+
+
+def warn_of_missing(columns: Sequence[str]) -> None:
+    """Log that texts are read without the columns that a model reads beside them."""
+    log.warning("The model also reads %s, which are missing: give a table", format_list(columns, plain=True))
 
 
 def parts_of(text: str) -> tuple[str, ...]:

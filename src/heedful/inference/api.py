@@ -16,7 +16,6 @@ from torch import nn
 
 from heedful.base.errors import UserError, name_file
 from heedful.base.files import replace_atomically
-from heedful.base.formatting import format_list
 from heedful.config.keys import plain_value
 from heedful.config.overrides import escape_references
 from heedful.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
@@ -24,7 +23,7 @@ from heedful.config.schema import Device, validate_config
 from heedful.data.sets import as_set, is_table
 from heedful.data.tables import arrow_rows, check_columns
 from heedful.data.text_files import existing_path
-from heedful.data.texts import as_text, join_cells
+from heedful.data.texts import as_text, join_cells, warn_of_missing
 from heedful.inference.abstention import UNSURE, answer, choose_limit
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
@@ -152,7 +151,7 @@ class Model(Ensemble):
         if not (columns := self.column_names):
             return as_texts(texts, batch_size)
         if not is_table(texts):
-            log.warning("The models also read %s, which are missing: give a table", format_list(columns, plain=True))
+            warn_of_missing(columns)
             return as_texts(texts, batch_size)
         own = self.members[0].card.config["data"].get("text", "text")
         names = [own] if isinstance(own, str) else list(own)

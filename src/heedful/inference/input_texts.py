@@ -1,7 +1,6 @@
 """Read the texts to classify from the command line, a file or a pipe."""
 
 import io
-import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -10,13 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from heedful.base.errors import UserError
-from heedful.base.formatting import format_list
 from heedful.data.corpus import PARTS
 from heedful.data.tables import FORMATS, Rows, TableFile, gather, parse_delimiter
 from heedful.data.text_files import existing_path, file_format, open_text
-from heedful.data.texts import is_blank, join_cells
-
-log = logging.getLogger(__name__)
+from heedful.data.texts import is_blank, join_cells, warn_of_missing
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ def text_source(
     if delimiter is not None and column is None:
         raise UserError("delimiter=… applies only to a table: add text_column=…")
     if others and column is None:
-        log.warning("The model also reads %s, which are missing: predict a table", format_list(others, plain=True))
+        warn_of_missing(others)
     if text is not None:
         cells = {name: cell for name, cell in zip(PARTS, (text, second), strict=True) if cell is not None}
         return TextSource("text", lambda: gather("text", "line", [(1, cells)]), list(cells))

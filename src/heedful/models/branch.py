@@ -13,6 +13,7 @@ from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
 from heedful.models.component import Component, Size
 from heedful.models.embedding.ngrams import BASE, MAX_ORDER, first_occurrences, mix_bits, ngram_codes, shift_right
 from heedful.models.loss import Loss
+from heedful.tasks.task import logistic_regression
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -301,7 +302,6 @@ class NgramBranch(Component):
     ) -> None:
         """Fit each column; the weights of the texts are N, or N×C for many labels."""
         from scipy.sparse import csr_matrix, hstack
-        from sklearn.linear_model import LogisticRegression  # the import takes half a second
 
         sizes, used = np.diff(features.offsets), len(self.table) - 1  # the last row belongs to no n-gram
         counts = np.bincount(features.ngrams, minlength=used)
@@ -322,9 +322,7 @@ class NgramBranch(Component):
                 share = (of_text[positive].sum() + SMOOTHING) / (of_text.sum() + 2 * SMOOTHING)
                 self.bias[column] = float(np.log(share / (1 - share)))
                 continue
-            model = LogisticRegression(C=c, solver="liblinear", dual=True, random_state=0, max_iter=1000).fit(
-                matrix, positive, of_text
-            )
+            model = logistic_regression(c).fit(matrix, positive, of_text)
             table[:used, column] = scales * model.coef_[0, :used]
             self.bias[column] = float(model.intercept_[0])
             if self.of_columns is not None:

@@ -29,7 +29,7 @@ from heedful.runs.folder import LAST
 from heedful.runs.result import RESULT_FILE, RunResult
 from heedful.runs.run_files import Predictions, read_existing, read_or_warn
 from heedful.runs.sweep_record import Job
-from heedful.tasks.stored import EVERY_SCORE, MAIN_SCORES
+from heedful.tasks.stored import EVERY_SCORE, find_main_score
 
 log = logging.getLogger(__name__)
 OUTPUT = "output.txt"
@@ -120,18 +120,15 @@ def run_in_child(arguments: tuple[Any, ...], stop: Callable[[], int | None]) -> 
 
 def outcome(result: RunResult) -> tuple[str, str, str, str]:
     """Return the status, the main score (without a test, on the validation split), the duration and the reason."""
-    score = result.score(f"{result.split}/{_main_score(result)}")
+    score = result.score(f"{result.split}/{find_main_score(result.metrics, result.split)}")
     seconds = UNKNOWN if result.seconds.total is None else format_duration(result.seconds.total)
     return result.status, format_known(score), seconds, (result.error or "").partition("\n")[0]
 
 
-def _main_score(result: RunResult) -> str:
-    return next((name for name in MAIN_SCORES if f"{result.split}/{name}" in result.metrics), MAIN_SCORES[0])
-
-
 def score_label(results: Sequence[RunResult]) -> str:
     """Return the label of the main score of runs of the same task, of which those that failed early have no scores."""
-    return EVERY_SCORE[_main_score(max(results, key=lambda result: len(result.metrics)))].label
+    fullest = max(results, key=lambda result: len(result.metrics))
+    return EVERY_SCORE[find_main_score(fullest.metrics, fullest.split)].label
 
 
 def recorded_result(folder: Path) -> RunResult:

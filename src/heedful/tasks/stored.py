@@ -1,6 +1,6 @@
 """A task in the files of runs and models: its name and its state, as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -38,4 +38,11 @@ def write_task(task: Task) -> dict[str, Any]:
 # by name, which has the same meaning in all tasks
 EVERY_SCORE: dict[str, ScoreType] = {name: score for cls in TASKS.values() for name, score in cls().scores.items()}
 MAIN_SCORES = tuple(dict.fromkeys(cls().main_score for cls in TASKS.values()))
+
+
+def find_main_score(metrics: Container[str], split: str) -> str:
+    """Return the main score of the task whose metrics have these names, such as test/acc; acc if there are none."""
+    return next((name for name in MAIN_SCORES if f"{split}/{name}" in metrics), MAIN_SCORES[0])
+
+
 StoredTask = Annotated[Task, PlainValidator(read_task), PlainSerializer(write_task)]

@@ -135,11 +135,10 @@ class Task(ABC):
         Args:
             c: inverse strength of the L2 penalty.
         """
-        from sklearn.linear_model import LogisticRegression  # slow
-        from sklearn.multiclass import OneVsRestClassifier
+        from sklearn.multiclass import OneVsRestClassifier  # slow
 
         classes, labels = self._learnable(targets)
-        regression = LogisticRegression(C=c, solver="liblinear", dual=True, random_state=0, max_iter=1000)
+        regression = logistic_regression(c)
         model = OneVsRestClassifier(regression) if len(classes) > 2 or labels.ndim > 1 else regression
         return (model, labels, classes) if len(classes) > 1 else None
 
@@ -216,3 +215,13 @@ class Task(ABC):
     @abstractmethod
     def metric_options(self) -> dict[str, Any]:
         """Return the options from which torchmetrics knows the task, as far as a metric has them."""
+
+
+def logistic_regression(c: float) -> Any:
+    """Return scikit-learn's logistic regression, not fitted, with the inverse strength c of the L2 penalty.
+
+    The result does not depend on any random state.
+    """
+    from sklearn.linear_model import LogisticRegression  # slow
+
+    return LogisticRegression(C=c, solver="liblinear", dual=True, random_state=0, max_iter=1000)

@@ -11,7 +11,7 @@ from heedful.report.figures.style import COLOURS, GREY, INK, WEIGHTS, integer_ti
 from heedful.report.words import clean_text
 from heedful.runs.run_files import History, Predictions, Statistics
 from heedful.tasks.scores import BINS, confidence_bins, ece
-from heedful.tasks.stored import EVERY_SCORE, MAIN_SCORES
+from heedful.tasks.stored import EVERY_SCORE, find_main_score
 from heedful.terms.confidence import measure_limits
 from heedful.terms.intervals import wilson_interval
 
@@ -27,7 +27,7 @@ def draw_curves(history: History, best_epoch: int | None, has_branch: bool = Fal
     """
     figure = new_figure(10, 4)
     epochs = {epoch for by_epoch in history.values() for epoch in by_epoch}
-    score = next((name for name in MAIN_SCORES if f"val/{name}" in history), MAIN_SCORES[0])
+    score = find_main_score(history, "val")
     panels = (("loss", "loss"), (score, EVERY_SCORE[score].label))
     for axes, (score, unit) in zip(figure.subplots(1, 2), panels, strict=True):
         for split, name, colour, marker in SPLITS:
