@@ -65,8 +65,8 @@ class Texts(Sequence[str]):
         parts = [column[row].as_py() for column in self._columns]
         return join_parts(parts, {name: column[row].as_py() for name, column in self._cells.items()})
 
-    def take(self, rows: np.ndarray) -> "Texts":
-        return Texts(self._columns, self._rows[rows], self._cells)
+    def take(self, rows: np.ndarray, with_cells: bool = True) -> "Texts":
+        return Texts(self._columns, self._rows[rows], self._cells if with_cells else NO_CELLS)
 
     def cells(self, name: str) -> list[str | None]:
         """Return the cells of a further column."""
@@ -298,7 +298,7 @@ def tokenize(
         rows_by_split: the result of `heedful.data.splits.divide`.
         dropped: as in `TokenizedCorpus`.
     """
-    texts = {split: getattr(corpus, origin).texts.take(rows) for split, (origin, rows) in rows_by_split.items()}
+    texts = {split: getattr(corpus, origin).texts.take(rows, False) for split, (origin, rows) in rows_by_split.items()}
     tokenizer = builder.train(texts.get("train", ()), progress)
     for split, (origin, rows) in rows_by_split.items():
         arrays = _encode(texts[split], tokenizer, folder / f"{split}.tokens.npy", progress)
