@@ -9,6 +9,7 @@ import torch
 from heedful import load
 from heedful.faithfulness.trained import ProbedRun
 from tests.helpers import evaluate, saved_predictions, train
+from tests.training import kinds
 
 TEXTS = ["A great film, a film to remember", "dull and bad", "?", "one two three " * 300]
 MODELS = {
@@ -47,6 +48,16 @@ def test_evaluations_are_the_same(device: str, trained: Path, tmp_path: Path) ->
     assert len({result["metrics"]["test/acc"]["value"] for result in results.values()}) == 1
     probabilities = [saved_predictions(tmp_path / name).probabilities for name in ("cpu", device)]
     np.testing.assert_allclose(*probabilities, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", kinds.KINDS)
+def test_evaluations_of_every_kind_of_data_are_the_same(kind: str, device: str, trainer: str, tmp_path: Path) -> None:
+    options = ("callbacks=[checkpoints,graphs]", trainer, "trainer.precision=null", *kinds.options(kind, tmp_path))
+    train(tmp_path / "run", *options)
+    for name in {"cpu", device}:
+        evaluate(tmp_path / f"on_{name}", tmp_path / "run", f"device={name}")
+    first, second = (saved_predictions(tmp_path / f"on_{name}").probabilities for name in ("cpu", device))
+    np.testing.assert_allclose(second, first, atol=1e-3 * max(1, np.abs(first).max()))
 
 
 def test_rankings_of_tokens_are_the_same(device: str, trained: Path) -> None:

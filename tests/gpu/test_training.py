@@ -15,6 +15,7 @@ from heedful.base.process import Interrupted
 from heedful.runs.run_files import read_history
 from heedful.training.callbacks.stop import StopOnSignal
 from tests.helpers import assert_equal_weights, last_weights, saved_predictions, train
+from tests.training import kinds
 
 OPTIONS = ("callbacks=[checkpoints,gradient_norms,graphs]", "data.batch_size=5", "model.embedding.dropout=0.3")
 SINGLE = "trainer.precision=32-true"
@@ -62,9 +63,11 @@ def test_a_deterministic_training_resumes_within_an_epoch_with_the_same_losses(
     assert_same_training(tmp_path / "whole", tmp_path / "resumed")
 
 
-def test_a_training_in_single_precision_is_that_of_the_cpu(trainer: str, tmp_path: Path) -> None:
-    train(tmp_path / "cpu", *SGD)
-    train(tmp_path / "gpu", *SGD, trainer)
+@pytest.mark.parametrize("kind", [None, *kinds.KINDS])
+def test_a_training_in_single_precision_is_that_of_the_cpu(kind: str | None, trainer: str, tmp_path: Path) -> None:
+    options = (*SGD, *(kinds.options(kind, tmp_path) if kind else ()))
+    train(tmp_path / "cpu", *options)
+    train(tmp_path / "gpu", *options, trainer)
     assert_near(tmp_path / "cpu", tmp_path / "gpu")
 
 
