@@ -113,6 +113,8 @@ class Watch(pl.Callback):
 
     def on_train_batch_end(self, trainer: pl.Trainer, *args: Any) -> None:
         if trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
+            callbacks = trainer.callbacks  # type: ignore[attr-defined]
+            self.kernels.graphs = sum(len(each.graphs) for each in callbacks if isinstance(each, GraphedSteps))
             self.kernels.end(trainer.current_epoch, self.clock, REST)
 
 
@@ -122,6 +124,7 @@ class Kernels:
     def __init__(self, device: str) -> None:
         self.device = device
         self.profile: Any = None
+        self.graphs = 0  # recorded shapes
         self.milliseconds: dict[str, float] = {}  # of all steps, by kernel
 
     def start(self, epoch: int) -> None:
@@ -189,6 +192,9 @@ def profile_workload(name: str, options: argparse.Namespace, data: list[str], fo
     record: dict[str, Any] = {"work": name, "batch_size": options.batch_size, "tiny": options.tiny}
     for kind, measure in ((TRAINER, trainer_times), (BARE, bare_times)):
         runner = HeedfulRunner(overrides, folder, options.device, options.graphs == "on")
+        if options.device == "cuda":
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
         times = measure(runner, options.steps, options.device)
         seconds, calls = times.times
         steps = calls["batch building"]
@@ -196,6 +202,8 @@ def profile_workload(name: str, options: argparse.Namespace, data: list[str], fo
             "owners": {owner: 1000 * value / steps for owner, value in seconds.items()},
             "calls": {owner: value / steps for owner, value in calls.items()},
             "kernels": {kernel: value / steps for kernel, value in times.milliseconds.items()},
+            "graphs": times.graphs,
+            "memory_mb": torch.cuda.max_memory_reserved() / 1e6 if options.device == "cuda" else None,
         }
     return record
 
@@ -219,6 +227,9 @@ def table(record: dict[str, Any], work: dict[str, Any]) -> Table:
     if own["kernels"]:
         longest = sorted(own["kernels"], key=lambda kernel: -own["kernels"][kernel])[:KERNELS]
         add("all kernels", "kernels", longest)
+    if own["memory_mb"] is not None:
+        memory = [f"{each['memory_mb']:.0f}" for each in (own, bare)]
+        result.add_row(f"MB of GPU memory, {own['graphs']} graphs", memory[0], "", memory[1])
     return result
 
 

@@ -4,11 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from heedful.data.padded_batches import Batch, Inputs
 from heedful.runs.run_files import read_gradients, read_history
+from heedful.training.callbacks.graphs import GraphedSteps, GraphMemory
 from tests.gpu.test_training import SINGLE, assert_near, train_interrupted
 from tests.helpers import train
 from tests.training import kinds
+from tests.training.test_script import make
 
 OPTIONS = ("callbacks=[checkpoints,gradient_norms,graphs]", "callbacks.gradient_norms.every_n_steps=1", SINGLE)
 SGD = ("optimizer=sgd", "optimizer.lr=0.1")
@@ -68,6 +72,27 @@ def test_each_step_drops_other_features(trainer: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(losses(tmp_path / "none"), losses(tmp_path / "none")[0], rtol=1e-5)
     train(tmp_path / "dropout", *OPTIONS, *SGD, *ONE_BATCH, trainer, "model.embedding.dropout=0.5")
     assert len(set(losses(tmp_path / "dropout"))) == 12
+
+
+def test_shorter_batches_use_the_memory_of_the_longest(device: str, tmp_path: Path) -> None:
+    """With memory of their own, 23 shapes of up to 512 tokens would take eight times as much."""
+    if device == "cpu":
+        pytest.skip("graphs need a GPU")
+    *_, module = make(tmp_path, "model.encoder.hidden_dim=128")
+    module.to(device).train()
+    ids = torch.full((64, 512), 2, device=device)
+    longest = Batch(Inputs(ids, ids > 0), torch.zeros(64, dtype=torch.long, device=device), ids[:, 0])
+    callback = GraphedSteps()
+    callback.start(module, GraphMemory(module, torch.device(device)), longest)
+    reserved = []
+    for length in (512, *range(20, 512, 22)):
+        inputs = Inputs(ids[:, :length].clone(), ids[:, :length] > 0)
+        for _ in range(2):
+            callback.run_step(inputs, longest.targets).loss.backward()
+        torch.cuda.empty_cache()
+        reserved.append(torch.cuda.memory_reserved())
+    assert len(callback.graphs) == 24
+    assert reserved[-1] < 2 * reserved[0], [size // 2**20 for size in reserved]
 
 
 def test_a_training_with_graphs_resumes_within_an_epoch(
