@@ -8,14 +8,19 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+import pytorch_lightning as pl
 import torch
 
 from heedful import load
 from heedful.base.process import Interrupted
 from heedful.runs.run_files import read_history
+from heedful.training.callbacks.gradients import GradientNorms
+from heedful.training.callbacks.graphs import GraphedSteps
 from heedful.training.callbacks.stop import StopOnSignal
 from tests.helpers import assert_equal_weights, last_weights, saved_predictions, train
 from tests.training import kinds
+from tests.training.test_script import make
+from tests.training.test_script import trainer as new_trainer
 
 OPTIONS = ("callbacks=[checkpoints,gradient_norms,graphs]", "data.batch_size=5", "model.embedding.dropout=0.3")
 SINGLE = "trainer.precision=32-true"
@@ -69,6 +74,34 @@ def test_a_training_in_single_precision_is_that_of_the_cpu(kind: str | None, tra
     train(tmp_path / "cpu", *options)
     train(tmp_path / "gpu", *options, trainer)
     assert_near(tmp_path / "cpu", tmp_path / "gpu")
+
+
+class Strict(pl.Callback):
+    """Within an epoch, after its first step, raises an error where the host waits for the GPU."""
+
+    steps = 0
+
+    def on_train_batch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, index: int) -> None:
+        torch.cuda.set_sync_debug_mode("error" if index else "default")
+
+    def on_train_batch_end(self, trainer: pl.Trainer, *args: Any) -> None:
+        self.steps += torch.cuda.get_sync_debug_mode() == 2
+        if trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
+            torch.cuda.set_sync_debug_mode("default")
+
+
+@pytest.mark.parametrize("kind", kinds.KINDS)
+def test_no_line_within_an_epoch_waits_for_the_gpu(kind: str, device: str, tmp_path: Path) -> None:
+    if device == "cpu":
+        pytest.skip("nothing on a CPU waits")
+    _, data, module = make(tmp_path, *kinds.options(kind, tmp_path), "data.batch_size=5")
+    strict = Strict()
+    callbacks = [strict, GradientNorms(str(tmp_path / "gradients.csv")), GraphedSteps()]
+    try:
+        new_trainer(tmp_path, callbacks, accelerator="gpu", precision="bf16-mixed").fit(module, data)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert strict.steps >= 10
 
 
 def test_a_model_that_was_trained_on_the_device_is_exported(trainer: str, tmp_path: Path) -> None:
