@@ -4,7 +4,6 @@ All of them encode texts with the library `tokenizers`, on all cores.
 """
 
 import json
-import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
+from unicodedata import normalize
 
 import numpy as np
 import tokenizers
@@ -103,15 +103,18 @@ class Tokenizer(TokenizerBuilder):
         return self._flat(list(self._encodings(texts, self._backend.encode_batch_fast)))
 
     def read(self, texts: Sequence[str]) -> tuple[Tokens, list[str]]:
-        """Return tokens as `encode` does, and the original spelling of each token in the text."""
-        encodings = list(self._encodings(texts, self._backend.encode_batch))
-        spellings = map(self._spelling, map(cut_text, texts), encodings)
-        return self._flat(encodings), list(chain(*spellings))
+        """Return tokens as `encode` does, and the spelling of each token in the text, with composed letters."""
+        composed = [join_parts([normalize("NFC", part) for part in parts_of(text)]) for text in map(cut_text, texts)]
+        encodings = list(self._encodings(composed, self._backend.encode_batch))
+        return self._flat(encodings), list(chain(*map(self._spelling, composed, encodings)))
 
     def spans(self, text: str) -> np.ndarray:
-        """Return the index of each token's first character and the index after its last character, L×2 int64."""
+        """Return the index of each token's first character and the index after its last character, L×2 int64.
+
+        The letters of the text are composed ones.
+        """
         encoding = self._backend.encode(text, add_special_tokens=False)
-        return np.array(_spans(text, encoding.offsets), dtype=np.int64).reshape(-1, 2)
+        return np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
 
     def _encodings(self, texts: Sequence[str], encode_batch: Any) -> Iterator[tokenizers.Encoding]:
         for block in text_blocks(texts):
@@ -141,7 +144,7 @@ class Tokenizer(TokenizerBuilder):
 
     def _bounds(self, encoding: tokenizers.Encoding) -> tuple[int, int, int, int]:
         """Return the start and end of the first text and of the second text among the tokens of a pair."""
-        prefix, suffix = map(len, self._special_ids)
+        prefix, suffix = map(len, self.special_ids)
         counts = Counter(encoding.sequence_ids)
         stop = len(encoding.ids) - suffix
         return prefix, prefix + counts[0], stop - counts[1], stop
@@ -149,20 +152,17 @@ class Tokenizer(TokenizerBuilder):
     def _spelling(self, text: str, encoding: tokenizers.Encoding) -> list[str]:
         """Return the spelling of each token in a text; the separator of a pair has the tokenizer's own."""
         if encoding.n_sequences == 1:
-            return [text[start:stop].strip() for start, stop in _spans(text, encoding.offsets)]
+            return [text[start:stop].strip() for start, stop in encoding.offsets]
         start, end, second, stop = self._bounds(encoding)
         words = [
-            [part[a:b].strip() for a, b in _spans(part, encoding.offsets[slice(*own)])]
+            [part[a:b].strip() for a, b in encoding.offsets[slice(*own)]]
             for part, own in zip(parts_of(text), ((start, end), (second, stop)), strict=True)
         ]
         return [*words[0], *encoding.tokens[end:second], *words[1]]
 
     @cached_property
-    def _special_ids(self) -> tuple[list[int], list[int]]:
-        return self.special_ids()
-
     def special_ids(self) -> tuple[list[int], list[int]]:
-        """Return the ids, without `shift`, of the special tokens that the model adds before and after a text."""
+        """The ids, without `shift`, of the special tokens that the model adds before and after a text."""
         encoding = self._backend.encode("a", add_special_tokens=True)
         special = encoding.special_tokens_mask
         prefix = special.index(0) if 0 in special else len(special)
@@ -184,30 +184,12 @@ class Tokenizer(TokenizerBuilder):
         try:
             tokenizer = cls(tokenizers.Tokenizer.from_str(json))
             tokenizer.read([PROBE, ""])
-            tokenizer.special_ids()
-            assert tokenizer.vocabulary
+            assert tokenizer.special_ids and tokenizer.vocabulary
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
             raise ValueError(f"tokenizer: cannot be used ({str(error)[:200]})") from error
         return tokenizer
-
-
-def _spans(text: str, offsets: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
-    """Return the spans of tokens, of which those of `tokenizers` end before the marks that NFC joins to a letter."""
-    if unicodedata.is_normalized("NFC", text):
-        return offsets
-    starts, longer = {start for start, _ in offsets}, []
-    for start, end in offsets:
-        while start < end < len(text) and end not in starts and _is_joined(text[end]):
-            end += 1
-        longer.append((start, end))
-    return longer
-
-
-def _is_joined(char: str) -> bool:
-    """Return whether a character continues the one before it: a mark, or a vowel or final consonant of Hangul."""
-    return unicodedata.category(char)[0] == "M" or "\u1160" <= char <= "\u11ff"
 
 
 def text_blocks(texts: Sequence[str], description: str = "", progress: bool = False) -> Iterator[list[str]]:

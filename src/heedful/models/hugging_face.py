@@ -30,7 +30,7 @@ def describe_model(name_or_path: str) -> dict[str, Any]:
     if config.is_encoder_decoder:
         raise UserError(f"{name_or_path}: the model has a decoder ({config.model_type}); use an encoder such as BERT")
     plain = json.loads(config.to_json_string(use_diff=False))
-    prefix, suffix = Pretrained(name_or_path).train([]).special_ids()
+    prefix, suffix = Pretrained(name_or_path).train([]).special_ids
     return {"config": {k: v for k, v in plain.items() if k != "_name_or_path"}, "prefix": prefix, "suffix": suffix}
 
 

@@ -85,7 +85,7 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
         max_length=codec.max_length,
         keep=codec.keep,
         **codec.form(),
-        special=tuple(map(len, codec.tokenizer.special_ids())),
+        special=tuple(map(len, codec.tokenizer.special_ids)),
         id_shift=codec.tokenizer.shift,
         unknown_ids=(~known).nonzero().flatten().tolist(),
         training={name: card.config[name] for name in ("model", "loss")},

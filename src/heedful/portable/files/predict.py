@@ -20,23 +20,6 @@ MARK = "\N{SYMBOL FOR RECORD SEPARATOR}"  # stands between the texts of a pair, 
 LONGEST = 1_000_000  # characters at each end of a text that are read
 
 
-def spans(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the spans of tokens, of which those of `tokenizers` end before the marks that NFC joins to a letter."""
-    if unicodedata.is_normalized("NFC", text):
-        return offsets
-    starts, longer = {start for start, _ in offsets}, []
-    for start, end in offsets:
-        while start < end < len(text) and end not in starts and is_joined(text[end]):
-            end += 1
-        longer.append((start, end))
-    return longer
-
-
-def is_joined(char: str) -> bool:
-    """Return whether a character continues the one before it: a mark, or a vowel or final consonant of Hangul."""
-    return unicodedata.category(char)[0] == "M" or "\u1160" <= char <= "\u11ff"
-
-
 class Classifier:
     """The classifier in a folder; `model` is the name of the ONNX file."""
 
@@ -133,6 +116,7 @@ class Classifier:
         if is_pair:
             parts = tuple(part.replace(MARK, " ") for part in parts)
         parts = tuple(part if len(part) <= 2 * LONGEST else f"{part[:LONGEST]} {part[-LONGEST:]}" for part in parts)
+        parts = tuple(unicodedata.normalize("NFC", part) for part in parts)
         encoding = self.tokenizer.encode(parts[0], parts[1] if is_pair else None, add_special_tokens=is_pair)
         before, after = self.config["special"] if is_pair else (0, 0)
         stop = len(encoding.ids) - after
@@ -147,7 +131,7 @@ class Classifier:
             ranges[number] = own[len(own) - count :] if self.config["keep"] == "last" else own[:count]
         words = list(encoding.tokens)  # those of a separator
         for part, span in zip(parts, (slice(before, end), slice(second, stop)), strict=False):
-            words[span] = [part[a:b].strip() for a, b in spans(part, encoding.offsets[span])]
+            words[span] = [part[a:b].strip() for a, b in encoding.offsets[span]]
         chosen = [*ranges[0], *range(end, second), *ranges[1]]
         ids = [max(encoding.ids[i] + self.config["id_shift"], 1) for i in chosen]
         return ids, len(ids) - kept_second, [words[i] for i in chosen]
