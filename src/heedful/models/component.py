@@ -123,6 +123,7 @@ class Attention(Component):
         per_token: whether there is a row of weights for each token (T = L), not one for the text (T = 1).
         per_class: whether head c has the weights of class c.
         sums_to_one: whether the row of each real state sums to 1.
+        has_scores: whether `weights` calls `normalize`; each class that defines `weights` says so itself.
         has_traits: whether the attention reads `traits` of the tokens beside their states.
         normalizer: converts scores to weights (`models/normalizer.py`); None is softmax.
     """
@@ -130,8 +131,14 @@ class Attention(Component):
     per_token: bool = False
     per_class: bool = False
     sums_to_one: bool = True
+    has_scores: ClassVar[bool] = False
     has_traits: bool = False
     normalizer: Normalize | None = None
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "weights" in vars(cls):
+            cls.has_scores = vars(cls).get("has_scores", False)
 
     def bind(self, vocabulary: Sequence[str], num_logits: int) -> None:
         """Add the parameters and buffers that depend on the vocabulary and the size of the output; by default, none."""
@@ -139,11 +146,6 @@ class Attention(Component):
     def traits(self, inputs: Inputs, embeddings: Tensor) -> Tensor:
         """Return a number for each token, which does not depend on padding: N×L ids, N×L×D → N×L."""
         raise NotImplementedError
-
-    @property
-    def has_scores(self) -> bool:
-        """Whether `normalize` converts scores to the weights; by default, they are computed in another way."""
-        return False
 
     def normalize(self, scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
         """Return the weights of the scores along `dim`; padding gets 0. The mask is broadcast to the scores."""

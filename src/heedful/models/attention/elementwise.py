@@ -66,6 +66,8 @@ class ElementwiseMixing(TokenAttention):
     There are no token × token weights: each feature of E counts as a head, and has a single row of weights.
     """
 
+    has_scores = True
+
     def __init__(
         self,
         input_dim: int,
@@ -82,10 +84,6 @@ class ElementwiseMixing(TokenAttention):
         self.vector = GlobalVector(input_dim, vector_dim, norm=vector_norm, dropout=dropout)
         self.retrieval = Linear(input_dim, vector_dim)
         self.output = Linear(vector_dim, input_dim, bias=False)
-
-    @property
-    def has_scores(self) -> bool:
-        return not self.redefines(ElementwiseMixing, "weights")
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
         if self.redefines(ElementwiseMixing, "weights", "mix"):

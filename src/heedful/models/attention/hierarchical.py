@@ -31,7 +31,7 @@ class HierarchicalAttention(Attention):
     are those of the attention.
     """
 
-    has_traits = True
+    has_scores = has_traits = True
     is_ender: Tensor
 
     def __init__(
@@ -62,10 +62,6 @@ class HierarchicalAttention(Attention):
         if inputs.segments is not None:
             starts = starts | (inputs.segments[:, 1:] > inputs.segments[:, :-1])
         return F.pad(starts.long(), (1, 0)).cumsum(1).clamp(max=self.max_sentences - 1)
-
-    @property
-    def has_scores(self) -> bool:
-        return not self.redefines(HierarchicalAttention, "weights")
 
     def weights(self, encoded: Encoded) -> Tensor:
         """Return the weights β_i α_it, N×1×1×L."""

@@ -18,16 +18,13 @@ class LabelAttention(Attention):
     """
 
     targets: ClassVar[tuple[str, ...]] = ("one class", "many labels")  # that each text has
+    has_scores = True
 
     def __init__(self, input_dim: int, *, dropout: Rate = 0.0) -> None:
         super().__init__()
         self.dropout = Dropout(dropout)
         self.output_dim = input_dim
         self.questions = nn.Parameter(torch.zeros(1, input_dim))  # C×D
-
-    @property
-    def has_scores(self) -> bool:
-        return not self.redefines(LabelAttention, "weights")
 
     def bind(self, vocabulary: Sequence[str], num_logits: int) -> None:
         input_dim = self.questions.shape[1]

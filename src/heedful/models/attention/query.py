@@ -28,6 +28,8 @@ class QueryAttention(Attention):
             weights that are shown and explained stay those of the normalizer, as in the authors' code.
     """
 
+    has_scores = True
+
     def __init__(
         self,
         input_dim: int,
@@ -52,10 +54,6 @@ class QueryAttention(Attention):
     def traits(self, inputs: Inputs, embeddings: Tensor) -> Tensor:
         """Return the factors s_i of the weights."""
         return self.word_scales(inputs.ids).squeeze(-1) * embeddings.sum(-1)
-
-    @property
-    def has_scores(self) -> bool:
-        return not self.redefines(QueryAttention, "weights")
 
     @abstractmethod
     def score(self, query: Tensor, keys: Tensor) -> Tensor:

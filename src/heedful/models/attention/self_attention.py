@@ -24,7 +24,7 @@ class SelfAttention(TokenAttention):
         head_dim: d, number of features of a head's queries and keys; D unless a subclass sets another value.
     """
 
-    per_token = True
+    per_token = has_scores = True
 
     def __init__(self, input_dim: int, output_dim: int | None = None, /, *, dropout: Rate = 0.0) -> None:
         super().__init__()
@@ -32,10 +32,6 @@ class SelfAttention(TokenAttention):
         self.head_dim = input_dim
         self.dropout = Dropout(dropout)
         self.rotary: Rotary | None = None
-
-    @property
-    def has_scores(self) -> bool:
-        return not self.redefines(SelfAttention, "weights")
 
     @abstractmethod
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:

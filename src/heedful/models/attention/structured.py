@@ -18,6 +18,8 @@ class StructuredAttention(Attention):
     0 if each row has the weight 1 on a token of its own.
     """
 
+    has_scores = True
+
     def __init__(
         self,
         input_dim: int,
@@ -35,10 +37,6 @@ class StructuredAttention(Attention):
         if penalty:
             self.auxiliary_loss = {"penalty": None}
         self.dropout = Dropout(dropout)
-
-    @property
-    def has_scores(self) -> bool:
-        return not self.redefines(StructuredAttention, "weights")
 
     def weights(self, encoded: Encoded) -> Tensor:
         """Return the weights N×r×1×T."""
