@@ -10,7 +10,7 @@ import torch
 
 from heedful.commands import export
 from heedful.commands.train import main
-from heedful.runs.checkpoint_writer import CheckpointWriter
+from heedful.training.plugins import CheckpointWriter
 
 
 def raise_disk_full(*args: Any, **kwargs: Any) -> None:

@@ -15,9 +15,9 @@ import torch
 from heedful.base.errors import UserError
 from heedful.base.process import Interrupted
 from heedful.data.padded_batches import Batch
-from heedful.runs.checkpoint_writer import CheckpointWriter
 from heedful.runs.run_files import read_history
 from heedful.training.lit import LitClassifier
+from heedful.training.plugins import CheckpointWriter
 from tests.helpers import assert_equal_weights, last_weights, read_csv, saved_predictions, train
 
 

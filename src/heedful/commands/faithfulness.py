@@ -4,8 +4,10 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
+from typing import get_args
 
 from heedful.base.process import exit_with_message, typed
+from heedful.config.schema import Device
 from heedful.report.folder import add_folders, report_folder, write_report
 
 TEXTS = 100
@@ -46,7 +48,7 @@ def arguments() -> argparse.ArgumentParser:
     text = "path of the data, which replaces data.path of the checkpoints"
     parser.add_argument("--data-path", metavar="PATH", help=text)
     text = "auto, cpu or cuda (default: auto, which is cuda if there is a GPU)"
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help=text)
+    parser.add_argument("--device", choices=get_args(Device), default="auto", help=text)
     text = "your own packages whose classes the checkpoints may name"
     parser.add_argument("--trusted-modules", nargs="+", default=[], metavar="PACKAGE", help=text)
     add_folders(parser, "faithfulness")

@@ -331,8 +331,7 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
     from pytorch_lightning.plugins import TorchCheckpointIO
 
-    from heedful.runs.checkpoint_writer import CheckpointWriter
-    from heedful.training.no_profiler import NoProfiler
+    from heedful.training.plugins import CheckpointWriter, NoProfiler
 
     if cfg.trainer.get("accelerator") in ("gpu", "cuda") and not torch.accelerator.is_available():
         raise UserError(
