@@ -259,12 +259,10 @@ class TokenizedSplit:
 
 @dataclass(frozen=True)
 class TokenizedCorpus:
-    """The tokenizer, the class names, and all tokenized splits without their texts."""
+    """The tokenizer, and all tokenized splits without their texts."""
 
     splits: dict[str, TokenizedSplit]  # train, val and test, or the only split of an evaluation
     tokenizer: str  # JSON
-    class_names: tuple[str, ...]
-    dropped: int | None  # number of rows of the source's training split that are not used; None if all are
     conflicts: int  # number of texts of the source that have several classes
     examples: list[list[tuple[str, int]]]  # the first such texts: their first row (split, number) with each class
 
@@ -280,8 +278,7 @@ class TokenizedCorpus:
                 del files["bounds"]
             arrays = {name: np.load(file, mmap_mode="c") for name, file in files.items()}
             splits[split] = TokenizedSplit(origin, **arrays)
-        others = (facts[name] for name in ("dropped", "conflicts", "examples"))
-        return cls(splits, facts["tokenizer"], tuple(facts["class_names"]), *others)
+        return cls(splits, *(facts[name] for name in ("tokenizer", "conflicts", "examples")))
 
 
 def tokenize(
@@ -290,13 +287,11 @@ def tokenize(
     builder: TokenizerBuilder,
     folder: Path,
     progress: bool,
-    dropped: int | None,
 ) -> None:
     """Train a tokenizer on the training texts, tokenize all texts with it, and write the result into a folder.
 
     Args:
         rows_by_split: the result of `heedful.data.splits.divide`.
-        dropped: as in `TokenizedCorpus`.
     """
     texts = {split: getattr(corpus, origin).texts.take(rows, False) for split, (origin, rows) in rows_by_split.items()}
     tokenizer = builder.train(texts.get("train", ()), progress)
@@ -307,9 +302,9 @@ def tokenize(
         for name, array in arrays.items():
             np.save(folder / f"{split}.{name}.npy", array)
     origins = {split: origin for split, (origin, _) in rows_by_split.items()}
-    facts: dict[str, Any] = {"tokenizer": tokenizer.to_json(), "class_names": corpus.task.classes, "origins": origins}
+    facts: dict[str, Any] = {"tokenizer": tokenizer.to_json(), "origins": origins}
     conflicts = corpus.conflicts()
-    facts |= {"dropped": dropped, "conflicts": len(conflicts), "examples": conflicts[:LISTED_CONFLICTS]}
+    facts |= {"conflicts": len(conflicts), "examples": conflicts[:LISTED_CONFLICTS]}
     (folder / FACTS).write_text(json.dumps(facts))
     count, words = sum(map(len, texts.values())), len(tokenizer.vocabulary)
     log.info("Tokenized %s texts; the vocabulary has %s entries", f"{count:,}", f"{words:,}")

@@ -63,7 +63,6 @@ from heedful.data.text_files import (
     files_of_split,
     tables_of_split,
 )
-from heedful.data.texts import TextForm
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder
 from heedful.kernels.device import fits_on_gpu
 from heedful.tasks.classes import MIN_TEXTS, describe_rare_classes
@@ -179,8 +178,7 @@ class Source(pl.LightningDataModule):
         self.cache_dir = absolute_path(default if cache_dir is None else cache_dir, "data.cache_dir")
         self.seed, self.progress = torch.initial_seed() if seed is None else seed, progress
         self.task: Task = Multiclass()  # without the classes
-        self._model_task: Task | None = None  # of a trained model, which is evaluated on these data
-        self._model_columns: list[Column] = []
+        self._model: Codec | None = None  # of a trained model, which is evaluated on these data
         self._features: dict[str, csr_matrix] = {}  # of the columns of each split
         self.coverage: dict[str, dict[str, Coverage]] = {}  # of the columns of each split, by name
         self._data: dict[str, TokenizedSplit] | None = None
@@ -211,9 +209,8 @@ class Source(pl.LightningDataModule):
     def use_codec(self, codec: Codec) -> None:
         """Use the tokenizer, truncation and classes of a trained model; must be called before `setup()`."""
         codec.check(self.pairs, "data.text")
-        self.tokenizer, self.truncation = codec.tokenizer, codec.truncation
-        self._model_columns, self.read_columns = codec.columns, [column.name for column in codec.columns]
-        self.task, self._model_task = codec.task.with_classes([]), codec.task
+        self._model, self.tokenizer, self.truncation = codec, codec.tokenizer, codec.truncation
+        self.task, self.read_columns = codec.task.with_classes([]), [column.name for column in codec.columns]
 
     def score_whole(self, split: str, class_counts: Sequence[int]) -> None:
         """Keep only the split "test" or "val" of the source, undivided; must be called after `use_codec`.
@@ -223,7 +220,8 @@ class Source(pl.LightningDataModule):
         Args:
             class_counts: the model's training texts in each class.
         """
-        own, classes = self.files or self.splits, [] if self._model_task is None else self._model_task.classes
+        assert self._model is not None
+        own, classes = self.files or self.splits, self._model.class_names
         origin = "train" if split == "test" and split not in own else split
         if origin not in own:
             raise UserError(f"split={split}: {self.title} has no validation split: remove split={split}")
@@ -333,7 +331,7 @@ class Source(pl.LightningDataModule):
 
     def _write(self, folder: Path) -> None:
         """Write the valid rows of each split to a file, and the names of the classes to another."""
-        if self._model_task is None:
+        if self._model is None:
             self._require_distinct_splits()
         write = partial(write_split, folder, self.task, self.columns, self._stored, self.on_bad_rows)
         names, splits = self.names, self.files or self.splits
@@ -369,7 +367,7 @@ class Source(pl.LightningDataModule):
         """Load the tokenized data of all splits, regardless of the stage; later calls do nothing."""
         if self._data is not None:
             return
-        if self._model_task is None:
+        if self._model is None:
             first = islice(self._rows("train"), SHOWN // CHUNK)
             self.task, message = self.task.suited(cell for rows in first for cell in rows.cells(self.columns["label"]))
             if message:
@@ -381,53 +379,46 @@ class Source(pl.LightningDataModule):
             return self.cache_dir / _hash(f"{content} {tokenizer.fingerprint()} {tokenizers.__version__} {code}")
 
         def build(part: Path) -> None:
-            rows = distinct_rows(corpus) if self.drops_duplicates else None
-            dropped = None if rows is None or corpus.train is None else len(corpus.train.labels) - len(rows)
-            tokenize(corpus, divide(corpus, self.splitting, rows), self.tokenizer, part, self.progress, dropped)
+            tokenize(corpus, divide(corpus, self.splitting, rows), self.tokenizer, part, self.progress)
 
         corpus = self._corpus  # a text that cannot be read is reported now, not after the training
-        is_chosen = self.names is not None or self._model_task is not None
-        if not is_chosen and (warning := describe_combinations(corpus.task.classes)):
+        if self.names is None and self._model is None and (warning := describe_combinations(corpus.task.classes)):
             log.warning(warning)
+        rows = distinct_rows(corpus) if self.drops_duplicates else None
+        self.dropped = None if rows is None or corpus.train is None else len(corpus.train.labels) - len(rows)
         path = folder(self.tokenizer)
         data = load_or_build(path, TokenizedCorpus.load, build)
         tokenizer = Tokenizer.from_json(data.tokenizer)
         with suppress(OSError):  # it exists, or the file system has no links
             folder(tokenizer).symlink_to(path.name)  # for the trained model
-        self._data, self.task = data.splits, self.task.with_classes(data.class_names)
-        self.dropped, self.conflicts = data.dropped, data.conflicts
-        if (task := self._model_task) is None:
-            task = self.task.learn(np.asarray(self._data["train"].labels))
+        self._data, self.conflicts, self.vocabulary = data.splits, data.conflicts, tokenizer.vocabulary
+        if (codec := self._model) is None:
+            task, where = corpus.task.learn(np.asarray(data.splits["train"].labels)), partial(self._where, "train")
+            columns = [Column.fit(name, self._cells("train", name), where) for name in self.read_columns]
+            codec = Codec(tokenizer=tokenizer, task=task, pairs=self.pairs, columns=columns, **asdict(self.truncation))
         else:
-            if unknown := [name for name in data.class_names if name not in task.classes]:
-                own = format_list(task.classes, plain=True)
-                raise UserError(f"data: the model has no class {format_list(unknown)}, only {own}")
-            recoded = {name: task.recode(split.labels, data.class_names) for name, split in data.splits.items()}
+            classes = corpus.task.classes
+            if unknown := [name for name in classes if name not in codec.class_names]:
+                known = format_list(codec.class_names, plain=True)
+                raise UserError(f"data: the model has no class {format_list(unknown)}, only {known}")
+            recoded = {name: codec.task.recode(split.labels, classes) for name, split in data.splits.items()}
             self._data = {name: replace(split, labels=recoded[name]) for name, split in data.splits.items()}
-        self.task = task
-        form = TextForm(pairs=self.pairs, columns=self._read_columns()).form()
-        self.codec = Codec(tokenizer=tokenizer, task=self.task, **form, **asdict(self.truncation))
-        self.vocabulary = tokenizer.vocabulary
+        self.codec, self.task = codec, codec.task
+        for split in self._data if codec.columns else ():
+            own_cells = {name: self._cells(split, name) for name in self.read_columns}
+            encoded = encode_columns(codec.columns, own_cells, partial(self._where, split))
+            self._features[split], self.coverage[split] = encoded
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS if split in self._data}
         if "train" in self.sizes:
             self.class_counts = self.count_classes("train")
-        if self._model_task is None:
+        if self._model is None:
             self._warn_of_classes(data)
 
-    def _read_columns(self) -> list[Column]:
-        """Return the columns that the model reads, as the training texts determine them, after all cells were read."""
-        if not self.read_columns:
-            return []
-        columns, cells = self._model_columns, {}
-        for split, data in (self._data or {}).items():
-            texts = getattr(self._corpus, data.origin).texts.take(data.rows)
-            cells[split] = {name: texts.cells(name) for name in self.read_columns}
-        if self._model_task is None:
-            where = partial(self._where, "train")
-            columns = [Column.fit(name, cells["train"][name], where) for name in self.read_columns]
-        for split, own in cells.items():
-            self._features[split], self.coverage[split] = encode_columns(columns, own, partial(self._where, split))
-        return columns
+    def _cells(self, split: str, name: str) -> list[str | None]:
+        """Return the cells of a further column."""
+        data = self.tokenized(split)
+        cells: list[str | None] = getattr(self._corpus, data.origin).texts.take(data.rows).cells(name)
+        return cells
 
     def features(self, split: str) -> "csr_matrix | None":
         """Return the features of the columns of a split, n×K; None if the model reads no columns."""
