@@ -102,12 +102,12 @@ def _attend(probe: Probe, inputs: Inputs) -> tuple[Encoded, Tensor, Tensor] | No
     if probe.model.attention.per_token:
         return None
     weights = probe.model.attention.weights(encoded)  # N×H×1×L
-    return encoded, weights, probe.task.probabilities(probe.model.classify_mixed(encoded, weights))
+    return encoded, weights, probe.task.probabilities(probe.model.classify(encoded, weights=weights))
 
 
 def _distance(probe: Probe, encoded: Encoded, weights: Tensor, probabilities: Tensor) -> Tensor:
     """Return the total variation distance N between `probabilities` and the predictions with other weights."""
-    other = probe.task.probabilities(probe.model.classify_mixed(encoded, weights))
+    other = probe.task.probabilities(probe.model.classify(encoded, weights=weights))
     return (other - probabilities).abs().sum(1) / 2
 
 

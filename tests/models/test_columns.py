@@ -21,7 +21,7 @@ def test_sum_by_hand():
 
 
 def test_logits_with_columns():
-    """A linear head adds its image of the vector of each feature; the columns stay as they are in `classify_mixed`."""
+    """A linear head adds its image of the vector of each feature; the columns stay as they are with other weights."""
     components = {group: small_options(group, choice) for group, choice in BASIS.items()}
     model = build.classifier(OmegaConf.create({"model": components}), VOCABULARY, LOGITS, FORM).eval().double()
     inputs = texts()
@@ -31,4 +31,4 @@ def test_logits_with_columns():
     logits = model(inputs._replace(columns=columns))
     torch.testing.assert_close(logits - plain, columns @ model.columns.weight.T @ model.head.linear.weight.T)
     encoded = model.encode(inputs._replace(columns=columns))
-    torch.testing.assert_close(model.classify_mixed(encoded, model.attention.weights(encoded)), logits)
+    torch.testing.assert_close(model.classify(encoded, columns, model.attention.weights(encoded)), logits)

@@ -120,8 +120,8 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
         assert torch.equal(logits, model(inputs))
         encoded = model.encode(inputs)
         # the same weights give the same logits, and other weights give other logits
-        assert torch.allclose(model.classify_mixed(encoded, weights), logits, rtol=0, atol=1e-10)
-        assert not torch.allclose(model.classify_mixed(encoded, weights.roll(1, 3)), logits, rtol=0, atol=1e-8)
+        assert torch.allclose(model.classify(encoded, weights=weights), logits, rtol=0, atol=1e-10)
+        assert not torch.allclose(model.classify(encoded, weights=weights.roll(1, 3)), logits, rtol=0, atol=1e-8)
     assert weights.shape[0] == len(LENGTHS)
     assert weights.shape[3] == inputs.ids.shape[1]
     assert (weights >= 0).all()

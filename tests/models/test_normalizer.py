@@ -42,7 +42,7 @@ def test_models_predict_with_the_weights_that_they_show(name: str, attention: st
     inputs = texts()
     encoded = model.encode(inputs)
     weights = model.attention.weights(encoded)
-    torch.testing.assert_close(model(inputs), model.classify_mixed(encoded, weights))
+    torch.testing.assert_close(model(inputs), model.classify(encoded, weights=weights))
     torch.testing.assert_close(model(texts(padded_length=13)), model(inputs))
     torch.testing.assert_close(model.token_weights(inputs).sum(1), torch.ones(len(inputs.ids), dtype=torch.float64))
     rows = weights.sum(-1)

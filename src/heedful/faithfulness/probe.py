@@ -109,7 +109,7 @@ class Probe:
                 encoded = self.model.encode(inputs)
                 weights = self.model.attention.weights(encoded)
             weights.requires_grad_()
-            logits = self.model.classify_mixed(encoded, weights)
+            logits = self.model.classify(encoded, weights=weights)
             (gradient,) = torch.autograd.grad(self._of_class(logits, self._tensor(classes[rows])).sum(), weights)
             _store(scores, rows, texts, (weights * gradient).detach().float().sum((1, 2)) * inputs.mask)
         return scores

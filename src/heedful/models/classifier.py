@@ -113,25 +113,21 @@ class Classifier(nn.Module):
         return states
 
     def _with_traits(self, encoded: Encoded, inputs: Inputs, embeddings: Tensor | None = None) -> Encoded:
-        """Add the further features of the texts, and the traits of the tokens, if the attention reads any."""
-        encoded = encoded._replace(columns=inputs.columns)
+        """Add the traits of the tokens, if the attention reads any."""
         if not self.attention.has_traits:
             return encoded
         embeddings = self.embedding(inputs) if embeddings is None else embeddings
         return encoded._replace(traits=self.attention.traits(inputs, embeddings))
 
-    def classify(self, encoded: Encoded) -> Tensor:
-        """Return the logits of encoded texts without those of the branch, N×num_logits."""
-        return self._decide(self.attention(encoded), encoded)
+    def classify(self, encoded: Encoded, columns: Tensor | None = None, weights: Tensor | None = None) -> Tensor:
+        """Return the logits of encoded texts without those of the branch, N×num_logits.
 
-    def classify_mixed(self, encoded: Encoded, weights: Tensor) -> Tensor:
-        """Return the logits N×num_logits, with `weights` N×H×T×L in place of the computed attention weights."""
-        return self._decide(self.attention.mix(encoded, weights), encoded)
-
-    def _decide(self, mixed: Encoded, encoded: Encoded) -> Tensor:
-        """Return the logits N×num_logits of texts after the attention; `encoded` are the texts before it."""
-        pooled = self.pooling(mixed)
-        return self.head(pooled if self.columns is None else self.columns(pooled, encoded.columns))
+        Args:
+            columns: N×K, the further features of the texts.
+            weights: N×H×T×L, in place of the computed attention weights.
+        """
+        pooled = self.pooling(self.attention(encoded) if weights is None else self.attention.mix(encoded, weights))
+        return self.head(pooled if self.columns is None else self.columns(pooled, columns))
 
     def forward(self, inputs: Inputs) -> Tensor:
         """Return the logits of each text, N×num_logits. Padding must follow the text."""
@@ -148,11 +144,11 @@ class Classifier(nn.Module):
         """Return the logits without those of the branch, and those of the branch, N×num_logits each."""
         assert self.branch is not None
         encoded, _ = self._read(inputs)
-        return self.classify(encoded).float(), self.branch(inputs).float()
+        return self.classify(encoded, inputs.columns).float(), self.branch(inputs).float()
 
     def _logits(self, encoded: Encoded, inputs: Inputs) -> Tensor:
         """Return the logits of encoded texts; in evaluation, the weighted mean of them and those of the branch."""
-        logits = self.classify(encoded)
+        logits = self.classify(encoded, inputs.columns)
         if self.branch is None or self.training:
             return logits
         return torch.lerp(logits.float(), self.branch(inputs).float(), self.branch.weight.float())

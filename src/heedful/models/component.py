@@ -36,7 +36,6 @@ class Encoded(NamedTuple):
     mask: Tensor  # N×T bool
     summary: Tensor  # N×D
     traits: Tensor | None = None  # N×T, of an attention with `has_traits`
-    columns: Tensor | None = None  # N×K, further features of each text, which only the classifier reads
 
 
 class Component(nn.Module, ABC):

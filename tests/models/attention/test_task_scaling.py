@@ -66,7 +66,7 @@ def test_padding_changes_nothing_and_gradients_reach_the_factors(encoder: str) -
     logits = model(inputs)
     torch.testing.assert_close(model(texts((*LENGTHS, 13), padded_length=17))[: len(LENGTHS)], logits)
     torch.testing.assert_close(
-        model.classify_mixed(model.encode(inputs), model.weights(inputs)), logits, rtol=0, atol=1e-12
+        model.classify(model.encode(inputs), weights=model.weights(inputs)), logits, rtol=0, atol=1e-12
     )
     logits.square().sum().backward()
     gradient = query_attention(model).word_scales.weight.grad
