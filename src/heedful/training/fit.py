@@ -45,4 +45,5 @@ def train_classifier(
             trainer.loggers = loggers
             trainer.test(module, data, verbose=False)
             run.report(trainer, module)
+        module.model.stored_states = None  # of the training; from now on, texts are encoded as in other processes
     return run, module

@@ -4,31 +4,73 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 import pytest
+from omegaconf import DictConfig
 
+from heedful import datamodule, load
 from heedful.base.errors import UserError
 from heedful.models.encoder.pretrained import PretrainedEncoder
+from heedful.runs.environment import Launch
+from heedful.training.fit import train_classifier
 from tests.helpers import assert_equal_weights, run_config, saved_predictions
-from tests.models.encoder.test_pretrained import config, save
+from tests.models.encoder.test_pretrained import WORDS, config, save
 
 CALLBACKS = ("progress", "attention", "gradient_norms", "baseline")
 
 
-def run(folder: Path, *overrides: str, name: str | None = None) -> np.ndarray:
-    """Train on the states of a small pretrained model, and return the probabilities of the test texts."""
+def prepare(folder: Path, name: str, *overrides: str) -> DictConfig:
+    """Return the configuration of a training on the states of a small pretrained model."""
     model = save(folder / "model") if not (folder / "model").exists() else folder / "model"
-    name = name or f"run{len(list(folder.iterdir()))}"
     paths = (f"paths.output_dir='{folder / name}'", f"data.cache_dir='{folder / 'cache'}'", "data.max_length=19")
     off = (f"callbacks.{callback}=null" for callback in CALLBACKS)
-    run_config(config(model, *paths, "trainer.max_epochs=2", "logger=csv", *off, *overrides))
+    return config(model, *paths, "trainer.max_epochs=2", "logger=csv", *off, *overrides)
+
+
+def run(folder: Path, *overrides: str, name: str | None = None) -> np.ndarray:
+    """Train, and return the probabilities of the test texts."""
+    name = name or f"run{len(list(folder.iterdir()))}"
+    run_config(prepare(folder, name, *overrides))
     return saved_predictions(folder / name).probabilities
 
 
-def test_stored_states_lead_to_the_same_predictions(tmp_path: Path) -> None:
-    computed = run(tmp_path, "model.encoder.freeze=true", "callbacks.frozen_states=null")
-    stored = run(tmp_path, "model.encoder.freeze=true")
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pairs of texts with a number, which is the label of half of them."""
+    path, rng = tmp_path_factory.mktemp("data") / "pairs.csv", np.random.default_rng(0)
+    texts = [[" ".join(rng.choice(WORDS[:7], size)) for size in rng.integers(1, 8, 60)] for _ in "ab"]
+    labels = rng.choice(["x", "y"], 60)
+    numbers = np.where(rng.random(60) < 0.5, labels == "x", 3)
+    pd.DataFrame({"a": texts[0], "b": texts[1], "number": numbers, "label": labels}).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["data.text=a", "data.columns=[number]"],
+        ["data.text=[a,b]"],
+        ["data.text=[a,b]", "data.columns=[number]"],
+    ],
+)
+def test_stored_states_lead_to_the_same_predictions(options: list[str], tmp_path: Path, table: Path) -> None:
+    own = ["model.encoder.freeze=true", *options, *(["data=csv", f"data.path={table}"] if options else [])]
+    computed = run(tmp_path, *own, "callbacks.frozen_states=null")
+    stored = run(tmp_path, *own)
     assert not np.array_equal(stored, computed)  # half precision
     np.testing.assert_allclose(stored, computed, atol=2e-3)
+
+
+def test_without_a_test_split_the_trained_model_encodes_its_texts(tmp_path: Path) -> None:
+    cfg = prepare(tmp_path, "run", "model.encoder.freeze=true", "data.test_fraction=0", "test=false")
+    _, module = train_classifier(cfg, Launch())
+    assert list((tmp_path / "cache").glob("states-*"))
+    data = datamodule(cfg)
+    data.setup()
+    texts = data.texts("train", range(7))
+    expected = load(tmp_path / "run").predict_proba(texts)
+    np.testing.assert_array_equal(module.ensemble().classify(texts)[0], expected)
 
 
 @pytest.mark.parametrize("precision", ["bf16-true", "16-true", "64-true"])

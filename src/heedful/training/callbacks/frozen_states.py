@@ -15,7 +15,6 @@ from pydantic import Field
 from pytorch_lightning.strategies import Strategy
 
 from heedful.base.errors import UserError
-from heedful.data.corpus import SPLITS
 from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
 from heedful.data.source import source_of
 from heedful.data.store import code_version, load_or_build
@@ -77,7 +76,7 @@ class FrozenStates(pl.Callback):
         if not is_frozen(model):
             return
         data = source_of(trainer)
-        builders = [data.builder(split) for split in SPLITS]
+        builders = list(map(data.builder, data.sizes))
         size = sum(int(builder.lengths.sum()) for builder in builders) * model.encoder.output_dim * 2 / 1e9
         if size > self.max_gb:
             log.warning(
