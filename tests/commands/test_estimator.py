@@ -138,6 +138,17 @@ def test_it_is_quiet_and_keeps_files_only_on_demand(
     assert (tmp_path / "kept" / "checkpoints" / "last.ckpt").exists()
 
 
+def test_pairs_have_two_names(reviews: tuple[pd.Series, pd.Series]) -> None:
+    pairs = list(zip(reviews[0], reviews[0][::-1], strict=True))
+    fitted = TextClassifier([*SMALL, "data.text=[a,b]"]).fit(pairs, reviews[1])
+    probabilities = fitted.predict_proba(pairs)
+    assert not np.array_equal(fitted.predict_proba([pair[::-1] for pair in pairs]), probabilities)
+    frame = pd.DataFrame(pairs, columns=["b", "a"])  # the names in X have no meaning
+    np.testing.assert_array_equal(fitted.predict_proba(frame), probabilities)
+    with pytest.raises(UserError, match=r"write data\.text=\[first,second\]"):
+        TextClassifier(SMALL).fit(pairs, reviews[1])
+
+
 def test_other_tasks_are_refused() -> None:
     with pytest.raises(ValueError, match="the estimator predicts one class of each text"):
         TextClassifier("task=multilabel").fit(["a", "b"], ["x|y", "z"])

@@ -5,12 +5,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from datasets import Dataset, DatasetDict
 
 from heedful.base.errors import UserError
 from heedful.data.sets import as_sets, split_names, usual_splits
+from heedful.data.texts import Text
 
 TEXTS, LABELS = ["good", "bad", "so so"], ["pos", "neg", "neu"]
+PAIRS = [("a dog", "it"), ("a cat", "she"), ("", "he")]
 FRAME = pd.DataFrame({"text": TEXTS, "label": LABELS})
 
 
@@ -25,6 +28,7 @@ FRAME = pd.DataFrame({"text": TEXTS, "label": LABELS})
         [TEXTS, tuple(LABELS)],
         (FRAME.text, FRAME.label),
         (np.array(TEXTS), np.array(LABELS, dtype=object)),
+        (FRAME[["text"]], FRAME.label),
         {"text": TEXTS, "label": FRAME.label},
         [{"text": text, "label": label} for text, label in zip(TEXTS, LABELS, strict=True)],
         DatasetDict({"train": Dataset.from_pandas(FRAME)}),
@@ -40,11 +44,22 @@ def test_texts_and_labels_get_the_names_of_the_columns() -> None:
     assert as_sets((TEXTS, LABELS), "review", "stars")["train"].column_names == ["review", "stars"]
 
 
+@pytest.mark.parametrize("texts", [PAIRS, np.array(PAIRS), pd.DataFrame(PAIRS), [Text(pair) for pair in PAIRS]])
+def test_pairs_become_two_columns(texts: Any) -> None:
+    columns = {"a": [first for first, _ in PAIRS], "b": [second for _, second in PAIRS], "label": LABELS}
+    assert as_sets((texts, LABELS), ["a", "b"])["train"].to_dict() == columns
+
+
+def test_tensors_are_numbers() -> None:
+    assert as_sets((TEXTS, torch.tensor([3, 1, 2])))["train"]["label"] == [3, 1, 2]
+
+
 def test_splits_may_have_different_forms_and_usual_names() -> None:
     data = {"train": FRAME, "dev": (TEXTS, LABELS), "test": Dataset.from_pandas(FRAME)}
     assert {name: len(rows) for name, rows in as_sets(data).items()} == {"train": 3, "dev": 3, "test": 3}
     assert usual_splits(split_names(data)) == {"val_split": "dev", "test_split": "test"}
     assert usual_splits(["train"]) == {"val_split": None, "test_split": None}
+    assert split_names({"training": FRAME, "held out": Dataset.from_pandas(FRAME)}) == ["training", "held out"]
 
 
 def test_missing_values_stay_missing_and_mixed_cells_become_text() -> None:
@@ -64,6 +79,10 @@ def test_missing_values_stay_missing_and_mixed_cells_become_text() -> None:
         (["good", "bad"], r"^data: is of type list"),
         ((TEXTS, LABELS[:2]), r"^data: the columns have different lengths: \('text', 3\), \('label', 2\)"),
         ({"text": "good", "label": LABELS}, r"^data: the column 'text' is of type str"),
+        (
+            (PAIRS, LABELS),
+            r"^data: text 1 has 2 parts, but data\.text has 1 name; for pairs of texts, write data\.text=",
+        ),
         (FRAME.rename(columns={"label": "text"}), r"^data: two columns of the frame have the same name"),
     ],
 )

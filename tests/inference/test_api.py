@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
+from datasets import Dataset
 
 from heedful import load
 from heedful.base.errors import UserError
@@ -50,8 +53,19 @@ def test_values_that_are_not_texts_are_refused(texts: Any, checkpoint: Path) -> 
 
 def test_any_iterable_of_texts_is_accepted(checkpoint: Path) -> None:
     model, texts = load(checkpoint), ["A film to remember", "dull"]
-    for iterable in (iter(texts), tuple(texts), dict.fromkeys(texts)):
+    for iterable in (iter(texts), tuple(texts), dict.fromkeys(texts).keys(), pa.array(texts)):
         assert model.predict(iterable) == model.predict(texts)
+
+
+def test_a_table_has_the_names_of_the_training_or_only_texts(checkpoint: Path) -> None:
+    model, texts = load(checkpoint), ["A film to remember", "dull"]
+    columns = {"label": ["x", "y"], "cleaned_review": texts}  # in another order than in training
+    for table in (columns, pd.DataFrame(columns), Dataset.from_dict(columns), pd.DataFrame({"comment": texts})):
+        assert model.predict(table) == model.predict(texts)
+    with pytest.raises(UserError, match=r"texts: no column 'cleaned_review'; its columns are 'comment', 'label'"):
+        model.predict({"comment": texts, "label": ["x", "y"]})
+    with pytest.raises(TypeError, match=r"texts must be a list .* but row 1 has no 'cleaned_review'"):
+        model.predict(pd.DataFrame({"cleaned_review": ["dull", None]}))
 
 
 def test_a_device_that_the_machine_lacks_is_reported(

@@ -102,7 +102,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class for n texts, n × the number of `classes_`, in their order."""
         check_is_fitted(self)
-        probabilities = self.model_.predict_proba(X)
+        probabilities = self.model_.predict_proba(as_texts(X))
         columns = [self.model_.class_names.index(name) for name in self._names]
         return probabilities[:, columns]
 
@@ -121,7 +121,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def explain(self, X: Any) -> list[Prediction]:
         """Return the prediction for each text with its attention weights; a notebook shows the tokens in colour."""
         check_is_fitted(self)
-        return self.model_.explain(X)
+        return self.model_.explain(as_texts(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

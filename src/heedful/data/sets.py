@@ -3,10 +3,12 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from heedful.base.errors import UserError
-from heedful.base.formatting import format_list
+from heedful.base.formatting import format_count, format_list
+from heedful.data.texts import list_rows, parts_of
 
 if TYPE_CHECKING:
     import datasets
@@ -18,14 +20,20 @@ EXPECTED = (
 MISSING = ("None", "nan", "<NA>", "NaT")  # what Python and pandas print for a missing value
 
 
+def _by_split(data: Any) -> Mapping[Any, Any]:
+    """Return the table of each split: `data` itself if it has the key train or all its values are tables."""
+    has_splits = isinstance(data, Mapping) and data and ("train" in data or all(map(is_table, data.values())))
+    return data if has_splits else {"train": data}
+
+
 def split_names(data: Any) -> list[str]:
-    """Return the names of the splits of `data`: its keys if it has the key train, and otherwise train alone."""
-    return list(map(str, data)) if isinstance(data, Mapping) and "train" in data else ["train"]
+    """Return the names of the splits of `data`."""
+    return list(map(str, _by_split(data)))
 
 
 def usual_splits(names: Collection[str]) -> dict[str, str | None]:
     """Return the options of `Source` for splits of the usual names; None holds out training rows."""
-    usual = {"val_split": ("validation", "val", "dev"), "test_split": ("test",)}
+    usual = {"val_split": ("validation", "valid", "val", "dev", "eval"), "test_split": ("test",)}
     return {option: next((name for name in others if name in names), None) for option, others in usual.items()}
 
 
@@ -35,8 +43,7 @@ def as_sets(data: Any, text: str | Sequence[str] = "text", label: str = "label")
     Args:
         text, label: the columns of (texts, labels); the texts of two columns are pairs.
     """
-    parts = data if isinstance(data, Mapping) and "train" in data else {"train": data}
-    return {str(name): as_set(part, text, label) for name, part in parts.items()}
+    return {str(name): as_set(part, text, label) for name, part in _by_split(data).items()}
 
 
 def is_table(data: Any) -> bool:
@@ -63,8 +70,7 @@ def as_set(data: Any, text: str | Sequence[str] = "text", label: str = "label") 
         names = list(dict.fromkeys(name for row in data for name in row))
         columns = {name: [row.get(name) for row in data] for name in names}
     elif isinstance(data, tuple | list) and len(data) == 2 and not isinstance(data[0], str):
-        parts = [data[0]] if isinstance(text, str) else [list(part) for part in zip(*data[0], strict=True)]
-        columns = dict(zip([text] if isinstance(text, str) else text, parts, strict=True)) | {label: data[1]}
+        columns = {**_columns_of(data[0], [text] if isinstance(text, str) else list(text)), label: data[1]}
     if columns is None:
         raise UserError(f"data: is of type {type(data).__name__}, but {EXPECTED}")
     cells = {str(name): _cells(name, column) for name, column in columns.items()}
@@ -74,11 +80,24 @@ def as_set(data: Any, text: str | Sequence[str] = "text", label: str = "label") 
     return datasets.Dataset(pa.table(cells))
 
 
+def _columns_of(texts: Any, names: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the columns of texts, or of pairs of texts if there are two names."""
+    if isinstance(texts, str) or not hasattr(texts, "__iter__"):
+        return {names[0]: texts}
+    rows = [row if isinstance(row, tuple | list | np.ndarray) else parts_of(row) for row in list_rows(texts)]
+    if wrong := [i for i, row in enumerate(rows) if len(row) != len(names)]:
+        raise UserError(
+            f"data: text {wrong[0] + 1} has {format_count(len(rows[wrong[0]]), 'part')}, but data.text has "
+            f"{format_count(len(names), 'name')}; for pairs of texts, write data.text=[first,second]"
+        )
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+
 def _cells(name: object, column: Any) -> pa.Array:
     """Return the cells of a column; those of several types become text."""
     if isinstance(column, str) or not hasattr(column, "__iter__"):
         raise UserError(f"data: the column {name!r} is of type {type(column).__name__}, but must be a list of cells")
-    cells = list(column)
+    cells = list(column.numpy() if hasattr(column, "numpy") else column)  # a tensor
     try:
         return pa.array(cells, from_pandas=True)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):

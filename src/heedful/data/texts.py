@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from heedful.base.errors import UserError
@@ -131,6 +132,12 @@ def plain_text(text: str) -> str | list[str]:
 def is_blank(text: str) -> bool:
     """Return whether a text, or a part of a pair, has no letters but whitespace."""
     return not all(part.strip() for part in parts_of(text))
+
+
+def list_rows(texts: Any) -> list[Any]:
+    """Return the texts or pairs that a program gives; a frame or an array has a column for each part of a text."""
+    rows = np.asarray(texts) if hasattr(texts, "to_numpy") else texts
+    return list(rows[:, 0] if getattr(rows, "ndim", 1) == 2 and rows.shape[1] == 1 else rows)
 
 
 def as_text(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
@@ -23,7 +23,7 @@ from heedful.config.schema import Device, validate_config
 from heedful.data.sets import as_set, is_table
 from heedful.data.tables import arrow_rows, check_columns
 from heedful.data.text_files import existing_path
-from heedful.data.texts import as_text, join_cells, warn_of_missing
+from heedful.data.texts import as_text, join_cells, list_rows, warn_of_missing
 from heedful.inference.abstention import UNSURE, answer, choose_limit
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
@@ -113,8 +113,8 @@ class Model(Ensemble):
         is the weight in the first classifier, and a warning is logged.
 
         Args:
-            texts: a list of texts, or of tuples of two for a model of pairs; for a model that reads columns beside the
-                text, a frame, a `datasets.Dataset`, a dict of columns or a list of dicts, named as in training.
+            texts: a list of texts, or of tuples of two for a model of pairs; or a frame, a `datasets.Dataset`, a dict
+                of columns or a list of dicts, with the names of the training, also of columns beside the text.
             batch_size: number of texts in a batch; it does not change the results.
             maps: whether the predictions have `maps`.
             abstain: the expected error, such as 0.02, up to which a prediction has a label; the others are "unsure".
@@ -147,18 +147,22 @@ class Model(Ensemble):
         return self.classify(self._texts(texts, batch_size), batch_size)[0]
 
     def _texts(self, texts: Any, batch_size: int) -> list[str]:
-        """Return texts as `as_texts` does; those of a table also have the cells that the models read beside them."""
-        if not (columns := self.column_names):
-            return as_texts(texts, batch_size)
+        """Return texts as `as_texts` does; those of a table have the names of the training, or are its only columns."""
+        columns = self.column_names
         if not is_table(texts):
-            warn_of_missing(columns)
+            if columns:
+                warn_of_missing(columns)
             return as_texts(texts, batch_size)
         own = self.members[0].card.config["data"].get("text", "text")
-        names = [own] if isinstance(own, str) else list(own)
-        data = as_set(texts, own)
+        names, data = [own] if isinstance(own, str) else list(own), as_set(texts)
+        if not (columns or set(names) & set(data.column_names)) and len(data.column_names) == len(names):
+            names = data.column_names
         check_columns("texts", [*names, *columns], data.column_names)
         table = data.select_columns([*names, *columns]).with_format("arrow")[:]
         (rows,) = arrow_rows("texts", [table], {name: name for name in table.column_names}, table.schema)
+        for name in names:
+            if None in (cells := rows.cells(name)):
+                raise TypeError(f"{TEXTS}, but row {cells.index(None)} has no {name!r}")
         return as_texts(join_cells(rows, list(zip(*map(rows.texts, names), strict=True)), columns), batch_size)
 
     def explain(self, texts: Any, batch_size: int = 32) -> list[Prediction]:
@@ -205,15 +209,12 @@ class Model(Ensemble):
 
 
 def as_texts(texts: Any, batch_size: int = 1) -> list[str]:
-    """Return texts or pairs as a list, after checking them and the size of a batch; a table has one column or two."""
-    rows = texts.to_numpy() if hasattr(texts, "to_numpy") else texts
-    if getattr(rows, "ndim", 1) == 2 and rows.shape[1] == 1:
-        rows = rows[:, 0]
-    if isinstance(rows, str) or not hasattr(rows, "__iter__"):
+    """Return texts or pairs as a list, after checking them and the size of a batch."""
+    if isinstance(texts, str | Mapping) or not hasattr(texts, "__iter__"):
         raise TypeError(TEXTS)
     if batch_size < 1:
         raise ValueError(f"batch_size={batch_size} must be at least 1")
-    listed = list(rows)
+    listed = list_rows(texts)
     for row, text in enumerate(listed):
         try:
             listed[row] = as_text(text)
