@@ -16,7 +16,13 @@ from tests.commands.test_export import export
 from tests.helpers import command, evaluate, read_csv, run_config, saved_predictions, small_config
 from tests.helpers import run as run_command
 
-OPTIONS = ["data=csv", "data.columns=[age,country]", "model/branch=ngrams", "model/encoder=identity"]
+OPTIONS = [
+    "data=csv",
+    "data.text=review",
+    "data.columns=[age,country]",
+    "model/branch=ngrams",
+    "model/encoder=identity",
+]
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     labels = np.arange(120) % 2
     rows = pd.DataFrame(
         {
-            "text": [" ".join(rng.choice(["good", "bad", "film", "plot"], 5)) for _ in labels],
+            "review": [" ".join(rng.choice(["good", "bad", "film", "plot"], 5)) for _ in labels],
             "label": np.where(labels, "pos", "neg"),
             "age": [None if i % 11 == 0 else 20 + 30 * label + i % 7 for i, label in enumerate(labels)],
             "country": np.where(labels, "DE", rng.choice(["FR", "US"], 120)),
@@ -56,7 +62,7 @@ def test_all_ways_to_predict_agree(run: Path, tmp_path: Path) -> None:
     records = json.loads(rows.iloc[test].to_json(orient="records"))
     export(run / "checkpoints" / "best.ckpt", tmp_path / "model")
     np.testing.assert_allclose(load(tmp_path / "model").predict_proba(records), expected, atol=1e-5)
-    lines = "\n".join(map(json.dumps, records[:7]))
+    lines = "\n".join(json.dumps({"text": row["review"], **row}) for row in records[:7])
     line = [sys.executable, "predict.py"]
     process = subprocess.run(line, cwd=tmp_path / "model", input=lines, capture_output=True, text=True, check=True)
     printed = [list(json.loads(line)["probabilities"].values()) for line in process.stdout.splitlines()]
@@ -82,18 +88,18 @@ def test_faithfulness_refuses_columns(run: Path) -> None:
 def test_texts_without_cells(run: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A list of texts is read with a warning, as if all cells were missing; a table must have the columns."""
     model = load(run)
-    rows = {"text": ["good", "bad"], "age": [None, None], "country": ["", ""]}
+    rows = {"review": ["good", "bad"], "age": [None, None], "country": ["", ""]}
     np.testing.assert_array_equal(model.predict_proba(["good", "bad"]), model.predict_proba(rows))
     assert "also reads age, country, which are missing" in caplog.text
     with pytest.raises(UserError, match="no column 'country'"):
-        model.predict({"text": ["good"], "age": [3]})
+        model.predict({"review": ["good"], "age": [3]})
 
 
 def test_a_table_is_predicted_with_its_columns(run: Path, tmp_path: Path) -> None:
     """A wrong cell is reported before anything is written."""
     rows = pd.read_csv(run.parent / "data.csv")
     rows.to_csv(tmp_path / "new.csv", index=False)
-    options = [f"ckpt_path={run}", f"file={tmp_path / 'new.csv'}", "text_column=text"]
+    options = [f"ckpt_path={run}", f"file={tmp_path / 'new.csv'}", "text_column=review"]
     run_command(tmp_path, "predict", *options, "out=out.csv")
     written = read_csv(tmp_path / "out.csv")
     assert [row["predicted"] for row in written] == [each.label for each in load(run).predict(rows)]

@@ -44,7 +44,7 @@ class Export(TextForm):
     special: tuple[int, ...] = (0, 0)  # number of special tokens before and after a pair, which the model does not read
     id_shift: int  # is added to the ids of tokenizer.json
     unknown_ids: list[int]  # of tokens that the model does not use
-    training: dict[str, Any]  # the nodes model and loss of the configuration
+    training: dict[str, Any]  # the nodes model and loss of the configuration, and of data the names of the texts
 
 
 @contextmanager
@@ -88,7 +88,10 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
         special=tuple(map(len, codec.tokenizer.special_ids)),
         id_shift=codec.tokenizer.shift,
         unknown_ids=(~known).nonzero().flatten().tolist(),
-        training={name: card.config[name] for name in ("model", "loss")},
+        training={
+            **{name: card.config[name] for name in ("model", "loss")},
+            "data": {"text": card.config["data"].get("text", "text")},
+        },
     )
     write_text(folder / CONFIG_FILE, json.dumps(config.model_dump(mode="json"), indent=2, ensure_ascii=False))
     write_text(folder / TOKENIZER_FILE, codec.tokenizer.to_json())
@@ -111,7 +114,7 @@ def read_export(path: Path) -> Member:
         }
         codec = Codec.model_validate({"tokenizer": tokenizer, **own})
         counts = [0] * len(export.class_names)
-        card = Card(config={**export.training, "data": {}}, codec=codec, class_counts=counts)
+        card = Card(config={"data": {}, **export.training}, codec=codec, class_counts=counts)
         model: Any = OnnxClassifier(load_session(path), codec.task, export.unknown_ids)
     except Exception as error:  # onnxruntime raises many types
         reason = str(error).strip().partition("\n")[0][:200]
