@@ -84,9 +84,11 @@ def test_few_texts_of_a_label_are_on_both_sides(spare: int) -> None:
     assert len(TASK.draw(targets, 0, spare, (0,))) == 4  # one of each rarest label, and one without a label
 
 
-def test_a_label_with_the_separator_in_it_is_refused() -> None:
+def test_labels_that_cannot_be_told_apart_are_refused() -> None:
     with pytest.raises(ValueError, match=r"the label 'a\|b' contains '\|'.*task\.separator"):
         TASK.find_classes(["a|b", "c"])
+    with pytest.raises(ValueError, match=r"all labels are 0 or 1: .* give the list of the names of its classes"):
+        TASK.find_classes(["1", "0"])  # the rows of a matrix of scikit-learn
 
 
 def test_a_text_has_the_classes_whose_probabilities_reach_their_thresholds() -> None:

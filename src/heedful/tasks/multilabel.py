@@ -94,6 +94,11 @@ class Multilabel(Task):
                 f"the label {format_repr(named[0])} contains {self.between!r}, which stands between labels: set "
                 "task.separator to another character"
             )
+        if set(labels) in ({"0", "1"}, {"false", "true"}):
+            raise ValueError(
+                "all labels are 0 or 1: if a cell says for each class whether the text has it, give the list of the "
+                "names of its classes instead; if these are names, choose others"
+            )
         return super().find_classes(labels)
 
     def encode(self, names: Sequence[str], numbers: np.ndarray, sizes: np.ndarray) -> np.ndarray:
