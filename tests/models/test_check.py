@@ -11,6 +11,7 @@ from heedful.base.errors import UserError
 from heedful.models.attention.none import NoAttention
 from heedful.models.check import check_component, check_model
 from heedful.models.component import Encoded, zero_padding
+from heedful.models.normalizer import Normalizer
 from heedful.models.pooling import Mean
 from tests.models.combinations import BASIS, DIM, LOGITS, VOCABULARY, choices, component, compose
 
@@ -164,6 +165,18 @@ def test_only_components_from_outside_heedful_are_checked_in_a_model() -> None:
     model.attention = Reversed(DIM)
     with pytest.raises(UserError, match=r"^model\.attention: tests\.models\.test_check\.Reversed\.forward"):
         check_model(model, *arguments)
+
+
+class Exponential(Normalizer):
+    def normalize(self, scores: Tensor, mask: Tensor, dim: int) -> Tensor:
+        return scores.exp()
+
+
+def test_a_normalizer_is_checked_in_the_attention_of_heedful() -> None:
+    model = compose(attention="bahdanau")
+    Exponential().attach(model.encoder, model.attention)
+    with pytest.raises(UserError, match=r"^model\.attention: .*\.weights returned a row with the sum .*, not 1"):
+        check_model(model, len(VOCABULARY), LOGITS, 40, torch.device("cpu"))
 
 
 def test_an_error_of_the_component_keeps_its_traceback_and_names_the_class() -> None:

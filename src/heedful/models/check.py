@@ -91,7 +91,9 @@ def _check_auxiliary_loss(component: Component, *arguments: Any) -> None:
 
 
 def check_model(model: Classifier, words: int, num_logits: int, max_length: int, device: torch.device) -> None:
-    """Check the components of an untrained model whose classes are not part of Heedful, on the device of the training.
+    """Check the components of an untrained model whose class, or that of a normalizer in them, is not part of Heedful.
+
+    They are checked on the device of the training.
 
     Args:
         words: number of tokens in the vocabulary.
@@ -101,7 +103,8 @@ def check_model(model: Classifier, words: int, num_logits: int, max_length: int,
         part: Any = getattr(model, name)
         inner = [part.attention] if isinstance(part, AttentionSublayer) else []
         for component in (*inner, part):
-            if type(component).__module__.partition(".")[0] != "heedful":
+            parts = [component, *(getattr(layer, "normalizer", None) for layer in component.modules())]
+            if any(each is not None and type(each).__module__.partition(".")[0] != "heedful" for each in parts):
                 with name_file(f"model.{name}"):
                     check_component(component.to(device), dim, num_logits, max_length=max_length, device=device)
                 component.cpu()
