@@ -14,7 +14,7 @@ from heedful.records.variants import find_variants
 from heedful.report.numbers import format_p_value, format_with_bounds
 from heedful.report.section import Group, Lines, Section, Table
 from heedful.report.terminal import OutputConsole, render_terminal
-from heedful.tasks.classes import MIN_TEXTS
+from heedful.tasks.task import MIN_TEXTS
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm
 from heedful.terms.measurements import Measurement, measure, sample_statistic, untested
 from heedful.terms.measurements import label as label_of_score

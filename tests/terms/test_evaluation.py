@@ -8,7 +8,6 @@ from scipy.stats import binomtest, t
 
 from heedful.runs.result import Score
 from heedful.runs.run_files import Predictions
-from heedful.tasks.classes import describe_rare_classes
 from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.scores import SCORES
 from heedful.terms.evaluation import evaluate, evaluate_splits, score_differences
@@ -124,7 +123,7 @@ def test_the_accuracy_of_equal_hits_counts_groups() -> None:
 def test_means_over_classes_with_few_texts_and_the_calibration_error_have_no_interval() -> None:
     probabilities, labels = predictions(53, 3)
     labels = np.where((labels == 2) & (np.cumsum(labels == 2) > 4), 0, labels)
-    assert describe_rare_classes(NAMED, labels) == "REFUND: 4 test texts"
+    assert NAMED.describe_rare_classes(labels, None) == "REFUND: 4 test texts"
     scores, others = evaluate(classified(probabilities, labels)), probabilities[:, [1, 0, 2]]
     without = {"balanced_acc", "precision_macro", "f1_macro", "auroc", "ece"}
     assert {name for name, score in scores.items() if score.low is None} == without
@@ -132,9 +131,9 @@ def test_means_over_classes_with_few_texts_and_the_calibration_error_have_no_int
     assert {name for name, score in differences.items() if score.low is None} == without
     labels[labels == 2] = np.array([0, 0, 0, 2])
     groups = np.arange(53) % 4
-    assert describe_rare_classes(NAMED, labels) == "REFUND: 1 test text"
-    assert describe_rare_classes(NAMED, labels, groups).startswith("ham: ")
-    assert describe_rare_classes(NAMED, labels, groups).endswith("in 4 groups, REFUND: 1 test text")
+    assert NAMED.describe_rare_classes(labels, None) == "REFUND: 1 test text"
+    assert NAMED.describe_rare_classes(labels, groups).startswith("ham: ")
+    assert NAMED.describe_rare_classes(labels, groups).endswith("in 4 groups, REFUND: 1 test text")
 
 
 def test_differences_are_paired() -> None:

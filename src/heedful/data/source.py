@@ -65,10 +65,9 @@ from heedful.data.text_files import (
 )
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder
 from heedful.kernels.device import fits_on_gpu
-from heedful.tasks.classes import MIN_TEXTS, describe_rare_classes
 from heedful.tasks.labels import describe_combinations, describe_look_alikes, parse_labels
 from heedful.tasks.multiclass import Multiclass
-from heedful.tasks.task import Task
+from heedful.tasks.task import MIN_TEXTS, Task
 
 if TYPE_CHECKING:
     import datasets
@@ -461,7 +460,7 @@ class Source(pl.LightningDataModule):
                 format_list(absent),
             )
         test = self.sizes.get("test")
-        if test and (rare := describe_rare_classes(self.task, self.tokenized("test").labels, self.groups("test"))):
+        if test and (rare := self.task.describe_rare_classes(self.tokenized("test").labels, self.groups("test"))):
             log.warning(
                 "Some classes have fewer than %d test texts: %s. Scores that are means over classes, such as macro F1 "
                 "and AUROC, will have no interval, and do not include classes without a text: add rows of these "

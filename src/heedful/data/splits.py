@@ -26,11 +26,6 @@ class Splitting(NamedTuple):
     folds: int | None = None  # number of folds of a cross-validation
     fold: int | None = None  # index of the fold that is the test split
 
-    @property
-    def has_test(self) -> bool:
-        """Whether test rows are held out if the source has no test split."""
-        return self.test_fraction > 0 or self.folds is not None
-
 
 def distinct_rows(corpus: Corpus) -> np.ndarray:
     """Return the first row of each text of the source's training split that is in none of its other splits, ascending.
@@ -80,7 +75,7 @@ def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None)
     for split in ("test", "val"):
         if (source := getattr(corpus, split)) is not None:
             divided[split] = (split, np.arange(len(source.labels)))
-        elif corpus.train is not None and (split == "val" or splitting.has_test):
+        elif corpus.train is not None and (split == "val" or splitting.test_fraction > 0 or folds is not None):
             is_held_out = _held_out(corpus.train, train, corpus.task, split, splitting)
             divided[split], train = ("train", train[is_held_out]), train[~is_held_out]
     if corpus.train is not None:

@@ -10,7 +10,6 @@ from heedful.report.section import Section, Table
 from heedful.report.words import clean_text
 from heedful.runs.result import ClassScore, RunResult, Score
 from heedful.runs.run_files import Predictions
-from heedful.tasks.classes import describe_rare_classes
 from heedful.tasks.stored import EVERY_SCORE
 
 MAX_CLASSES = 20  # maximum number of rows in the table of classes
@@ -53,7 +52,7 @@ def scores_section(
     )
     if predictions is not None:
         split, _, labels, task, _, groups = predictions
-        if rare := describe_rare_classes(task, labels, groups, split):
+        if rare := task.describe_rare_classes(labels, groups, split):
             note += f" Scores that are means over classes have no interval, because classes are rare: {rare}."
         if groups is not None:
             note += (

@@ -52,9 +52,6 @@ class Multiclass(Task):
     scores: ClassVar = SCORES
     table: ClassVar = ("acc", "f1_macro", "auroc", "ece")
 
-    def split(self, cell: Any) -> list[Any]:
-        return [cell]
-
     def encode(self, names: Sequence[str], numbers: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         return self._numbers(names)[numbers]
 

@@ -52,10 +52,10 @@ class Multilabel(Task):
             )
 
         return {
-            "acc": score(_exact, "accuracy"),
+            "acc": score(lambda p, t: (p == t).all(1).astype(np.float64), "accuracy"),
             "f1_micro": score(partial(_f1, axis=1), "micro F1"),
             "f1_macro": score(_macro_f1, "macro F1", is_by_class=True),
-            "hamming": score(_hamming, "Hamming loss", lower_is_better=True),
+            "hamming": score(lambda p, t: (p != t).mean(1), "Hamming loss", lower_is_better=True),
             "map": ScoreType(_mean_average_precision, "mean average precision", is_by_class=True),
         }
 
@@ -217,14 +217,6 @@ def _threshold(probabilities: np.ndarray, targets: np.ndarray, precision: float 
         values = np.where(shares >= precision, hits, shares - 1)
     best = int(values.argmax())
     return float((scores[best] + (scores[best + 1] if best + 1 < len(scores) else 0.0)) / 2)
-
-
-def _exact(predicted: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    return (predicted == targets).all(1).astype(np.float64)
-
-
-def _hamming(predicted: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    return np.asarray((predicted != targets).mean(1))
 
 
 def _f1(predicted: np.ndarray, targets: np.ndarray, axis: int) -> np.ndarray:

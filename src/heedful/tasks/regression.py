@@ -108,9 +108,6 @@ class Regression(Task):
         "spearman": ScoreType(_of_columns(spearman), "Spearman correlation", -1.0, limits=REAL),
     }
 
-    def split(self, cell: Any) -> list[Any]:
-        return [cell]
-
     @property
     def reading(self) -> str:
         return type(self).__name__

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from heedful.base.formatting import format_repr
+from heedful.base.formatting import SPLIT_NAMES, format_count, format_list, format_names, format_repr
 from heedful.tasks.labels import sort_classes
 from heedful.tasks.scores import ScoreType
 from heedful.tasks.strata import draw, fold_numbers
 
 if TYPE_CHECKING:  # comparisons do not import torch
     from torch import Tensor
+
+MIN_TEXTS = 5  # minimum number of texts of each class for an interval of a score that is a mean over classes
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,9 @@ class Task(ABC):
 
     # From labels to targets, and back
 
-    @abstractmethod
     def split(self, cell: Any) -> list[Any]:
         """Return the labels in a cell of the column of labels."""
+        return [cell]
 
     def suited(self, cells: Iterable[Any]) -> tuple[Self, str]:
         """Return the task that suits the first cells of labels, and a message that says what was found, or ""."""
@@ -126,6 +128,20 @@ class Task(ABC):
         if groups is not None:
             classes, _ = np.unique(np.stack([classes, groups[texts]]), axis=1)
         return np.bincount(classes, minlength=len(self.classes))
+
+    def describe_rare_classes(self, targets: np.ndarray, groups: np.ndarray | None, split: str = "test") -> str:
+        """Name the classes with fewer than MIN_TEXTS texts (or groups), such as "REFUND: 1 test text"; "" if none has.
+
+        Scores that are means over classes then have no interval.
+        """
+        texts, units = (self.class_counts(targets, each) for each in (None, groups))
+        rare = [
+            f"{format_list([name], plain=True)}: {format_count(count, f'{SPLIT_NAMES[split]} text')}"
+            + (f" in {format_count(unit, 'group')}" if unit < count else "")
+            for name, count, unit in zip(self.classes, texts.tolist(), units.tolist(), strict=True)
+            if unit < MIN_TEXTS
+        ]
+        return format_names(rare)
 
     def linear_model(self, targets: np.ndarray, c: float) -> tuple[Any, np.ndarray, Any] | None:
         """Return a linear model of scikit-learn that is not fitted; None if these training targets teach nothing.

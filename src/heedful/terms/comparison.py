@@ -13,7 +13,6 @@ from heedful.config.mistakes import did_you_mean, no_such
 from heedful.records.runs import ExcludedRun
 from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant, find_variants, pool_folds
-from heedful.tasks.classes import describe_rare_classes
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm, mean_of_terms
 from heedful.terms.measurements import Measurement, measure
 
@@ -111,7 +110,7 @@ def compare(
         excluded=excluded,
         texts=len(texts.labels),
         table=task.table,
-        rare_classes=describe_rare_classes(texts.task, texts.labels, texts.groups),
+        rare_classes=texts.task.describe_rare_classes(texts.labels, texts.groups),
         command=command,
     )
 

@@ -10,8 +10,8 @@ import numpy as np
 from heedful.config.keys import default_metrics
 from heedful.runs.result import Baseline, ClassScore, Score
 from heedful.runs.run_files import Predictions
-from heedful.tasks.classes import MIN_TEXTS
 from heedful.tasks.scores import ScoreType, ratio
+from heedful.tasks.task import MIN_TEXTS
 from heedful.terms.intervals import (
     QUANTILE,
     area_interval,

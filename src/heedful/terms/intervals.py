@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import chdtri, stdtr, stdtrit  # scipy.stats takes a second to import
 
 from heedful.runs.run_files import Predictions
-from heedful.tasks.classes import MIN_TEXTS
+from heedful.tasks.task import MIN_TEXTS
 
 LEVEL = 0.05
 MIN_SEEDS = 5  # minimum number of seeds for a verdict
