@@ -56,10 +56,12 @@ def replaced_weights(
             for i, row in enumerate(rows.tolist()):
                 order[i, : lengths[i]] = rngs[row].permutation(lengths[i])
             index = torch.from_numpy(order).to(weights.device)[:, None, None, :].expand_as(weights)
-            distances.append(_distance(probe, encoded, weights.gather(3, index), probabilities).double().cpu().numpy())
+            distances.append(
+                _distance(probe, inputs, encoded, weights.gather(3, index), probabilities).double().cpu().numpy()
+            )
         permuted[rows] = np.median(distances, axis=0)
         equal = (inputs.mask / inputs.mask.sum(1, keepdim=True))[:, None, None, :].expand_as(weights)
-        uniform[rows] = _distance(probe, encoded, equal.to(weights.dtype), probabilities).double().cpu().numpy()
+        uniform[rows] = _distance(probe, inputs, encoded, equal.to(weights.dtype), probabilities).double().cpu().numpy()
     return permuted, uniform
 
 
@@ -84,7 +86,7 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
         highest = np.zeros(len(rows))
         for _ in range(STEPS):
             other = masked_softmax(scores, inputs.mask[:, None, None, :])
-            distance = _distance(probe, encoded, other, probabilities)  # N
+            distance = _distance(probe, inputs, encoded, other, probabilities)  # N
             divergence = jensen_shannon(weights, other)  # N
             allowed = torch.where(distance <= TOLERANCE, divergence, 0.0).detach().double().cpu().numpy()
             highest = np.maximum(highest, allowed)
@@ -102,12 +104,12 @@ def _attend(probe: Probe, inputs: Inputs) -> tuple[Encoded, Tensor, Tensor] | No
     if probe.model.attention.per_token:
         return None
     weights = probe.model.attention.weights(encoded)  # N×H×1×L
-    return encoded, weights, probe.task.probabilities(probe.model.classify(encoded, weights=weights))
+    return encoded, weights, probe.task.probabilities(probe.model.classify(encoded, inputs.columns, weights))
 
 
-def _distance(probe: Probe, encoded: Encoded, weights: Tensor, probabilities: Tensor) -> Tensor:
+def _distance(probe: Probe, inputs: Inputs, encoded: Encoded, weights: Tensor, probabilities: Tensor) -> Tensor:
     """Return the total variation distance N between `probabilities` and the predictions with other weights."""
-    other = probe.task.probabilities(probe.model.classify(encoded, weights=weights))
+    other = probe.task.probabilities(probe.model.classify(encoded, inputs.columns, weights))
     return (other - probabilities).abs().sum(1) / 2
 
 

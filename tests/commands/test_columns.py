@@ -11,6 +11,7 @@ import pytest
 
 from heedful import load
 from heedful.base.errors import UserError
+from heedful.faithfulness.measurement import measure_texts
 from heedful.faithfulness.trained import ProbedRun
 from tests.commands.test_export import export
 from tests.helpers import command, evaluate, read_csv, run_config, saved_predictions, small_config
@@ -80,9 +81,19 @@ def test_evaluation_of_a_file(run: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(saved_predictions(tmp_path / "eval").probabilities, expected, atol=1e-5)
 
 
-def test_faithfulness_refuses_columns(run: Path) -> None:
-    with pytest.raises(UserError, match="reads columns"):
-        ProbedRun(run, device="cpu")
+def test_faithfulness_removes_tokens_and_keeps_the_columns(run: Path) -> None:
+    trained = ProbedRun(run, device="cpu")
+    sample = trained.sample("test", 11, seed=0)
+    expected = saved_predictions(run).probabilities[sample.rows]
+    np.testing.assert_allclose(trained.probe.probabilities(sample.texts), expected, atol=1e-6)
+    fewer = trained.probe.probabilities([tokens[:1] for tokens in sample.texts])
+    assert (fewer.argmax(1) == sample.labels).all()  # the columns tell the label
+    assert np.isfinite(trained.probe.probabilities([tokens[:0] for tokens in sample.texts])).all()
+    rngs = [np.random.default_rng(row) for row in sample.rows]
+    arrays, _ = measure_texts(trained.probe, sample.texts, rngs)
+    low, values, high = (arrays[f"comprehensiveness_{name}"] for name in ("low", "removal", "high"))
+    assert (low[:, None] <= values.mean(2)).all() and (values.mean(2) <= high[:, None]).all()
+    assert np.abs(values).max() < 0.1  # the words tell little
 
 
 def test_texts_without_cells(run: Path, caplog: pytest.LogCaptureFixture) -> None:

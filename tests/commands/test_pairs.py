@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -14,7 +15,7 @@ from heedful import load
 from heedful.base.errors import UserError
 from heedful.commands.trained_run import train as train_in_python
 from heedful.data.padded_batches import Inputs
-from heedful.data.texts import Text
+from heedful.data.texts import Text, parts_of
 from heedful.faithfulness.trained import ProbedRun
 from heedful.models.branch import NgramBranch
 from tests.commands.test_export import WITHOUT_TORCH, export
@@ -111,8 +112,18 @@ def test_texts_of_the_other_kind_are_refused(pairs: Path, checkpoint: Path) -> N
         load(checkpoint).predict([("a dog", "a cat")])
     with pytest.raises(UserError, match=r"data\.text: the model reads pairs"):
         evaluate(pairs / "other", pairs / "run", f"file='{pairs / 'pairs.csv'}'", "text_column=premise")
-    with pytest.raises(UserError, match="reads pairs of texts, and faithfulness measures"):
-        ProbedRun(pairs / "run")
+
+
+def test_faithfulness_removes_tokens_of_both_texts(pairs: Path) -> None:
+    trained = ProbedRun(pairs / "run", device="cpu")
+    (tokens,) = trained.tokens("test", np.array([3]))
+    (text,) = trained.data.texts("test", [3])
+    first, second = (part.split() for part in parts_of(text))
+    assert len(tokens) == len(first) + 1 + len(second)
+    shorter = [tokens, tokens[1:], np.delete(tokens, len(first) + 1)]
+    expected = [(first, second), (first[1:], second), (first, second[1:])]
+    probabilities = load(pairs / "run").predict_proba([(" ".join(one), " ".join(two)) for one, two in expected])
+    np.testing.assert_allclose(trained.probe.probabilities(shorter), probabilities, atol=1e-6)
 
 
 def test_pairs_are_given_in_python(pairs: Path) -> None:

@@ -17,7 +17,8 @@ from heedful.tasks.task import Task
 BATCH_TOKENS = 16_000
 QUADRATIC_TOKENS = 4_000  # maximum number of tokens in a batch whose token × token weights are computed
 
-TokenIds = Sequence[np.ndarray]  # the token ids of each text
+# The tokens of each text: their ids, L int64; or records, as `Probe.tokens` returns them, if the model reads more
+TokenIds = Sequence[np.ndarray]
 Scores = list[np.ndarray]  # a score for each token of each text
 # maps the probability N of a class as a function of embeddings, and the embeddings N×L×D, to attributions and errors N
 Attribute = Callable[[Callable[[Tensor], Tensor], Tensor], tuple[Tensor, Tensor]]
@@ -34,10 +35,27 @@ class Probe:
         self.task = task
         self.truncation = truncation
         self.device = next(model.parameters()).device
+        self.columns: list[np.ndarray] = []  # K features of each text beside its tokens, by the `row` of these
+
+    def tokens(self, inputs: Inputs) -> np.ndarray:
+        """Return the tokens of one text: of pairs, records with their segments; beside columns, with their text."""
+        length = int(inputs.mask.sum())
+        fields = {"id": inputs.ids[0, :length].cpu().numpy()}
+        if inputs.segments is not None:
+            fields["segment"] = inputs.segments[0, :length].cpu().numpy()
+        if inputs.columns is not None:
+            fields["row"] = np.full(length, len(self.columns))
+            self.columns.append(inputs.columns[0].cpu().numpy())
+        if len(fields) == 1:
+            return fields["id"]
+        records = np.empty(length, [(name, np.int64) for name in fields])
+        for name, values in fields.items():
+            records[name] = values
+        return records
 
     def known(self, tokens: np.ndarray) -> np.ndarray:
         """Return for each token of a text whether the model uses it: L bool."""
-        ids = torch.from_numpy(tokens.astype(np.int64)).to(self.device)[None]
+        ids = torch.from_numpy(tokens["id"] if tokens.dtype.names else tokens).to(self.device)[None]
         return self.model.embedding.known(Inputs(ids, torch.ones_like(ids, dtype=torch.bool)))[0].cpu().numpy()
 
     def batches(self, texts: TokenIds, budget: int = BATCH_TOKENS) -> Iterator[tuple[np.ndarray, Inputs]]:
@@ -55,11 +73,26 @@ class Probe:
             yield selected, self.batch([texts[row] for row in selected])
 
     def batch(self, texts: TokenIds) -> Inputs:
+        """Return the inputs of texts; those without tokens have features of 0."""
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         mask = np.arange(max(1, self.truncation.padded_length(int(lengths.max())))) < lengths[:, None]
-        ids = np.zeros(mask.shape, dtype=np.int64)
-        ids[mask] = np.concatenate(texts)
-        return Inputs(torch.from_numpy(ids).to(self.device), torch.from_numpy(mask).to(self.device))
+        tokens, segments, columns = np.concatenate(texts), None, None
+        names = tokens.dtype.names or ()
+        if "segment" in names:
+            segments = self._fill(mask, tokens["segment"])
+        if "row" in names:
+            own = np.zeros((len(texts), len(self.columns[0])), dtype=np.float32)
+            for line, text in zip(own, texts, strict=True):
+                line[:] = self.columns[text["row"][0]] if len(text) else 0
+            columns = self._tensor(own)
+        ids = self._fill(mask, tokens["id"] if names else tokens)
+        return Inputs(ids, self._tensor(mask), segments, columns)
+
+    def _fill(self, mask: np.ndarray, values: np.ndarray) -> Tensor:
+        """Return the values of the tokens at their places, N×L int64, and 0 on padding."""
+        filled = np.zeros(mask.shape, dtype=np.int64)
+        filled[mask] = values
+        return self._tensor(filled)
 
     @torch.inference_mode()
     def probabilities(self, texts: TokenIds) -> np.ndarray:
@@ -77,7 +110,7 @@ class Probe:
 
     def class_probability(self, embeddings: Tensor, inputs: Inputs, classes: Tensor) -> Tensor:
         """Return the probability of class `classes[i]` for each text i, with embeddings N×L×D of its tokens: N."""
-        return self._of_class(self.model.classify(self.model.encode(inputs, embeddings)), classes)
+        return self._of_class(self.model.classify(self.model.encode(inputs, embeddings), inputs.columns), classes)
 
     @torch.inference_mode()
     def attention(self, texts: TokenIds) -> Scores:
@@ -109,7 +142,7 @@ class Probe:
                 encoded = self.model.encode(inputs)
                 weights = self.model.attention.weights(encoded)
             weights.requires_grad_()
-            logits = self.model.classify(encoded, weights=weights)
+            logits = self.model.classify(encoded, inputs.columns, weights)
             (gradient,) = torch.autograd.grad(self._of_class(logits, self._tensor(classes[rows])).sum(), weights)
             _store(scores, rows, texts, (weights * gradient).detach().float().sum((1, 2)) * inputs.mask)
         return scores
@@ -142,8 +175,8 @@ class Probe:
     def _of_class(self, logits: Tensor, classes: Tensor) -> Tensor:
         return self.task.probabilities(logits).gather(1, classes.unsqueeze(1)).squeeze(1)
 
-    def _tensor(self, classes: np.ndarray) -> Tensor:
-        return torch.from_numpy(np.asarray(classes, dtype=np.int64)).to(self.device)
+    def _tensor(self, values: np.ndarray) -> Tensor:
+        return torch.from_numpy(values).to(self.device)
 
 
 def _store(scores: Scores, rows: np.ndarray, texts: TokenIds, values: Tensor) -> None:

@@ -11,7 +11,6 @@ from omegaconf import OmegaConf
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import BatchBuilder
 from heedful.data.splits import sample
-from heedful.data.texts import SINGLE_TEXTS
 from heedful.faithfulness.probe import Probe
 from heedful.inference.api import evaluation_data, restore_ensemble
 from heedful.runs.folder import BEST, LAST, checkpoint_in
@@ -39,9 +38,6 @@ class ProbedRun:
         self.codec = self.card.codec
         if not self.codec.class_names:
             raise UserError(f"{run}: has no classes, and faithfulness is measured by their probabilities: leave it out")
-        if self.codec.form() != SINGLE_TEXTS.form():
-            also = "pairs of texts" if self.codec.pairs else "columns beside the text"
-            raise UserError(f"{run}: reads {also}, and faithfulness measures models of single texts only")
         self.probe = Probe(model, self.codec.task, self.codec.truncation)
         overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
         cfg = OmegaConf.create({"ckpt_path": path, "data": overrides, "extras": self.extras, "seed": 0})
@@ -61,8 +57,11 @@ class ProbedRun:
     def tokens(self, split: str, rows: np.ndarray) -> list[np.ndarray]:
         """Return the tokens of the texts in these rows of a split, after truncation."""
         data = self.data.tokenized(split)
-        builder = BatchBuilder(data.tokens, data.offsets, data.labels, self.data.truncation)
-        return [np.asarray(data.tokens[builder.spans.positions(row)], dtype=np.int64) for row in rows.tolist()]
+        features = self.data.features(split)
+        builder = BatchBuilder(
+            data.tokens, data.offsets, data.labels, self.data.truncation, bounds=data.bounds, columns=features
+        )
+        return [self.probe.tokens(builder(rows[i : i + 1]).inputs) for i in range(len(rows))]
 
 
 def checkpoint_digest(run: Path) -> str:
