@@ -5,7 +5,9 @@ Rationales are the words that people marked as evidence, as in data=eraser_movie
 Plausibility is not faithfulness: a ranking can convince readers and still misrepresent the model.
 """
 
+import json
 from collections.abc import Sequence
+from unicodedata import normalize
 
 import numpy as np
 
@@ -88,16 +90,31 @@ def _spans(selected: np.ndarray) -> np.ndarray:
 
 def find_marks(trained: ProbedRun, rows: np.ndarray) -> list[np.ndarray]:
     """Return whether people marked each known token of these test texts."""
-    data, tokenizer = trained.data, trained.codec.tokenizer
-    rationales, marks = data.rationales("test", rows.tolist()), []
-    if rationales is None:
+    data, marks = trained.data, []
+    if (rationales := data.origins("test", rows.tolist()).get("rationale")) is None:
         raise UserError(f"{trained.run}: the texts have no human rationales, as those of data=eraser_movies have")
     texts = zip(data.texts("test", rows.tolist()), rationales, trained.tokens("test", rows), strict=True)
     for text, rationale, tokens in texts:
-        spans = tokenizer.spans(text)
+        text = normalize("NFC", text)  # as the tokenizer spells its tokens
+        spans = find_words(text, trained.codec.tokenizer.read([text])[1])
+        words = find_words(text, text.split())
+        marked = [
+            (words[own["start"], 0], words[own["end"] - 1, 1])
+            for own in json.loads(rationale)
+            if own["end"] > own["start"]
+        ]
         start = 0 if data.truncation.keep == "first" else len(spans) - len(tokens)
-        marks.append(mark_tokens(spans[start : start + len(tokens)], rationale)[trained.probe.known(tokens)])
+        marks.append(mark_tokens(spans[start : start + len(tokens)], marked)[trained.probe.known(tokens)])
     return marks
+
+
+def find_words(text: str, words: Sequence[str]) -> np.ndarray:
+    """Return the start and stop of each of the words of a text, in characters: L×2."""
+    spans, stop = np.zeros((len(words), 2), dtype=np.int64), 0
+    for span, word in zip(spans, words, strict=True):
+        start = text.index(word, stop)
+        span[:] = start, (stop := start + len(word))
+    return spans
 
 
 def compute(trained: ProbedRun, sample: SampledTexts, seed: int) -> Arrays:

@@ -182,7 +182,6 @@ def test_wrong_numbers_of_columns_are_mistakes(columns: str, tmp_path: Path) -> 
     [
         ({"label": "premise"}, "text='premise': is also the column of labels"),
         ({"max_length": 3}, "max_length=3: must be at least 4"),
-        ({"rationale": "spans"}, "rationale=spans: marks tokens of one text"),
     ],
 )
 def test_options_that_contradict_pairs(options: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -430,44 +430,6 @@ def test_dropped_duplicates_leave_each_text_in_one_split(tmp_path: Path, source_
         Source(path, test_path=only, duplicates="drop", **source_options).setup()
 
 
-def write_rationales(folder: Path, rationales: list[Any]) -> str:
-    """Three files of the same seven reviews."""
-    texts = [f"review {i}  is\nvery good , don't miss" for i in range(7)]
-    for name in ("train", "validation", "test"):
-        labels = ["positive", "negative"] * 3 + ["positive"]
-        write_parquet(folder / f"{name}.parquet", text=texts, label=labels, rationale=rationales, file=[name] * 7)
-    return str(folder)
-
-
-RATIONALES = {"rationale": "rationale", "val_split": "validation"}
-
-
-def test_spans_of_tokens_become_spans_of_characters(tmp_path: Path, source_options: Options) -> None:
-    """The second span is empty, as are 20 spans of the published test split of ERASER's movie reviews."""
-    spans = [{"start": 3, "end": 5}, {"start": 5, "end": 5}, {"start": 6, "end": 7}]
-    folder = write_rationales(tmp_path, [[], spans, [], spans[:1], [], [], []])
-    module = Source(folder, **RATIONALES, **source_options)
-    module.setup()
-    rationales = module.rationales("test", [0, 1, 3])
-    assert rationales is not None
-    (text,) = module.texts("test", [1])
-    assert [[text[start:stop] for start, stop in marks] for marks in rationales] == [
-        [],
-        ["very good", "don't"],
-        ["very good"],
-    ]
-    without = Source(folder, val_split="validation", **source_options)
-    without.setup()
-    assert without.rationales("test", [0]) is None
-
-
-@pytest.mark.parametrize("bounds", [(3, 99), (-2, 3), (4, 3)])
-def test_a_span_beyond_the_text_is_reported(bounds: tuple[int, int], tmp_path: Path, source_options: Options) -> None:
-    folder = write_rationales(tmp_path, [[{"start": bounds[0], "end": bounds[1]}]] * 7)
-    with pytest.raises(UserError, match=r"train.parquet: row 1: the column of rationales must contain .* end ≤ 8"):
-        Source(folder, **RATIONALES, **source_options).setup()
-
-
 FEATURES = Features({"sentence": Value("string"), "label": ClassLabel(names=["neg", "pos"])})
 
 

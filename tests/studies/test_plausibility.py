@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from studies.faithfulness.plausibility import areas_under_curve, iou_f1, mark_tokens, plausibility
+from studies.faithfulness.plausibility import areas_under_curve, find_words, iou_f1, mark_tokens, plausibility
 
 
 def bools(text: str) -> np.ndarray:
@@ -12,6 +12,12 @@ def test_tokens_that_overlap_a_span_are_marked() -> None:
     spans = np.array([[0, 3], [3, 4], [5, 9], [10, 12]])
     assert mark_tokens(spans, [(4, 6), (11, 20)]).tolist() == [False, False, True, True]
     assert not mark_tokens(spans, []).any()
+
+
+def test_words_are_found_in_their_order() -> None:
+    text = "is  this\nhis ?"
+    assert [text[start:stop] for start, stop in find_words(text, text.split())] == ["is", "this", "his", "?"]
+    assert find_words(text, ["is", "th", "is", "his"])[2].tolist() == [6, 8]
 
 
 def test_average_precision_and_the_trapezoidal_rule() -> None:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import logging
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,13 +28,7 @@ SPLITS = ("train", "val", "test")
 FACTS = "facts.json"
 TEXT = pa.large_string()
 # types of the columns: the number of a row's file among those of its split, its place there, and the text's hash
-TYPES = {
-    "text": TEXT,
-    "second": TEXT,
-    "label": pa.list_(TEXT),
-    "group": TEXT,
-    "rationale": pa.list_(pa.list_(pa.int64())),
-}
+TYPES = {"text": TEXT, "second": TEXT, "label": pa.list_(TEXT), "group": TEXT}
 TYPES |= {"file": pa.int32(), "place": pa.int64(), "digest": pa.int64()}
 PARTS = ("text", "second")  # columns of the text, or of the two texts of a pair
 LISTED_CONFLICTS = 3  # maximum number of texts with several classes that a message shows
@@ -81,7 +74,6 @@ class Split:
     texts: Texts  # n
     labels: np.ndarray  # n targets of `Corpus.task`
     groups: np.ndarray | None = None  # n int64; rows of the same group stay together when rows are held out
-    rationales: pa.ChunkedArray | None = None  # n lists of the [start, end] of the characters marked as evidence
     digests: np.ndarray | None = None  # n int64, hashes of the texts; duplicates have equal hashes
     origins: Mapping[str, pa.ChunkedArray] | None = None  # n cells each: file and place
 
@@ -111,7 +103,6 @@ class Corpus:
                 Texts([columns[name] for name in PARTS if name in columns], np.arange(len(table)), kept),
                 task.encode(labels.dictionary.to_pylist(), numbers, sizes),
                 _number_groups(columns["group"].to_numpy()) if "group" in columns else None,
-                columns.get("rationale"),
                 columns["digest"].to_numpy(),
                 {"file": columns["file"], "place": columns["place"]},
             )
@@ -148,7 +139,7 @@ def write_split(
     """Write the valid rows of a split; return the named classes of the data set, if it has any, and those found.
 
     Args:
-        columns: the names that text, second (of a pair), label, group and rationale have in the rows.
+        columns: the names that text, second (of a pair), label and group have in the rows.
         kept: the names of further columns to write.
         on_bad_rows: error or drop: how to treat rows without a text or label.
         names: the class of each allowed label; None allows all labels.
@@ -184,11 +175,6 @@ def write_split(
             cells |= {KEPT + name: rows.plain_texts(name) for name in kept}
             if "group" in columns:
                 cells["group"] = rows.texts(columns["group"])
-            if "rationale" in columns:
-                spans = rows.cells(columns["rationale"])
-                cells["rationale"] = [
-                    _characters(texts[i], spans[i], rows, i) if is_valid[i] else [] for i in range(len(texts))
-                ]
             stream.write_batch(pa.RecordBatch.from_pydict(cells, schema).filter(pa.array(is_valid)))
     classes = dict.fromkeys((names or {}).values())
     required = [repr(columns[name]) for name in (*PARTS, "label") if name in columns]
@@ -226,21 +212,6 @@ def _labels(rows: Rows, column: str, task: Task) -> list[list[str]]:
         forms = {label: names.get(form, "") for label, form in forms.items()}
     canonical_labels = map(forms.__getitem__, labels)
     return [list(islice(canonical_labels, len(own))) for own in cells]
-
-
-def _characters(text: str, spans: Any, rows: Rows, i: int) -> list[tuple[int, int]]:
-    """Convert spans of the tokens of the text in row `i` to spans of its characters; empty spans are left out."""
-    tokens = [match.span() for match in re.finditer(r"\S+", text)]
-    try:
-        bounds = [(span["start"], span["end"]) for span in spans]
-        if not all(0 <= start <= end <= len(tokens) for start, end in bounds):
-            raise IndexError
-        return [(tokens[start][0], tokens[end - 1][1]) for start, end in bounds if start < end]
-    except (IndexError, KeyError, TypeError):
-        raise UserError(
-            f"{rows.source}: {rows.unit} {rows.places[i]}: the column of rationales must contain spans {{start, end}} "
-            f"with 0 ≤ start ≤ end ≤ {len(tokens):,}, the number of tokens of the text"
-        ) from None
 
 
 @dataclass(frozen=True)

@@ -90,8 +90,6 @@ class Source(pl.LightningDataModule):
         path: the training file; or a folder with files of all splits, such as train.parquet or train-00000.parquet, at
             most one folder deep; or `bundled:` and the name of a file that Heedful contains. None loads `name`.
         name: name of a data set on the hub, such as owner/name.
-        rationale: name of a column of spans {start, end} of tokens that people marked as evidence for the label, the
-            end exclusive; the tokens of a text are separated by whitespace. None means no spans.
         train_split, val_split, test_split: names of the splits on the hub, or beginnings of the names of their files;
             None holds out training rows, unless `path` is a folder, `name` is None, and the name of a file in it begins
             with "val" or "dev": this file is the validation split.
@@ -108,7 +106,6 @@ class Source(pl.LightningDataModule):
         text: TextColumn = "text",
         label: LabelColumn = "label",
         group: str | None = None,
-        rationale: str | None = None,
         labels: Sequence[Any] | Mapping[Any, Any] | None = None,
         val_path: str | None = None,
         test_path: str | None = None,
@@ -149,12 +146,10 @@ class Source(pl.LightningDataModule):
             raise ValueError(f"text={label!r}: is also the column of labels: set data.text or data.label")
         if len(texts) == 2 and max_length < MIN_LENGTH:
             raise ValueError(f"max_length={max_length}: must be at least {MIN_LENGTH} for pairs of texts")
-        if len(texts) == 2 and rationale is not None:
-            raise ValueError(f"rationale={rationale}: marks tokens of one text, not of pairs: remove it")
         if path is None and name is not None and name.startswith((".", "/", "~")):
             raise UserError(f"data.name={name}: is a path: use data=csv data.path={name}")
         self.dataset_name, self.config = name, config
-        roles = {**dict(zip(PARTS, texts, strict=False)), "label": label, "group": group, "rationale": rationale}
+        roles = {**dict(zip(PARTS, texts, strict=False)), "label": label, "group": group}
         self.columns = {role: own for role, own in roles.items() if own is not None}
         for role, own in self.columns.items():
             if own in (columns or ()):
@@ -264,7 +259,8 @@ class Source(pl.LightningDataModule):
             content = [(split, list(map(file_format, own)), content_hash(own)) for split, own in self.files.items()]
         else:
             content = [(split, [], self._hash_columns(split, self.columns.values())) for split in self.splits]
-        columns = tuple(map(self.columns.get, ("text", "label", "group", "rationale", *(["second"] * self.pairs))))
+        roles = ("text", "label", "group", "", *(["second"] * self.pairs))  # "": a role in earlier versions
+        columns = tuple(map(self.columns.get, roles))
         return f"{content} {(columns, self.names, self.on_bad_rows, self.delimiter, self.quotes)}{self.task.reading}"
 
     def _hash_columns(self, split: str, names: Collection[str]) -> str:
@@ -526,12 +522,6 @@ class Source(pl.LightningDataModule):
             return None
         origin, rows = self._origin(split, range(self.sizes[split]))
         return None if origin.groups is None else origin.groups[rows]
-
-    def rationales(self, split: str, index: Iterable[int]) -> list[list[tuple[int, int]]] | None:
-        """Return the (start, end) spans of characters that people marked as evidence, or None if there are none."""
-        origin, rows = self._origin(split, index)
-        spans = origin.rationales
-        return None if spans is None else [[(start, end) for start, end in spans[row].as_py()] for row in rows.tolist()]
 
     # Batches
 

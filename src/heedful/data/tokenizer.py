@@ -108,14 +108,6 @@ class Tokenizer(TokenizerBuilder):
         encodings = list(self._encodings(composed, self._backend.encode_batch))
         return self._flat(encodings), list(chain(*map(self._spelling, composed, encodings)))
 
-    def spans(self, text: str) -> np.ndarray:
-        """Return the index of each token's first character and the index after its last character, L×2 int64.
-
-        The letters of the text are composed ones.
-        """
-        encoding = self._backend.encode(text, add_special_tokens=False)
-        return np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
-
     def _encodings(self, texts: Sequence[str], encode_batch: Any) -> Iterator[tokenizers.Encoding]:
         for block in text_blocks(texts):
             pairs = [parts for parts in map(parts_of, block) if len(parts) > 1]
