@@ -139,7 +139,15 @@ TOKENIZERS = {
     ("location", "value", "message"),
     [
         ("config", [], r"config: input should be"),
+        ("config.data.text", [None], r"data\.text"),
         ("codec.max_length", 0, r"codec\.max_length: input should be"),
+        ("codec.max_length", 10**30, r"codec\.max_length: input should be"),
+        ("codec.task", {}, r"empty sequence"),
+        ("codec.task", {"classes": ["a", "b"], "temperature": 0.0}, r"temperature"),
+        ("codec.task", {"name": "regression", "scale": float("nan")}, r"scale"),
+        ("codec.task", {"name": "multilabel", "classes": ["a", "b"], "thresholds": [None, 0.5]}, r"thresholds"),
+        ("codec.task", {"name": "multilabel", "classes": ["a", "b"], "thresholds": [0.5, 0.5, 0.5]}, r"shapes"),
+        ("codec.columns", [{"name": "age", "scale": 0.0}], r"columns\.0\.scale"),
         *(
             pytest.param("codec.tokenizer", text, r"tokenizer: cannot be used", id=name)
             for name, text in TOKENIZERS.items()

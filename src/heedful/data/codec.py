@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import torch
-from pydantic import PlainSerializer, PlainValidator, PositiveInt, model_validator
+from pydantic import Field, PlainSerializer, PlainValidator, model_validator
 
 from heedful.data.padded_batches import BatchBuilder, Tokens, Truncation
 from heedful.data.texts import TextForm
@@ -24,7 +24,7 @@ class Codec(TextForm):
 
     tokenizer: Annotated[Tokenizer, PlainValidator(_tokenizer), PlainSerializer(Tokenizer.to_json)]
     task: StoredTask
-    max_length: PositiveInt
+    max_length: Annotated[int, Field(gt=0, lt=2**31)]
     keep: Literal["first", "last"]
 
     @model_validator(mode="before")

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_repr
@@ -42,8 +42,8 @@ class Column(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     name: str
-    mean: float = 0.0
-    scale: float = 1.0
+    mean: FiniteFloat = 0.0
+    scale: Annotated[FiniteFloat, Field(gt=0)] = 1.0
     categories: list[str] | None = None
 
     @property
@@ -98,9 +98,9 @@ class Column(BaseModel):
             return csr_matrix(np.stack([values, missing], 1).astype(np.float32)), Coverage(int(missing.sum()), 0)
         places = {text: i for i, text in enumerate([*self.categories, ""])}
         codes = np.array([places.get(text, -1) for text in _strip(cells)], dtype=np.int64)
-        (rows,), shape = np.nonzero(codes >= 0), (len(codes), len(places))
+        (rows,), shape = np.nonzero(codes >= 0), (len(codes), len(self.features))
         features = csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, codes[rows])), shape=shape)
-        return features, Coverage(int((codes == len(places) - 1).sum()), int((codes < 0).sum()))
+        return features, Coverage(int((codes == places[""]).sum()), int((codes < 0).sum()))
 
 
 def encode_columns(

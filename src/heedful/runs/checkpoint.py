@@ -25,6 +25,7 @@ from pydantic import (
 from heedful.base.errors import UserError
 from heedful.base.files import first_mistake
 from heedful.config.keys import rename_targets
+from heedful.config.mistakes import TextColumn
 from heedful.config.overrides import escape_references
 from heedful.data.codec import Codec
 from heedful.data.trained_texts import TrainedTexts
@@ -38,12 +39,18 @@ CARD, EARLIER_CARD = "heedful", "heed"  # keys of the card in a checkpoint
 MAX_HASHES = 100_000  # of the training texts, 8 bytes each
 
 
+class Columns(BaseModel):
+    """Those options of the data that a model needs to read a table."""
+
+    text: TextColumn = "text"
+
+
 class Configuration(BaseModel):
     """The nodes of a configuration without which a model cannot be used."""
 
     model: dict[str, Node]
     loss: Node
-    data: Node
+    data: Columns
     choices: dict[str, str] = {}
 
 
@@ -84,6 +91,8 @@ class Card(BaseModel):
     @model_validator(mode="after")
     def _is_complete(self) -> "Card":
         Configuration.model_validate(self.config)
+        task = self.codec.task
+        task.predicted(np.zeros((1, len(task.outputs))))  # a ValueError if its state does not suit its classes
         if len(self.class_counts) != len(self.codec.class_names):
             raise ValueError(f"class_counts: expects {len(self.codec.class_names)} numbers, one for each class")
         return self

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from pydantic import Field, FiniteFloat
 
 from heedful.tasks.scores import SCORES
 from heedful.tasks.task import Task
@@ -47,7 +48,7 @@ class Multiclass(Task):
         limits: from high to low confidence; () if they were not measured.
     """
 
-    temperature: float = 1.0
+    temperature: Annotated[FiniteFloat, Field(gt=0)] = 1.0
     limits: tuple[ConfidenceLimit, ...] = ()
     scores: ClassVar = SCORES
     table: ClassVar = ("acc", "f1_macro", "auroc", "ece")

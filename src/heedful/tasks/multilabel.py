@@ -40,7 +40,7 @@ class Multilabel(Task):
 
     separator: Annotated[str, Field(min_length=1)] | None = None
     precision: Annotated[float, Field(gt=0, le=1)] | None = None
-    thresholds: Any = ()
+    thresholds: tuple[Annotated[float, Field(ge=0, le=1)], ...] = ()
     targets: ClassVar = "many labels"
     table: ClassVar = ("acc", "f1_micro", "f1_macro", "hamming", "map")
 
@@ -181,7 +181,8 @@ class Multilabel(Task):
         return replace(self, thresholds=tuple(np.mean(limits, 0).tolist()))
 
     def pool(self, tasks: Sequence[Task], sizes: Sequence[int]) -> Self:
-        return replace(self, thresholds=np.repeat(list(map(_thresholds, tasks)), sizes, axis=0))
+        limits: Any = np.repeat(list(map(_thresholds, tasks)), sizes, axis=0)
+        return replace(self, thresholds=limits)
 
 
 def _thresholds(task: Task) -> Sequence[float]:

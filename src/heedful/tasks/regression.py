@@ -3,9 +3,10 @@
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
+from pydantic import Field, FiniteFloat
 
 from heedful.base.formatting import format_repr
 from heedful.tasks.scores import ScoreType, Terms
@@ -94,8 +95,8 @@ class Regression(Task):
         mean, scale: mean and standard deviation of the training numbers.
     """
 
-    mean: float = 0.0
-    scale: float = 1.0
+    mean: FiniteFloat = 0.0
+    scale: Annotated[FiniteFloat, Field(gt=0)] = 1.0
     targets: ClassVar = "a number"
     outputs: ClassVar = ("value",)
     trained: ClassVar = ()
