@@ -51,7 +51,7 @@ def run(
             main()
         except SystemExit as error:
             code = error.code
-        return code, capsys.readouterr().out
+        return code, "".join(capsys.readouterr())
 
     return run
 
@@ -163,9 +163,17 @@ def test_a_mistake_has_no_traceback_and_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments", [["--multirum"], ["-m", "--cfg", "job"]])
-def test_an_unknown_flag_exits_with_2(run: Run, arguments: list[str]) -> None:
-    assert run(*arguments)[0] == 2
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        (["--multirum"], "write multirum=…"),
+        (["--seed=3"], "write seed=3"),
+        (["-m", "--cfg", "job"], "not allowed with"),
+    ],
+)
+def test_an_unknown_flag_exits_with_2(run: Run, arguments: list[str], remedy: str) -> None:
+    code, output = run(*arguments)
+    assert code == 2 and remedy in output
 
 
 def test_config_files_may_be_in_another_folder(

@@ -92,7 +92,12 @@ MESSAGES = [
     ("hydra.sweep.dri=x", None, "no such option (did you mean hydra.sweep.dir?)"),
     ("+seed=1", None, "already exists: write seed=1"),
     ("~seed", None, "cannot be removed"),
-    ("seed", None, "cannot be parsed (missing EQUAL at '<EOF>'): write key=value; if it is text, quote it: "),
+    ("seed", None, "cannot be parsed (missing EQUAL at '<EOF>'): write key=value"),
+    (
+        "seed=[a",
+        None,
+        "cannot be parsed (no viable alternative at input '[a'): write key=value; if it is text, quote it: 's",
+    ),
     ("task_name=a, b", None, """has several values: add -m to run each value, or write a list in [ ] or a text: 't"""),
     ("seed=range(5,1)", None, "has no values: a range needs a stop beyond its start"),
     ("data={path: x}", None, "Key 'path' is not in struct"),
@@ -116,12 +121,18 @@ def test_each_mistake_is_reported_with_its_remedy(
         ("optimizer.learning_rate=0.1", "no such option (did you mean optimizer.lr?)"),
         ("random_state=1", "no such option (did you mean seed?)"),
         ("dataset=sst2", "no such option (did you mean data?)"),
+        ("modle=linear", "no such option (did you mean model?)"),
+        ("model.encoder.kernel_size=3", "no such option"),  # not model.encoder.freeze
+        (
+            "model.attention.heads=4",
+            "is an option of other choices: model/attention=multi_head, model/attention=windowed",
+        ),
         ("data=my.csv", "is a path: write data=csv data.path=my.csv"),
         ("data=./texts", "is a path: write data=csv data.path=./texts"),
         ("data.path=my.csv", "sets another file, but not its columns and classes: add data=csv"),
     ],
 )
-def test_words_of_other_libraries_and_paths_have_a_remedy(line: str, message: str) -> None:
+def test_words_of_other_libraries_paths_and_other_choices_have_a_remedy(line: str, message: str) -> None:
     (mistake,) = real_repository("train").check([line])[1]
     assert (mistake.entry, mistake.message.partition(";")[0]) == (line, message)
 
@@ -203,6 +214,13 @@ def test_only_the_command_line_and_conf_extras_trust_modules(find_mistakes: Find
     assert list(find_mistakes("experiment=trusts_itself", "extras.trusted_modules=[subprocess,tests]")) == [
         "logger.evil._target_=subprocess.Popen"  # not a logger
     ]
+
+
+def test_a_choice_that_only_other_commands_have_is_to_be_removed() -> None:
+    with pytest.raises(
+        UserError, match=r"1 mistake.*\n  model/attention=none   eval has no choice of model/attention: r"
+    ):
+        real_repository("eval").compose(["model/attention=none", "data=imdb", "ckpt_path=x"])
 
 
 def test_hydras_private_packages_are_not_imported() -> None:

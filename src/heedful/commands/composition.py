@@ -39,7 +39,10 @@ def parse_flags(arguments: Sequence[str]) -> Namespace:
     parser.add_argument("--resolve", action="store_true")
     for name in ("--package -p", "--config-dir -cd", "--config-name -cn", "--config-path -cp"):
         parser.add_argument(*name.split())
-    flags = parser.parse_intermixed_args(arguments)
+    flags, unknown = parser.parse_known_intermixed_args(arguments)
+    if unknown:
+        key, _, value = unknown[0].lstrip("-").partition("=")
+        parser.error(f"{unknown[0]}: no such flag; options have no dashes: write {key}={value or '…'}")
     if (flags.resolve or flags.package) and not flags.cfg:
         raise UserError("--resolve and --package select what --cfg prints: add --cfg job")
     if flags.experimental_rerun:

@@ -8,9 +8,10 @@ import pickle
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import chain
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from heedful.base.errors import UserError
 from heedful.base.files import YAML_LOADER
+from heedful.base.formatting import format_names
 from heedful.base.optional_packages import plugin_install_hint
 from heedful.config.keys import CONF, is_within, paths_in, referenced_names
 from heedful.config.mistakes import Mistake, did_you_mean, format_mistakes, no_such
@@ -154,7 +156,8 @@ class ConfigFiles:
             cfg = self._merge(chosen)
         except HydraException as error:
             entry = " ".join(override.line for override in chosen) or f"{self.name}.yaml"
-            raise UserError(format_mistakes([*mistakes, Mistake(entry, explain(error, self.groups))])) from error
+            found = list(self._choices_of_others(chosen)) or [Mistake(entry, explain(error, self.groups))]
+            raise UserError(format_mistakes([*mistakes, *found])) from error
         sweeps = sweeps or cfg.hydra.mode == RunMode.MULTIRUN
         paths = paths_in(OmegaConf.to_container(cfg, resolve=False))
         self.variables = referenced_names(paths)
@@ -191,6 +194,14 @@ class ConfigFiles:
                 raise ValueError(no_such("choice", choice, self.groups[key]))
         return True
 
+    def _choices_of_others(self, chosen: Sequence[Override]) -> Iterator[Mistake]:
+        """Yield the choices of groups that only other commands have; none if the files without them are malformed."""
+        with suppress(HydraException):
+            known = self._merge([]).hydra.runtime.choices
+            for override in chosen:
+                if override.key not in known and not override.parsed.is_add():
+                    yield Mistake(override.line, f"{self.command} has no choice of {override.key}: remove it")
+
     def _merge(self, chosen: Sequence[Override]) -> DictConfig:
         """Return a new copy of the configuration that the chosen files compose.
 
@@ -214,14 +225,16 @@ class ConfigFiles:
         adds = operation.is_add() or operation.is_force_add()
         if key not in paths and not adds:  # the schema reports an added name that its class refuses
             names = [path for path in paths if key.startswith("hydra") or not path.startswith("hydra.")]
-            groups = [folder / parent.replace(".", "/") for folder in self.folders] if parent else []
-            files = (file for group in groups for file in group.glob("*.yaml"))  # all choices of the group
-            options = {f"{parent}.{option}" for file in files for option in read_options(file)}
-            names += options if key not in options else ()
-            remedy = (
-                f"; if its class accepts it, write +{override.line}" if parent and not operation.is_delete() else ""
-            )
-            raise ValueError(f"no such option{did_you_mean(key, [*names, *self.groups])}{remedy}")
+            group = parent.replace(".", "/")
+            files = [file for folder in self.folders for file in (folder / group).glob("*.yaml")] if parent else []
+            options = {file.stem: [f"{parent}.{option}" for option in read_options(file)] for file in files}
+            choices = sorted(choice for choice in options if key in options[choice])
+            names += () if choices else chain(*options.values())
+            message = f"no such option{did_you_mean(key, [*names, *self.groups])}"
+            if choices and f"{parent}._target_" in paths:
+                message = f"is an option of other choices: {format_names(f'{group}={choice}' for choice in choices)}"
+            can_add = parent and not operation.is_delete()
+            raise ValueError(message + (f"; if its class accepts it, write +{override.line}" if can_add else ""))
         if str(paths.get(key)).startswith("bundled:") and "bundled:" not in str(value):
             raise ValueError("sets another file, but not its columns and classes: add data=csv")
         if operation.is_add() and paths.get(key) is not None and not isinstance(value, dict | list):

@@ -94,9 +94,12 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
     meant = [option for option, words in HABITS.items() if name.rpartition(".")[2] in words and option in dotted]
     if meant:
         return meant
-    spellings = {} if "." in name else {other.lower().rpartition(".")[2]: other for other in dotted}
-    spellings |= {other.lower(): other for other in dotted if not name.startswith(f"{other}.")}
-    similar = get_close_matches(name.lower(), spellings, 1, 0.8 if "." in name else 0.62)
+    last = {other: other.lower().rpartition(".")[2] for other in dotted}
+    close = get_close_matches(name.lower().rpartition(".")[2], last.values(), len(last), 0.5) if last else []
+    spellings = {} if "." in name else {last[other]: other for other in dotted}
+    spellings |= {other.lower(): other for other in dotted if last[other] in close}
+    swapped = [spelling for spelling in spellings if sorted(spelling) == sorted(name.lower())]
+    similar = swapped[:1] or get_close_matches(name.lower(), spellings, 1, 0.8 if "." in name else 0.62)
     return [dotted[spellings[spelling]] for spelling in similar]
 
 
