@@ -1,5 +1,7 @@
 """Training, evaluation, comparison and prediction with a number for each text."""
 
+import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 import torch
 
 from heedful.base.errors import UserError
+from heedful.commands import predict
 from heedful.config.schema import config_mistakes
 from heedful.faithfulness.trained import ProbedRun
 from heedful.inference.api import load
@@ -25,7 +28,9 @@ def texts(folder: Path) -> Path:
     return path
 
 
-def test_a_model_of_numbers_is_trained_evaluated_and_predicts(tmp_path: Path) -> None:
+def test_a_model_of_numbers_is_trained_evaluated_and_predicts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = texts(tmp_path)
     run = tmp_path / "run"
     options = [*OPTIONS, f"data.path='{path}'", "trainer.max_epochs=6", "model.encoder.hidden_dim=13"]
@@ -46,6 +51,12 @@ def test_a_model_of_numbers_is_trained_evaluated_and_predicts(tmp_path: Path) ->
     assert {row["class"] for row in read_csv(run / "baseline" / "features.csv")} == {"lower", "higher"}
     (prediction,) = load(run).predict(["price more more"])
     assert isinstance(prediction.label, float) and 1300 < prediction.label < 1900
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["predict.py", "ckpt_path=run", "text=price more more"])
+    capsys.readouterr()
+    predict.main()
+    record = json.loads(capsys.readouterr().out)
+    assert (record["label"], record["probabilities"]) == (pytest.approx(prediction.label), None)
     (mean,) = load([run, run / "checkpoints" / "last.ckpt"]).predict(["price more more"])
     assert isinstance(mean.label, float)
     with pytest.raises(UserError, match="has no classes, and faithfulness"):

@@ -23,7 +23,7 @@ from heedful.base.errors import UserError
 from heedful.base.files import csv_line, replace_atomically
 from heedful.base.formatting import format_list, format_repr
 from heedful.config.mistakes import did_you_mean
-from heedful.data.text_files import PARQUET, file_format, open_file, open_text, refuse_signatures
+from heedful.data.text_files import PARQUET, TO_UTF8, file_format, open_file, open_text, refuse_signatures
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".json")
 OUTPUT_FORMATS = (".csv", ".jsonl")
@@ -71,6 +71,7 @@ class Rows:
                 texts.append(str(text))
             except ValueError:
                 hint = "; for several labels in one row, set task=multilabel" if isinstance(cell, list) else ""
+                hint = f"; convert it, {TO_UTF8}" if isinstance(cell, str | bytes) else hint
                 raise UserError(
                     f"{self.source}: {self.unit} {place}: column {column!r} holds {format_repr(cell)}, which is "
                     f"neither text in UTF-8 nor a number{hint}"
@@ -107,7 +108,8 @@ def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) 
             raise UserError(
                 f"{source}: no column {name!r}{did_you_mean(name, columns)}; its columns are "
                 f"{format_list(columns) or 'none'}. Specify your columns with data.text, data.label, data.group, "
-                "data.columns and data.keep_columns; those of file=… with text_column and label_column"
+                "data.columns and data.keep_columns; those of file=… with text_column and label_column. The first line "
+                "of a CSV or TSV file names its columns; those that a model reads beside the text keep their names"
             )
         if (count := columns.count(name)) > 1:
             raise UserError(f"{source}: {count} columns are called {name!r}; rename all but one of them")

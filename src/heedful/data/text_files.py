@@ -19,6 +19,7 @@ from heedful.config.mistakes import did_you_mean
 # the rest of the name of a part of a split, whose number may be followed by the total and, on the hub, a hash
 PART = re.compile(r"[-_. ]?\d+([-_]of[-_](?P<total>\d+))?([-_][0-9a-f]{16})?(?P<extension>(\.[a-z]+)+)", re.IGNORECASE)
 
+TO_UTF8 = "for instance with `iconv -f WINDOWS-1252 -t UTF-8` if it was written on Windows in a Western language"
 GZIP, PARQUET = rb"\x1f\x8b", rb"PAR1\x15"
 # First bytes of files that are not what their names say: what they are, and the remedy
 SIGNATURES = {
@@ -106,10 +107,7 @@ def open_text(path: Path, source: str | None = None) -> Iterator[io.TextIOWrappe
         except UnicodeDecodeError:
             with open_file(path, source, unpack=True) as again:
                 line = next(i for i, line in enumerate(again, 1) if line.decode(errors="ignore").encode() != line)
-            raise UserError(
-                f"{source or path}: line {line} is not UTF-8; save the file as UTF-8, for instance with `iconv -f "
-                "WINDOWS-1252 -t UTF-8` if it was written on Windows in a Western language"
-            ) from None
+            raise UserError(f"{source or path}: line {line} is not UTF-8; save the file as UTF-8, {TO_UTF8}") from None
 
 
 def file_format(path: Path) -> str:

@@ -115,7 +115,10 @@ def join_cells(rows: Rows, parts: Sequence[Sequence[str]], columns: Sequence[str
 
 def warn_of_missing(columns: Sequence[str]) -> None:
     """Log that texts are read without the columns that a model reads beside them."""
-    log.warning("The model also reads %s, which are missing: give a table", format_list(columns, plain=True))
+    log.warning(
+        "The model also reads %s, which are missing and count as empty: give a table with them",
+        format_list(columns, plain=True),
+    )
 
 
 def parts_of(text: str) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ def _divide(rows: Rows, place: int, text: str) -> tuple[str, ...]:
     if len(parts) != 2:
         raise UserError(
             f"{rows.source}: {rows.unit} {place}: has {len(parts) - 1} tabs, but one must divide the two texts of a "
-            "pair; for two columns of a table, write text_column=[…,…]"
+            "pair; write second=… for the second text of text=…, or text_column=[…,…] for two columns of a table"
         )
     return parts
 

@@ -190,7 +190,9 @@ def _record(text: str, example: Example | None, top: int) -> dict[str, object]:
     record: dict[str, object] = {
         "text": plain_text(text),
         "label": example.value,
-        "probabilities": {name: round(value, 6) for name, value in example.probabilities.items()},
+        "probabilities": {name: round(value, 6) for name, value in example.probabilities.items()}
+        if example.has_classes
+        else None,
         "words": _weighted(ranked),
         "only_unknown": example.is_unknown,
     }

@@ -102,7 +102,8 @@ class Classifier:
                 limits = self.config["task"]["thresholds"] or [0.5] * len(names)
                 reached = (name for name, chance, limit in zip(names, chances, limits, strict=True) if chance >= limit)
                 result["label"] = list(reached)
-            result["probabilities"] = dict(zip(names, chances.tolist(), strict=True))
+            if self.config["class_names"]:
+                result["probabilities"] = dict(zip(names, chances.tolist(), strict=True))
             result["weights"] = list(zip(words, row.tolist(), strict=False))
             for weights_of_class in own:  # of each class, if the model has them
                 pairs = zip(names, weights_of_class.tolist(), strict=True)
