@@ -9,7 +9,7 @@ from threading import RLock
 from typing import Any
 
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 from pytorch_lightning.utilities.seed import isolate_rng
 from rich.console import Console
 
@@ -102,7 +102,9 @@ def run_training(
         folder = Path(cfg.hydra.runtime.output_dir)
         lines = [line for line in flags.overrides if not key_of(line).startswith("hydra")]
         if cfg.hydra.output_subdir is not None:
-            _write_hydra(folder / str(cfg.hydra.output_subdir), cfg, task, lines)
+            hydra = OmegaConf.masked_copy(cfg, ["hydra"])  # a run resumes from what Hydra writes for a command
+            for name, node in {"config": task, "hydra": hydra, "overrides": OmegaConf.create(lines)}.items():
+                write_text(folder / str(cfg.hydra.output_subdir) / f"{name}.yaml", OmegaConf.to_yaml(node))
         launch = Launch(typed, tuple(lines), dict(cfg.hydra.runtime.choices), is_quiet=not verbose)
         try:
             with isolate_rng():
@@ -126,10 +128,3 @@ def _data_lines(overrides: Collection[str], data: Any) -> list[str]:
         return [*([] if "data" in keys else ["data=csv"]), f"data.path={quote(str(data))}"]
     splits = {f"data.{option}": name for option, name in usual_splits(split_names(data)).items() if name is not None}
     return ["data=python", *(f"{key}={name}" for key, name in splits.items() if key not in keys)]
-
-
-def _write_hydra(folder: Path, cfg: DictConfig, task: DictConfig, lines: list[str]) -> None:
-    """Write the files that Hydra writes for a command, from which a run resumes."""
-    nodes = {"config": task, "hydra": OmegaConf.masked_copy(cfg, ["hydra"]), "overrides": OmegaConf.create(lines)}
-    for name, node in nodes.items():
-        write_text(folder / f"{name}.yaml", OmegaConf.to_yaml(node))

@@ -59,7 +59,12 @@ def show_predictions(
     }
     print_predictions(texts, by_row, cfg.json, cfg.top)
     if cfg.pictures is not None:
-        write_predictions_page(list(by_row.values()), Path(cfg.pictures))
+        from heedful.report.html import render_html  # imports matplotlib
+
+        shown = list(by_row.values())
+        section = Section("Texts", [example_content(each) for each in shown], example_notes(shown))
+        page = render_html("Predictions", "", {"Texts": f"{len(shown):,}"}, [section])
+        write_text(Path(cfg.pictures) / "page.html", page)
     blank = [places[i] for i in range(len(texts)) if i not in by_row]
     unknown = [places[i] for i, example in by_row.items() if example.is_unknown]
     _warn(source.name, chunks[0][0].unit, blank, unknown)
@@ -162,14 +167,6 @@ def print_predictions(texts: Sequence[str], examples: Mapping[int, Example], as_
         else:
             console.print(Text(f"“{clean_text(text, 200)}”", style="dim"))
             console.print(render_terminal([prediction_section(example, top)]))
-
-
-def write_predictions_page(examples: Sequence[Example], folder: Path) -> None:
-    """Write `page.html` with each text's coloured words and word × word maps."""
-    from heedful.report.html import render_html  # imports matplotlib
-
-    section = Section("Texts", [example_content(each) for each in examples], example_notes(examples))
-    write_text(folder / "page.html", render_html("Predictions", "", {"Texts": f"{len(examples):,}"}, [section]))
 
 
 def prediction_section(example: Example, count: int) -> Section:

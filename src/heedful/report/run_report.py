@@ -8,16 +8,7 @@ from statistics import median
 from heedful.base.files import write_text
 from heedful.base.formatting import format_count
 from heedful.report.data_section import data_section, trained_note
-from heedful.report.figures.run_figures import (
-    draw_confusion,
-    draw_coverage,
-    draw_curves,
-    draw_entropy,
-    draw_gradients,
-    draw_position,
-    draw_reliability,
-    draw_scatter,
-)
+from heedful.report.figures import run_figures as figures
 from heedful.report.figures.style import save_figure
 from heedful.report.html import render_html
 from heedful.report.numbers import format_compact
@@ -70,8 +61,7 @@ def run_sections(run: Path, result: RunResult, predictions: Predictions | None) 
         ),
         baseline_section(result, read_features(run) or {}),
         Section("Training", list(_training(run, result)), "The test uses the best checkpoint."),
-        Section("Classes", list(_classes(predictions)) if predictions and predictions.class_names else []),
-        Section("Numbers", list(_numbers(predictions)) if predictions and not predictions.class_names else []),
+        Section("Classes" if result.data.class_names else "Numbers", list(_predictions(predictions))),
         Section("Errors", list(_errors(errors)), example_notes(errors)),
         Section("Attention", list(_attention(run, examples)), example_notes(examples)),
         data_section(result.data),
@@ -81,23 +71,25 @@ def run_sections(run: Path, result: RunResult, predictions: Predictions | None) 
 
 def _training(run: Path, result: RunResult) -> Iterator[Content]:
     if history := read_history(run):
-        curves = draw_curves(history, result.best.epoch, bool(result.branch))
+        curves = figures.draw_curves(history, result.best.epoch, bool(result.branch))
         yield Chart("curves", curves, "Loss and score by epoch")
     if gradients := read_gradients(run):
-        yield Chart("gradients", draw_gradients(gradients), "Gradient norm of each component by step")
+        yield Chart("gradients", figures.draw_gradients(gradients), "Gradient norm of each component by step")
 
 
-def _classes(predictions: Predictions) -> Iterator[Content]:
+def _predictions(predictions: Predictions | None) -> Iterator[Content]:
+    if predictions is None:
+        return
+    if not predictions.class_names:
+        yield Chart("scatter", figures.draw_scatter(predictions), "Predicted against true numbers")
+        return
     yield classes_table(predictions.class_scores())
     if (table := predictions.confusion_matrix) is not None:
-        figure = draw_confusion(table, predictions.class_names, predictions.split)
+        figure = figures.draw_confusion(table, predictions.class_names, predictions.split)
         yield Chart("confusion", figure, "Number of texts by true class and predicted class")
-        yield Chart("reliability", draw_reliability(predictions), "Accuracy by confidence")
-        yield Chart("coverage", draw_coverage(predictions), "Accuracy of the most confident predictions by their share")
-
-
-def _numbers(predictions: Predictions) -> Iterator[Content]:
-    yield Chart("scatter", draw_scatter(predictions), "Predicted against true numbers")
+        yield Chart("reliability", figures.draw_reliability(predictions), "Accuracy by confidence")
+        figure = figures.draw_coverage(predictions)
+        yield Chart("coverage", figure, "Accuracy of the most confident predictions by their share")
 
 
 def _errors(errors: Sequence[Example]) -> Iterator[Content]:
@@ -108,8 +100,8 @@ def _errors(errors: Sequence[Example]) -> Iterator[Content]:
 
 def _attention(run: Path, examples: Sequence[Example]) -> Iterator[Content]:
     if statistics := read_statistics(run):
-        yield Chart("attention_position", draw_position(statistics), "Mean attention weight by position")
-        yield Chart("attention_entropy", draw_entropy(statistics), "Effective number of words by length")
+        yield Chart("attention_position", figures.draw_position(statistics), "Mean attention weight by position")
+        yield Chart("attention_entropy", figures.draw_entropy(statistics), "Effective number of words by length")
     yield from map(example_content, examples)
 
 
