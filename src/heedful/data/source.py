@@ -173,7 +173,7 @@ class Source(pl.LightningDataModule):
         self.seed, self.progress = torch.initial_seed() if seed is None else seed, progress
         self.task: Task = Multiclass()  # without the classes
         self._model: Codec | None = None  # of a trained model, which is evaluated on these data
-        self._features: dict[str, csr_matrix] = {}  # of the columns of each split
+        self.features: dict[str, csr_matrix] = {}  # of the columns of each split, n×K; empty without columns
         self.coverage: dict[str, dict[str, Coverage]] = {}  # of the columns of each split, by name
         self._data: dict[str, TokenizedSplit] | None = None
 
@@ -402,7 +402,7 @@ class Source(pl.LightningDataModule):
         for split in self._data if codec.columns else ():
             own_cells = {name: self._cells(split, name) for name in self.read_columns}
             encoded = encode_columns(codec.columns, own_cells, partial(self._where, split))
-            self._features[split], self.coverage[split] = encoded
+            self.features[split], self.coverage[split] = encoded
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS if split in self._data}
         if "train" in self.sizes:
             self.class_counts = self.count_classes("train")
@@ -414,10 +414,6 @@ class Source(pl.LightningDataModule):
         data = self.tokenized(split)
         cells: list[str | None] = getattr(self._corpus, data.origin).texts.take(data.rows).cells(name)
         return cells
-
-    def features(self, split: str) -> "csr_matrix | None":
-        """Return the features of the columns of a split, n×K; None if the model reads no columns."""
-        return self._features.get(split)
 
     def _where(self, split: str, index: Sequence[int]) -> str:
         """Return the file of the first of some texts, and the places of those that are in it."""
@@ -556,7 +552,7 @@ class Source(pl.LightningDataModule):
         is_stored = fits_on_gpu(data.tokens.nbytes, device) if self.on_device is None else self.on_device
         place = device if is_stored else "cpu"
         tokens = (data.tokens, data.offsets, data.labels)
-        return BatchBuilder(*tokens, self.truncation, place, data.bounds, self.features(split))
+        return BatchBuilder(*tokens, self.truncation, place, data.bounds, self.features.get(split))
 
     def _ranks(self) -> tuple[int, int]:
         """Return the rank of this process and the number of processes."""

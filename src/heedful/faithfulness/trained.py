@@ -9,7 +9,6 @@ import numpy as np
 from omegaconf import OmegaConf
 
 from heedful.base.errors import UserError
-from heedful.data.padded_batches import BatchBuilder
 from heedful.data.splits import sample
 from heedful.faithfulness.probe import Probe
 from heedful.inference.api import evaluation_data, restore_ensemble
@@ -56,11 +55,7 @@ class ProbedRun:
 
     def tokens(self, split: str, rows: np.ndarray) -> list[np.ndarray]:
         """Return the tokens of the texts in these rows of a split, after truncation."""
-        data = self.data.tokenized(split)
-        features = self.data.features(split)
-        builder = BatchBuilder(
-            data.tokens, data.offsets, data.labels, self.data.truncation, bounds=data.bounds, columns=features
-        )
+        builder = self.data.builder(split)
         return [self.probe.tokens(builder(rows[i : i + 1]).inputs) for i in range(len(rows))]
 
 

@@ -70,7 +70,7 @@ class LinearBaseline(pl.Callback):
             )
             return
         key = (data.data_fingerprint, data.splitting.fold, self.max_order, self.c, self.top)
-        of_columns = [_digest(columns) for split in SPLITS if (columns := data.features(split)) is not None]
+        of_columns = [_digest(data.features[split]) for split in SPLITS if split in data.features]
         digest = hashlib.sha256(f"{key} {of_columns} {code_version(type(data), type(self))}".encode()).hexdigest()
         path = data.cache_dir / f"baseline-{digest}"
         if not path.exists():
@@ -113,11 +113,11 @@ class LinearBaseline(pl.Callback):
         lines = [csv_line(HEAD)]
         if linear is not None and any(map(vectorizer.build_analyzer(), texts["train"])):
             model, targets, columns = linear
-            model.fit(_join(vectorizer.fit_transform(texts["train"]), data.features("train")), targets)
+            model.fit(_join(vectorizer.fit_transform(texts["train"]), data.features.get("train")), targets)
             predict = model.predict_proba if hasattr(model, "predict_proba") else model.predict
             for split in ("val", "test"):
                 probabilities[split] = np.zeros((len(texts[split]), len(data.task.outputs)), dtype=np.float32)
-                values = predict(_join(vectorizer.transform(texts[split]), data.features(split)))
+                values = predict(_join(vectorizer.transform(texts[split]), data.features.get(split)))
                 probabilities[split][:, columns] = values.reshape(len(values), -1)
             of_columns = [name for column in data.codec.columns for name in column.features]
             features = [*vectorizer.get_feature_names_out(), *of_columns]
