@@ -15,8 +15,7 @@ class ColumnEmbedding(Component):
     """
 
     def __init__(self, input_dim: int, features: int) -> None:
-        super().__init__()
-        self.output_dim = input_dim
+        super().__init__(input_dim)
         self.weight = nn.Parameter(torch.zeros(input_dim, features))
 
     def forward(self, pooled: Tensor, columns: Tensor) -> Tensor:

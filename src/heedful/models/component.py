@@ -41,6 +41,9 @@ class Encoded(NamedTuple):
 class Component(nn.Module, ABC):
     """A component, which computes one step of the model's data flow.
 
+    Args:
+        output_dim: the attribute of this name; None if the constructor of the subclass sets it, or for a head.
+
     Attributes:
         output_dim: number of features of the output, the next component's `input_dim`; a head has no `output_dim`.
         description_options: options that the constructor read from a pretrained model. A checkpoint stores these
@@ -53,6 +56,11 @@ class Component(nn.Module, ABC):
     is_pretrained: ClassVar[bool] = False
     description_options: Mapping[str, Any] = MappingProxyType({})
     auxiliary_loss: Mapping[str, Tensor | None] = MappingProxyType({})
+
+    def __init__(self, output_dim: int | None = None, /) -> None:
+        super().__init__()
+        if output_dim is not None:
+            self.output_dim = output_dim
 
     def load_pretrained(self) -> None:
         """Load pretrained weights into a new component; by default, do nothing.
@@ -181,8 +189,7 @@ class Pooling(Component):
     width: ClassVar[int] = 1  # number of vectors of D features that are concatenated
 
     def __init__(self, input_dim: int) -> None:
-        super().__init__()
-        self.output_dim = self.width * input_dim
+        super().__init__(self.width * input_dim)
 
     @abstractmethod
     def forward(self, encoded: Encoded) -> Tensor:

@@ -13,10 +13,6 @@ from heedful.models.component import Position, Size
 class NoPosition(Position):
     """Returns the states unchanged."""
 
-    def __init__(self, input_dim: int) -> None:
-        super().__init__()
-        self.output_dim = input_dim
-
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         return states
 
@@ -28,8 +24,7 @@ class Index(Position):
     """
 
     def __init__(self, input_dim: int) -> None:
-        super().__init__()
-        self.output_dim = input_dim + 1
+        super().__init__(input_dim + 1)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         steps = torch.arange(mask.shape[1], device=mask.device) * mask  # N×L
@@ -43,8 +38,7 @@ class Learned(Position):
     """
 
     def __init__(self, input_dim: int, *, max_length: Size = 512) -> None:
-        super().__init__()
-        self.output_dim = input_dim
+        super().__init__(input_dim)
         self.max_length = max_length
         self.vectors = nn.Parameter(torch.empty(max_length, input_dim).normal_(std=0.02))
 
@@ -63,10 +57,6 @@ class Sinusoidal(Position):
 
     Vaswani et al. 2017, section 3.5; D may be odd. Padding is unchanged.
     """
-
-    def __init__(self, input_dim: int) -> None:
-        super().__init__()
-        self.output_dim = input_dim
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         radians = angles(states.shape[1], self.output_dim, 10000.0, states)

@@ -77,8 +77,7 @@ class ElementwiseMixing(TokenAttention):
         vector_norm: VectorNorm = "layer",
         dropout: Rate = 0.0,
     ) -> None:
-        super().__init__()
-        self.output_dim = input_dim
+        super().__init__(input_dim)
         vector_dim = expanded_dim or input_dim
         self.gate = GATES[gate]
         self.vector = GlobalVector(input_dim, vector_dim, norm=vector_norm, dropout=dropout)

@@ -21,9 +21,8 @@ class LabelAttention(Attention):
     has_scores = True
 
     def __init__(self, input_dim: int, *, dropout: Rate = 0.0) -> None:
-        super().__init__()
+        super().__init__(input_dim)
         self.dropout = Dropout(dropout)
-        self.output_dim = input_dim
         self.questions = nn.Parameter(torch.zeros(1, input_dim))  # C×D
 
     def bind(self, vocabulary: Sequence[str], num_logits: int) -> None:

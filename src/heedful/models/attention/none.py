@@ -11,10 +11,6 @@ class NoAttention(Attention):
 
     per_token = True
 
-    def __init__(self, input_dim: int) -> None:
-        super().__init__()
-        self.output_dim = input_dim
-
     def weights(self, encoded: Encoded) -> Tensor:
         """Return identity matrices N×1×T×T with zeros on padding: every real state attends only to itself."""
         eye = torch.eye(encoded.mask.shape[1], dtype=encoded.states.dtype, device=encoded.states.device)

@@ -39,8 +39,7 @@ class QueryAttention(Attention):
         attentional: bool = False,
         task_scaling: TaskScaling = "none",
     ) -> None:
-        super().__init__()
-        self.output_dim = input_dim
+        super().__init__(input_dim)
         self.scale = input_dim**-0.5 if scaled else 1.0
         self.dropout = Dropout(dropout)
         self.combine = nn.Linear(2 * input_dim, input_dim, bias=False) if attentional else None

@@ -27,8 +27,7 @@ class SelfAttention(TokenAttention):
     per_token = has_scores = True
 
     def __init__(self, input_dim: int, output_dim: int | None = None, /, *, dropout: Rate = 0.0) -> None:
-        super().__init__()
-        self.output_dim = output_dim or input_dim
+        super().__init__(output_dim or input_dim)
         self.head_dim = input_dim
         self.dropout = Dropout(dropout)
         self.rotary: Rotary | None = None

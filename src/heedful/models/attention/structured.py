@@ -29,8 +29,7 @@ class StructuredAttention(Attention):
         penalty: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1,
         dropout: Rate = 0.0,
     ) -> None:
-        super().__init__()
-        self.output_dim = rows * input_dim
+        super().__init__(rows * input_dim)
         self.hidden = Linear(input_dim, attention_dim or input_dim, bias=False)
         self.questions = nn.Linear(attention_dim or input_dim, rows, bias=False)
         self.penalty = penalty

@@ -32,8 +32,7 @@ class LearnedEmbedding(Embedding):
         dropout: Rate = 0.0,
         word_dropout: Rate = 0.0,
     ) -> None:
-        super().__init__()
-        self.output_dim = dim
+        super().__init__(dim)
         self.table: nn.Embedding | nn.EmbeddingBag = nn.Embedding(len(vocabulary), dim)
         with torch.no_grad():
             if init == "uniform":

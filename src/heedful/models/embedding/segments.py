@@ -11,8 +11,7 @@ class SegmentEmbedding(Component):
     """A learned vector for each of the two texts, at first zero, which is added to the vectors of its tokens."""
 
     def __init__(self, input_dim: int) -> None:
-        super().__init__()
-        self.output_dim = input_dim
+        super().__init__(input_dim)
         self.table = nn.Embedding.from_pretrained(torch.zeros(2, input_dim), freeze=False)
 
     def forward(self, embeddings: Tensor, inputs: Inputs) -> Tensor:

@@ -21,10 +21,9 @@ class Cnn(Encoder):
     def __init__(
         self, input_dim: int, *, widths: Sequence[Size] = (3, 4, 5), filters: Size = 100, dropout: Rate = 0.0
     ) -> None:
-        super().__init__()
+        super().__init__(len(widths) * filters)
         if not widths:
             raise ValueError("widths=[] must name at least one number of tokens")
-        self.output_dim = len(widths) * filters
         self.convolutions = nn.ModuleList(nn.Conv1d(input_dim, filters, width) for width in widths)
         self.ends = [((width - 1) // 2, width // 2) for width in widths]  # zeros before and after the text
         self.dropout = Dropout(dropout)

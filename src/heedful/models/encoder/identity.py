@@ -8,9 +8,5 @@ from heedful.models.component import Encoded, Encoder, masked_mean, zero_padding
 class Identity(Encoder):
     """Returns the embeddings; the summary is their mean over the real tokens."""
 
-    def __init__(self, input_dim: int) -> None:
-        super().__init__()
-        self.output_dim = input_dim
-
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
         return Encoded(zero_padding(states, mask), mask, masked_mean(states, mask))

@@ -53,8 +53,7 @@ class Recurrent(Encoder):
         bidirectional: bool = False,
         dropout: Rate = 0.0,
     ) -> None:
-        super().__init__()
-        self.output_dim = hidden_dim * (2 if bidirectional else 1)
+        super().__init__(hidden_dim * (2 if bidirectional else 1))
         input_dims = [input_dim] + [self.output_dim] * (layers - 1)
         self.forwards = nn.ModuleList(CELLS[cell](dim, hidden_dim, batch_first=True) for dim in input_dims)
         self.backwards = nn.ModuleList(

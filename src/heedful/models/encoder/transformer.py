@@ -83,10 +83,9 @@ class Stack(Encoder):
         norm: BlockNorm = "pre",
         dropout: Rate = 0.1,
     ) -> None:
-        super().__init__()
         dim = dim or input_dim
+        super().__init__(dim)
         hidden_dim = feed_forward_dim or 4 * dim
-        self.output_dim = dim
         self.enter = nn.Identity() if dim == input_dim else Linear(input_dim, dim)
         self.blocks = nn.ModuleList()
         for _ in range(layers):
