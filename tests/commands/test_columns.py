@@ -68,6 +68,9 @@ def test_all_ways_to_predict_agree(run: Path, tmp_path: Path) -> None:
     process = subprocess.run(line, cwd=tmp_path / "model", input=lines, capture_output=True, text=True, check=True)
     printed = [list(json.loads(line)["probabilities"].values()) for line in process.stdout.splitlines()]
     np.testing.assert_allclose(printed, expected[:7], atol=1e-5)
+    lines = '{"text": null, "age": 3}\n{"text": 3, "age": 3}'
+    process = subprocess.run(line, cwd=tmp_path / "model", input=lines, capture_output=True, text=True, check=False)
+    assert json.loads(process.stdout)["label"] is None and process.stderr == "Error: text 2 must be one text\n"
 
 
 def test_evaluation_of_a_file(run: Path, tmp_path: Path) -> None:

@@ -30,7 +30,9 @@ class Classifier:
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
-        self.session = onnxruntime.InferenceSession(str(folder / model), providers=["CPUExecutionProvider"])
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4  # errors also raise exceptions, so they need not be logged
+        self.session = onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
 
     def least_confidence(self, error: float) -> float:
         """Return the lowest confidence from which the expected error on the validation texts was at most `error`."""
@@ -140,6 +142,7 @@ class Classifier:
 
 if __name__ == "__main__":
     classify = Classifier()
+    is_pair = classify.config["pairs"]
     is_ascii = not sys.stdout.encoding.lower().startswith("utf")
     texts = sys.argv[1:]
     error = texts.pop(0)[10:] if texts and texts[0].startswith("--abstain=") else None
@@ -154,11 +157,13 @@ if __name__ == "__main__":
         try:
             if classify.config["columns"] and line.startswith("{"):
                 cells = json.loads(line)
-                text = cells.pop("text", "")
-            elif classify.config["pairs"]:
+                text = cells.pop("text", None) or ""
+            elif is_pair:
                 text = line.rstrip("\r\n").split("\t")
-            if classify.config["pairs"] and (isinstance(text, str) or len(text) != 2):
-                sys.exit(f"Error: text {number} must be two texts with a tab between them")
+            parts = text if is_pair and isinstance(text, list) else [text]
+            if len(parts) != 1 + is_pair or not all(isinstance(part, str) for part in parts):
+                expected = "two texts, with a tab between them" if is_pair else "one text"
+                sys.exit(f"Error: text {number} must be {expected}")
             print(json.dumps(classify([text], error, [cells])[0], ensure_ascii=is_ascii))
         except ValueError as mistake:
             sys.exit(f"Error: {mistake}")
