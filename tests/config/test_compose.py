@@ -10,7 +10,7 @@ import pytest
 from omegaconf import DictConfig, OmegaConf
 
 from heedful.base.errors import UserError
-from heedful.config.compose import ConfigFiles
+from heedful.config.compose import ConfigFiles, compose
 from heedful.config.mistakes import Mistake
 from heedful.config.overrides import combinations, parse_override
 from tests.config.conftest import TEST_CONF, FindMistakes, repository
@@ -240,3 +240,12 @@ def test_hydras_private_packages_are_not_imported() -> None:
 def test_options_of_the_data_of_a_checkpoint_are_suggested(option: str, message: str) -> None:
     _, (mistake,) = ConfigFiles("eval").check([f"data.{option}", "ckpt_path=x"])
     assert mistake.message.startswith(message)
+
+
+def test_a_script_may_search_its_own_folder(tmp_path: Path) -> None:
+    (tmp_path / "optimizer").mkdir()
+    (tmp_path / "optimizer" / "own.yaml").write_text("_target_: torch.optim.SGD\nlr: 0.3\n")
+    cfg = compose(f"hydra.searchpath=['{tmp_path}']", "optimizer=own")
+    assert cfg.optimizer.lr == 0.3 and cfg.choices.optimizer == "own"
+    with pytest.raises(UserError, match=r"^\['seed=3'\]: is not an override such as"):
+        compose(["seed=3"])  # type: ignore[arg-type]

@@ -17,10 +17,10 @@ from heedful.base.errors import UserError
 from heedful.base.formatting import format_value
 from heedful.base.lightning import import_lightning
 from heedful.base.process import is_further_process, typed
-from heedful.config.compose import ConfigFiles, config_folder, read_options, without_hydra
+from heedful.config.compose import ConfigFiles, config_folder, divide_search, read_options, without_hydra
 from heedful.config.keys import CONF, is_within, paths_in
 from heedful.config.mistakes import Mistake, format_mistakes, no_such
-from heedful.config.overrides import key_of, parse_override
+from heedful.config.overrides import key_of
 
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
@@ -72,16 +72,8 @@ def config_files(command: str, flags: Namespace) -> ConfigFiles:
     The folder of `--config-dir` is added to `hydra.searchpath`, so that the record of a run contains it. So is conf/ if
     `--config-path` names another folder.
     """
-    search = [] if flags.config_dir is None else [flags.config_dir]
-    for line in [line for line in flags.overrides if key_of(line) == "hydra.searchpath"]:
-        try:
-            folders = parse_override(line, {}).value()
-        except ValueError:
-            folders = None
-        if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
-            raise UserError(format_mistakes([Mistake(line, "must be a list of folders: hydra.searchpath=[…,…]")]))
-        search += folders
-        flags.overrides.remove(line)
+    folders, flags.overrides = divide_search(flags.overrides)
+    search = [*([] if flags.config_dir is None else [flags.config_dir]), *folders]
     folder = CONF if flags.config_path is None else config_folder(flags.config_path)
     if folder != CONF and str(CONF) not in map(str, map(config_folder, search)):
         search.append(str(CONF))

@@ -18,6 +18,7 @@ from heedful.base.files import write_text
 from heedful.base.process import Interrupted
 from heedful.commands.composition import as_run, compose_command, parse_flags
 from heedful.commands.entry import remove_if_unused
+from heedful.config.compose import require_overrides
 from heedful.config.keys import plain_value
 from heedful.config.overrides import escape_references, key_of, quote
 from heedful.data.sets import as_sets, split_names, usual_splits
@@ -83,8 +84,7 @@ def run_training(
     overrides: Collection[str], data: Any, typed: str, verbose: bool, without: Collection[str] = ()
 ) -> TrainedRun:
     """Train as `train` does, without some callbacks; the record contains the call, as typed."""
-    if wrong := [line for line in overrides if not isinstance(line, str) or line.startswith("-")]:
-        raise UserError(f"{wrong[0]!r}: is not an override such as 'optimizer.lr=0.01'; sweeps (-m) need the command")
+    require_overrides(overrides)
     flags = parse_flags([*_data_lines(overrides, data), *overrides])
     with ONE_AT_A_TIME:
         _, cfg = compose_command("train", flags)

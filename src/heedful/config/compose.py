@@ -7,7 +7,7 @@ in a copy of the result, which takes milliseconds.
 import pickle
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from importlib.util import find_spec
@@ -28,11 +28,11 @@ from omegaconf.errors import OmegaConfBaseException
 
 from heedful.base.errors import UserError
 from heedful.base.files import YAML_LOADER
-from heedful.base.formatting import format_names
+from heedful.base.formatting import format_names, format_repr
 from heedful.base.optional_packages import plugin_install_hint
 from heedful.config.keys import CONF, is_within, paths_in, referenced_names
 from heedful.config.mistakes import Mistake, did_you_mean, format_mistakes, no_such
-from heedful.config.overrides import MAX_JOBS, Override, parse_override, path_of, quote
+from heedful.config.overrides import MAX_JOBS, Override, key_of, parse_override, path_of, quote
 
 VERSION_BASE: dict[str, Any] = {"version_base": "1.3"} if hydra.__version__ < "1.4" else {}  # deprecated in 1.4
 
@@ -272,6 +272,29 @@ def config_folder(url: str) -> Path:
     return folder
 
 
+def divide_search(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the folders that overrides of `hydra.searchpath` name, and the other overrides."""
+    search = list[str]()
+    for line in [line for line in lines if key_of(line) == "hydra.searchpath"]:
+        try:
+            folders = parse_override(line, {}).value()
+        except ValueError:
+            folders = None
+        if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
+            raise UserError(format_mistakes([Mistake(line, "must be a list of folders: hydra.searchpath=[…,…]")]))
+        search += folders
+    return search, [line for line in lines if key_of(line) != "hydra.searchpath"]
+
+
+def require_overrides(lines: Iterable[object]) -> None:
+    """Raise a UserError if what a program gives as overrides is something else, such as a flag or a list."""
+    if wrong := [line for line in lines if not isinstance(line, str) or line.startswith("-")]:
+        raise UserError(
+            f"{format_repr(wrong[0])}: is not an override such as 'optimizer.lr=0.01' or 'hydra.searchpath=[my_conf]', "
+            "a folder as of --config-dir; sweeps (-m) need the command"
+        )
+
+
 def compose(*overrides: str) -> DictConfig:
     """Return the configuration of a training, for a script: `compose("model/attention=multi_head", "seed=3")`.
 
@@ -279,7 +302,9 @@ def compose(*overrides: str) -> DictConfig:
     """
     from heedful.config.schema import validate_config
 
-    composed = ConfigFiles("train").compose(["paths.output_dir=.", *overrides])
+    require_overrides(overrides)
+    search, lines = divide_search(overrides)
+    composed = ConfigFiles("train", search=search).compose(["paths.output_dir=.", *lines])
     cfg = without_hydra(composed)
     validate_config(cfg)
     with open_dict(cfg):
