@@ -60,7 +60,8 @@ def _variants(report: Report) -> Section:
     bars.sort(key=lambda bar: -bar.interval.value)
     figure = draw_intervals(bars, f"{column.heading.capitalize()} of attention", column.heading)
     chart = Chart("variants", figure, f"{column.heading} of attention in each variant")
-    return Section("Variants", [chart] if bars else [], "Attention in each variant, with 95 % intervals.")
+    note = "Attention in each variant, with 95 % intervals. The verdict counts the variants with trained attention."
+    return Section("Variants", [chart] if bars else [], note)
 
 
 def _rankings(report: Report, summary: VariantSummary) -> Section:
