@@ -1,5 +1,9 @@
 """The configs in conf/ are valid, and the schema contains their keys."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,3 +64,16 @@ def test_the_schema_contains_the_keys_of_the_configs(command: str) -> None:
 def test_every_command_has_a_config() -> None:
     configs = {path.stem for path in CONF.glob("*.yaml")}
     assert configs == set(COMMANDS)
+
+
+def test_a_library_with_a_handler_of_its_own_prints_a_warning_once(tmp_path: Path) -> None:
+    program = (
+        "from hydra.core.utils import configure_log\n"
+        "from tests.helpers import repository\n"
+        "configure_log(repository('predict').compose(['ckpt_path=x']).hydra.job_logging)\n"
+        "from huggingface_hub.utils import logging\n"
+        "logging.get_logger('huggingface_hub.utils').warning('Retrying in 1s')\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    options: Any = {"check": True, "cwd": tmp_path, "env": environment, "capture_output": True, "text": True}
+    assert subprocess.run([sys.executable, "-c", program], **options).stderr.count("Retrying in 1s") == 1
