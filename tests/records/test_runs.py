@@ -63,7 +63,7 @@ def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
 
 
 def test_without_finished_runs_the_reasons_are_reported(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="can be compared"):
+    with pytest.raises(UserError, match=f"no run below {tmp_path}: name folders of runs"):
         find_runs([tmp_path])
     write_run(tmp_path / "a", result={"status": "failed", "error": "ValueError: no"})
     with pytest.raises(UserError, match=r"1 of 1 runs is not compared: 1 failed\.\n  a: ValueError: no"):

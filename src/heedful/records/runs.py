@@ -94,7 +94,8 @@ def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
     runs = tuple(run for run in results if isinstance(run, FinishedRun))
     excluded = tuple(run for run in results if isinstance(run, ExcludedRun))
     if not runs:
-        message = f"no run below {', '.join(map(str, folders))} can be compared"
+        end = " can be compared" if results else ": name folders of runs or sweeps"
+        message = f"no run below {', '.join(map(str, folders))}{end}"
         raise UserError("\n  ".join([message, *summarize_excluded(excluded, len(results))]))
     return DiscoveredRuns(runs, excluded)
 
