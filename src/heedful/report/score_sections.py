@@ -16,7 +16,7 @@ MAX_CLASSES = 20  # maximum number of rows in the table of classes
 NOTE = (
     "The intervals are 95 % intervals over texts. They reflect the variation between texts, not the variation between "
     f"seeds. {UNKNOWN}: the value is not defined for these texts, or its interval is not, because all texts agree. The "
-    "calibration error has none."
+    "calibration error has no interval."
 )
 MAJORITY_NOTE = " majority_acc: accuracy of always predicting the most frequent training class."
 BASELINE_NOTE = (

@@ -41,13 +41,13 @@ class AttentionRecorder(pl.Callback):
         probabilities, labels, rows = (pl_module.evaluated[name] for name in ("probabilities", "labels", "index"))
         notable = {kind: rows[own].tolist() for kind, own in pl_module.task.notable(probabilities, labels).items()}
         selected = self._select_rows(rows, *list(notable.values())[:2])
-        explained = ensemble.examples([*_texts(data, selected), *self.texts])
+        explained = ensemble.examples([*data.texts("test", selected), *self.texts])
         examples = _of_test(data, explained[: len(selected)], selected)
         examples += [replace(example, index=i) for i, example in enumerate(explained[len(selected) :])]
         for kind, of_kind in notable.items():
             if kind in KINDS:
                 shown = of_kind[: self.errors]
-                errors = _of_test(data, ensemble.examples(_texts(data, shown), maps=False), shown)
+                errors = _of_test(data, ensemble.examples(data.texts("test", shown), maps=False), shown)
                 examples += [replace(example, kind=kind) for example in errors]
         write_examples(Path(self.folder), examples)
         self._write_statistics(trainer, pl_module)
@@ -81,10 +81,6 @@ class AttentionRecorder(pl.Callback):
         entropy = np.concatenate(entropies)
         statistics = Statistics(np.mean(positions, 0), entropy, np.exp(entropy), np.concatenate(lengths))
         write_arrays(Path(self.folder) / STATISTICS_FILE, **statistics._asdict())
-
-
-def _texts(data: Source, rows: list[int]) -> list[str]:
-    return data.texts("test", rows) if rows else []
 
 
 def _of_test(data: Source, examples: Sequence[Example], rows: Sequence[int]) -> list[Example]:
