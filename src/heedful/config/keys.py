@@ -92,7 +92,7 @@ def options_in(config: dict[str, Any], unrelated: Collection[str]) -> dict[str, 
 
 
 def rename_targets(node: Any) -> Any:
-    """Return a configuration that an earlier version has written with today's names of the classes in it."""
+    """Return a configuration that an earlier version has written with today's names of classes and options."""
     if isinstance(node, list):
         return [rename_targets(item) for item in node]
     if not isinstance(node, dict):
@@ -101,6 +101,8 @@ def rename_targets(node: Any) -> Any:
     if isinstance(target := node.get("_target_"), str):
         target = re.sub(r"^src\.(?=(callbacks|loggers|optim)\.)", "heedful.training.", target)
         renamed["_target_"] = re.sub(r"^src\.", "heedful.", target)
+    if isinstance(rationale := renamed.pop("rationale", None), str):  # once an option of data
+        renamed["keep_columns"] = [rationale]
     return renamed
 
 
