@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import pytorch_lightning as pl
 import torch
+from datasets import Dataset
 from omegaconf import DictConfig
 from pytorch_lightning.callbacks import (
     BackboneFinetuning,
@@ -23,6 +24,7 @@ from heedful import load
 from heedful.base.errors import UserError
 from heedful.config.compose import compose
 from heedful.data.source import Source
+from heedful.data.tokenizer import Word
 from heedful.training import build
 from heedful.training.callbacks.predictions import PredictionWriter
 from heedful.training.lit import LitClassifier
@@ -64,6 +66,16 @@ def test_a_script_trains_like_the_command(tmp_path: Path) -> None:
     assert module.model.embedding.tokens_with_vectors() is not None
     trainer(tmp_path).fit(module, data)
     assert_equal(last_weights(tmp_path / "run"), module.state_dict())
+
+
+def test_a_script_trains_on_a_data_set_of_its_own(tmp_path: Path) -> None:
+    rows = Dataset.from_dict({"text": ["so good", "very bad", "not bad", "no good"] * 11, "label": ["x", "y"] * 22})
+    options: dict[str, Any] = {"tokenizer": Word(), "cache_dir": str(tmp_path / "cache"), "progress": False}
+    data = Source.of({"train": rows, "valid": rows.select(range(7))}, **options)
+    module = LitClassifier.from_config(compose(*OPTIONS), data)  # which sets the data up
+    fitted = trainer(tmp_path, max_epochs=1)
+    fitted.fit(module, data)
+    assert data.sizes["val"] == 7 and fitted.callback_metrics["val/loss"].isfinite()
 
 
 @pytest.mark.parametrize("options", [LINEAR, ("scheduler=one_cycle",)])

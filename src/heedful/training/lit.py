@@ -117,8 +117,9 @@ class LitClassifier(pl.LightningModule):
 
         Args:
             cfg: the result of `compose`.
-            data: a source after its `setup()`, such as `datamodule(cfg)`.
+            data: a source, such as `datamodule(cfg)`.
         """
+        data.setup()
         config = make_paths_absolute(OmegaConf.to_container(OmegaConf.masked_copy(cfg, OWN), resolve=True))
         config["choices"] = Launch(by_group=cfg.get("choices") or {}).choices(config)
         module = cls.untrained(cfg, Card.of(config, data))
