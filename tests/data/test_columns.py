@@ -39,6 +39,12 @@ def test_categories():
     assert coverage == Coverage(missing=2, unseen=1)
 
 
+def test_booleans_of_pandas_and_of_json_are_the_same() -> None:
+    column = fit(["True", "False", "TRUE"], "new")
+    assert column.features == ["new=false", "new=true", "new (missing)"]
+    assert column.encode(["true", "False"], where)[0].toarray().tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
 @pytest.mark.parametrize("cells", [["18_25", "26_35", "36_45"], ["1", "2", "b", "c"]])
 def test_text_is_no_number(cells):
     assert fit(cells).categories == cells

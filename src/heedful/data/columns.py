@@ -96,7 +96,7 @@ class Column(BaseModel):
             missing = np.isnan(numbers)
             values = np.clip((np.nan_to_num(numbers, nan=self.mean) - self.mean) / self.scale, -LIMIT, LIMIT)
             return csr_matrix(np.stack([values, missing], 1).astype(np.float32)), Coverage(int(missing.sum()), 0)
-        places = {text: i for i, text in enumerate([*self.categories, ""])}
+        places = {text: i for i, text in enumerate([*_strip(self.categories), ""])}
         codes = np.array([places.get(text, -1) for text in _strip(cells)], dtype=np.int64)
         (rows,), shape = np.nonzero(codes >= 0), (len(codes), len(self.features))
         features = csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, codes[rows])), shape=shape)
@@ -122,7 +122,9 @@ def _not_a_number(name: str, cells: Sequence[str | None], wrong: Sequence[int], 
 
 
 def _strip(cells: Sequence[str | None]) -> list[str]:
-    return [(cell or "").strip() for cell in cells]
+    """Return the cells without space around them; True and true, as pandas and JSON write it, are the same."""
+    texts = [(cell or "").strip() for cell in cells]
+    return [text.lower() if text.lower() in ("true", "false") else text for text in texts]
 
 
 def _numbers(cells: Sequence[str | None]) -> np.ndarray:

@@ -49,7 +49,8 @@ class Classifier:
         features: list[float] = []
         for column in self.config["columns"]:
             cell = row.get(column["name"])
-            text = (json.dumps(cell) if isinstance(cell, bool) else "" if cell is None else str(cell)).strip()
+            text = ("" if cell is None else str(cell)).strip()
+            text = text.lower() if text.lower() in ("true", "false") else text
             if (categories := column["categories"]) is not None:
                 features += [float(text == category) for category in (*categories, "")]
                 continue
