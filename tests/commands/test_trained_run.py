@@ -93,6 +93,9 @@ def test_given_splits_are_used(frame: pd.DataFrame) -> None:
     }
     trained = train(*SMALL, *COLUMNS, data=data, verbose=False)
     assert trained.result.data.sizes == {"train": 23, "val": 7, "test": 7}
+    data = {"training": frame[:23], "eval": frame[23:30]}
+    trained = train(*SMALL, *COLUMNS, "data.train_split=training", "data.test_split=eval", data=data, verbose=False)
+    assert trained.result.data.sizes == {"train": 20, "val": 3, "test": 7}
 
 
 def test_mistakes_are_reported_as_on_the_command_line(frame: pd.DataFrame, tmp_path: Path) -> None:

@@ -126,5 +126,7 @@ def _data_lines(overrides: Collection[str], data: Any) -> list[str]:
         return []
     if isinstance(data, str | PathLike):
         return [*([] if "data" in keys else ["data=csv"]), f"data.path={quote(str(data))}"]
-    splits = {f"data.{option}": name for option, name in usual_splits(split_names(data)).items() if name is not None}
+    named = {line.partition("=")[2].strip("'\"") for line in overrides if key_of(line).endswith("_split")}
+    usual = usual_splits([name for name in split_names(data) if name not in named])
+    splits = {f"data.{option}": name for option, name in usual.items() if name is not None}
     return ["data=python", *(f"{key}={name}" for key, name in splits.items() if key not in keys)]
