@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from heedful.base.errors import UserError
 from heedful.records.runs import find_runs
-from heedful.records.variants import Variant, group_runs
+from heedful.records.variants import Variant, find_variants, group_runs
 from tests.run_folders import write_run
 
 
@@ -149,3 +150,16 @@ def test_names_are_short_and_unique(tmp_path: Path) -> None:
         f"note={'x' * 30}… (3)",
         f"note={'x' * 30}… (4)",
     ]
+
+
+def test_ignored_options_make_no_other_variant(tmp_path: Path) -> None:
+    for seed, options in enumerate([{}, {"callbacks.mine.path": "a"}]):
+        write_run(tmp_path / str(seed), seed=seed, options=options)
+    assert len(find_variants([tmp_path])[0]) == 2
+    ((variant,), _) = find_variants([tmp_path], ["callbacks.mine"])
+    assert variant.seeds == (0, 1)
+    write_run(tmp_path / "other", seed=1, options={"callbacks.mine.path": "b"})
+    _, (excluded,) = find_variants([tmp_path], ["callbacks.mine"])
+    assert excluded.error.startswith("a later run has the same configuration but for callbacks.mine and seed")
+    with pytest.raises(UserError, match=r"--ignore callbacks\.mime: no such option of the runs \(did you mean"):
+        find_variants([tmp_path], ["callbacks.mime"])

@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         from heedful.terms.comparison import compare
 
         command = f"{typed('compare')} {shlex.join(sys.argv[1:] if argv is None else argv)}"
-        comparison = compare(args.folders, args.baseline, args.metric, command)
+        comparison = compare(args.folders, args.baseline, args.metric, command, args.ignore)
         parts = sections(comparison)
         write_report(out, comparison_files(comparison, parts), render_terminal(parts, comparison_verdict(comparison)))
 
@@ -46,6 +46,8 @@ def arguments() -> argparse.ArgumentParser:
         help="a score of the task: acc (default), balanced_acc, precision_macro, f1_macro, mcc, auroc, ece, nll or "
         "brier with one class for each text; or a metric that the configuration of the runs adds",
     )
+    text = "an option that makes no other variant, such as callbacks.mine; may be repeated"
+    parser.add_argument("--ignore", action="append", default=[], metavar="KEY", help=text)
     add_folders(parser, "compare")
     return parser
 

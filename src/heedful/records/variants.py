@@ -11,7 +11,8 @@ import numpy as np
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_names, format_value
-from heedful.config.keys import MODEL, UNRELATED_TO_RESULT, is_within, options_in
+from heedful.config.keys import MODEL, UNRELATED_TO_RESULT, is_within, options_in, paths_in
+from heedful.config.mistakes import no_such
 from heedful.records.runs import ExcludedRun, FinishedRun, find_runs
 from heedful.runs.run_files import Predictions
 
@@ -26,7 +27,7 @@ GROUPS = {  # config groups and their keys, in the order in which a variant's na
 MAX_NAME = 40
 PRESETS = ("experiment", "model")  # groups such as experiment=recommended and model=linear
 MIN_OPTION = 4  # minimum number of characters of an option in a name
-REPEATED = "a later run has the same configuration and seed, and is used instead"
+REPEATED = "a later run has the same configuration{} and seed, and is used instead"
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,22 @@ class Settings(NamedTuple):
     options: dict[str, str | None]  # varying options as JSON by dotted path; None if the variant lacks the option
 
 
-def find_variants(folders: Sequence[Path]) -> tuple[list[Variant], tuple[ExcludedRun, ...]]:
-    """Return the variants of all runs below the folders, which must have the same data, and the runs not in them."""
+def find_variants(
+    folders: Sequence[Path], ignored: Sequence[str] = ()
+) -> tuple[list[Variant], tuple[ExcludedRun, ...]]:
+    """Return the variants of all runs below the folders, which must have the same data, and the runs not in them.
+
+    The options in `ignored` make no other variant, as those in UNRELATED_TO_RESULT do not.
+    """
     runs, excluded = find_runs(folders)
     _require_same_data(runs)
-    variants, incomplete = _with_complete_folds(group_runs(runs))
+    known = {path for run in runs for path in paths_in(run.config)} if ignored else set()
+    if unknown := [key for key in ignored if key not in known]:
+        raise UserError(f"--ignore {unknown[0]}: {no_such('option of the runs', unknown[0], sorted(known))}")
+    variants, incomplete = _with_complete_folds(group_runs(runs, ignored))
     listed = {run.folder for variant in variants for run in variant.runs} | {run.folder for run in incomplete}
-    repeated = (ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in listed)
+    reason = REPEATED.format(f" but for {', '.join(ignored)}" if ignored else "")
+    repeated = (ExcludedRun(run.folder, "repeated", reason) for run in runs if run.folder not in listed)
     return variants, (*excluded, *incomplete, *repeated)
 
 
@@ -82,15 +92,15 @@ def _require_same_data(runs: Sequence[FinishedRun]) -> None:
         raise UserError("\n".join(["the runs differ in their data: compare runs with the same data", *lines]))
 
 
-def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
+def group_runs(runs: Sequence[FinishedRun], ignored: Sequence[str] = ()) -> list[Variant]:
     """Group runs into variants, in the order in which the variants started.
 
     Runs belong to one variant if they agree in all options except the seed, the fold, and options without an effect on
-    the result, such as paths and loggers. Of several runs of a variant with the same seed and fold, only the run that
-    started last is used. `Variant.differs` contains the choices in the config groups that vary,
+    the result, such as paths, loggers, and those in `ignored`. Of several runs of a variant with the same seed and
+    fold, only the run that started last is used. `Variant.differs` contains the choices in the config groups that vary,
     such as `bilstm`, and the varying options that these choices do not determine, such as `hidden_dim=64`.
     """
-    options = [_options(run.config) for run in runs]
+    options = [_options(run.config, ignored) for run in runs]
     keys = dict.fromkeys(key for values in options for key in values)
     varying = [key for key in keys if len({values.get(key) for values in options}) > 1]
     groups: dict[tuple[str | None, ...], dict[tuple[int, int], FinishedRun]] = {}  # by options, then by seed and fold
@@ -106,14 +116,14 @@ def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
     return [Variant(*facts) for facts in zip(names, differences, runs_in_order, strict=True)]
 
 
-def _options(config: dict[str, Any]) -> dict[str, str]:
+def _options(config: dict[str, Any], ignored: Sequence[str]) -> dict[str, str]:
     """Return the options that affect the result as JSON by dotted path; paths in the run's folder become relative."""
     folder = f"{config.get('paths', {}).get('output_dir')}/"
 
     def portable(value: Any) -> Any:
         return value.removeprefix(folder) if isinstance(value, str) else value
 
-    options = options_in(config, (*UNRELATED_TO_RESULT, "data.fold"))
+    options = options_in(config, (*UNRELATED_TO_RESULT, "data.fold", *ignored))
     return {key: json.dumps(portable(value)) for key, value in options.items()}
 
 

@@ -75,6 +75,7 @@ def compare(
     baseline: str | None = None,
     metric: str | None = None,
     command: str = "",
+    ignored: Sequence[str] = (),
 ) -> Comparison:
     """Compare all runs below the folders.
 
@@ -84,8 +85,9 @@ def compare(
         metric: the score to compare: one of the task, or a metric that the config group `metrics` of the runs adds, of
             which only the value of each run is known; None means the main score.
         command: the command line that the page shows.
+        ignored: keys of options that make no other variant.
     """
-    variants, excluded = find_variants(folders)
+    variants, excluded = find_variants(folders, ignored)
     runs = [run for variant in variants for run in variant.runs]
     added = dict.fromkeys(name for run in runs for name in metric_nodes(run.config) if name not in default_metrics())
     (first, *_), *_ = variants[0].runs_by_seed.values()
