@@ -11,7 +11,7 @@ from heedful.runs.run_files import Predictions
 from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.scores import SCORES
 from heedful.terms.evaluation import evaluate, evaluate_splits, score_differences
-from heedful.terms.intervals import wilson_interval
+from heedful.terms.intervals import calibration_interval, wilson_interval
 from tests.helpers import classified
 from tests.run_folders import predictions
 
@@ -26,7 +26,7 @@ def test_scores_by_hand() -> None:
     assert {score.n for score in scores.values()} == {5}
     for name, score in scores.items():
         assert score.value is not None
-        if name == "ece" or (name in SCORES and SCORES[name].is_by_class):  # there are two texts of class 0
+        if name in SCORES and SCORES[name].is_by_class:  # there are two texts of class 0
             assert score.low is score.high is None
         else:
             assert score.low is not None and score.high is not None and score.low <= score.value <= score.high
@@ -85,6 +85,17 @@ def test_area_interval_by_hand() -> None:
     assert (metric.value, metric.low, metric.high) == pytest.approx((area, low, high))
 
 
+@pytest.mark.parametrize("shift", [0.0, 0.03, 0.1])
+def test_calibration_interval_covers_the_error_of_the_model(shift: float) -> None:
+    """The accuracy at each confidence is the confidence minus `shift`."""
+    rng, intervals = np.random.default_rng(3), []
+    for _ in range(300):
+        confidences = rng.uniform(0.6, 1, 503)
+        correct = (rng.random(503) < confidences - shift).astype(int)
+        intervals.append(calibration_interval(np.stack([1 - confidences, confidences], 1), correct))
+    assert np.mean([low <= shift <= high for low, high in intervals]) > 0.95 - 3 * math.sqrt(0.95 * 0.05 / 300)
+
+
 def test_intervals_are_computed_over_groups_of_texts() -> None:
     """Four groups of 3 texts: two have all right, one has one right, one has none right."""
     labels, groups = np.array([0, 1] * 6), np.repeat([7, 5, 3, 2], 3)
@@ -93,7 +104,7 @@ def test_intervals_are_computed_over_groups_of_texts() -> None:
     scores = evaluate(classified(probabilities, labels, groups))
     assert {name for name, score in scores.items() if score.low is None} == {
         *("balanced_acc", "precision_macro", "f1_macro", "auroc"),  # each class is in four groups
-        "ece",
+        "ece",  # its interval assumes independent texts
     }
     by_group = np.array([1, 1, 1 / 3, 0])
     for name, terms in {"brier": np.where(hits, 0.08, 1.28), "nll": -np.log(np.where(hits, 0.8, 0.2))}.items():
@@ -120,15 +131,15 @@ def test_the_accuracy_of_equal_hits_counts_groups() -> None:
     assert evaluate(classified(probabilities, labels, np.zeros(12, dtype=int)))["acc"] == Score(1.0, None, None, 12)
 
 
-def test_means_over_classes_with_few_texts_and_the_calibration_error_have_no_interval() -> None:
+def test_means_over_classes_with_few_texts_and_differences_in_calibration_have_no_interval() -> None:
     probabilities, labels = predictions(53, 3)
     labels = np.where((labels == 2) & (np.cumsum(labels == 2) > 4), 0, labels)
     assert NAMED.describe_rare_classes(labels, None) == "REFUND: 4 test texts"
     scores, others = evaluate(classified(probabilities, labels)), probabilities[:, [1, 0, 2]]
-    without = {"balanced_acc", "precision_macro", "f1_macro", "auroc", "ece"}
-    assert {name for name, score in scores.items() if score.low is None} == without
+    by_class = {"balanced_acc", "precision_macro", "f1_macro", "auroc"}
+    assert {name for name, score in scores.items() if score.low is None} == by_class
     differences = score_differences(classified(probabilities, labels), classified(others, labels))
-    assert {name for name, score in differences.items() if score.low is None} == without
+    assert {name for name, score in differences.items() if score.low is None} == by_class | {"ece"}
     labels[labels == 2] = np.array([0, 0, 0, 2])
     groups = np.arange(53) % 4
     assert NAMED.describe_rare_classes(labels, None) == "REFUND: 1 test text"

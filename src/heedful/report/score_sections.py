@@ -15,8 +15,7 @@ from heedful.tasks.stored import EVERY_SCORE
 MAX_CLASSES = 20  # maximum number of rows in the table of classes
 NOTE = (
     "The intervals are 95 % intervals over texts. They reflect the variation between texts, not the variation between "
-    f"seeds. {UNKNOWN}: the value is not defined for these texts, or its interval is not, because all texts agree. The "
-    "calibration error has no interval."
+    f"seeds. {UNKNOWN}: the value is not defined for these texts, or its interval is not, because all texts agree."
 )
 MAJORITY_NOTE = " majority_acc: accuracy of always predicting the most frequent training class."
 BASELINE_NOTE = (
@@ -57,7 +56,7 @@ def scores_section(
         if groups is not None:
             note += (
                 f" The texts are in {format_count(len(np.unique(groups)), 'group')} (data.group), over which the "
-                "intervals are computed."
+                "intervals are computed; the calibration error has none."
             )
     return Section(title, [Table(heads, rows)] if rows else [], note)
 

@@ -15,6 +15,7 @@ from heedful.tasks.task import MIN_TEXTS
 from heedful.terms.intervals import (
     QUANTILE,
     area_interval,
+    calibration_interval,
     estimate,
     join_groups,
     mean_of_terms,
@@ -81,9 +82,10 @@ def evaluate(predictions: Predictions, *, majority: int | None = None) -> dict[s
 
     If the probabilities have a temperature, ece_uncalibrated is the calibration error without it.
 
-    acc and majority_acc have Wilson intervals, and auroc that of `area_interval`. The other intervals are Student's t
-    intervals of the mean of the terms, and end at the score's lowest and highest possible value. The bounds are None
-    for ece, if all terms are equal, and for means over classes if a class is too rare.
+    acc and majority_acc have Wilson intervals, ece that of `calibration_interval`, and auroc that of `area_interval`.
+    The other intervals are Student's t intervals of the mean of the terms, and end at the score's lowest and highest
+    possible value. The bounds are None if all terms are equal, for means over classes if a class is too rare, and for
+    ece if the texts have groups.
     """
     scores = {name: _score(name, score, predictions) for name, score in predictions.task.scores.items()}
     if (before := uncalibrated(predictions)) is not None:
@@ -109,16 +111,19 @@ def _class_scores(predictions: Predictions) -> dict[str, ClassScore]:
 
 
 def _score(name: str, score: ScoreType, predictions: Predictions) -> Score:
-    n, groups = len(predictions.labels), predictions.groups
+    _, probabilities, labels, _, _, groups = predictions
+    n = len(labels)
     if (sample := sample_score(name, [predictions])) is None:
         return Score(n=n)
     if name == "acc":
         return proportion(sample.scores[0], groups)
     (units,), value = sample.units, float(sample.by_seed[0])
     _, low, high, _ = mean_of_terms(units)
-    if low is None or high is None or sample.freedom < 1:
+    if low is None or high is None or (sample.freedom < 1 and (name != "ece" or groups is not None)):
         return Score(value, n=n)
-    if name == "auroc":
+    if name == "ece":
+        low, high = calibration_interval(probabilities.astype(np.float64).clip(0, 1), labels)
+    elif name == "auroc":
         error = float(units.std(ddof=0 if groups is None else 1)) / math.sqrt(len(units))
         low, high = area_interval(value, error, sample.freedom)
     return Score(value, max(score.low, low), min(score.high, high), n)

@@ -18,9 +18,10 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtri, stdtr, stdtrit  # scipy.stats takes a second to import
+from scipy.special import chdtri, ndtr, stdtr, stdtrit  # scipy.stats takes a second to import
 
 from heedful.runs.run_files import Predictions
+from heedful.tasks.scores import confidence_bins
 from heedful.tasks.task import MIN_TEXTS
 
 LEVEL = 0.05
@@ -162,6 +163,36 @@ def area_interval(area: float, error: float, freedom: float) -> tuple[float, flo
         return area, area
     logit, half = math.log(area / (1 - area)), student_quantile(freedom) * error / (area * (1 - area))
     return 1 / (1 + math.exp(half - logit)), 1 / (1 + math.exp(-half - logit))
+
+
+def calibration_interval(probabilities: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % interval of the calibration error over 15 bins.
+
+    The error is the sum of the bins' absolute gaps, whose noise biases it upwards. The gap of a bin is approximately
+    normal around the true gap, so its absolute value has a folded normal distribution (Leone et al. 1961). The interval
+    is value - bias ± 1.96 standard deviations of this sum, but contains the value. It extends to 0 if a perfectly
+    calibrated model would exceed the value in 2.5 % of cases or more.
+    """
+    confidence = probabilities.max(1)
+    gaps = confidence - (probabilities.argmax(1) == labels)
+    n, bins = len(labels), confidence_bins(confidence)
+    size = np.maximum(np.bincount(bins), 1)
+    gap = np.bincount(bins, gaps) / n
+    spread = np.sqrt(np.maximum(np.bincount(bins, gaps**2) - np.bincount(bins, gaps) ** 2 / size, 0)) / n
+    calibrated_spread = np.sqrt(np.bincount(bins, confidence * (1 - confidence))) / n
+    value, (mean, deviation) = float(np.abs(gap).sum()), _folded_normal(gap, spread)
+    calibrated_mean, calibrated_deviation = _folded_normal(np.zeros(len(gap)), calibrated_spread)
+    unbiased, half = 2 * value - mean, QUANTILE * deviation
+    is_calibrated = value <= calibrated_mean + QUANTILE * calibrated_deviation
+    return (0.0 if is_calibrated else min(value, unbiased - half)), max(value, unbiased + half)
+
+
+def _folded_normal(mean: np.ndarray, deviation: np.ndarray) -> tuple[float, float]:
+    """Return the mean and the standard deviation of Σ |x| for independent normal x."""
+    ratio = np.abs(mean) / np.maximum(deviation, 1e-300)
+    folded = deviation * math.sqrt(2 / math.pi) * np.exp(-(np.minimum(ratio, 1e3) ** 2) / 2)
+    folded += np.abs(mean) * (1 - 2 * ndtr(-ratio))
+    return float(folded.sum()), math.sqrt(max(0.0, float((mean**2 + deviation**2 - folded**2).sum())))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
