@@ -78,13 +78,20 @@ def test_a_calibrated_run_stores_its_temperature_and_the_error_before(tmp_path: 
     expected = load(tmp_path / "run").predict_proba(TEXTS)
     assert load(tmp_path / "export").predict_proba(TEXTS) == pytest.approx(expected, abs=1e-5)
     outputs, script = [], [sys.executable, "predict.py"]
-    for option in ([], [f"--abstain={limits[-1].expected_error}"], ["--abstain=0.001"], ["--abstain=x"]):
+    for option in (
+        [],
+        [f"--abstain={limits[-1].expected_error}"],
+        ["--abstain=0.001"],
+        ["--abstain=x"],
+        ["--abstian=1"],
+    ):
         process = subprocess.run(
             [*script, *option, TEXTS[0]], cwd=tmp_path / "export", capture_output=True, check=False
         )
         outputs.append(json.loads(process.stdout) if process.returncode == 0 else process.stderr.decode())
     assert list(outputs[0]["probabilities"].values()) == pytest.approx(expected[0], abs=1e-5)
     assert outputs[1] == outputs[0] and "Error: abstain=0.001: no confidence" in outputs[2] and "'x'" in outputs[3]
+    assert outputs[4].startswith("Error: --abstian=1: no such option")
 
 
 @pytest.mark.parametrize("error", [0, 1.0, "0.02"])

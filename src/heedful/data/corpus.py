@@ -287,7 +287,7 @@ def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> d
     lengths, bounds = [np.zeros(1, dtype=np.int64)], list[np.ndarray]()
     with path.open("xb") as file:
         _write_header(file, 0)
-        for block in text_blocks(texts, "Tokenizing", progress):
+        for block in text_blocks(texts, "Tokenized", progress):
             tokens = tokenizer.encode(block)
             file.write(tokens.ids.tobytes())
             counts += np.bincount(tokens.ids, minlength=len(counts))

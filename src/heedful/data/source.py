@@ -25,6 +25,7 @@ from pydantic import Field
 from heedful.base.errors import UserError
 from heedful.base.files import number_names
 from heedful.base.formatting import format_count, format_list, format_repr
+from heedful.base.progress import row_progress
 from heedful.config.mistakes import LabelColumn, TextColumn, did_you_mean, not_a_list
 from heedful.data.bundled_vectors import ASSETS
 from heedful.data.codec import Codec
@@ -308,6 +309,13 @@ class Source(pl.LightningDataModule):
         data = data.select_columns(list(names.values())).with_format("arrow")
         yield from arrow_rows(source, data.iter(CHUNK), names, data.features.arrow_schema)
 
+    def _shown_rows(self, split: str) -> Iterator[Rows]:
+        """Yield the rows of a split, and show the progress."""
+        with row_progress("Read", noun=f"rows of {Path(self.title).name}", is_shown=self.progress) as advance:
+            for rows in self._rows(split):
+                yield rows
+                advance(len(rows.places))
+
     @property
     def _stored(self) -> list[str]:
         """The further columns that are stored with the texts."""
@@ -331,7 +339,7 @@ class Source(pl.LightningDataModule):
         write = partial(write_split, folder, self.task, self.columns, self._stored, self.on_bad_rows)
         names, splits = self.names, self.files or self.splits
         if "train" in splits:
-            own, found = write("train", self._rows("train"), names)
+            own, found = write("train", self._shown_rows("train"), names)
             try:
                 classes = own or self.task.find_classes(found)
             except ValueError as error:
@@ -339,7 +347,7 @@ class Source(pl.LightningDataModule):
             names = names or dict(zip(classes, classes, strict=True)) or None
         for split in splits:
             if split != "train":
-                write(split, self._rows(split), names)
+                write(split, self._shown_rows(split), names)
         (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys((names or {}).values()))}))
 
     def _require_distinct_splits(self) -> None:

@@ -17,11 +17,10 @@ from unicodedata import normalize
 import numpy as np
 import tokenizers
 from pydantic import Field
-from rich.console import Console
-from rich.progress import track
 from tokenizers import Regex, models, normalizers, pre_tokenizers, processors, trainers
 
 from heedful.base.errors import UserError
+from heedful.base.progress import row_progress
 from heedful.data.bundled_vectors import bundled_words
 from heedful.data.padded_batches import PAD_ID, Tokens
 from heedful.data.text_files import content_hash, local_path, open_text
@@ -184,12 +183,12 @@ class Tokenizer(TokenizerBuilder):
         return tokenizer
 
 
-def text_blocks(texts: Sequence[str], description: str = "", progress: bool = False) -> Iterator[list[str]]:
-    """Yield lists of up to `BLOCK` texts; if `progress` is set and stderr is a terminal, show a progress bar."""
-    console = Console(stderr=True)
-    is_hidden = not (progress and console.is_terminal)
-    for start in track(range(0, len(texts), BLOCK), description, console=console, transient=True, disable=is_hidden):
-        yield [cut_text(text) for text in texts[start : start + BLOCK]]
+def text_blocks(texts: Sequence[str], verb: str = "", progress: bool = False) -> Iterator[list[str]]:
+    """Yield lists of up to `BLOCK` texts, and show the progress if it is set."""
+    with row_progress(verb, len(texts), "texts", progress) as advance:
+        for start in range(0, len(texts), BLOCK):
+            yield (block := [cut_text(text) for text in texts[start : start + BLOCK]])
+            advance(len(block))
 
 
 def cut_text(text: str) -> str:
@@ -239,7 +238,7 @@ class _Learned(TokenizerBuilder):
         sizes = {"vocab_size": self.vocab_size, "min_frequency": self.min_frequency}
         defaults = {**sizes, "special_tokens": [PAD, UNKNOWN], "show_progress": False, **self.model_options}
         trainer = self.trainer(**{**defaults, **options})
-        blocks = text_blocks(texts, "Learning the vocabulary", progress)
+        blocks = text_blocks(texts, "Learned the vocabulary of", progress)
         backend.train_from_iterator((list(chain(*map(parts_of, block))) for block in blocks), trainer)
         return backend
 

@@ -18,6 +18,7 @@ import torch
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_duration
+from heedful.base.progress import row_progress
 from heedful.faithfulness.limits import search_limits
 from heedful.faithfulness.measures import Predicted, erase_shares, rank, retain
 from heedful.faithfulness.probe import Probe, Scores, TokenIds, pad
@@ -27,7 +28,6 @@ from heedful.faithfulness.trained import ProbedRun, checkpoint_digest
 from heedful.kernels.malloc import limit_compiled_kernels
 from heedful.records.runs import ExcludedRun
 from heedful.records.variants import Variant, find_variants
-from heedful.report.terminal import row_progress
 from heedful.runs.faithfulness_record import ATTENTION, FaithfulnessRecord, Options
 
 MEASURES = ["removal", "limits"]  # an earlier version measured more

@@ -16,6 +16,7 @@ from heedful.base.errors import UserError
 from heedful.base.files import number_names, write_text
 from heedful.base.formatting import format_count
 from heedful.base.process import handle_signals, raise_interrupt
+from heedful.base.progress import row_progress
 from heedful.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
 from heedful.data.text_files import absolute_path, existing_path
 from heedful.data.texts import is_blank, plain_text
@@ -23,7 +24,7 @@ from heedful.inference.abstention import UNSURE, answer
 from heedful.inference.input_texts import TextSource
 from heedful.models.ensemble import Ensemble
 from heedful.report.section import Section, Table
-from heedful.report.terminal import render_terminal, row_progress
+from heedful.report.terminal import render_terminal
 from heedful.report.words import (
     branch_table,
     clean_text,

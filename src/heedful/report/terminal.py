@@ -1,13 +1,11 @@
-"""What a terminal shows: sections, readable without colour, on standard output, and progress on standard error."""
+"""What a terminal shows: sections on standard output, readable without colour."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -72,16 +70,3 @@ def files_table(folder: Path, paths: Iterable[Path]) -> RenderableType:
     for prefix, names in by_folder.items():
         table.add_row(Text(f"  {prefix}"), Text("  ".join(names)))
     return Group(Text(f"Written to {folder}/", overflow="fold"), table)
-
-
-@contextmanager
-def row_progress(verb: str, total: int | None = None, noun: str = "rows") -> Iterator[Callable[[int], None]]:
-    """Show the number of rows and the time left, such as "Read rows ━━━ 7/11 0:00:02", if there is a terminal.
-
-    The function that is yielded is called with the number of rows that were processed since the previous call.
-    """
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(f"{verb} {noun}", total=total)
-        yield lambda count: bar.advance(task, count)

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,16 @@ def test_without_a_terminal_each_epoch_has_one_plain_line(
     assert [line for line in log if line.startswith("Epoch")] == lines
     end = next(line for line in log if line.startswith("Completed"))
     assert re.fullmatch(r"Completed after \d.* s", end)
+
+
+def test_long_epochs_have_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.setattr("heedful.base.progress.INTERVAL", 0.0)
+    train(tmp_path / "run", *OPTIONS, "data.batch_size=11")
+    lines = [line for line in capsys.readouterr().out.splitlines() if "batches" in line]
+    batches = int(lines[0].split(" of ")[2].split()[0])
+    assert lines == [
+        f"Epoch {epoch} of 3: {i} of {batches} batches" for epoch in (1, 2, 3) for i in range(1, batches + 1)
+    ]
 
 
 def test_a_validation_of_an_earlier_epoch_is_not_repeated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ error are "unsure". The script needs numpy, onnxruntime and tokenizers.
 
 import io
 import json
+import re
 import sys
 import unicodedata
 from pathlib import Path
@@ -147,6 +148,8 @@ if __name__ == "__main__":
     is_ascii = not sys.stdout.encoding.lower().startswith("utf")
     texts = sys.argv[1:]
     error = texts.pop(0)[10:] if texts and texts[0].startswith("--abstain=") else None
+    if texts and re.match(r"--\w+=", texts[0]):
+        sys.exit(f"Error: {texts[0]}: no such option, only --abstain=…")
     lines = texts or io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", errors="surrogateescape")
     for number, line in enumerate(lines, start=1):
         try:

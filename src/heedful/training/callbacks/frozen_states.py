@@ -15,13 +15,13 @@ from pydantic import Field
 from pytorch_lightning.strategies import Strategy
 
 from heedful.base.errors import UserError
+from heedful.base.progress import row_progress
 from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
 from heedful.data.source import source_of
 from heedful.data.store import code_version, load_or_build
 from heedful.kernels.layers import Dropout
 from heedful.models.classifier import Classifier
 from heedful.models.component import Encoded
-from heedful.report.terminal import row_progress
 
 BATCH = 64  # texts that are encoded together
 log = logging.getLogger(__name__)

@@ -8,17 +8,29 @@ import pytorch_lightning as pl
 from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
 
 from heedful.base.process import announce, write_log
+from heedful.base.progress import Pace
 
 METRICS = ("train/loss", "train/acc", "val/loss")
 
 
 class Progress(RichProgressBar):
-    """Prints a line after each training epoch and writes it to the log file; on a terminal, also shows a bar."""
+    """Prints a line after each training epoch and writes it to the log file; on a terminal, also shows a bar.
+
+    Without a terminal, long epochs have lines, too.
+    """
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         super().setup(trainer, pl_module, stage)
         if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
             self.disable()
+        self._pace = Pace()
+
+    def on_train_batch_end(self, trainer: pl.Trainer, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        if not self.is_disabled:
+            super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
+        elif self._pace.is_due():
+            steps = f"{batch_idx + 1:,} of {int(trainer.num_training_batches):,} batches"
+            self._show(trainer, f"{_describe_number(trainer, trainer.current_epoch, ' of ')}: {steps}")
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
         super().on_train_epoch_end(trainer, pl_module)

@@ -1,0 +1,47 @@
+"""Progress of long work on standard error: a bar on a terminal, and otherwise a line now and then."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+INTERVAL = 30.0  # seconds between lines
+
+
+class Pace:
+    """Says when the next line is due."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + INTERVAL
+
+    def is_due(self) -> bool:
+        """Return whether the last line, or the start, was at least INTERVAL ago."""
+        if (now := time.monotonic()) < self._next:
+            return False
+        self._next = now + INTERVAL
+        return True
+
+
+@contextmanager
+def row_progress(
+    verb: str, total: int | None = None, noun: str = "rows", is_shown: bool = True
+) -> Iterator[Callable[[int], None]]:
+    """Show the number of rows and the time left, such as "Read rows ━━━ 7/11 0:00:02", or lines: "Read 7 of 11 rows".
+
+    The function that is yielded is called with the number of rows that were processed since the previous call.
+    """
+    console, pace = Console(stderr=True), Pace()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not (is_shown and console.is_terminal)) as bar:
+        task = bar.add_task(f"{verb} {noun}", total=total)
+
+        def advance(count: int) -> None:
+            bar.advance(task, count)
+            if is_shown and bar.disable and pace.is_due():
+                of = "" if total is None else f" of {total:,}"
+                print(f"{verb} {bar.tasks[0].completed:,.0f}{of} {noun}", file=sys.stderr, flush=True)
+
+        yield advance
