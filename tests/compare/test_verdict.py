@@ -60,7 +60,7 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
     "one of several is better": (
         comparison([BETTER, BASE, WORSE]),
         "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2); "
-        "1 of 1 other significantly worse.",
+        "the other is significantly worse.",
     ),
     "some are better": (
         comparison([BETTER, BETTER, Facts("b", UNCLEAR, "not significant"), BASE, WORSE, WORSE]),
@@ -101,7 +101,7 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
             seeds=2,
         ),
         "Exploratory, with fewer than 5 seeds. a is 1.4 points better than the baseline none (0.6 to 2.2); "
-        "1 of 1 other worse. "
+        "the other is worse. "
         "No variant is better than the linear baseline; all 3 are worse, by 7.0 to 9.0 points.",
     ),
     "exploratory beside a variant with enough seeds": (

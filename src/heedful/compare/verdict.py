@@ -76,4 +76,5 @@ def _summarize(judged: Sequence[Judged], reference: str, noun: str, metric: str,
     else:
         return f"No {noun} {comparative(f'differs {adverb}'.rstrip(), metric)} from {reference}"
     counts = ((len(better) - 1, "better"), (len(worse), "worse"))
-    return "; ".join([sentence, *(f"{n} of {others} {adverb}{word}" for n, word in counts if n > 0)])
+    subject = "the other is" if better and total == 2 else None
+    return "; ".join([sentence, *(f"{subject or f'{n} of {others}'} {adverb}{word}" for n, word in counts if n > 0)])
