@@ -149,6 +149,22 @@ def test_pairs_have_two_names(reviews: tuple[pd.Series, pd.Series]) -> None:
         TextClassifier(SMALL).fit(pairs, reviews[1])
 
 
+def test_columns_beside_the_text_are_read_from_a_frame() -> None:
+    """The column tells the label, and the words do not; searches and folds select rows of the frame."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(89) % 2
+    texts = [" ".join(rng.choice(["good", "bad", "film"], 5)) for _ in labels]
+    frame = pd.DataFrame({"comment": texts, "age": 20 + 30 * labels, "label": "unused"})
+    options = ["data.text=comment", "data.columns=[age]", "model/encoder=identity", "trainer.max_epochs=9"]
+    classifier = TextClassifier([*options, "optimizer.lr=0.05", "data.batch_size=8", "callbacks.baseline=null"])
+    assert cross_val_score(classifier, frame, labels == 1, cv=2).min() == 1.0
+    fitted = classifier.fit(frame, labels == 1)
+    assert fitted.predict(frame[:3]).tolist() == [False, True, False]
+    assert [each.label for each in fitted.explain(frame[:2])] == ["false", "true"]
+    with pytest.raises(UserError, match="expects a pandas frame"):
+        classifier.fit(texts, labels)
+
+
 def test_other_tasks_are_refused() -> None:
     with pytest.raises(ValueError, match="the estimator predicts one class of each text"):
         TextClassifier("task=multilabel").fit(["a", "b"], ["x|y", "z"])

@@ -14,6 +14,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from heedful.base.formatting import format_repr
 from heedful.commands.trained_run import run_training
 from heedful.config.overrides import format_override, key_of, parse_override, quote
+from heedful.data.sets import as_set
 from heedful.inference.abstention import UNSURE, choose_limit
 from heedful.inference.api import Model, Prediction, as_texts
 from heedful.tasks.labels import canonical
@@ -73,8 +74,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on texts X, a sequence of n texts, with labels y, n of any type that can be sorted."""
-        texts, labels = as_texts(X), column_or_1d(y, warn=True)
+        """Train on texts X, a sequence of n texts, with labels y, n of any type that can be sorted.
+
+        With `data.columns`, X is a table with these columns and `data.text`, such as a frame.
+        """
+        options = self.get_params()
+        texts: Any = as_set(X) if "data.columns" in options else as_texts(X)
+        labels = column_or_1d(y, warn=True)
         check_consistent_length(texts, labels)
         assert_all_finite(labels)
         check_classification_targets(labels)
@@ -91,7 +97,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         lines = [*self._lines(), *(f"{key}={value}" for key, value in defaults.items() if key not in keys)]
         if seed is not None:
             lines.append(f"seed={seed.randint(2**31) if isinstance(seed, np.random.RandomState) else seed}")
-        data = (texts, [self._names[number] for number in numbers])
+        names = [self._names[number] for number in numbers]
+        data: Any = (texts, names)
+        if "data.columns" in options:
+            label = options.get("data.label", "label")
+            data = texts.select_columns([name for name in texts.column_names if name != label]).add_column(label, names)
         with TemporaryDirectory() as parent:
             folder, without = (Path(parent, "run"), FOR_FILES) if self.folder is None else (self.folder, ())
             lines.append(f"hydra.run.dir={quote(str(folder))}")
@@ -102,7 +112,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class for n texts, n × the number of `classes_`, in their order."""
         check_is_fitted(self)
-        probabilities = self.model_.predict_proba(as_texts(X))
+        probabilities = self.model_.predict_proba(self._texts(X))
         columns = [self.model_.class_names.index(name) for name in self._names]
         return probabilities[:, columns]
 
@@ -121,7 +131,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def explain(self, X: Any) -> list[Prediction]:
         """Return the prediction for each text with its attention weights; a notebook shows the tokens in colour."""
         check_is_fitted(self)
-        return self.model_.explain(as_texts(X))
+        return self.model_.explain(self._texts(X))
+
+    def _texts(self, X: Any) -> Any:
+        """Return what the model reads: the texts, whose names in X have no meaning, unless it also reads columns."""
+        return X if self.model_.column_names else as_texts(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
