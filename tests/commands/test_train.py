@@ -167,6 +167,11 @@ def test_the_last_group_of_batches_is_divided_by_its_own_size(tmp_path: Path) ->
     torch.testing.assert_close(last_weights(tmp_path / "6"), last_weights(tmp_path / "11"), rtol=1e-6, atol=1e-7)
 
 
+def test_half_precision_names_its_alternatives(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"eps=1e-08 is 0 in half precision, .*: use 16-mixed or bf16-mixed"):
+        train(tmp_path / "run", "trainer.precision=16-true")
+
+
 def test_a_training_without_a_validation_selects_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     result = train(tmp_path / "run", "callbacks=checkpoints", "trainer.check_val_every_n_epoch=3")
     assert result["status"] == "completed" and result["best"]["checkpoint"] is None

@@ -184,6 +184,7 @@ def test_a_checkpoint_has_its_configuration_once(checkpoint: Path) -> None:
 @pytest.mark.parametrize(
     ("overrides", "options", "message"),
     [
+        ((), {"precision": "16-true"}, r"trainer\.precision=16-true: optimizer\.eps=1e-08 is 0"),
         (
             ("model/embedding=ngrams", "model.embedding.sparse=true", "optimizer=adagrad"),
             {"gradient_clip_val": 1.0},

@@ -270,6 +270,12 @@ def optimizer(
     if cfg.optimizer.get("fused") and clips_gradients and "mixed" in precision:
         unfused = {"fused": False}  # Lightning cannot clip gradients in mixed precision for a fused optimizer
     created: Optimizer = make(cfg, "optimizer", groups, **unfused)
+    epsilon = created.defaults.get("eps")
+    if precision == "16-true" and epsilon and torch.tensor(epsilon).half() == 0:
+        raise UserError(
+            f"trainer.precision=16-true: optimizer.eps={epsilon} is 0 in half precision, so training would diverge: "
+            "use 16-mixed or bf16-mixed, or a larger optimizer.eps"
+        )
     require_sparse_support(model, created, clips_gradients)
     return created
 
