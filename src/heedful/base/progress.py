@@ -33,14 +33,17 @@ def row_progress(
 
     The function that is yielded is called with the number of rows that were processed since the previous call.
     """
+    if not is_shown:
+        yield lambda count: None
+        return
     console, pace = Console(stderr=True), Pace()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not (is_shown and console.is_terminal)) as bar:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(f"{verb} {noun}", total=total)
 
         def advance(count: int) -> None:
             bar.advance(task, count)
-            if is_shown and bar.disable and pace.is_due():
+            if bar.disable and pace.is_due():
                 of = "" if total is None else f" of {total:,}"
                 print(f"{verb} {bar.tasks[0].completed:,.0f}{of} {noun}", file=sys.stderr, flush=True)
 
