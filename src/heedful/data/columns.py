@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_repr
@@ -27,6 +27,12 @@ class Coverage(NamedTuple):
     unseen: int
 
 
+def _strip(cells: Sequence[str | None]) -> list[str]:
+    """Return the cells without space around them; True and true, as pandas and JSON write it, are the same."""
+    texts = [(cell or "").strip() for cell in cells]
+    return [text.lower() if text.lower() in ("true", "false") else text for text in texts]
+
+
 class Column(BaseModel):
     """How the cells of a column become features, as its training cells determine it.
 
@@ -44,7 +50,7 @@ class Column(BaseModel):
     name: str
     mean: FiniteFloat = 0.0
     scale: Annotated[FiniteFloat, Field(gt=0)] = 1.0
-    categories: list[str] | None = None
+    categories: Annotated[list[str], AfterValidator(_strip)] | None = None
 
     @property
     def features(self) -> list[str]:
@@ -96,7 +102,7 @@ class Column(BaseModel):
             missing = np.isnan(numbers)
             values = np.clip((np.nan_to_num(numbers, nan=self.mean) - self.mean) / self.scale, -LIMIT, LIMIT)
             return csr_matrix(np.stack([values, missing], 1).astype(np.float32)), Coverage(int(missing.sum()), 0)
-        places = {text: i for i, text in enumerate([*_strip(self.categories), ""])}
+        places = {text: i for i, text in enumerate([*self.categories, ""])}
         codes = np.array([places.get(text, -1) for text in _strip(cells)], dtype=np.int64)
         (rows,), shape = np.nonzero(codes >= 0), (len(codes), len(self.features))
         features = csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, codes[rows])), shape=shape)
@@ -119,12 +125,6 @@ def _not_a_number(name: str, cells: Sequence[str | None], wrong: Sequence[int], 
         f"{where(wrong)}: column {name!r} holds {format_repr(cells[wrong[0]])}, but {others}: correct it, or "
         "leave the cell empty. If the numbers stand for categories, write them as text, such as 'c1' for 1"
     )
-
-
-def _strip(cells: Sequence[str | None]) -> list[str]:
-    """Return the cells without space around them; True and true, as pandas and JSON write it, are the same."""
-    texts = [(cell or "").strip() for cell in cells]
-    return [text.lower() if text.lower() in ("true", "false") else text for text in texts]
 
 
 def _numbers(cells: Sequence[str | None]) -> np.ndarray:
