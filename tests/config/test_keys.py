@@ -55,5 +55,5 @@ def test_the_classes_of_an_earlier_version_get_their_names_of_today() -> None:
         "_target_": "torch.optim.Adam",
     }
     expected = [{"_target_": name, "lr": 0.5} for name in today]
-    assert keys.rename_targets(nodes) == nodes | {"of": expected}
-    assert keys.rename_targets({"data": {"rationale": "spans"}}) == {"data": {"keep_columns": ["spans"]}}
+    assert keys.rename_earlier(nodes) == nodes | {"of": expected}
+    assert keys.rename_earlier({"data": {"rationale": "spans"}}) == {"data": {"keep_columns": ["spans"]}}

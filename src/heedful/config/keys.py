@@ -91,18 +91,18 @@ def options_in(config: dict[str, Any], unrelated: Collection[str]) -> dict[str, 
     return {path: value for path, value in known.items() if not is_within(path, unrelated)}
 
 
-def rename_targets(node: Any) -> Any:
+def rename_earlier(node: Any) -> Any:
     """Return a configuration that an earlier version has written with today's names of classes and options."""
     if isinstance(node, list):
-        return [rename_targets(item) for item in node]
+        return [rename_earlier(item) for item in node]
     if not isinstance(node, dict):
         return node
-    renamed = {key: rename_targets(value) for key, value in node.items()}
+    renamed = {key: rename_earlier(value) for key, value in node.items()}
     if isinstance(target := node.get("_target_"), str):
         target = re.sub(r"^src\.(?=(callbacks|loggers|optim)\.)", "heedful.training.", target)
         renamed["_target_"] = re.sub(r"^src\.", "heedful.", target)
-    if isinstance(rationale := renamed.pop("rationale", None), str):  # once an option of data
-        renamed["keep_columns"] = [rationale]
+    if isinstance(data := renamed.get("data"), dict) and isinstance(data.get("rationale"), str):
+        data["keep_columns"] = [data.pop("rationale")]  # the study reads it
     return renamed
 
 

@@ -16,7 +16,7 @@ from heedful.base.errors import UserError
 from heedful.base.files import YAML_LOADER
 from heedful.base.formatting import format_count
 from heedful.base.process import typed
-from heedful.config.keys import rename_targets
+from heedful.config.keys import rename_earlier
 from heedful.runs.result import RESULT_FILE, RunResult
 from heedful.runs.run_files import Predictions, read_existing, read_predictions
 from heedful.runs.sweep_record import SWEEP_FILE, Sweep
@@ -156,4 +156,4 @@ def _read(folder: Path) -> FinishedRun | ExcludedRun:
             return ExcludedRun(folder, "untested", "predictions/test.npz lacks the groups of data.group: train again")
     except UserError as error:
         return ExcludedRun(folder, "unreadable", str(error))
-    return FinishedRun(folder, result, rename_targets(config))
+    return FinishedRun(folder, result, rename_earlier(config))
