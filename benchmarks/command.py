@@ -49,6 +49,14 @@ def add_names(
     parser.add_argument(option, type=read, default=list(default or known), help=", ".join(known))
 
 
+def sizes(text: str) -> list[int]:
+    """Read an option of several numbers above 0, separated by commas."""
+    sizes = [int(size) if size.isdecimal() else 0 for size in text.split(",")]
+    if min(sizes) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: must be numbers above 0")
+    return sizes
+
+
 def train(*arguments: str) -> None:
     """Run `python -m src.train` in a process of its own.
 

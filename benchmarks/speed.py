@@ -83,7 +83,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     )
     command.add_names(parser, "--works", list(WORKLOADS))
     command.add_names(parser, "--graphs", ["off", "on"], ["off"])
-    parser.add_argument("--batch-size", type=_sizes, default=[32], metavar="N,…", help="texts in a batch (32)")
+    parser.add_argument("--batch-size", type=command.sizes, default=[32], metavar="N,…", help="texts in a batch (32)")
     parser.add_argument("--seconds", type=float, default=4.0, help="seconds of one measurement")
     parser.add_argument("--repeats", type=int, default=5, help="measurements of each implementation, in turn")
     options = parser.parse_args(arguments)
@@ -95,13 +95,6 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         parser.error("--graphs=on needs --device=cuda")
     options.bf16 = options.bf16 or options.device == "cuda"
     return options
-
-
-def _sizes(text: str) -> list[int]:
-    sizes = [int(size) if size.isdecimal() else 0 for size in text.split(",")]
-    if min(sizes) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: must be numbers above 0")
-    return sizes
 
 
 def jobs(

@@ -67,7 +67,7 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
     command.add_data(parser)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     command.add_names(parser, "--mps", ("off", "on"), ["off"])
-    parser.add_argument("--jobs", type=lambda text: [int(part) for part in text.split(",")], default=list(JOBS))
+    parser.add_argument("--jobs", type=command.sizes, default=list(JOBS), metavar="N,…", help="runs at once (4,8,15)")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=1, help="rounds in which each setting has its turn")
     options = parser.parse_args(arguments)
