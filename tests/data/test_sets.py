@@ -9,7 +9,7 @@ import torch
 from datasets import Dataset, DatasetDict
 
 from heedful.base.errors import UserError
-from heedful.data.sets import as_sets, split_names, usual_splits
+from heedful.data.sets import as_set, as_sets, split_names, usual_splits
 from heedful.data.texts import Text
 
 TEXTS, LABELS = ["good", "bad", "so so"], ["pos", "neg", "neu"]
@@ -89,3 +89,9 @@ def test_missing_values_stay_missing_and_mixed_cells_become_text() -> None:
 def test_other_data_are_refused(data: Any, message: str) -> None:
     with pytest.raises(UserError, match=message):
         as_sets(data)
+
+
+def test_a_table_of_texts_and_further_columns_has_its_names() -> None:
+    frame = pd.DataFrame({"age": [3, 5], "comment": ["a", "b"], "label": ["unused", "unused"]})
+    rows = as_set((frame, ["x", "y"]), "comment", "label").to_list()
+    assert rows == [{"age": 3, "comment": "a", "label": "x"}, {"age": 5, "comment": "b", "label": "y"}]

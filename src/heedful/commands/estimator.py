@@ -78,8 +78,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
         With `data.columns`, X is a table with these columns and `data.text`, such as a frame.
         """
-        options = self.get_params()
-        texts: Any = as_set(X) if "data.columns" in options else as_texts(X)
+        texts = as_set(X) if self.get_params().get("data.columns") else as_texts(X)
         labels = column_or_1d(y, warn=True)
         check_consistent_length(texts, labels)
         assert_all_finite(labels)
@@ -97,11 +96,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         lines = [*self._lines(), *(f"{key}={value}" for key, value in defaults.items() if key not in keys)]
         if seed is not None:
             lines.append(f"seed={seed.randint(2**31) if isinstance(seed, np.random.RandomState) else seed}")
-        names = [self._names[number] for number in numbers]
-        data: Any = (texts, names)
-        if "data.columns" in options:
-            label = options.get("data.label", "label")
-            data = texts.select_columns([name for name in texts.column_names if name != label]).add_column(label, names)
+        data = (texts, [self._names[number] for number in numbers])
         with TemporaryDirectory() as parent:
             folder, without = (Path(parent, "run"), FOR_FILES) if self.folder is None else (self.folder, ())
             lines.append(f"hydra.run.dir={quote(str(folder))}")
