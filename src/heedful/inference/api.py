@@ -153,8 +153,8 @@ class Model(Ensemble):
             if columns:
                 warn_of_missing(columns)
             return as_texts(texts, batch_size)
-        own = self.members[0].card.config["data"].get("text", "text")
-        names, data = [own] if isinstance(own, str) else list(own), as_set(texts)
+        own, data = self.members[0].card.text_column, as_set(texts)
+        names = [own] if isinstance(own, str) else own
         if not (columns or set(names) & set(data.column_names)) and len(data.column_names) == len(names):
             names = data.column_names
         check_columns("texts", [*names, *columns], data.column_names)
@@ -283,7 +283,7 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
         own = card.config["data"]
         options = {
             "path": str(existing_path(cfg.file, "file")),
-            "text": plain_value(cfg, "text_column") or own.get("text", "text"),
+            "text": plain_value(cfg, "text_column") or card.text_column,
             "label": cfg.label_column or own.get("label", "label"),
             "labels": own.get("labels"),
             "delimiter": cfg.delimiter,

@@ -88,10 +88,7 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
         special=tuple(map(len, codec.tokenizer.special_ids)),
         id_shift=codec.tokenizer.shift,
         unknown_ids=(~known).nonzero().flatten().tolist(),
-        training={
-            **{name: card.config[name] for name in ("model", "loss")},
-            "data": {"text": card.config["data"].get("text", "text")},
-        },
+        training={"data": {"text": card.text_column}, **{name: card.config[name] for name in ("model", "loss")}},
     )
     write_text(folder / CONFIG_FILE, json.dumps(config.model_dump(mode="json"), indent=2, ensure_ascii=False))
     write_text(folder / TOKENIZER_FILE, codec.tokenizer.to_json())

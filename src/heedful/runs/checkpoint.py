@@ -24,7 +24,7 @@ from pydantic import (
 
 from heedful.base.errors import UserError
 from heedful.base.files import first_mistake
-from heedful.config.keys import rename_targets
+from heedful.config.keys import rename_earlier
 from heedful.config.mistakes import TextColumn
 from heedful.config.overrides import escape_references
 from heedful.data.codec import Codec
@@ -74,7 +74,7 @@ class Card(BaseModel):
     fingerprint: str = ""
     trained_texts: InstanceOf[TrainedTexts] | None = Field(default=None, exclude=True)
 
-    _renamed = field_validator("config", mode="before")(rename_targets)
+    _renamed = field_validator("config", mode="before")(rename_earlier)
 
     @classmethod
     def of(cls, config: Mapping[str, Any], data: "Source") -> "Card":
@@ -96,6 +96,12 @@ class Card(BaseModel):
         if len(self.class_counts) != len(self.codec.class_names):
             raise ValueError(f"class_counts: expects {len(self.codec.class_names)} numbers, one for each class")
         return self
+
+    @property
+    def text_column(self) -> str | list[str]:
+        """The column of the texts in the data of the training, or the two columns of pairs."""
+        column: str | list[str] = self.config["data"].get("text", "text")
+        return column
 
     def with_options(self, options: Mapping[str, Mapping[str, Any]]) -> "Card":
         """Return a copy in which `options`, by component and option name, replace options of the model."""
