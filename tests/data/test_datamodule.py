@@ -189,12 +189,14 @@ def test_the_cache_is_in_the_users_cache_folder(
     assert Source(str(reviews), **{**source_options, "cache_dir": None}).cache_dir == Path("/somewhere/heedful")
 
 
-@pytest.mark.parametrize("file", ["train.tokens.npy", "facts.json"])
-def test_damaged_tokens_are_rebuilt(
+@pytest.mark.parametrize("file", ["train.tokens.npy", "test.labels.npy", "facts.json", "train.arrow"])
+def test_a_flipped_bit_in_the_cache_is_rebuilt(
     set_up: SetUp, source_options: Options, file: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    before = set_up().tokenized("train").tokens.tolist()
-    (folder,) = {path.parent.resolve() for path in Path(source_options["cache_dir"]).glob("*/train.tokens.npy")}
-    (folder / file).write_bytes((folder / file).read_bytes()[:-1])
-    assert set_up().tokenized("train").tokens.tolist() == before
-    assert "damaged" in caplog.text
+    set_up()
+    path = {path.resolve() for path in Path(source_options["cache_dir"]).glob(f"*/{file}")}.pop()
+    content = path.read_bytes()
+    path.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
+    set_up()
+    assert path.read_bytes() == content
+    assert f"(the checksum of {file} does not match)" in caplog.text

@@ -1,6 +1,7 @@
 """The cache: folders that are built once, and rebuilt if they are damaged."""
 
 import resource
+import shutil
 import time
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from heedful.base.errors import UserError
 from heedful.data import store
 from heedful.data.corpus import TokenizedSplit
-from heedful.data.store import code_version, load_or_build
+from heedful.data.store import CHECKSUMS, code_version, load_or_build
 from tests.forks import server
 
 NUMBERS = np.arange(2003, dtype=np.int32)
@@ -36,23 +37,26 @@ def test_an_entry_is_built_once_and_read_without_a_lock(tmp_path: Path, monkeypa
     assert load_or_build(path, read, refuse_build) == NUMBERS.tolist()
 
 
-@pytest.mark.parametrize("damage", ["truncated", "empty", "other", "missing", "file", "dangling"])
-def test_a_damaged_or_foreign_entry_is_rebuilt(tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("name", ["numbers.npy", CHECKSUMS])
+@pytest.mark.parametrize("damage", ["truncated", "empty", "other", "byte", "missing", "file", "dangling"])
+def test_a_damaged_or_foreign_entry_is_rebuilt(
+    tmp_path: Path, damage: str, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "key"
-    path.mkdir()
-    build(path)
-    file = path / "numbers.npy"
+    load_or_build(path, read, build)
+    file = path / name
     if damage in ("file", "dangling"):
-        file.unlink()
-        path.rmdir()
+        shutil.rmtree(path)
         path.touch() if damage == "file" else path.symlink_to("gone")
     elif damage == "missing":
         file.unlink()
     else:
         content = file.read_bytes()
-        file.write_bytes({"truncated": content[:-1], "empty": b"", "other": b"PK" * 99}[damage])
+        flipped = content[:-3] + bytes([content[-3] ^ 1]) + content[-2:]
+        damaged = {"truncated": content[:-1], "empty": b"", "other": b"PK" * 99, "byte": flipped}
+        file.write_bytes(damaged[damage])
     assert load_or_build(path, read, build) == NUMBERS.tolist()
-    assert "damaged" in caplog.text
+    assert len(caplog.messages) == 1 and "damaged" in caplog.text
     assert load_or_build(path, read, refuse_build) == NUMBERS.tolist()
 
 

@@ -1,21 +1,27 @@
 """The cache on disk: folders that one job builds and all jobs share; their arrays are mapped into memory."""
 
+import hashlib
+import json
 import logging
 import os
 import secrets
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import filelock
+import xxhash
 
 from heedful.base.errors import UserError
 from heedful.data.text_files import content_hash
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+CHECKSUMS = "checksums.json"
+DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError)  # pyarrow's errors are ValueErrors
 
 
 def code_version(*classes: type) -> str:
@@ -29,21 +35,27 @@ def code_version(*classes: type) -> str:
 def load_or_build(path: Path, load: Callable[[Path], T], build: Callable[[Path], None]) -> T:
     """Return `load(path)`, the content of a folder in the cache; if it is missing or damaged, build it first.
 
-    If several jobs need the folder, one job builds it while the others wait. It appears only when it is complete.
+    The folder appears only when it is complete. If several jobs need it, one job builds it while the others wait.
+    Another file of the folder has the checksums of its files, which are verified every time: even a copy in the page
+    cache may be damaged, and hashing is faster than any other use of the files.
 
     Args:
         build: writes the files into an empty folder.
     """
-    if (content := _try(load, path)) is not None:
-        return content
+    with suppress(*DAMAGE):
+        return _load_verified(load, path)
     part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(path.with_name(f"{path.name}.lock")):
-            if (content := _try(load, path)) is not None:
-                return content
+            try:
+                return _load_verified(load, path)
+            except DAMAGE as error:
+                if os.path.lexists(path):
+                    log.warning("The cached data in %s are damaged (%s) and will be rebuilt", path, error)
             part.mkdir()
             build(part)
+            (part / CHECKSUMS).write_text(json.dumps({file.name: _checksum(file) for file in part.iterdir()}))
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
@@ -59,11 +71,13 @@ def load_or_build(path: Path, load: Callable[[Path], T], build: Callable[[Path],
     return load(path)
 
 
-def _try(load: Callable[[Path], T], path: Path) -> T | None:
-    """Return `load(path)`; None if the folder does not exist or is damaged."""
-    try:
-        return load(path)
-    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:  # pyarrow's errors are ValueErrors
-        if os.path.lexists(path):
-            log.warning("The cached data in %s are damaged (%s) and will be rebuilt", path, error)
-        return None
+def _load_verified(load: Callable[[Path], T], path: Path) -> T:
+    for name, checksum in json.loads((path / CHECKSUMS).read_text()).items():
+        if _checksum(path / name) != checksum:
+            raise ValueError(f"the checksum of {name} does not match")
+    return load(path)
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, xxhash.xxh3_128).hexdigest()
