@@ -487,25 +487,34 @@ def test_named_classes_of_parquet_files_are_matched_by_name(tmp_path: Path, sour
     assert (corpus.train.labels[:2].tolist(), corpus.test.labels[:2].tolist()) == ([0, 1], [1, 0])
 
 
+THREE = ["neg", "pos", "mixed"]
+
+
 @pytest.mark.parametrize(
-    ("labels", "kind", "message"),
+    ("names", "labels", "expected"),
     [
-        ([0, 1] * 5, pa.float64(), None),  # pandas turns integers into floats where values are missing
-        ([0, -1] * 5, pa.float64(), "rows 2, 4"),
-        ([0, 3] * 5, pa.int64(), "rows 2, 4"),  # no class has this number
+        (THREE, pa.array([0.0, 1.0] * 5), ("neg", "pos", "mixed")),  # pandas makes floats where values are missing
+        (THREE, pa.array([0.0, -1.0] * 5), "rows 2, 4"),
+        (THREE, pa.array([0, 3] * 5), "the metadata name 3 classes, but row 2 has the class '3': correct"),
+        (["a", "b", "a "], pa.array([0, 1] * 5), "the metadata name 3 classes, 'a', 'b', 'a ', but two have the same"),
+        (["a", ""], pa.array([0, 1] * 5), "the metadata name 2 classes, 'a', '', but .* one has none"),
+        (5, pa.array([0, 1] * 5), ("0", "1")),
+        (None, pa.array([0, 1] * 5), ("0", "1")),
     ],
+    ids=range(7),
 )
-def test_named_classes_are_used_for_floats_and_other_numbers_are_missing_labels(
-    labels: list[int], kind: pa.DataType, message: str | None, tmp_path: Path, source_options: Options
+def test_named_classes_are_used_for_integers_and_floats(
+    names: Any, labels: pa.Array, expected: Any, tmp_path: Path, source_options: Options
 ) -> None:
-    features = Features({"text": Value("string"), "label": ClassLabel(names=["neg", "pos", "mixed"])})
-    table = pa.table({"text": ["a", "b"] * 5, "label": pa.array(labels, kind)})
-    pq.write_table(table.replace_schema_metadata(features.arrow_schema.metadata), tmp_path / "train.parquet")
+    feature = json.dumps({"_type": "ClassLabel", "names": names}) if names else "[" * 200_000
+    metadata = {"huggingface": f'{{"info": {{"features": {{"label": {feature}}}}}}}'}
+    table = pa.table({"text": ["a", "b"] * 5, "label": labels}).replace_schema_metadata(metadata)
+    pq.write_table(table, tmp_path / "train.parquet")
     source = Source(str(tmp_path / "train.parquet"), **source_options)
-    if message is None:
-        assert source.read().task.classes == ("neg", "pos", "mixed")
+    if isinstance(expected, tuple):
+        assert source.read().task.classes == expected
     else:
-        with pytest.raises(UserError, match=message):
+        with pytest.raises(UserError, match=expected):
             source.read()
 
 

@@ -32,6 +32,7 @@ TYPES = {"text": TEXT, "second": TEXT, "label": pa.list_(TEXT), "group": TEXT}
 TYPES |= {"file": pa.int32(), "place": pa.int64(), "digest": pa.int64()}
 PARTS = ("text", "second")  # columns of the text, or of the two texts of a pair
 LISTED_CONFLICTS = 3  # maximum number of texts with several classes that a message shows
+RENAME = "correct the key 'huggingface' of the schema's metadata, or remove it to use the numbers as classes"
 KEPT = "kept:"  # prefix of the names of other columns of the source
 
 
@@ -207,9 +208,16 @@ def _labels(rows: Rows, column: str, task: Task) -> list[list[str]]:
     places = [place for place, own in zip(rows.places, cells, strict=True) for _ in own]
     labels = replace(rows, places=places, columns={column: list(chain(*cells))}).texts(column)
     forms = {label: canonical(label) for label in set(labels)}
-    if own := rows.class_names.get(column):  # -1 means that the class is unknown
+    if own := rows.class_names.get(column):
         names = {str(i): canonical(name) for i, name in enumerate(own)}
-        forms = {label: names.get(form, "") for label, form in forms.items()}
+        where, classes = f"{rows.source}: the metadata name {len(own)} classes", set(names.values())
+        if len(classes) < len(own) or "" in classes:
+            raise UserError(f"{where}, {format_list(own)}, but two have the same name, or one has none: {RENAME}")
+        names |= {"": "", "-1": ""}  # -1 means that the class is unknown
+        if wrong := [label for label, form in forms.items() if form not in names]:
+            place = format_places(rows.unit, [places[labels.index(wrong[0])]])
+            raise UserError(f"{where}, but {place} has the class {format_repr(wrong[0])}: {RENAME}")
+        forms = {label: names[form] for label, form in forms.items()}
     canonical_labels = map(forms.__getitem__, labels)
     return [list(islice(canonical_labels, len(own))) for own in cells]
 

@@ -314,7 +314,7 @@ def arrow_rows(source: str, batches: Iterable[Any], columns: Mapping[str, str], 
     """
     class_names = {}
     for name, own in columns.items():
-        with suppress(KeyError, TypeError, ValueError):
+        with suppress(KeyError, TypeError, ValueError, AttributeError, RecursionError):
             feature = json.loads(schema.metadata[b"huggingface"])["info"]["features"][own]
             kind = schema.field(own).type  # pandas turns integers into floats where values are missing
             if "feature" in feature:  # of the labels in a list
