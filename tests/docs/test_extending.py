@@ -1,10 +1,13 @@
 """The examples in docs/extending.md."""
 
 import json
+import math
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import yaml
@@ -27,7 +30,7 @@ COMPONENTS = {
     "attention": ["cosine", "symmetric"],
     "normalizer": ["relu"],
     "pooling": ["min_max"],
-    "head": ["cosine"],
+    "head": ["cosine", "cut_points"],
 }
 
 
@@ -49,9 +52,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_page_has_an_example_of_each_kind_with_its_config_file(folder: Path) -> None:
     files = {path.relative_to(folder).as_posix() for path in (folder / "my_conf").rglob("*.yaml")}
     expected = {f"my_conf/model/{group}/{name}.yaml" for group, names in COMPONENTS.items() for name in names}
-    others = ("loss/focal", "callbacks/weight_norm", "data/folders", "data/tokenizer/characters", "experiment/small")
-    assert files == expected | {f"my_conf/{name}.yaml" for name in others}
-    assert len(list((folder / "mine").glob("*.py"))) == len(files)
+    others = ("loss/focal", "loss/cumulative", "callbacks/weight_norm", "data/folders", "data/tokenizer/characters")
+    experiments = ("small", "ordinal", "hierarchy")
+    assert files == expected | {f"my_conf/{name}.yaml" for name in (*others, *(f"experiment/{e}" for e in experiments))}
+    assert len(list((folder / "mine").glob("*.py"))) == len(files) - 2  # ordinal.py has three classes
 
 
 @pytest.mark.parametrize(("group", "name"), [(group, name) for group, names in COMPONENTS.items() for name in names])
@@ -111,3 +115,90 @@ def test_a_model_of_all_examples_trains_and_predicts(folder: Path) -> None:
     refused = complete(*command(folder, "predict", "ckpt_path=run/checkpoints/best.ckpt", "text=fine film"))
     assert refused.returncode == 1
     assert "mine is not a trusted module; if you trust it, write extras.trusted_modules=[mine]" in refused.stderr
+
+
+def words_with_labels(path: Path, labels: dict[str, str]) -> None:
+    """Write a table of short texts, whose label is that of their word, or several labels for two words."""
+    words = list(labels)
+    rows = [(word, labels[word]) for word in words] + [
+        (f"{a} {b}", f"{labels[a]}|{labels[b]}") for a, b in pairwise(words) if "/" in labels[a]
+    ]
+    lines = [f"{text} number {i},{label}" for i in range(12) for text, label in rows]
+    path.write_text("\n".join(["text,label", *lines]), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "classes", "text", "label"),
+    [
+        (
+            "ordinal",
+            {"poor": "low", "fine": "medium", "great": "high"},
+            ["low", "medium", "high"],
+            "great number 3",
+            "high",
+        ),
+        (
+            "hierarchy",
+            {"dog": "animal/dog", "cat": "animal/cat", "tree": "plant"},
+            ["animal", "animal/cat", "animal/dog", "plant"],
+            "cat number 3",
+            ["animal", "animal/cat"],
+        ),
+    ],
+)
+def test_a_task_trains_is_evaluated_compared_and_loaded(
+    folder: Path, name: str, labels: dict[str, str], classes: list[str], text: str, label: Any
+) -> None:
+    words_with_labels(folder / f"{name}.csv", labels)
+    data = ["data=csv", f"data.path={name}.csv", "data.text=text", "data.label=label"]
+    run(
+        folder,
+        *("train", "--config-dir", "my_conf", TRUST, f"experiment={name}", *data, "callbacks=checkpoints"),
+        *("logger=csv", "trainer.max_epochs=12", "optimizer.lr=0.03", "data.batch_size=8", f"hydra.run.dir={name}"),
+    )
+    result = json.loads((folder / name / "result.json").read_text())
+    assert result["data"]["class_names"] == classes and result["metrics"]["test/acc"]["value"] > 0.8
+    model = [f"ckpt_path={name}", TRUST]
+    assert json.loads(run(folder, "predict", *model, f"text={text}", "json=true"))["label"] == label
+    run(folder, "eval", *model, "logger=csv", f"hydra.run.dir={name}_eval")
+    scores = json.loads((folder / f"{name}_eval" / "result.json").read_text())["metrics"]
+    assert scores["test/acc"] == result["metrics"]["test/acc"]
+    run(folder, "export", *model, f"out={name}_export")
+    exported = run(folder, "predict", f"ckpt_path={name}_export", TRUST, f"text={text}", "json=true")
+    assert json.loads(exported)["label"] == label
+    run(folder, "compare", name, "--trusted-modules", "mine", "--out", f"{name}_comparison")
+    assert "accuracy" in (folder / f"{name}_comparison" / "comparison.md").read_text().lower()
+    refused = complete(*command(folder, "compare", name))
+    assert refused.returncode == 1 and "--trusted-modules mine" in refused.stderr
+
+
+def test_ordinal_probabilities_are_differences_of_those_above_the_cut_points(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(folder)
+    from mine.ordinal import CumulativeLoss, Ordinal  # type: ignore[import-not-found]
+
+    task = Ordinal(("low", "medium", "high"), order=("low", "medium", "high"))
+    logits = torch.tensor([[2.0, -1.0]])
+    above = [1 / (1 + math.exp(-2)), 1 / (1 + math.exp(1))]
+    found = task.probabilities(logits)
+    torch.testing.assert_close(found, torch.tensor([[1 - above[0], above[0] - above[1], above[1]]]))
+    torch.testing.assert_close(task.logits(found), logits)
+    loss = CumulativeLoss([5, 3, 2])(logits, torch.tensor([1]))  # medium is above the first cut point alone
+    assert loss.item() == pytest.approx(-(math.log(above[0]) + math.log(1 - above[1])) / 2, abs=1e-6)
+
+
+def test_no_prediction_of_a_hierarchy_lacks_a_parent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(folder)
+    from mine.hierarchy import Hierarchy  # type: ignore[import-not-found]
+
+    task = Hierarchy().with_classes(["a", "a/b", "a/b/c", "d"])
+    assert task.parents == (0, 0, 1, 3) and task.split("a/b/c|d") == ["a", "a/b", "a/b/c", "d"]
+    rng = np.random.default_rng(0)
+    logits = torch.from_numpy(rng.normal(size=(61, 4))).float()
+    probabilities = task.probabilities(logits)
+    torch.testing.assert_close(probabilities[:, 2], logits[:, :3].sigmoid().prod(1))
+    torch.testing.assert_close(task.probabilities(task.logits(probabilities)), probabilities, atol=1e-5, rtol=1e-4)
+    targets = rng.random((61, 4)) < 0.4
+    predicted = task.fit(probabilities.numpy(), targets).predicted(probabilities.numpy())
+    assert predicted.any() and (predicted <= predicted[:, [0, 0, 1, 3]]).all()

@@ -19,6 +19,7 @@ from heedful.data.padded_batches import BatchBuilder, Inputs, Truncation
 from heedful.models.branch import NgramBranch, mean_gradients
 from heedful.models.loss import BinaryCrossEntropy, BinaryRelevance, CrossEntropy
 from heedful.tasks.multiclass import Multiclass
+from heedful.tasks.multilabel import Multilabel
 from heedful.training.build import datamodule, restore
 from tests.helpers import run_config, saved_predictions, small_config, train
 
@@ -143,7 +144,7 @@ def test_with_many_labels_each_logit_is_that_of_a_model_of_the_label_alone(class
     both = BatchBuilder(data.tokens.numpy(), data.offsets, labels, Truncation(17, "first"))
     branch = NgramBranch(VOCABULARY, classes, scale=scale).eval()  # type: ignore[arg-type]
     loss = BinaryRelevance(labels.sum(0).tolist())
-    branch.bind(loss)
+    branch.bind(Multilabel())
     branch.fit(both, both, loss)
     inputs = both(np.arange(61)).inputs
     for label in range(classes):

@@ -23,10 +23,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         from heedful.compare.sections import sections
         from heedful.compare.verdict import comparison_verdict
         from heedful.report.terminal import render_terminal
+        from heedful.tasks.stored import trusting
         from heedful.terms.comparison import compare
 
         command = f"{typed('compare')} {shlex.join(sys.argv[1:] if argv is None else argv)}"
-        comparison = compare(args.folders, args.baseline, args.metric, command, args.ignore)
+        with trusting(args.trusted_modules):
+            comparison = compare(args.folders, args.baseline, args.metric, command, args.ignore)
         parts = sections(comparison)
         write_report(out, comparison_files(comparison, parts), render_terminal(parts, comparison_verdict(comparison)))
 

@@ -49,8 +49,6 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--data-path", metavar="PATH", help=text)
     text = "auto, cpu or cuda (default: auto, which is cuda if there is a GPU)"
     parser.add_argument("--device", choices=get_args(Device), default="auto", help=text)
-    text = "your own packages whose classes the checkpoints may name"
-    parser.add_argument("--trusted-modules", nargs="+", default=[], metavar="PACKAGE", help=text)
     add_folders(parser, "faithfulness")
     return parser
 

@@ -137,6 +137,20 @@ def default_metrics() -> dict[str, dict[str, Any]]:
     return nodes
 
 
+@cache
+def choices(group: str) -> dict[str, str]:
+    """Return the classes of the choices in a config group, as dotted paths by name, as far as their files name one."""
+    nodes = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in (CONF / group).glob("*.yaml")}
+    targets = {name: plain.get(group, plain).get("_target_") for name, node in nodes.items() for plain in [node or {}]}
+    return {name: target for name, target in sorted(targets.items()) if target}
+
+
+def choice_of(group: str, target: str) -> str:
+    """Return the override that chooses a class, such as loss=cross_entropy."""
+    found = [name for name, path in choices(group).items() if path == target]
+    return f"{group}={found[0]}" if found else f"{group}._target_={target}"
+
+
 def metric_nodes(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the nodes of the metrics by name, except metrics that are null."""
     group = values.get("metrics")

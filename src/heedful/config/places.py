@@ -35,13 +35,14 @@ class Place(NamedTuple):
     Args:
         base: dotted path of a class; `_target_` must name this class or a subclass.
         positional: number of leading positional parameters that training/build.py passes.
-        keywords: parameters that training/build.py passes by name, or, by the name of a class, those for its objects.
+        keywords: parameters that training/build.py passes by name, or, by the name of a class, those for its objects;
+            a string is the attribute of the class that lists them.
         refused: by the name of a class, why neither it nor a subclass may be there.
     """
 
     base: str
     positional: int = 0
-    keywords: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
+    keywords: tuple[str, ...] | Mapping[str, tuple[str, ...]] | str = ()
     refused: Mapping[str, str] = MappingProxyType({})
 
     @property
@@ -51,6 +52,8 @@ class Place(NamedTuple):
 
     def passed_to(self, cls: type) -> tuple[str, ...]:
         """Return the parameters that training/build.py passes to the constructor of `cls` by name."""
+        if isinstance(self.keywords, str):
+            return tuple(getattr(cls, self.keywords))
         if not isinstance(self.keywords, Mapping):
             return self.keywords
         return next((self.keywords[base.__name__] for base in cls.__mro__ if base.__name__ in self.keywords), ())
@@ -65,10 +68,10 @@ REFUSED_CALLBACKS = {
     "BackboneFinetuning": "freezes all of the backbone again when a training resumes: remove it",
 }
 TRAINER_KEYWORDS = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
-STATE = ("classes", "temperature", "limits", "thresholds", "mean", "scale")  # of tasks, which the data determine
+DEFAULT_TASK = "heedful.tasks.multiclass.Multiclass"  # where a configuration has no task
 PLACES = {
     "data": Place("heedful.data.source.Source"),
-    "task": Place("heedful.tasks.task.Task", keywords=STATE),
+    "task": Place("heedful.tasks.task.Task", keywords="state_names"),
     "model.embedding": Place("heedful.models.component.Embedding", positional=1),
     "model.position": Place("heedful.models.component.Position", positional=1),
     "model.encoder": Place("heedful.models.component.Encoder", positional=1),

@@ -19,9 +19,9 @@ from pydantic import AfterValidator, ConfigDict, Field, PydanticUserError, TypeA
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_names, format_value
-from heedful.config.keys import MODEL_COMPONENTS, join_path, paths_in, plain_value, referenced_names
+from heedful.config.keys import MODEL_COMPONENTS, choice_of, choices, join_path, paths_in, plain_value, referenced_names
 from heedful.config.mistakes import LabelColumn, Mistake, TextColumn, format_mistakes, nearest, no_such
-from heedful.config.places import PLACES, TRUSTED, accepted_classes, find_class, object_class, place_at
+from heedful.config.places import DEFAULT_TASK, PLACES, TRUSTED, accepted_classes, find_class, object_class, place_at
 from heedful.config.rules import rule_mistakes
 
 # Types of options
@@ -199,11 +199,6 @@ def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] =
         raise UserError(format_mistakes(mistakes))
 
 
-# For each kind of targets: the usual loss, and the task that is not the default
-LOSSES = {"one class": "cross_entropy", "many labels": "binary_relevance", "a number": "mse"}
-TASKS = {"many labels": "multilabel", "a number": "regression"}
-
-
 def config_mistakes(
     cfg: DictConfig, command: str, trusted: Set[str] = TRUSTED, variables: Set[str] = frozenset()
 ) -> list[Mistake]:
@@ -227,17 +222,7 @@ def config_mistakes(
         *rule_mistakes(values, command),
     ]
     if "task" in values:
-        task = getattr(class_at(cfg, "task"), "targets", "one class")
-        if values.get("calibrate") is True and task != "one class":
-            found.append(Mistake("calibrate=true", f"is for texts with one class, and the task for {task}: remove it"))
-        if task == "a number" and isinstance(data := values.get("data"), dict) and data.get("labels") is not None:
-            found.append(Mistake("data.labels", f"lists classes, and the task is for texts with {task}: write null"))
-        for key, default in (("loss", LOSSES.get(task)), ("model.branch", "none"), ("model.attention", "bahdanau")):
-            own = getattr(class_at(cfg, key), "targets", task)
-            if task not in (known := (own,) if isinstance(own, str) else own):
-                name, own = key.replace(".", "/"), " or ".join(known)
-                remedy = f"write {name}={default}" + (f", or task={TASKS[own]}" if own in TASKS else "")
-                found.append(Mistake(f"{key}._target_", f"is for texts with {own}, and the task for {task}: {remedy}"))
+        found += _task_mistakes(cfg, values)
     optimizer, groups = class_at(cfg, "optimizer"), values.get("param_groups")
     for name, options in groups.items() if isinstance(groups, dict) else ():
         if optimizer and isinstance(options, dict) and name in MODEL_COMPONENTS:
@@ -245,6 +230,29 @@ def config_mistakes(
     mistakes = {mistake.path: mistake for mistake in [*found, *absent]}  # an absent value is not also a wrong one
     targets = {path: str(written.get(path)).removeprefix("${").removesuffix("}") for path in mistakes}
     return [mistakes[path] for path in mistakes if targets[path] == path or targets[path] not in mistakes]
+
+
+def _task_mistakes(cfg: DictConfig, values: Mapping[str, Any]) -> Iterator[Mistake]:
+    """Find options that do not suit the task."""
+    task: Any = class_at(cfg, "task") or find_class(DEFAULT_TASK, TRUSTED)
+    if not issubclass(task, PLACES["task"].base_class):
+        return
+    kind = task.targets
+    if values.get("calibrate") is True and not task.calibrates:
+        yield Mistake("calibrate=true", f"is for texts with one class, and the task for {kind}: remove it")
+    if not task.has_classes and isinstance(data := values.get("data"), dict) and data.get("labels") is not None:
+        yield Mistake("data.labels", f"lists classes, and the task is for texts with {kind}: write null")
+    for key, remedy in (
+        ("loss", choice_of("loss", task.default_loss)),
+        ("model.branch", "model/branch=none"),
+        ("model.attention", "model/attention=bahdanau"),
+    ):
+        suited = getattr(class_at(cfg, key), "targets", kind)
+        if kind not in (known := (suited,) if isinstance(suited, str) else suited):
+            tasks: dict[str, Any] = {name: find_class(target, TRUSTED) for name, target in choices("task").items()}
+            remedies = [remedy, *(f"task={name}" for name, other in tasks.items() if other.targets in known)]
+            message = f"is for texts with {' or '.join(known)}, and the task for {kind}: write {', or '.join(remedies)}"
+            yield Mistake(f"{key}._target_", message)
 
 
 def trusted_modules(cfg: DictConfig, built_in: Set[str] = TRUSTED) -> Set[str]:

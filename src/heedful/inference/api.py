@@ -31,6 +31,7 @@ from heedful.portable import FILES_OF_AN_EXPORT, ONNX_FILE
 from heedful.report.words import branch_title
 from heedful.runs.checkpoint import Card
 from heedful.runs.folder import BEST, checkpoint_in
+from heedful.tasks.stored import trusting
 from heedful.training import build
 
 if TYPE_CHECKING:
@@ -325,7 +326,8 @@ def _restore(name: str, extras: DictConfig, device: str) -> Member:
         return member._replace(model=member.model.to(device), loss=member.loss.to(device))
     from heedful.portable.folder import read_export  # slow
 
-    return read_export(Path(name))
+    with trusting(extras.get("trusted_modules") or ()):
+        return read_export(Path(name))
 
 
 def find_model(path: str | Path) -> Path:

@@ -13,7 +13,7 @@ from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
 from heedful.models.component import Component, Size
 from heedful.models.embedding.ngrams import BASE, MAX_ORDER, first_occurrences, mix_bits, ngram_codes, shift_right
 from heedful.models.loss import Loss
-from heedful.tasks.task import logistic_regression
+from heedful.tasks.task import Task, logistic_regression
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -137,9 +137,9 @@ class NgramBranch(Component):
         self.register_buffer("table", torch.zeros(1, columns + (1 if self.scale == "idf" else columns)))
         self.register_buffer("bias", torch.zeros(columns))
 
-    def bind(self, loss: Loss) -> None:
-        """Give each class a column of its own, against all texts without it, if the loss is for many labels."""
-        self.separates = loss.targets == "many labels"
+    def bind(self, task: Task) -> None:
+        """Give each class a column of its own, against all texts without it, if the task separates the classes."""
+        self.separates = task.separates
         if self.separates:
             self._set_columns(self.num_logits)
 

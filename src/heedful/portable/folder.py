@@ -113,6 +113,8 @@ def read_export(path: Path) -> Member:
         counts = [0] * len(export.class_names)
         card = Card(config={"data": {}, **export.training}, codec=codec, class_counts=counts)
         model: Any = OnnxClassifier(load_session(path), codec.task, export.unknown_ids)
+    except UserError:
+        raise
     except Exception as error:  # onnxruntime raises many types
         reason = str(error).strip().partition("\n")[0][:200]
         raise UserError(f"{path}: is not the model of an export, or is damaged ({reason}): export it again") from error

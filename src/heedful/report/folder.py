@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 def add_folders(parser: argparse.ArgumentParser, command: str) -> None:
     """Add the arguments FOLDER… and `--out` to the parser of a command."""
+    text = "your own packages whose classes the files of the runs may name"
+    parser.add_argument("--trusted-modules", nargs="+", default=[], metavar="PACKAGE", help=text)
     read = "a run, a sweep, or a folder with runs or sweeps"
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help=read)
     written = f"output folder; default: FOLDER, or outputs/{command}/<time> if several folders are given"

@@ -50,6 +50,8 @@ class Multiclass(Task):
 
     temperature: Annotated[FiniteFloat, Field(gt=0)] = 1.0
     limits: tuple[ConfidenceLimit, ...] = ()
+    state_names: ClassVar = ("classes", "temperature", "limits")
+    calibrates: ClassVar = True
     scores: ClassVar = SCORES
     table: ClassVar = ("acc", "f1_macro", "auroc", "ece")
 

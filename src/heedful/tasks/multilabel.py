@@ -42,6 +42,9 @@ class Multilabel(Task):
     precision: Annotated[float, Field(gt=0, le=1)] | None = None
     thresholds: tuple[Annotated[float, Field(ge=0, le=1)], ...] = ()
     targets: ClassVar = "many labels"
+    default_loss: ClassVar = "heedful.models.loss.BinaryRelevance"
+    state_names: ClassVar = ("classes", "thresholds")
+    separates: ClassVar = True
     table: ClassVar = ("acc", "f1_micro", "f1_macro", "hamming", "map")
 
     @property

@@ -98,6 +98,9 @@ class Regression(Task):
     mean: FiniteFloat = 0.0
     scale: Annotated[FiniteFloat, Field(gt=0)] = 1.0
     targets: ClassVar = "a number"
+    default_loss: ClassVar = "heedful.models.loss.SquaredError"
+    state_names: ClassVar = ("classes", "mean", "scale")
+    has_classes: ClassVar = False
     outputs: ClassVar = ("value",)
     trained: ClassVar = ()
     table: ClassVar = ("r2", "rmse", "mae", "pearson", "spearman")

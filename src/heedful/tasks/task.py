@@ -28,6 +28,11 @@ class Task(ABC):
 
     classes: tuple[str, ...] = ()
     targets: ClassVar[str] = "one class"  # that each text has; losses and branches say for which targets they are
+    default_loss: ClassVar[str] = "heedful.models.loss.CrossEntropy"  # the class of the loss without options
+    state_names: ClassVar[tuple[str, ...]] = ("classes",)  # the arguments that the data determine, not the user
+    has_classes: ClassVar[bool] = True
+    separates: ClassVar[bool] = False  # whether the logit of a class says nothing about the others
+    calibrates: ClassVar[bool] = False  # whether the logits, divided by a temperature, are still logits
     table: ClassVar[tuple[str, ...]]  # the scores in every table of a comparison
     trained: ClassVar[tuple[str, ...]] = ("acc",)  # the scores that are also computed in training
 
@@ -35,6 +40,11 @@ class Task(ABC):
     @abstractmethod
     def scores(self) -> Mapping[str, ScoreType]:
         """The scores of probabilities n×C and targets, by name; the first is the most important."""
+
+    @property
+    def temperature(self) -> float:
+        """By which the logits are divided."""
+        return 1.0
 
     @property
     def main_score(self) -> str:
@@ -66,7 +76,11 @@ class Task(ABC):
         return ""
 
     def with_classes(self, classes: Sequence[str]) -> Self:
-        return replace(self, classes=tuple(classes))
+        return self.with_state(classes=tuple(classes))
+
+    def with_state(self, **state: Any) -> Self:
+        """Return the task with other values of some of its `state_names`."""
+        return replace(self, **state)
 
     def find_classes(self, labels: Collection[str]) -> Sequence[str]:
         """Return the classes of labels that were found; a ValueError says why they cannot be trained on."""

@@ -1,11 +1,9 @@
 """From which confidence single predictions may be trusted, measured on texts with known classes."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from heedful.runs.run_files import Predictions
-from heedful.tasks.multiclass import ConfidenceLimit, Multiclass
+from heedful.tasks.multiclass import ConfidenceLimit
 from heedful.tasks.task import Task
 from heedful.terms.evaluation import proportion
 from heedful.terms.temperature import fit_temperature, rescale
@@ -21,13 +19,13 @@ def learn_from_validation(
     Args:
         calibrate: whether the temperature is chosen first; the probabilities are those at the present one.
     """
-    if not isinstance(task, Multiclass):
+    if "limits" not in task.state_names:
         return task
     if calibrate:
         factor = fit_temperature(probabilities, targets)
-        task, probabilities = replace(task, temperature=task.temperature * factor), rescale(probabilities, factor)
+        task, probabilities = task.with_state(temperature=task.temperature * factor), rescale(probabilities, factor)
     predictions = Predictions("val", probabilities, targets, task, np.arange(len(targets)), groups)
-    return replace(task, limits=measure_limits(predictions))
+    return task.with_state(limits=measure_limits(predictions))
 
 
 def measure_limits(predictions: Predictions) -> tuple[ConfidenceLimit, ...]:

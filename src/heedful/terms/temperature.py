@@ -4,7 +4,6 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from heedful.runs.run_files import Predictions
-from heedful.tasks.multiclass import Multiclass
 
 HOTTEST = 20.0  # the highest temperature; the lowest is its reciprocal
 
@@ -41,7 +40,7 @@ def rescale(probabilities: np.ndarray, factor: float) -> np.ndarray:
 def uncalibrated(predictions: Predictions) -> Predictions | None:
     """Return predictions as they were at the temperature 1; None if this is their temperature."""
     task = predictions.task
-    if not isinstance(task, Multiclass) or task.temperature == 1:
+    if task.temperature == 1:
         return None
     return predictions._replace(probabilities=rescale(predictions.probabilities, 1 / task.temperature))
 

@@ -31,6 +31,7 @@ from heedful.models.ensemble import Member
 from heedful.models.loss import Loss
 from heedful.runs.checkpoint import Card, read_checkpoint
 from heedful.tasks.labels import canonical
+from heedful.tasks.stored import trusting
 from heedful.tasks.task import Task
 from heedful.training.optim.parameter_groups import parameter_groups, require_sparse_support
 
@@ -145,7 +146,7 @@ def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
     created = loss(cfg, card)
     model = classifier(cfg, card.codec.tokenizer.vocabulary, created.num_logits, card.codec)
     if model.branch is not None:
-        model.branch.bind(created)
+        model.branch.bind(card.codec.task)
     return model, created
 
 
@@ -369,7 +370,8 @@ def restore(path: str, extras: DictConfig) -> Member:
         extras: the command's node `extras`. It replaces the node in the checkpoint, because a hostile checkpoint could
             declare any module as trusted.
     """
-    card, content = read_checkpoint(path)
+    with trusting(extras.get("trusted_modules") or ()):
+        card, content = read_checkpoint(path)
     weights = content["state_dict"]
     cfg = OmegaConf.create({"model": card.cfg.model, "loss": card.cfg.loss, "extras": extras})
     with name_file(path):
