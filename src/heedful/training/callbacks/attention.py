@@ -41,14 +41,13 @@ class AttentionRecorder(pl.Callback):
         probabilities, labels, rows = (pl_module.evaluated[name] for name in ("probabilities", "labels", "index"))
         notable = {kind: rows[own].tolist() for kind, own in pl_module.task.notable(probabilities, labels).items()}
         selected = self._select_rows(rows, *list(notable.values())[:2])
-        explained = ensemble.examples([*data.texts("test", selected), *self.texts])
-        examples = _of_test(data, explained[: len(selected)], selected)
-        examples += [replace(example, index=i) for i, example in enumerate(explained[len(selected) :])]
-        for kind, of_kind in notable.items():
-            if kind in KINDS:
-                shown = of_kind[: self.errors]
-                errors = _of_test(data, ensemble.examples(data.texts("test", shown), maps=False), shown)
-                examples += [replace(example, kind=kind) for example in errors]
+        errors = [(kind, row) for kind in KINDS for row in notable.get(kind, [])[: self.errors]]
+        shown = list(dict.fromkeys([*selected, *(row for _, row in errors)]))  # each text is classified once
+        explained = ensemble.examples([*data.texts("test", shown), *self.texts])
+        of_test = dict(zip(shown, _of_test(data, explained[: len(shown)], shown), strict=True))
+        examples = [of_test[row] for row in selected]
+        examples += [replace(example, index=i) for i, example in enumerate(explained[len(shown) :])]
+        examples += [replace(of_test[row], kind=kind, matrix=None, layers={}) for kind, row in errors]
         write_examples(Path(self.folder), examples)
         self._write_statistics(trainer, pl_module)
 
