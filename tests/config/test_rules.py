@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from heedful.config.keys import default_metrics
-from heedful.config.rules import ALWAYS_LOGGED, rule_mistakes
+from heedful.config.rules import rule_mistakes
 
 STOP = "pytorch_lightning.callbacks.EarlyStopping"
 
@@ -44,9 +44,6 @@ def test_the_name_of_a_metric_has_the_same_meaning_in_all_runs(name: str, node: 
     assert [text.startswith(str(message)) for text in found.values()] == [True] * (message is not None)
 
 
-LOGGED = (*ALWAYS_LOGGED, *(f"val/{name}" for name in default_metrics()))
-
-
 def stop_mistakes(**options: Any) -> dict[str, str]:
     return mistakes(callbacks={"stop": {"_target_": STOP, **options}})
 
@@ -62,14 +59,6 @@ def test_only_a_logged_metric_may_be_monitored(monitor: str, suggestion: str | N
     )
     custom = {"stop": {"_target_": STOP, "monitor": monitor}, "mine": {"_target_": "mine.Callback"}}
     assert mistakes(callbacks=custom) == {}  # another callback may log any metric
-
-
-@pytest.mark.parametrize("monitor", LOGGED)
-def test_the_better_direction_is_selected(monitor: str) -> None:
-    worst, best = ("max", "min") if monitor.endswith(("loss", "ece", "hamming", "rmse", "mae")) else ("min", "max")
-    assert stop_mistakes(monitor=monitor, mode=best) == {}
-    message = f"selects the worst {monitor}: write callbacks.stop.mode={best}"
-    assert stop_mistakes(monitor=monitor, mode=worst) == {f"callbacks.stop.mode={worst}": message}
 
 
 def test_an_added_metric_may_be_monitored_and_a_removed_one_may_not() -> None:

@@ -13,7 +13,7 @@ from heedful.runs.result import FORMAT, RunResult
 from heedful.sweep.job import recorded_result
 from tests.run_folders import write_run
 
-BEST = {"checkpoint": "checkpoints/best.ckpt", "monitor": "val/loss", "value": 0.25, "epoch": 1}
+BEST = {"checkpoint": "checkpoints/best.ckpt", "monitor": "val/loss", "value": 0.25, "epoch": 1, "mode": "min"}
 METRICS = {
     "test/acc": {"value": 0.8, "low": 0.7, "high": 0.9, "n": 7},
     "val/acc": {"value": 0.7, "low": None, "high": None, "n": 5},

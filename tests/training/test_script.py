@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -12,12 +12,14 @@ from datasets import Dataset
 from omegaconf import DictConfig
 from pytorch_lightning.callbacks import (
     BackboneFinetuning,
+    EarlyStopping,
     EMAWeightAveraging,
     ModelCheckpoint,
     StochasticWeightAveraging,
     WeightAveraging,
 )
 from pytorch_lightning.tuner import Tuner
+from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torch.utils.data import DataLoader
 
 from heedful import load
@@ -129,6 +131,96 @@ def test_predictions_are_in_the_order_of_the_split(tmp_path: Path) -> None:
     result = evaluate(tmp_path / "eval", tmp_path / "checkpoints" / "best.ckpt")
     assert result["metrics"]["test/acc"]["value"] == (columns["predicted"] == columns["labels"]).float().mean()
     assert result["choices"]["encoder"] == "bilstm"
+
+
+class Stop(EarlyStopping):
+    """A callback of a user's own."""
+
+
+@pytest.fixture(scope="module")
+def untrained(tmp_path_factory: pytest.TempPathFactory) -> LitClassifier:
+    return make(tmp_path_factory.mktemp("untrained"))[2]
+
+
+@pytest.mark.parametrize("monitor", ["val/acc", "val/loss"])
+def test_callbacks_follow_the_direction_of_their_metric(monitor: str, untrained: LitClassifier, tmp_path: Path) -> None:
+    best = {"val/acc": "max", "val/loss": "min"}[monitor]
+    followers: list[Any] = [ModelCheckpoint(tmp_path, monitor=monitor), Stop(monitor, min_delta=0.1)]
+    untrained.trainer = trainer(tmp_path, followers)
+    untrained.setup("fit")
+    for callback, chosen in zip(
+        followers, [ModelCheckpoint(monitor=monitor, mode=best), Stop(monitor, min_delta=0.1, mode=best)], strict=True
+    ):
+        names = ("mode", "kth_value", "best_score", "min_delta", "state_key")
+        assert [getattr(callback, name, None) for name in names] == [getattr(chosen, name, None) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("monitor", "mode", "message"),
+    [
+        ("val/loss", "max", "EarlyStopping: mode=max selects the worst val/loss, which it monitors: write mode=min"),
+        ("val_loss", "min", r"EarlyStopping: monitor=val_loss: no such metric \(did you mean val/loss\?\)"),
+    ],
+)
+def test_a_callback_with_a_wrong_metric_or_direction_is_refused(
+    monitor: str, mode: str, message: str, untrained: LitClassifier, tmp_path: Path
+) -> None:
+    untrained.trainer = trainer(tmp_path, [EarlyStopping(monitor, mode=mode)])
+    with pytest.raises(UserError, match=f"^{message}$"):
+        untrained.setup("fit")
+
+
+class Steps(ReduceLROnPlateau):
+    """Keeps the values with which it was stepped."""
+
+    def step(self, metrics: Any, epoch: None = None) -> None:
+        vars(self).setdefault("values", []).append(float(metrics))
+        super().step(metrics)
+
+
+@pytest.mark.parametrize(
+    ("monitor", "config", "epochs"),
+    [
+        ("val/acc", {"frequency": 2}, [2, 4]),
+        ("train/loss", {}, [1, 2, 3, 4]),
+        ("val/acc", {"interval": "step", "frequency": 4}, [1, 2, 3, 4]),  # with the last of four steps
+    ],
+)
+def test_a_plateau_follows_its_monitor_and_frequency(
+    monitor: str, config: dict[str, Any], epochs: list[int], tmp_path: Path
+) -> None:
+    class Mine(LitClassifier):
+        def configure_optimizers(self) -> Any:
+            optimizer = torch.optim.Adam(self.parameters(), lr=0.1)
+            mode = "max" if monitor == "val/acc" else "min"
+            return {
+                "optimizer": optimizer,
+                "lr_scheduler": {"scheduler": Steps(optimizer, mode), "monitor": monitor} | config,
+            }
+
+    class Logged(pl.Callback):
+        values: ClassVar[list[float]] = []
+
+        def on_train_epoch_end(self, trainer: pl.Trainer, *args: Any) -> None:
+            self.values.append(trainer.callback_metrics[monitor].item())
+
+    cfg = compose(f"data.cache_dir={tmp_path / 'cache'}", *OPTIONS, "data.batch_size=7")
+    data = build.datamodule(cfg)
+    fitted = trainer(tmp_path, [Logged()], max_epochs=4)
+    fitted.fit(Mine.from_config(cfg, data), data)
+    steps: Any = fitted.lr_scheduler_configs[0].scheduler
+    assert steps.values == [Logged.values[epoch - 1] for epoch in epochs]
+
+
+def test_a_plateau_that_selects_the_worst_value_is_refused(tmp_path: Path) -> None:
+    class Mine(LitClassifier):
+        def configure_optimizers(self) -> Any:
+            optimizer = torch.optim.Adam(self.parameters())
+            return {"optimizer": optimizer, "lr_scheduler": ReduceLROnPlateau(optimizer), "monitor": "val/acc"}
+
+    cfg, data, _ = make(tmp_path)
+    with pytest.raises(UserError, match=r"^ReduceLROnPlateau: mode=min selects the worst val/acc"):
+        trainer(tmp_path).fit(Mine.from_config(cfg, data), data)
 
 
 @pytest.mark.parametrize("weights_only", [True, False])

@@ -28,6 +28,7 @@ UNRELATED_TO_RESULT = (
     *("callbacks.attention", "callbacks.gradient_norms", "callbacks.finite_loss", "callbacks.baseline"),
     *("callbacks.progress", "callbacks.frozen_states"),
     *("callbacks.last_checkpoint", "callbacks.pruning"),
+    *("callbacks.best_checkpoint.mode", "callbacks.early_stopping.mode"),  # which follow from the monitored metric
 )
 # Destinations of files and uploads, and trusted code: they differ between the machines on which a run is repeated.
 LOCAL = ("paths", "logger", "extras", "threads", "data.cache_dir", "ckpt_path", "sweep")

@@ -11,7 +11,6 @@ from heedful.config.mistakes import Mistake, no_such
 ALWAYS_LOGGED = ("train/loss", "train/acc", "val/loss")
 # Scores in a result that are not metrics; no metric may have one of these names.
 OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")
-LOWER_IS_BETTER = ("loss", "ece", "hamming", "rmse", "mae")
 Values = dict[str, Any]
 
 
@@ -31,14 +30,9 @@ def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
     all_known = all(target.startswith(("heedful.", "pytorch_lightning.")) for target in targets)  # others may log more
     names = (*ALWAYS_LOGGED, *(f"val/{name}" for name in metrics))  # logged by training
     for key, node in callbacks.items():
-        monitor, mode = node.get("monitor"), node.get("mode")
+        monitor = node.get("monitor")
         if isinstance(monitor, str) and monitor not in names and all_known:
             yield Mistake(f"callbacks.{key}.monitor={format_value(monitor)}", no_such("metric", monitor, names))
-        name = str(monitor).partition("/")[2]
-        best = "min" if name in LOWER_IS_BETTER else "max" if name in (*default_metrics(), "acc") else mode
-        if monitor in names and mode in ("min", "max") and mode != best:
-            message = f"selects the worst {monitor}: write callbacks.{key}.mode={best}"
-            yield Mistake(f"callbacks.{key}.mode={mode}", message)
 
 
 def _file_mistakes(values: Values) -> Iterator[Mistake]:

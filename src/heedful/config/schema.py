@@ -38,6 +38,7 @@ RelativePath = Annotated[str, AfterValidator(require_relative_path)]
 Tag = Annotated[str, Field(min_length=1, max_length=64)]  # 64 is the limit of W&B
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Device = Literal["auto", "cpu", "cuda"]
+Direction = Literal["min", "max"] | None  # None: that of the monitored metric
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
 NotNegativeFloat = Annotated[float, Field(ge=0)]
@@ -116,9 +117,9 @@ FOREIGN: dict[str, dict[str, Any]] = {
         "num_sanity_val_steps": Literal[-1] | NotNegative | None,
         "val_check_interval": Positive | Annotated[float, Field(gt=0, le=1)] | None,
     },
-    "pytorch_lightning.ModelCheckpoint": {"filename": RelativePath | None, "mode": Literal["min", "max"]},
+    "pytorch_lightning.ModelCheckpoint": {"filename": RelativePath | None, "mode": Direction},
     "pytorch_lightning.CSVLogger": {"flush_logs_every_n_steps": Positive},
-    "pytorch_lightning.EarlyStopping": {"patience": NotNegative, "mode": Literal["min", "max"]},
+    "pytorch_lightning.EarlyStopping": {"patience": NotNegative, "mode": Direction},
     "torch.Optimizer": {
         "lr": NotNegativeFloat,
         "betas": tuple[Decay, Decay],

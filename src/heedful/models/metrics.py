@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping
+from typing import Literal
 
 import numpy as np
 import torch
@@ -48,6 +49,22 @@ class LoggedScore(Metric):
         probabilities, labels = (dim_zero_cat(state).cpu().numpy() for state in (self.probabilities, self.labels))
         terms = self.score.terms(probabilities, labels)
         return torch.tensor(math.nan if terms is None else terms.mean(), dtype=torch.float32)
+
+
+def direction(name: str, metrics: Mapping[str, Metric], task: Task) -> Literal["min", "max"] | None:
+    """Return the better direction of a logged value, such as val/acc; None if neither metrics nor the task know it.
+
+    A wrapper is what the metric in it is.
+    """
+    score, higher_is_better = name.split("/")[1] if "/" in name else name, None
+    if score == "loss":
+        higher_is_better = False
+    elif score in metrics:
+        parts = [part.higher_is_better for part in metrics[score].modules() if isinstance(part, Metric)]
+        higher_is_better = next((known for known in parts if known is not None), None)
+    elif score in task.scores:
+        higher_is_better = not task.scores[score].lower_is_better
+    return None if higher_is_better is None else "max" if higher_is_better else "min"
 
 
 def require_scores(monitored: Collection[str], metrics: Mapping[str, Metric], labels: np.ndarray, task: Task) -> None:

@@ -70,12 +70,14 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Best:
-    """The best checkpoint: its path in the run folder, the monitored metric and its value, and the epoch (from 0)."""
+    """The best checkpoint: its path in the run folder, the monitored metric, its value and better direction (min or
+    max), and the epoch (from 0)."""
 
     checkpoint: str | None = None
     monitor: str | None = None
     value: float | None = None
     epoch: int | None = None
+    mode: str | None = None
 
     def describe(self) -> str:
         """Return a text such as "epoch 3 (val/loss 0.2500)", which counts from 1; "" if there is none."""

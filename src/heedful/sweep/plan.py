@@ -135,9 +135,8 @@ def rehearse_job(cfg: DictConfig) -> Data:
             _sources[key] = error
     if isinstance(data := _sources[key], UserError):
         raise data
-    if (
-        parts := repr((key, *(plain_value(cfg, name) for name in ("model", "loss", "metrics", "callbacks"))))
-    ) not in _rehearsed:
+    names = ("model", "loss", "metrics", "callbacks", "scheduler")
+    if (parts := repr((key, *(plain_value(cfg, name) for name in names)))) not in _rehearsed:
         build.rehearse(cfg, data)
         _rehearsed.add(parts)
     return summarize_data(data, [TrainedTexts.of(data.tokenized("train").digests)])

@@ -47,7 +47,7 @@ def run_search(runner: SweepRunner, overrides: Sequence[str], options: DictConfi
     boundaries = boundary_jobs(shared, space)
     runner.validate(boundaries)
     if runner.config.sweep.dry_run:
-        title = f"{search.trials} jobs to optimize {best.monitor} ({best.mode}), with values between or among these"
+        title = f"{search.trials} jobs to optimize {best.monitor}, with values between or among these"
         runner.show_plan(boundaries, title)
         return
     jobs, pending = runner.sweep.jobs, runner.pending()
@@ -55,9 +55,10 @@ def run_search(runner: SweepRunner, overrides: Sequence[str], options: DictConfi
     with runner.recorded():
         while not runner.signals and (pending or len(jobs) < search.trials):
             if not pending:
-                results = [(job, recorded_result(runner.folder / job.folder).best.value) for job in jobs]
-                values = {tuple(job.overrides): value for job, value in results if value is not None}
-                for sampled in sample(search, best.mode, space, values, len(jobs)):
+                results = [(job, recorded_result(runner.folder / job.folder).best) for job in jobs]
+                values = {tuple(job.overrides): each.value for job, each in results if each.value is not None}
+                mode = next((each.mode for _, each in results if each.mode), best.mode)  # which the metric knows
+                for sampled in sample(search, mode, space, values, len(jobs)):
                     pending.append(create_job(len(jobs) + len(pending), [*shared, *sampled], shared))
                 jobs += pending
                 runner.sweep.write(runner.folder)
@@ -66,7 +67,7 @@ def run_search(runner: SweepRunner, overrides: Sequence[str], options: DictConfi
 
 
 def sample(
-    search: SearchOptions, mode: str, space: Mapping[str, Any], values: Mapping[tuple[str, ...], float], jobs: int
+    search: SearchOptions, mode: Any, space: Mapping[str, Any], values: Mapping[tuple[str, ...], float], jobs: int
 ) -> list[list[str]]:
     """Return the overrides of the next jobs, which the tree-structured Parzen estimator chooses.
 

@@ -172,7 +172,7 @@ class SweepRunner:
         trials = [(best.value, job, best) for job, best in completed if best.value is not None]
         if self.objective is None or not trials:
             return
-        choose = min if self.objective.mode == "min" else max
+        choose = max if (trials[0][2].mode or self.objective.mode) == "max" else min
         value, job, best = choose(trials, key=lambda trial: trial[0])
         announce(f"Best: {self.objective.monitor}={value:.4g}: {self.folder / job.folder / (best.checkpoint or '')}")
         overrides = [line for line in job.overrides if not is_within(path_of(line), OF_A_SWEEP)]

@@ -13,6 +13,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor, nn
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from heedful.base.errors import UserError, is_size_error, name_file
 from heedful.base.optional_packages import MissingExtra
@@ -52,6 +53,8 @@ def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
     node = plain_value(cfg, key)
     if not isinstance(node, dict) or "_target_" not in node:
         raise UserError(f"{key}: is required: choose one with {key.replace('.', '/')}=…")
+    if node.get("mode", "") is None:  # of a callback: `LitClassifier.setup` sets the direction of what it monitors
+        del node["mode"]
     return _create(node, key, trusted_modules(cfg), args, kwargs)
 
 
@@ -164,11 +167,34 @@ def rehearse(cfg: DictConfig, data: "Source") -> None:
     from heedful.models.metrics import require_scores
 
     num_logits = loss(cfg, data).num_logits
-    callbacks = plain_value(cfg, "callbacks") or {}
-    monitored = {str(node.get("monitor")) for node in callbacks.values() if node}
-    require_scores(monitored, metrics(cfg, data.task), np.asarray(data.tokenized("val").labels), data.task)
+    created = metrics(cfg, data.task)
+    monitored = {str(node["monitor"]) for node in monitors(cfg).values()}
+    require_scores(monitored, created, np.asarray(data.tokenized("val").labels), data.task)
+    require_directions(cfg, created, data.task)
     with _on_meta_device():
         classifier(cfg, data.vocabulary, num_logits, data.codec)
+
+
+def monitors(cfg: DictConfig) -> dict[str, dict[str, Any]]:
+    """Return the nodes that monitor a logged value, by key: callbacks, and a scheduler that follows val/loss."""
+    nodes = {f"callbacks.{name}": node for name, node in (plain_value(cfg, "callbacks") or {}).items() if node}
+    if class_at(cfg, "scheduler") is ReduceLROnPlateau:
+        nodes["scheduler"] = {"mode": "min", **plain_value(cfg, "scheduler"), "monitor": "val/loss"}
+    return {key: node for key, node in nodes.items() if isinstance(node.get("monitor"), str)}
+
+
+def require_directions(cfg: DictConfig, metrics: "Mapping[str, Metric]", task: Task) -> None:
+    """Refuse a configured `mode` that selects the worst value, and its absence if no metric says what is better."""
+    from heedful.models.metrics import direction
+
+    for key, node in monitors(cfg).items():
+        monitor, mode, best = node["monitor"], node.get("mode"), direction(node["monitor"], metrics, task)
+        cls = class_at(cfg, key)
+        if mode is None and best is None and cls is not None and "mode" in of_class(cls).options:
+            reason = f"nothing says whether low or high values of {monitor} are better"
+            raise UserError(f"{key}.mode: is required, because {reason}: write {key}.mode=min or {key}.mode=max")
+        if mode in ("min", "max") and best not in (None, mode):
+            raise UserError(f"{key}.mode={mode}: selects the worst {monitor}: write {key}.mode={best}")
 
 
 def _class_weights(cfg: DictConfig, data: "Card | Source") -> dict[str, list[float]]:
@@ -320,7 +346,7 @@ def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, An
     if names:  # the others advance after every epoch
         return {"scheduler": created, "interval": "step"}
     # LitClassifier, not Lightning, steps a plateau scheduler
-    return {"scheduler": created, "interval": "epoch", "reduce_on_plateau": False}
+    return {"scheduler": created, "interval": "epoch", "reduce_on_plateau": False, "monitor": "val/loss"}
 
 
 def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trainer":

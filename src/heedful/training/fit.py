@@ -28,6 +28,7 @@ def train_classifier(
         if cfg.test:
             data.tokenized("test")  # if there is no test split, this is reported now, not after the training
         module = LitClassifier.untrained(cfg, run.card(data))
+        build.require_directions(cfg, module.metrics, data.task)
         if state is None:
             module.initialize(data, trainer.strategy.root_device)
         run.start(trainer, module, data, state)

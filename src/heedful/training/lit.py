@@ -10,13 +10,14 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 from omegaconf import DictConfig, OmegaConf
-from pytorch_lightning.callbacks import WeightAveraging
+from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint, WeightAveraging
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import Metric
 
 from heedful.base.errors import UserError, name_file
 from heedful.config.keys import default_metrics, make_paths_absolute
+from heedful.config.mistakes import nearest, no_such
 from heedful.config.places import TRUSTED_OPTIMIZERS
 from heedful.config.schema import validate_config
 from heedful.data.padded_batches import Batch, Inputs
@@ -26,7 +27,7 @@ from heedful.models.check import check_model
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
 from heedful.models.loss import Loss
-from heedful.models.metrics import LoggedScore, require_defined, require_scores
+from heedful.models.metrics import LoggedScore, direction, require_defined, require_scores
 from heedful.runs.checkpoint import Card
 from heedful.runs.environment import Launch
 from heedful.runs.folder import BEST, checkpoint_in
@@ -316,7 +317,7 @@ class LitClassifier(pl.LightningModule):
         self.scores |= values
         undefined = [name for name, value in values.items() if math.isnan(value)]
         if self.trainer.state.fn == "fit" and not self.trainer.sanity_checking:
-            monitored = self._monitors().intersection(undefined)
+            monitored = {each.monitor for each in self._monitoring()}.intersection(undefined)
             require_defined(monitored, self.evaluated["labels"], self.task)
         defined = {name: value for name, value in values.items() if name not in undefined}
         self.log_dict(defined)
@@ -338,26 +339,57 @@ class LitClassifier(pl.LightningModule):
         log_options(self.trainer.loggers, dict(self.hparams))
         if isinstance(data := self.trainer.datamodule, Source):  # type: ignore[attr-defined]
             labels = np.asarray(data.tokenized("val").labels)
-            require_scores(self._monitors(), self.metrics, labels, self.task)
+            require_scores({each.monitor for each in self._monitoring()}, self.metrics, labels, self.task)
+        for config in self.trainer.lr_scheduler_configs:
+            if isinstance(scheduler := config.scheduler, ReduceLROnPlateau) and config.monitor is not None:
+                self._require_direction(scheduler, config.monitor)
 
-    def _monitors(self) -> set[str]:
+    def _monitoring(self) -> list[Any]:
+        """Return the callbacks that monitor a logged value."""
         callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]
-        return {callback.monitor for callback in callbacks if isinstance(getattr(callback, "monitor", None), str)}
+        return [callback for callback in callbacks if isinstance(getattr(callback, "monitor", None), str)]
+
+    def setup(self, stage: str) -> None:
+        """Let callbacks follow the direction of what they monitor, before their states are restored.
+
+        Lightning's default `mode` is min, and nothing tells whether it was chosen; max was.
+        """
+        names = ["val/loss", *(f"val/{name}" for name in self.metrics), *(f"train/{name}" for name in self.means)]
+        for callback in self._monitoring() if stage == "fit" else ():
+            monitor = callback.monitor
+            if type(self) is LitClassifier and monitor not in names and nearest(monitor, names):
+                raise UserError(f"{type(callback).__name__}: monitor={monitor}: {no_such('metric', monitor, names)}")
+            is_known = isinstance(callback, EarlyStopping | ModelCheckpoint)
+            if is_known and callback.mode == "min" and self.direction(monitor) == "max":
+                callback.mode = "max"
+                for name in {"best_score", "kth_value", "min_delta"} & vars(callback).keys():
+                    setattr(callback, name, -getattr(callback, name))
+            self._require_direction(callback, monitor)
+
+    def _require_direction(self, owner: Any, monitor: str) -> None:
+        mode, best = getattr(owner, "mode", None), self.direction(monitor)
+        if mode in ("min", "max") and best not in (None, mode):
+            name = type(owner).__name__
+            raise UserError(f"{name}: mode={mode} selects the worst {monitor}, which it monitors: write mode={best}")
+
+    def direction(self, name: str) -> str | None:
+        """Return the better direction of a logged value, min or max: the metric's, else that of who monitors it."""
+        modes = {each.monitor: getattr(each, "mode", None) for each in self._monitoring()}
+        return direction(name, self.metrics, self.task) or modes.get(name)
 
     def lower_is_better(self) -> tuple[str, ...]:
-        """Return the names of the metrics of which lower values are better; a wrapper is what the metric in it is."""
-        parts = {
-            name: [part for part in each.modules() if isinstance(part, Metric)] for name, each in self.metrics.items()
-        }
-        return tuple(name for name, metrics in parts.items() if metrics[-1].higher_is_better is False)
+        """Return the names of the metrics of which lower values are better."""
+        return tuple(name for name in self.metrics if self.direction(f"val/{name}") == "min")
 
     def configure_optimizers(self) -> Any:
         return build.optimizers(self.card.cfg, self.model, self.trainer)
 
     def on_train_epoch_end(self) -> None:
-        for config in self.trainer.lr_scheduler_configs:
-            if isinstance(config.scheduler, ReduceLROnPlateau) and self.is_validated:
-                config.scheduler.step(self.trainer.callback_metrics["val/loss"])
+        for config in self._plateaus():
+            value = self.trainer.callback_metrics.get(str(config.monitor))
+            is_new = self.is_validated or not str(config.monitor).startswith("val/")
+            if value is not None and is_new and (self.current_epoch + 1) % config.frequency == 0:
+                config.scheduler.step(value)
         self.is_validated = False
         # Lightning would log them after it has saved the checkpoint from which the next epoch resumes
         metrics = {
@@ -368,9 +400,13 @@ class LitClassifier(pl.LightningModule):
             logger.save()
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any | None) -> None:
-        """Step any scheduler except ReduceLROnPlateau, which `on_train_epoch_end` steps."""
-        if not isinstance(scheduler, ReduceLROnPlateau):
-            scheduler.step()
+        if scheduler not in [config.scheduler for config in self._plateaus()]:
+            super().lr_scheduler_step(scheduler, metric)
+
+    def _plateaus(self) -> list[Any]:
+        """Return the schedulers that `on_train_epoch_end` steps; Lightning would do so after it has saved last.ckpt."""
+        configs: list[Any] = self.trainer.lr_scheduler_configs
+        return [each for each in configs if isinstance(each.scheduler, ReduceLROnPlateau) and each.interval == "epoch"]
 
     def on_train_end(self) -> None:
         self.task = self._task_of_validation()

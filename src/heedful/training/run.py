@@ -146,7 +146,8 @@ class Run:
         card, content = read_checkpoint(path)
         module.task = card.codec.task
         build.load_weights(module, content["state_dict"], path)
-        self.record(best=Best(os.path.relpath(path, self.folder), callback.monitor, score.item(), content["epoch"]))
+        path = os.path.relpath(path, self.folder)
+        self.record(best=Best(path, callback.monitor, score.item(), content["epoch"], callback.mode))
 
     def report(self, trainer: pl.Trainer, module: LitClassifier) -> None:
         """Compute and record the final metrics, draw the figures, and print the metrics."""
