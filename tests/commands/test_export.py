@@ -85,9 +85,18 @@ def test_an_export_predicts_like_the_checkpoint(exported: tuple[Path, Path], tmp
         model.save_pretrained(tmp_path / "saved")
     with pytest.raises(UserError, match=r"model\.onnx: is an export, which can only predict: name a checkpoint"):
         evaluate(tmp_path / "run", folder)
-    (folder / "config.json").write_text("{}")
-    with pytest.raises(UserError, match=r"model\.onnx: is not the model of an export, or is damaged \(.*\): export it"):
-        load(folder)
+    config = json.loads((folder / "config.json").read_text())
+    for names, message in (
+        (["a", "b"], r"the model cannot be run, or does not suit config\.json \(its outputs have the sizes .*\(1, 3\)"),
+        (
+            ["a", "b", "a"],
+            r"is not the model of an export, or is damaged \(.*classes: two have the same name.*\): export",
+        ),
+        (None, r"is not the model of an export, or is damaged \(.*\): export it"),
+    ):
+        (folder / "config.json").write_text(json.dumps({**config, "class_names": names}))
+        with pytest.raises(UserError, match=rf"model\.onnx: {message}"):
+            load(folder).predict_proba(["good"])
 
 
 def run_script(folder: Path, *texts: str, given: bytes = b"", encoding: str = "utf-8") -> tuple[list[Any], str]:

@@ -15,7 +15,7 @@ from datasets import Dataset
 from heedful import load
 from heedful.base.errors import UserError
 from heedful.inference.api import Prediction
-from tests.helpers import ROOT, change_card, evaluate, run, trained
+from tests.helpers import ROOT, change_card, change_checkpoint, evaluate, run, trained
 
 
 def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
@@ -104,6 +104,21 @@ def test_a_tokenizer_whose_expression_is_too_slow_is_reported(checkpoint: Path, 
         model.predict(texts)
     with pytest.raises(UserError, match=message):
         model.classify(texts)
+
+
+@pytest.mark.parametrize("change", ["weights", "temperature"])
+def test_numbers_that_are_not_finite_are_reported(change: str, checkpoint: Path, tmp_path: Path) -> None:
+    path = tmp_path / "odd.ckpt"
+    if change == "weights":
+        change_checkpoint(checkpoint, lambda content: [w.fill_(3e38) for w in content["state_dict"].values()], path)
+    else:
+        change_card(checkpoint, "codec.task.temperature", 1e-300, path)
+    model = load([checkpoint, path])
+    for predict in (model.predict, model.predict_proba):
+        with pytest.raises(UserError, match=rf"^{path}: the model returned numbers that are not finite"):
+            predict(["good", "bad"])
+    with pytest.raises(UserError, match="not finite"):
+        evaluate(tmp_path / "eval", path)
 
 
 def test_an_empty_list_and_an_empty_text_are_accepted(checkpoint: Path) -> None:

@@ -143,6 +143,7 @@ TOKENIZERS = {
         ("codec.max_length", 0, r"codec\.max_length: input should be"),
         ("codec.max_length", 10**30, r"codec\.max_length: input should be"),
         ("codec.task", {}, r"empty sequence"),
+        ("codec.task", {"classes": ["a", "a"]}, r"classes: two have the same name"),
         ("codec.task", {"classes": ["a", "b"], "temperature": 0.0}, r"temperature"),
         ("codec.task", {"name": "regression", "scale": float("nan")}, r"scale"),
         ("codec.task", {"name": "multilabel", "classes": ["a", "b"], "thresholds": [None, 0.5]}, r"thresholds"),
@@ -172,12 +173,14 @@ def test_a_damaged_card_is_reported(location: str, value: Any, message: str, tmp
         None,
         {"model.weight": [0.0, 1.0]},
         {"a": torch.zeros(2).to_sparse()},
+        {"a": torch.tensor([1e300], dtype=torch.float64)},
+        {7: torch.zeros(2)},
         {"a": torch.zeros(2, device="meta")},
         {"a": torch.zeros(1).expand(10**12)},
         {"a": torch.tensor([0.0, float("nan")])},
         {"a": torch.tensor([0.0, float("-inf")])},
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_weights_that_are_not_dense_tensors_of_finite_numbers_are_reported(weights: Any, tmp_path: Path) -> None:
     torch.save({**small_checkpoint(), "state_dict": weights}, tmp_path / "odd.ckpt")

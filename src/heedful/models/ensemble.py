@@ -89,11 +89,11 @@ class Ensemble:
             model = member.model.eval()
             with name_file(member.name):
                 batches = member.card.codec.builder(texts, next(model.parameters()).device)
-            for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
-                inputs = batches(rows).inputs
-                probabilities = member.card.codec.task.probabilities(model(inputs))
-                total[rows] += probabilities[:, columns].cpu().double().numpy()
-                is_unknown[rows] &= ~_has_known_token(member, inputs)
+                for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
+                    inputs = batches(rows).inputs
+                    probabilities = _finite(member.card.codec.task.probabilities(model(inputs)))
+                    total[rows] += probabilities[:, columns].cpu().double().numpy()
+                    is_unknown[rows] &= ~_has_known_token(member, inputs)
         return total / len(self.members), is_unknown
 
     def examples(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Example]:
@@ -145,18 +145,20 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
     examples: dict[int, Example] = {}
     for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
         inputs = batches(rows).inputs
-        logits, weights = model.forward_with_weights(inputs)
-        probabilities = codec.task.probabilities(logits).cpu()  # N×C
+        with name_file(member.name):
+            logits, weights = model.forward_with_weights(inputs)
+            probabilities = _finite(codec.task.probabilities(logits)).cpu()  # N×C
+            weights = _finite(weights.float())  # N×H×T×L
         predicted = codec.task.predicted(probabilities)
         labels, values = codec.task.decode(predicted), codec.task.values(predicted)
         confidence = codec.task.confidence(probabilities.numpy()).tolist()
-        weights = weights.float()  # N×H×T×L
         means = mean_weights(weights).cpu().double().numpy()  # N×L
         by_class = weights[:, :, 0].cpu().double().numpy()  # N×C×L if the attention is `per_class`
         has_known_token = _has_known_token(member, inputs)
         if (branch := model.used_branch) is not None:
             likeliest = probabilities.argmax(1).to(inputs.ids.device)
-            shares = branch.contributions(inputs, likeliest).cpu().double().numpy()  # N×L
+            with name_file(member.name):
+                shares = _finite(branch.contributions(inputs, likeliest)).cpu().double().numpy()  # N×L
         for i, row in enumerate(rows.tolist()):
             size = len(words[row])
             matrix, layers = None, {}
@@ -184,6 +186,15 @@ def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) 
                 branch=None if branch is None else BranchWords(branch.weight.item(), shares[i, :size]),
             )
     return [examples[row] for row in range(len(texts))]
+
+
+def _finite(output: torch.Tensor) -> torch.Tensor:
+    if not output.isfinite().all():
+        raise UserError(
+            "the model returned numbers that are not finite, perhaps because its weights are too large; use another "
+            "checkpoint, or train again with a smaller optimizer.lr"
+        )
+    return output
 
 
 def _has_known_token(member: Member, inputs: Inputs) -> np.ndarray:

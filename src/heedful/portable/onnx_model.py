@@ -85,8 +85,18 @@ class OnnxClassifier(nn.Module):
 
     def forward_with_weights(self, inputs: Inputs) -> tuple[Tensor, Tensor]:
         """Return the logits N×C and the weights N×1×1×L or N×C×1×L of texts."""
-        outputs = self.session.run(None, feed(inputs))
-        probabilities, mean, *by_class = (torch.from_numpy(output).to(inputs.ids.device) for output in outputs)
+        (texts, length), size = inputs.ids.shape, len(self.task.outputs)
+        shapes = [(texts, size), (texts, length), (texts, size, length)][: 2 + bool(self.attention.per_class)]
+        try:
+            outputs = [torch.from_numpy(output) for output in self.session.run(None, feed(inputs))]
+            if (found := [tuple(output.shape) for output in outputs]) != shapes:
+                raise ValueError(f"its outputs have the sizes {found} instead of {shapes}")
+        except Exception as error:  # onnxruntime raises many types
+            reason = str(error).strip().partition("\n")[0][:200]
+            raise UserError(
+                f"the model cannot be run, or does not suit config.json ({reason}): export it again"
+            ) from error
+        probabilities, mean, *by_class = (output.to(inputs.ids.device) for output in outputs)
         return self.task.logits(probabilities), by_class[0][:, :, None] if by_class else mean[:, None, None]
 
     def layer_weights(self, inputs: Inputs) -> dict[str, Tensor]:

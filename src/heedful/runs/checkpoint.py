@@ -153,7 +153,8 @@ def read_checkpoint(path: str | Path) -> tuple[Card, dict[str, Any]]:
             f"{path}: was written by another version of Heedful, or is damaged ({reason}); train again"
         ) from error
     for name, tensor in content["state_dict"].items():
-        if not is_dense(tensor) or not torch.isfinite(tensor).all():
+        is_finite = isinstance(name, str) and is_dense(tensor) and torch.isfinite(tensor.float()).all()
+        if not is_finite:  # in the type that the model has
             raise UserError(f"{path}: the weights {name} are not a dense tensor of finite numbers; {REMEDY}")
     return card.model_copy(update={"trained_texts": _trained_texts(content, path)}), content
 

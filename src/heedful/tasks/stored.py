@@ -43,6 +43,8 @@ def read_task(value: Task | Mapping[str, Any]) -> Task:
     if cls is None:
         raise ValueError(f"there is no task {name!r} in this version of Heedful")
     task: Task = TypeAdapter(cls).validate_python(state)
+    if len(set(task.classes)) < len(task.classes):
+        raise ValueError("classes: two have the same name")
     return task
 
 
