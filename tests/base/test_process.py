@@ -86,9 +86,15 @@ def test_a_hangup_does_not_end_a_command_under_nohup(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
-@pytest.mark.parametrize(("name", "arguments"), [("train", ("--cfg", "job")), ("compare", ("--help",))])
-def test_a_full_disk_is_reported_for_standard_output(name: str, arguments: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("unbuffered", "name", "arguments"),
+    [("", "train", ("--cfg", "job")), ("1", "train", ("--cfg", "job")), ("", "compare", ("--help",))],
+)
+def test_a_full_disk_is_reported_for_standard_output(
+    unbuffered: str, name: str, arguments: tuple[str, ...], tmp_path: Path
+) -> None:
     line, options = command(tmp_path, name, *arguments)
+    options["env"] |= {"PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
         process = subprocess.run(line, **options, stdout=full, stderr=subprocess.PIPE, check=False)
     message = "Error: standard output: No space left on device; correct this, or choose another path\n"

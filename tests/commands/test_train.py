@@ -211,7 +211,7 @@ def test_a_report_that_cannot_be_drawn_does_not_fail_the_training(
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", Mock(side_effect=RuntimeError("no font")))
     result = train(tmp_path / "run", "callbacks=checkpoints", draws=True)
     assert result["status"] == "completed" and result["metrics"]["test/acc"]["n"] == 8
-    assert "The report could not be written, but the scores are in result.json: no font" in caplog.text
+    assert "The report could not be written, which changes no score: no font" in caplog.text
 
 
 def test_the_validation_after_training_adds_no_point_to_the_curves(finished: tuple[Path, dict[str, Any]]) -> None:

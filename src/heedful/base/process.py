@@ -139,7 +139,8 @@ def exit_with_message(path: str) -> Iterator[None]:
     except OSError as error:
         if error.errno is None or isinstance(error, FileNotFoundError):  # perhaps a defect of the program
             raise
-        place = "standard output" if drop_broken_output() else error.filename2 or error.filename or path
+        place = error.filename2 or error.filename
+        place = "standard output" if drop_broken_output("" if place else "\n") else place or path
         if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has exited
             raise SystemExit(1) from None
         raise SystemExit(f"Error: {place}: {error.strerror}; correct this, or choose another path") from None
@@ -163,10 +164,14 @@ def write_log(line: str) -> None:
             handler.handle(record)
 
 
-def drop_broken_output() -> bool:
-    """Return whether standard output cannot be written to; if so, discard further output to it."""
+def drop_broken_output(text: str = "") -> bool:
+    """Return whether standard output cannot be written to; if so, discard further output to it.
+
+    Args:
+        text: is written to try it; without a buffer (PYTHONUNBUFFERED), nothing else is left to be written.
+    """
     try:
-        sys.stdout.flush()
+        print(text, end="", flush=True)
     except (OSError, ValueError):
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
