@@ -5,6 +5,7 @@ All of them encode texts with the library `tokenizers`, on all cores.
 
 import json
 from abc import ABC, abstractmethod
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ MAX_IDS = 1 << 24  # maximum number of ids in a vocabulary, including unused ids
 PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # for testing a loaded tokenizer
 BLOCK = 100  # texts encoded at a time, which takes 0.1 GB of memory per million characters
 LONGEST = 1_000_000  # characters at each end of a text that are read, far more than the tokens that a model uses
+MAX_GROWTH = 100  # by how much a tokenizer that may come from anyone can lengthen a text
 LINE_BREAK = Regex(r"<br\s*/?>")
 # A word, a flag of two letters, or a symbol with its variant, keycap, skin tone, tags and joined symbols. x2019 is
 # the typographic apostrophe, and x200D the joiner of emoji.
@@ -174,6 +176,7 @@ class Tokenizer(TokenizerBuilder):
         """Return the tokenizer for a result of `to_json`; raise a ValueError if it cannot encode a text."""
         try:
             tokenizer = cls(tokenizers.Tokenizer.from_str(json))
+            _require_bounded(tokenizer._backend)
             tokenizer.read([PROBE, ""])
             assert tokenizer.special_ids and tokenizer.vocabulary
         except (KeyboardInterrupt, SystemExit):
@@ -181,6 +184,23 @@ class Tokenizer(TokenizerBuilder):
         except BaseException as error:
             raise ValueError(f"tokenizer: cannot be used ({str(error)[:200]})") from error
         return tokenizer
+
+
+def _require_bounded(backend: tokenizers.Tokenizer) -> None:
+    """Raise a ValueError if a few words may become so many characters or tokens that they exceed the memory."""
+    growth, steps = 1, [json.loads(own.__getstate__()) for own in (backend.normalizer, backend.pre_tokenizer) if own]
+    while steps:
+        step = steps.pop()
+        steps += [*step.get("normalizers", ()), *step.get("pretokenizers", ())]
+        added = [step.get("content", ""), step.get("prepend", "")]
+        if table := b64decode(step.get("precompiled_charsmap") or ""):  # the size of an index, it, and the replacements
+            added += table[4 + int.from_bytes(table[:4], "little") :].decode(errors="replace").split("\0")
+        growth *= max(4 * (step["type"] == "ByteLevel"), *map(len, added), 1)  # a character has up to four bytes
+        growth *= 1 + ("Regex" in step.get("pattern", ())) * (step["type"] == "Replace")  # it may match before each one
+    model_options = ("unk_token", "continuing_subword_prefix", "end_of_word_suffix")
+    growth = max(growth, *(len(getattr(backend.model, name, None) or "") for name in model_options))
+    if growth > MAX_GROWTH or len(backend.encode("a", "a").ids) > MAX_GROWTH:
+        raise ValueError(f"it may make a text more than {MAX_GROWTH} times as long")
 
 
 def text_blocks(texts: Sequence[str], verb: str = "", progress: bool = False) -> Iterator[list[str]]:

@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from pydantic import Field
+from pydantic import Field, ValidationError
 from torch import nn
 
 from heedful.base.errors import UserError
-from heedful.base.files import write_text
+from heedful.base.files import first_mistake, write_text
 from heedful.base.optional_packages import require_extra
 from heedful.config.keys import MODEL_COMPONENTS
 from heedful.data.codec import Codec
@@ -116,7 +116,8 @@ def read_export(path: Path) -> Member:
     except UserError:
         raise
     except Exception as error:  # onnxruntime raises many types
-        reason = str(error).strip().partition("\n")[0][:200]
+        reason = first_mistake(error) if isinstance(error, ValidationError) else str(error)
+        reason = reason.strip().partition("\n")[0][:200]
         raise UserError(f"{path}: is not the model of an export, or is damaged ({reason}): export it again") from error
     if export.format > FORMAT:
         raise UserError(
