@@ -179,9 +179,18 @@ def test_texts_that_the_model_was_trained_on_are_counted(
     assert (summary["in_train"], summary["checked"]) == (count, 73)
     assert f"The model was trained on {count} of 73 test texts, so the scores" in capsys.readouterr().out
     assert f"The model was trained on {count} of 73 test texts" in (tmp_path / "eval" / "page.html").read_text()
-    old = change_checkpoint(best_checkpoint(training_run), lambda content: content.pop("trained_texts"), tmp_path / "o")
-    result = evaluate(tmp_path / "old", old)
-    assert result["data"]["splits"]["test"]["in_train"] is None
+    rows = [line.rsplit(",", 1) for line in other.read_text().splitlines()[1:]]
+    lines = [f"{text.upper().replace(' ', '  ')},{label}" for text, label in rows]
+    respelled = tmp_path / "respelled.csv"
+    respelled.write_text("\n".join(["text,label", *lines]))
+    result = evaluate(tmp_path / "respelled", training_run[0], f"file='{respelled}'")
+    assert result["data"]["splits"]["test"] == summary
+    best, old = best_checkpoint(training_run), tmp_path / "old.ckpt"
+    change_checkpoint(best, lambda content: content.pop("trained_tokens"), old)  # of an earlier version
+    assert evaluate(tmp_path / "0", old, f"file='{other}'")["data"]["splits"]["test"] == summary
+    assert evaluate(tmp_path / "1", old, f"file='{respelled}'")["data"]["splits"]["test"]["in_train"] == 0
+    change_checkpoint(old, lambda content: content.pop("trained_texts"))  # of a still earlier one
+    assert evaluate(tmp_path / "2", old)["data"]["splits"]["test"]["in_train"] is None
     assert "It is unknown how many of the test texts the model was trained on" in capsys.readouterr().out
 
 

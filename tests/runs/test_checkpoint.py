@@ -18,7 +18,7 @@ from heedful.data.codec import Codec
 from heedful.data.tokenizer import Word
 from heedful.data.trained_texts import TrainedTexts
 from heedful.inference.api import restore_ensemble
-from heedful.runs.checkpoint import Card, read_checkpoint
+from heedful.runs.checkpoint import HASHED, Card, read_checkpoint
 from heedful.training import build
 from tests.helpers import change_card, evaluate, small_config
 
@@ -38,10 +38,10 @@ def serialize(content: Any) -> bytes:
     return file.getvalue()
 
 
-def zip_archive() -> bytes:
+def zip_archive(zeros: int = 0) -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("letter.txt", "hello")
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("letter.txt", b"hello" + bytes(zeros))
     return file.getvalue()
 
 
@@ -60,6 +60,7 @@ def small_checkpoint(**changes: Any) -> dict[str, Any]:
     [
         pytest.param(b"", "is damaged, or is not a checkpoint", id="empty"),
         pytest.param(zip_archive(), "is damaged, or is not", id="zip"),
+        pytest.param(zip_archive(10**8), r"is damaged, or .* \(its entries are larger than the file", id="zip bomb"),
         pytest.param(serialize(torch.zeros(3)), "is not a checkpoint of Heedful", id="tensor"),
         pytest.param(serialize({"state_dict": {}, "epoch": 3}), "is not a checkpoint of Heedful", id="another project"),
         *(
@@ -125,6 +126,11 @@ def tokenizer_json(**changes: Any) -> str:
     return json.dumps({**state, "model": model, **changes})
 
 
+def sequence(name: str, step: dict[str, Any]) -> str:
+    """Return a tokenizer with a step that is repeated, so that the length of a text grows exponentially."""
+    return tokenizer_json(**{name: {"type": "Sequence", f"{name.replace('_', '')}s": [step] * 30}})
+
+
 TOKENIZERS = {
     "no vocabulary": tokenizer_json(model={"vocab": {}}),
     "no unknown token": tokenizer_json(model={"unk_token": "other"}),
@@ -132,6 +138,10 @@ TOKENIZERS = {
     "another type": tokenizer_json(pre_tokenizer={"type": "Other"}),
     "pattern with an empty alternative": tokenizer_json().replace('"<br', '"|<br'),
     "nesting": "[" * 200_000,
+    "growth": sequence("normalizer", {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 1000}),
+    "growth between characters": sequence("normalizer", {"type": "Replace", "pattern": {"Regex": ""}, "content": "a"}),
+    "growth of bytes": sequence("pre_tokenizer", {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}),
+    "growth of unknown words": tokenizer_json(model={"vocab": {"a": 0, "u" * 999: 1}, "unk_token": "u" * 999}),
 }
 
 
@@ -150,7 +160,9 @@ TOKENIZERS = {
         ("codec.task", {"name": "multilabel", "classes": ["a", "b"], "thresholds": [0.5, 0.5, 0.5]}, r"shapes"),
         ("codec.columns", [{"name": "age", "scale": 0.0}], r"columns\.0\.scale"),
         *(
-            pytest.param("codec.tokenizer", text, r"tokenizer: cannot be used", id=name)
+            pytest.param(
+                "codec.tokenizer", text, rf"tokenizer: cannot be used{' .it may make a' * ('growth' in name)}", id=name
+            )
             for name, text in TOKENIZERS.items()
         ),
         ("class_counts", [3, -1], r"class_counts\.1: input should be greater than or equal to 0"),
@@ -188,19 +200,20 @@ def test_weights_that_are_not_dense_tensors_of_finite_numbers_are_reported(weigh
         read_checkpoint(tmp_path / "odd.ckpt")
 
 
+@pytest.mark.parametrize("name", HASHED)
 def test_the_hashes_of_the_training_texts_are_stored_up_to_a_number(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("heedful.runs.checkpoint.MAX_HASHES", 3)
     card = Card.model_validate_json(small_checkpoint()["heedful"], strict=True)
     path = tmp_path / "a.ckpt"
     for digests, expected in (([7, -5, 7], ([-5, 7], 2)), ([7, -5, 2**62, 3], ([-5, 3, 7], 4))):
-        own = card.model_copy(update={"trained_texts": TrainedTexts.of(np.array(digests))})
+        own = card.model_copy(update={name: TrainedTexts.of(np.array(digests))})
         torch.save(small_checkpoint(**own.content()), path)
-        texts = read_checkpoint(path)[0].trained_texts
+        texts = getattr(read_checkpoint(path)[0], name)
         assert texts is not None and (texts.hashes.tolist(), texts.distinct) == expected
     torch.save(small_checkpoint(), path)
-    assert read_checkpoint(path)[0].trained_texts is None
+    assert getattr(read_checkpoint(path)[0], name) is None
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from heedful.config.mistakes import did_you_mean
 from heedful.data.tables import Rows, format_places
 from heedful.data.texts import NO_CELLS, is_blank, join_parts
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder, text_blocks
+from heedful.data.trained_texts import hash_tokens
 from heedful.tasks.labels import canonical
 from heedful.tasks.task import Task
 
@@ -232,6 +233,7 @@ class TokenizedSplit:
     labels: np.ndarray  # n targets of the task
     rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
     digests: np.ndarray  # n int64, hashes of the texts; duplicates have equal hashes
+    token_digests: np.ndarray  # n int64, hashes of the tokens of the texts
     counts: np.ndarray  # int64, number of occurrences of each token of the vocabulary
     bounds: np.ndarray | None = None  # as in `Tokens`
 
@@ -290,9 +292,9 @@ def tokenize(
 
 
 def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> dict[str, np.ndarray]:
-    """Write the tokens of texts to a file; return the offsets and counts, as in `TokenizedSplit`."""
+    """Write the tokens of texts to a file; return the offsets, hashes and counts, as in `TokenizedSplit`."""
     counts = np.zeros(len(tokenizer.vocabulary), dtype=np.int64)
-    lengths, bounds = [np.zeros(1, dtype=np.int64)], list[np.ndarray]()
+    lengths, bounds, digests = [np.zeros(1, dtype=np.int64)], list[np.ndarray](), [np.zeros(0, dtype=np.int64)]
     with path.open("xb") as file:
         _write_header(file, 0)
         for block in text_blocks(texts, "Tokenized", progress):
@@ -300,10 +302,12 @@ def _encode(texts: Texts, tokenizer: Tokenizer, path: Path, progress: bool) -> d
             file.write(tokens.ids.tobytes())
             counts += np.bincount(tokens.ids, minlength=len(counts))
             lengths.append(np.diff(tokens.offsets))
+            digests.append(hash_tokens(tokens, block, tokenizer.unknown_id))
             bounds += [] if tokens.bounds is None else [tokens.bounds]
         offsets = np.concatenate(lengths).cumsum()
         _write_header(file, int(offsets[-1]))
-    return {"offsets": offsets, "counts": counts} | ({"bounds": np.concatenate(bounds)} if bounds else {})
+    arrays = {"offsets": offsets, "counts": counts, "token_digests": np.concatenate(digests)}
+    return arrays | ({"bounds": np.concatenate(bounds)} if bounds else {})
 
 
 def _write_header(file: IO[bytes], length: int) -> None:

@@ -54,7 +54,10 @@ def data_section(data: Data) -> Section | None:
         ["texts that the model was trained on", *(_count(split.in_train) for split in splits)],
     ]
     table = Table(["data", *map(clean_text, data.splits)], rows)
-    note = "The table describes the texts before truncation. Duplicates agree in every character."
+    note = (
+        "The table describes the texts before truncation. Duplicates agree in every character; a text counts as one "
+        "that the model was trained on if it has the same tokens."
+    )
     return Section("Data", [table, *(Lines([sentence]) for sentence in _notes(data))], note)
 
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:  # importing Lightning takes seconds
 Node = dict[str, JsonValue]
 REMEDY = "use another checkpoint, or train again"
 CARD, EARLIER_CARD = "heedful", "heed"  # keys of the card in a checkpoint
-MAX_HASHES = 100_000  # of the training texts, 8 bytes each
+MAX_HASHES = 100_000  # of the training texts, and of their tokens, 8 bytes each
+HASHED = ("trained_texts", "trained_tokens")
 
 
 class Columns(BaseModel):
@@ -62,7 +63,8 @@ class Card(BaseModel):
     Args:
         class_counts: number of training texts of each class.
         texts: number of training texts; 0 if an earlier version of Heedful wrote the checkpoint.
-        trained_texts: the training texts; None if an earlier version of Heedful wrote the checkpoint.
+        trained_texts, trained_tokens: the training texts and their tokens; None if an earlier version of Heedful wrote
+            the checkpoint.
     """
 
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
@@ -73,19 +75,22 @@ class Card(BaseModel):
     texts: NonNegativeInt = 0
     fingerprint: str = ""
     trained_texts: InstanceOf[TrainedTexts] | None = Field(default=None, exclude=True)
+    trained_tokens: InstanceOf[TrainedTexts] | None = Field(default=None, exclude=True)
 
     _renamed = field_validator("config", mode="before")(rename_earlier)
 
     @classmethod
     def of(cls, config: Mapping[str, Any], data: "Source") -> "Card":
         """Return the card of a model with a resolved configuration that is trained on `data`."""
+        split = data.tokenized("train")
         return cls(
             config=json.loads(json.dumps(config)),  # keys become strings
             codec=data.codec,
             class_counts=data.class_counts,
             texts=data.sizes["train"],
             fingerprint=data.data_fingerprint,
-            trained_texts=TrainedTexts.of(data.tokenized("train").digests),
+            trained_texts=TrainedTexts.of(split.digests),
+            trained_tokens=TrainedTexts.of(split.token_digests, of_tokens=True),
         )
 
     @model_validator(mode="after")
@@ -117,10 +122,16 @@ class Card(BaseModel):
     def content(self) -> dict[str, Any]:
         """Return the entries of a checkpoint that `read_checkpoint` reads, except the weights."""
         content: dict[str, Any] = {CARD: self.model_dump_json()}
-        if (texts := self.trained_texts) is not None:
-            hashes = torch.from_numpy(texts.hashes[:MAX_HASHES].copy())
-            content["trained_texts"] = {"hashes": hashes, "distinct": texts.distinct}
+        for name in HASHED:
+            if (texts := getattr(self, name)) is not None:
+                hashes = torch.from_numpy(texts.hashes[:MAX_HASHES].copy())
+                content[name] = {"hashes": hashes, "distinct": texts.distinct}
         return content
+
+    def trained_on(self, data: "Source") -> TrainedTexts | None:
+        """Return what is known of the training texts: by their tokens if `data` has the same tokenizer."""
+        is_shared = self.trained_tokens and self.codec.tokenizer.to_json() == data.codec.tokenizer.to_json()
+        return self.trained_tokens if is_shared else self.trained_texts
 
     @property
     def choices(self) -> dict[str, str]:
@@ -156,19 +167,19 @@ def read_checkpoint(path: str | Path) -> tuple[Card, dict[str, Any]]:
         is_finite = isinstance(name, str) and is_dense(tensor) and torch.isfinite(tensor.float()).all()
         if not is_finite:  # in the type that the model has
             raise UserError(f"{path}: the weights {name} are not a dense tensor of finite numbers; {REMEDY}")
-    return card.model_copy(update={"trained_texts": _trained_texts(content, path)}), content
+    return card.model_copy(update={name: _trained_texts(content, name, path) for name in HASHED}), content
 
 
-def _trained_texts(content: Mapping[str, Any], path: Path) -> TrainedTexts | None:
+def _trained_texts(content: Mapping[str, Any], name: str, path: Path) -> TrainedTexts | None:
     """Return the hashes of the training texts that `Card.content` has written; None if there are none."""
-    if (stored := content.get("trained_texts")) is None:
+    if (stored := content.get(name)) is None:
         return None
     values: dict[str, Any] = stored if isinstance(stored, dict) else {}
     hashes, distinct = values.get("hashes", ()), values.get("distinct")
     is_valid = is_dense(hashes) and hashes.dtype == torch.int64 and hashes.ndim == 1 and 0 < len(hashes) <= MAX_HASHES
     if not is_valid or type(distinct) is not int or distinct < len(hashes):
         raise UserError(f"{path}: the hashes of its training texts are damaged; {REMEDY}")
-    return TrainedTexts(np.unique(hashes.numpy()), distinct)
+    return TrainedTexts(np.unique(hashes.numpy()), distinct, name == "trained_tokens")
 
 
 def _read_tensors(path: Path) -> Any:
@@ -176,6 +187,8 @@ def _read_tensors(path: Path) -> Any:
         raise UserError(f"{path}: no such checkpoint; a run writes its checkpoints to <run folder>/checkpoints/")
     try:
         with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > path.stat().st_size:  # torch compresses nothing
+                raise zipfile.BadZipFile("its entries are larger than the file")
             if (damaged := archive.testzip()) is not None:  # torch does not verify the checksums
                 raise zipfile.BadZipFile(f"the checksum of {damaged!r} does not match")
         return torch.load(path, map_location="cpu", mmap=True, weights_only=True)

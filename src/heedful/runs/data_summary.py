@@ -48,7 +48,8 @@ def _summarize_split(
     excess = np.maximum(lengths - data.truncation.max_length, 0)
     quantiles = np.quantile(lengths, list(QUANTILES.values()), method="inverted_cdf")
     tokens = max(len(split.tokens), 1)
-    in_train, checked = (None, None) if name == "train" else count_trained(split.digests, trained_texts)
+    digests = split.digests, split.token_digests
+    in_train, checked = (None, None) if name == "train" else count_trained(*digests, trained_texts)
     return SplitSummary(
         texts=len(lengths),
         class_counts=dict(zip(data.class_names, class_counts, strict=True)),

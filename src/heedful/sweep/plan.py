@@ -139,7 +139,7 @@ def rehearse_job(cfg: DictConfig) -> Data:
     if (parts := repr((key, *(plain_value(cfg, name) for name in names)))) not in _rehearsed:
         build.rehearse(cfg, data)
         _rehearsed.add(parts)
-    return summarize_data(data, [TrainedTexts.of(data.tokenized("train").digests)])
+    return summarize_data(data, [TrainedTexts.of(data.tokenized("train").token_digests, of_tokens=True)])
 
 
 def _set_up_worker() -> None:

@@ -32,7 +32,7 @@ from heedful.runs.checkpoint import Card, read_checkpoint
 from heedful.runs.data_summary import summarize_data
 from heedful.runs.environment import Launch
 from heedful.runs.folder import LAST, require_new, run_folder_of, trim_logs
-from heedful.runs.result import RESULT_FILE, Best, Parameters, RunResult, Seconds
+from heedful.runs.result import Best, Parameters, RunResult, Seconds
 from heedful.runs.training_state import TrainingState, require_same_training
 from heedful.terms.evaluation import evaluate_splits
 from heedful.training import build
@@ -112,7 +112,7 @@ class Run:
         trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
         file = {"data": Path(self.cfg.file).name} if self.cfg.get("file") else {}
         has_vector = module.model.embedding.tokens_with_vectors()
-        trained_texts = [member.card.trained_texts for member in module.ensemble().members]
+        trained_texts = [member.card.trained_on(data) for member in module.ensemble().members]
         self.record(
             choices={**module.card.choices, **self.result.choices, **file},
             data=summarize_data(data, trained_texts, None if has_vector is None else has_vector.cpu().numpy()),
@@ -166,7 +166,7 @@ class Run:
             for tracker in self.trackers:
                 tracker.show(self.result, figures, trainer.global_step)
         except Exception as error:  # a report that cannot be written does not change the status of the run
-            log.warning("The report could not be written, but the scores are in %s: %s", RESULT_FILE, error)
+            log.warning("The report could not be written, which changes no score: %s", error)
         if not self.launch.is_quiet:
             print_summary(self.result, self.folder, predictions)
 
