@@ -164,8 +164,10 @@ def test_an_altered_callback_state_deletes_nothing_outside_the_run(
     assert outside.read_text() == "mine"
 
 
-def test_two_writers_do_not_mix_their_rows(tmp_path: Path) -> None:
+def test_two_writers_do_not_mix_their_rows_and_remove_what_a_killed_one_left(tmp_path: Path) -> None:
     path, barrier = tmp_path / "out.csv", threading.Barrier(2)
+    (tmp_path / ".out.csv.0a1b2c3d.part").write_text("half")
+    (tmp_path / ".out.csv.4e5f6a7b.part").symlink_to(tmp_path)
 
     def write(letter: str) -> None:
         with replace_atomically(path) as part, part.open("w") as file:
@@ -180,7 +182,7 @@ def test_two_writers_do_not_mix_their_rows(tmp_path: Path) -> None:
     for writer in writers:
         writer.join()
     assert path.read_text() in ("aaaaa", "bbbbb")
-    assert [file.name for file in tmp_path.iterdir()] == ["out.csv"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".out.csv.4e5f6a7b.part", "out.csv"]
 
 
 def test_a_release_is_complete_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Write, lock and read files: single files are written through `replace_atomically`."""
 
 import csv
+import fcntl
 import io
 import os
 import secrets
@@ -8,9 +9,10 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from glob import escape
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
@@ -31,6 +33,7 @@ def replace_atomically(path: Path) -> Iterator[Path]:
 
     A reader sees either the previous file or the complete new file. After an exception in the block, the previous file
     is unchanged, and the temporary file is removed. No link is followed: if `path` is a link, the link is replaced.
+    Temporary files for `path` that a killed process left are removed; a living one has locked its own.
 
     Raises:
         OSError: if the file cannot be written; its `filename` is set.
@@ -38,17 +41,33 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     require_no_link(path.parent)
+    for abandoned in path.parent.glob(f".{escape(path.name)}.????????.part"):
+        with suppress(OSError):
+            if abandoned.is_file():
+                with abandoned.open("rb") as other:
+                    if _lock(other):
+                        abandoned.unlink()
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
-        yield part
-        os.replace(part, path)
+        with part.open("xb") as file:
+            _lock(file)
+            yield part
+            os.replace(part, path)
     except OSError as error:  # the error for a full disk has no file name
         if error.filename in (None, str(part)):
             error.filename = str(path)
         raise
     finally:
         part.unlink(missing_ok=True)
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Lock a file until it is closed; return whether no other process has, on a file system with locks."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def remove_parts(folder: Path, pattern: str = "**/") -> None:
