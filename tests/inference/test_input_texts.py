@@ -1,7 +1,9 @@
 """Texts from the command line, files and pipes."""
 
-import io
+import os
 import sys
+from collections.abc import Iterator
+from io import BufferedWriter
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,13 @@ def read_texts(text: str | None, file: str | None, column: str | None = None) ->
     return texts_of(text_source(text, file, column))
 
 
-def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="ascii"))
+@pytest.fixture
+def pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[BufferedWriter]:
+    """The other end of standard input."""
+    reading, writing = os.pipe()
+    with open(reading, encoding="ascii") as stdin, open(writing, "wb") as file:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        yield file
 
 
 @pytest.mark.parametrize("text", ["Truly, great", 'a "quoted" one', "a=b {c} [d] #e ${f}", "Ça, 映画 🎬", "two\nlines"])
@@ -38,22 +45,22 @@ def test_a_text_is_not_changed(text: str) -> None:
     ],
 )
 def test_each_line_of_files_and_pipes_is_a_text(
-    data: bytes, texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: bytes, texts: list[str], tmp_path: Path, pipe: BufferedWriter
 ) -> None:
     (tmp_path / "texts.txt").write_bytes(data)
     assert read_texts(None, str(tmp_path / "texts.txt")) == texts
-    pipe(monkeypatch, data)
+    pipe.write(data)
+    pipe.close()
     assert read_texts(None, None) == texts
 
 
-def test_bytes_that_are_not_utf8_are_reported_with_their_position(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bytes_that_are_not_utf8_are_reported_with_their_position(tmp_path: Path, pipe: BufferedWriter) -> None:
     data = b"good\nmauvais caf\xe9\n"
     (tmp_path / "latin.txt").write_bytes(data)
     with pytest.raises(UserError, match=r"latin\.txt: line 2 is not UTF-8"):
         read_texts(None, str(tmp_path / "latin.txt"))
-    pipe(monkeypatch, data)
+    pipe.write(data)
+    pipe.close()
     with pytest.raises(UserError, match=r"standard input: line 2: .*caf.udce9', which is neither .*iconv -f W"):
         read_texts(None, None)
     with pytest.raises(UserError, match=r"text: line 1: .*which is neither text in UTF-8"):
@@ -61,11 +68,12 @@ def test_bytes_that_are_not_utf8_are_reported_with_their_position(
 
 
 @pytest.mark.parametrize("data", [b"", b"\n \n"])
-def test_a_source_without_text_is_reported(data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_without_text_is_reported(data: bytes, tmp_path: Path, pipe: BufferedWriter) -> None:
     (tmp_path / "empty.txt").write_bytes(data)
     with pytest.raises(UserError, match=r"empty\.txt: contains no text"):
         read_texts(None, str(tmp_path / "empty.txt"))
-    pipe(monkeypatch, data)
+    pipe.write(data)
+    pipe.close()
     with pytest.raises(UserError, match="standard input: contains no text"):
         read_texts(None, None)
     with pytest.raises(UserError, match="text: contains no text"):
@@ -75,10 +83,29 @@ def test_a_source_without_text_is_reported(data: bytes, tmp_path: Path, monkeypa
 def test_exactly_one_source_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="both set"):
         read_texts("good", "texts.txt")
-    pipe(monkeypatch, b"")
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(UserError, match="nothing to classify"):
         read_texts(None, None)
+
+
+def test_lines_of_a_pipe_are_read_as_they_arrive(
+    pipe: BufferedWriter, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    chunks = text_source(None, None, None).chunks()
+    assert "one text per line" in capsys.readouterr().err
+    arriving = {b"good\n": ["good"], b"bad\r\n\nso-so\nun": ["bad", "", "so-so"], b"usual\r\n": ["unusual"]}
+    for data, texts in arriving.items():
+        pipe.write(data)
+        pipe.flush()
+        rows, read = next(chunks)
+        assert read == texts
+    assert rows.places == [5]
+    pipe.write(b"great\n" * 1500 + b"last")
+    pipe.close()
+    sizes = [len(read) for _, read in chunks]
+    assert sum(sizes) == 1501
+    assert max(sizes) == 1000
 
 
 def test_a_device_is_refused() -> None:

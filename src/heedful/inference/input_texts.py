@@ -1,28 +1,35 @@
 """Read the texts to classify from the command line, a file or a pipe."""
 
+import codecs
 import io
+import os
+import select
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from heedful.base.errors import UserError
 from heedful.data.corpus import PARTS
-from heedful.data.tables import FORMATS, Rows, TableFile, gather, parse_delimiter
+from heedful.data.tables import CHUNK, FORMATS, Rows, TableFile, gather, parse_delimiter
 from heedful.data.text_files import existing_path, file_format, open_text
 from heedful.data.texts import is_blank, join_cells, warn_of_missing
+
+PIPED = "standard input"
+READ_SIZE = 1 << 20  # bytes
+WAIT = 0.01  # seconds for which lines at hand wait for further ones, to share batches with them
 
 
 @dataclass(frozen=True)
 class TextSource:
-    """A table with a column of texts, or the two columns of pairs; it can be read several times."""
+    """A table with a column of texts, or the two columns of pairs."""
 
     name: str  # of the source, for messages
     read_rows: Callable[[], Iterator[Rows]]  # yields all rows from the start, in chunks
     columns: Sequence[str] = ("text",)
     others: Sequence[str] = ()  # that the models read beside the text
+    is_stream: bool = False  # whether it can be read only once
 
     def chunks(self, are_pairs: bool = False) -> Iterator[tuple[Rows, list[str]]]:
         """Yield chunks of rows, and the texts of each chunk, some of which may be blank.
@@ -86,11 +93,11 @@ def text_source(
         cells = {name: cell for name, cell in zip(PARTS, (text, second), strict=True) if cell is not None}
         return TextSource("text", lambda: gather("text", "line", [(1, cells)]), list(cells))
     if file is None:
-        if sys.stdin is None or sys.stdin.isatty():
+        if sys.stdin is None:
             raise UserError('nothing to classify: write text="…" or file=…, or pipe one text per line')
-        piped = io.StringIO(sys.stdin.buffer.read().decode("utf-8-sig", errors="surrogateescape"), newline="")
-        lines = list(piped)  # `Rows.texts` reports those that are not UTF-8
-        return TextSource("standard input", partial(_lines, lines, "standard input"))
+        if sys.stdin.isatty():
+            print('Type one text per line; Ctrl-D ends. Or write text="…" or file=…', file=sys.stderr)
+        return TextSource(PIPED, _piped_lines, is_stream=True)
     path, name = existing_path(file, "file"), f"file={file}"
     if column is not None:
         try:
@@ -104,7 +111,29 @@ def text_source(
     return TextSource(name, partial(_lines, path, name))
 
 
-def _lines(lines: Path | list[str], name: str) -> Iterator[Rows]:
-    """Yield the lines of a file, or those given, as rows with the single column `text`."""
-    with open_text(lines, name) if isinstance(lines, Path) else nullcontext(lines) as opened:
-        yield from gather(name, "line", enumerate(({"text": line.rstrip("\r\n")} for line in opened), start=1))
+def _lines(path: Path, name: str) -> Iterator[Rows]:
+    with open_text(path, name) as lines:
+        yield from _as_rows(lines, name)
+
+
+def _as_rows(lines: Iterable[str], name: str, start: int = 1) -> Iterator[Rows]:
+    """Yield lines as rows with the single column `text`."""
+    yield from gather(name, "line", enumerate(({"text": line.rstrip("\r\n")} for line in lines), start))
+
+
+def _piped_lines() -> Iterator[Rows]:
+    """Yield the lines of standard input as they arrive: those at hand, but at most CHUNK."""
+    pipe, start, text, is_open = sys.stdin.fileno(), 1, "", True
+    # `Rows.texts` reports lines that are not UTF-8
+    utf8 = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape")
+    decoder = io.IncrementalNewlineDecoder(utf8, translate=False)  # keeps \r and \n together
+    while is_open:
+        lines = list[str]()
+        while is_open and not (lines and (len(lines) >= CHUNK or not select.select([pipe], [], [], WAIT)[0])):
+            is_open = bool(read := os.read(pipe, READ_SIZE))
+            *complete, text = [*io.StringIO(text + decoder.decode(read, final=not is_open), newline=""), ""]
+            if complete and is_open and not complete[-1].endswith(("\r", "\n")):
+                text = complete.pop()
+            lines += complete
+        yield from _as_rows(lines, PIPED, start)
+        start += len(lines)

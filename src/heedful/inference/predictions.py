@@ -43,32 +43,51 @@ log = logging.getLogger(__name__)
 def show_predictions(
     cfg: DictConfig, source: TextSource, ensemble: Ensemble, limit: ConfidenceLimit | None = None
 ) -> None:
-    """Classify all texts at once, print the predictions and, if `pictures` is set, write a page.
+    """Classify the texts, print each prediction as soon as it is known and, if `pictures` is set, write a page.
 
     Args:
         limit: predictions of less confidence are unsure.
     """
-    chunks = list(source.chunks(ensemble.reads_pairs))
-    texts = [text for _, chunk in chunks for text in chunk]
-    places = [place for rows, _ in chunks for place in rows.places]
-    selection = _not_blank(texts)
-    examples = ensemble.examples([texts[i] for i in selection], cfg.batch_size, maps=cfg.pictures is not None)
-    by_row = {
-        i: replace(each, index=i, predicted=answer(each.predicted, *sure), value=answer(each.value, *sure))
-        for i, each in zip(selection, examples, strict=True)
-        for sure in [(each.confidence, limit)]
-    }
-    print_predictions(texts, by_row, cfg.json, cfg.top)
+    _survey(source, ensemble)
+    shown = list[Example]()  # on the page
+    blank, unknown = array("q"), array("q")  # row or line numbers
+    for rows, texts in source.chunks(ensemble.reads_pairs):
+        selection = _not_blank(texts)
+        examples = ensemble.examples([texts[i] for i in selection], cfg.batch_size, maps=cfg.pictures is not None)
+        by_row = {
+            i: replace(each, index=i, predicted=answer(each.predicted, *sure), value=answer(each.value, *sure))
+            for i, each in zip(selection, examples, strict=True)
+            for sure in [(each.confidence, limit)]
+        }
+        print_predictions(texts, by_row, cfg.json, cfg.top)
+        sys.stdout.flush()
+        shown += by_row.values() if cfg.pictures is not None else ()
+        blank.extend(place for i, place in enumerate(rows.places) if i not in by_row)
+        unknown.extend(rows.places[i] for i, example in by_row.items() if example.is_unknown)
     if cfg.pictures is not None:
         from heedful.report.html import render_html  # imports matplotlib
 
-        shown = list(by_row.values())
         section = Section("Texts", [example_content(each) for each in shown], example_notes(shown))
         page = render_html("Predictions", "", {"Texts": f"{len(shown):,}"}, [section])
         write_text(Path(cfg.pictures) / "page.html", page)
-    blank = [places[i] for i in range(len(texts)) if i not in by_row]
-    unknown = [places[i] for i, example in by_row.items() if example.is_unknown]
-    _warn(source.name, chunks[0][0].unit, blank, unknown)
+    _warn(source.name, rows.unit, blank, unknown)
+
+
+def _survey(source: TextSource, ensemble: Ensemble) -> tuple[list[str], int | None]:
+    """Return the names of the columns and the number of rows of a source, after checking all rows.
+
+    Nothing is read of a stream, whose number of rows is unknown.
+    """
+    if source.is_stream:
+        return list(source.columns), None
+    names, total = dict[str, None](), 0
+    with row_progress("Read") as advance:
+        for rows, texts in source.chunks(ensemble.reads_pairs):
+            names |= dict.fromkeys(rows.columns)
+            ensemble.check(texts)
+            total += len(texts)
+            advance(len(texts))
+    return list(names), total
 
 
 def output_path(out: str, file: str | None) -> Path:
@@ -88,21 +107,14 @@ def write_predictions(
 ) -> None:
     """Write each row of the source with its prediction, some rows at a time.
 
-    The source is read twice. The first pass, which is short, reports invalid rows before anything is classified,
-    counts the rows, and collects the names of the columns.
+    A source that is no stream is read twice: the first pass, which is short, reports invalid rows before anything is
+    classified.
 
     Args:
         limit: predictions of less confidence are unsure; a further column has the most probable class.
     """
     read = ensemble.task.decode if out.suffix.lower() == ".csv" else ensemble.task.values
-    names: dict[str, None] = {}
-    total = 0
-    with row_progress("Read") as advance:
-        for rows, texts in source.chunks(ensemble.reads_pairs):
-            names |= dict.fromkeys(rows.columns)
-            ensemble.check(texts)
-            total += len(texts)
-            advance(len(texts))
+    names, total = _survey(source, ensemble)
     own = number_names(
         [
             *("predicted", *(["likeliest"] if limit is not None else [])),
@@ -111,9 +123,11 @@ def write_predictions(
         taken=names,
     )
     blank, unknown = array("q"), array("q")  # row or line numbers
+    count, unit = 0, ""
     with handle_signals(raise_interrupt), row_progress("Classified", total) as advance:
 
         def classified() -> Iterator[Rows]:
+            nonlocal count, unit
             for rows, texts in source.chunks(ensemble.reads_pairs):
                 selection = _not_blank(texts)
                 probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
@@ -130,11 +144,12 @@ def write_predictions(
                 yield replace(rows, columns={**rows.columns, **columns})
                 blank.extend(place for place, text in zip(rows.places, texts, strict=True) if is_blank(text))
                 unknown.extend(rows.places[i] for i, value in zip(selection, is_unknown, strict=True) if value)
+                count, unit = count + len(texts), rows.unit
                 advance(len(texts))
 
         write_table(out, [*names, *own], classified())
-    print(f"Wrote {format_count(total, 'row')} to {out}")
-    _warn(rows.source, rows.unit, blank, unknown)
+    print(f"Wrote {format_count(count, 'row')} to {out}")
+    _warn(source.name, unit, blank, unknown)
 
 
 def _not_blank(texts: Sequence[str]) -> list[int]:
