@@ -102,6 +102,24 @@ def test_a_class_that_the_model_lacks_is_reported(training_run: TrainingRun, tmp
     assert result["status"] == "failed"
 
 
+def test_rows_of_classes_that_the_model_lacks_count_as_wrong_or_are_left_out(
+    training_run: TrainingRun, tmp_path: Path
+) -> None:
+    other = write(tmp_path / "other.csv", 36, ("bad", "Bewerbung"))
+    results = {
+        choice: evaluate(
+            tmp_path / choice, best_checkpoint(training_run), *other_data(tmp_path, other), f"unknown_classes={choice}"
+        )
+        for choice in ("wrong", "drop")
+    }
+    assert [result["data"]["test"] for result in results.values()] == [36, 18]
+    wrong, right = (result["metrics"]["test/acc"]["value"] for result in results.values())
+    assert wrong == pytest.approx(right / 2)
+    assert results["wrong"]["classes"]["test"]["Bewerbung"]["f1"] == 0
+    with pytest.raises(UserError, match=r"fair, good\. Correct.*unknown_classes=wrong counts"):  # not "did you mean"
+        evaluate(tmp_path / "error", best_checkpoint(training_run), *other_data(tmp_path, other))
+
+
 def test_single_data_options_can_be_changed(training_run: TrainingRun, tmp_path: Path) -> None:
     result = evaluate(tmp_path / "eval", best_checkpoint(training_run), "+data.limit=5", "+data.batch_size=2")
     assert result["data"]["test"] == 5

@@ -92,6 +92,16 @@ def test_a_table_is_printed_on_request(predict: Any) -> None:
     assert sum(word in ranked for word in ("an ", "excellent", "product")) == 2
 
 
+def test_a_table_of_predictions_has_the_form_of_the_input(predict: Any, tmp_path: Path) -> None:
+    """Excel writes semicolons in German, a byte order mark, and rows without a cell."""
+    (tmp_path / "in.csv").write_text("\ufeffid;cleaned_review\n1;good, truly\n;\n2;bad\n")
+    assert "Wrote 2 rows" in predict("file=in.csv", "out=out.csv")
+    assert "line 3: empty, and therefore skipped" in predict.stderr
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[0] == f"\ufeffid;cleaned_review;{';'.join(COLUMNS)}"
+    assert lines[1].startswith("1;good, truly;")
+
+
 def test_a_page_is_written_on_request(predict: Any, tmp_path: Path) -> None:
     predict("text=an excellent product", "pictures=drawn")
     page = (tmp_path / "drawn" / "page.html").read_text("utf-8")
@@ -184,7 +194,7 @@ def test_a_signal_does_not_change_the_earlier_file(
     [
         (["text=good", "out=a.xlsx"], r"out=a\.xlsx: unknown extension; it must be one of \.csv, \.jsonl"),
         (["text=good", "out=a.csv", "pictures=b"], r"out=… and pictures=… are both set"),
-        (["text=good", "delimiter=tab"], r"delimiter=… applies only to a table: add text_column=…"),
+        (["text=good", "delimiter=tab"], r"delimiter=… applies only to a table: name one with file=…"),
         (["text=good", "top=0"], r"(?s:.*)top=0 +must be greater than or equal to 1"),
     ],
 )

@@ -11,11 +11,23 @@ import pyarrow as pa
 import pytest
 import torch
 from datasets import Dataset
+from omegaconf import OmegaConf
 
 from heedful import load
 from heedful.base.errors import UserError
-from heedful.inference.api import Prediction
+from heedful.inference.api import Prediction, with_data
 from tests.helpers import ROOT, change_card, change_checkpoint, evaluate, run, trained
+
+
+def test_a_file_is_divided_into_the_groups_of_the_training(checkpoint: Path, tmp_path: Path) -> None:
+    (card,) = (member.card for member in load(checkpoint).members)
+    card = card.model_copy(update={"config": {**card.config, "data": {**card.config["data"], "group": "customer"}}})
+    options = {"text_column": "text", "label_column": "label", "delimiter": None, "quotes": True}
+    for header, group in (("text;label;customer", "customer"), ("text;label;id", None)):
+        path = tmp_path / f"{group}.csv"
+        path.write_text(f"{header}\ngood;1;a\n")
+        cfg = OmegaConf.create({"ckpt_path": "a", "file": str(path), "extras": {"trusted_modules": []}, **options})
+        assert with_data(cfg, card).data.group == group
 
 
 def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:

@@ -121,11 +121,12 @@ def test_all_columns_and_blank_texts_of_a_table_are_read(tmp_path: Path) -> None
     assert rows.places[1] == 3
 
 
-def test_a_table_requires_the_name_of_its_text_column(tmp_path: Path) -> None:
+def test_the_column_of_texts_is_that_of_the_training(tmp_path: Path) -> None:
     path = tmp_path / "reviews.csv"
     path.write_text("id,review\n1,good\n")
-    with pytest.raises(UserError, match=r"is a table; name its column of texts with text_column=…"):
+    with pytest.raises(UserError, match=r"no column 'text'; its columns are 'id', 'review'"):
         read_texts(None, str(path))
+    assert texts_of(text_source(None, str(path), None, trained_column="review")) == ["good"]
     with pytest.raises(UserError, match=r"no column 'revew' \(did you mean review\?\).*with text_column"):
         read_texts(None, str(path), "revew")
     with pytest.raises(UserError, match="add file="):

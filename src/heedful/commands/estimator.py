@@ -13,8 +13,9 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from heedful.base.formatting import format_repr
 from heedful.commands.trained_run import run_training
-from heedful.config.overrides import format_override, key_of, parse_override, quote
-from heedful.data.sets import as_set
+from heedful.config.overrides import as_lines, format_override, key_of, parse_override, quote
+from heedful.data.sets import as_set, is_table
+from heedful.data.tables import format_places
 from heedful.inference.abstention import UNSURE, choose_limit
 from heedful.inference.api import Model, Prediction, as_texts
 from heedful.tasks.labels import canonical
@@ -53,7 +54,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     def _lines(self) -> list[str]:
-        return [self.overrides] if isinstance(self.overrides, str) else list(self.overrides)
+        return as_lines([self.overrides])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; if `deep`, also the value of each override, by its key."""
@@ -76,11 +77,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Train on texts X, a sequence of n texts, with labels y, n of any type that can be sorted.
 
-        With `data.columns`, X is a table with these columns and `data.text`, such as a frame.
+        X may also be a table, such as a frame or a data set, with the columns `data.text` and, if it is set,
+        `data.columns`; the name of a single column does not matter.
         """
-        texts = as_set(X) if self.get_params().get("data.columns") else as_texts(X)
-        labels = column_or_1d(y, warn=True)
+        texts = as_set(X) if is_table(X) else as_texts(X)
+        labels = column_or_1d(np.asarray(y) if hasattr(y, "__array__") else list(y), warn=True)
         check_consistent_length(texts, labels)
+        if missing := [row for row, label in enumerate(labels.tolist()) if label is None or label != label]:
+            raise ValueError(
+                f"y has no label in {format_places('row', missing)}, counted from 0: drop them (NaN, None)"
+            )
         assert_all_finite(labels)
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
@@ -129,8 +135,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         return self.model_.explain(self._texts(X))
 
     def _texts(self, X: Any) -> Any:
-        """Return what the model reads: the texts, whose names in X have no meaning, unless it also reads columns."""
-        return X if self.model_.column_names else as_texts(X)
+        return X if is_table(X) else as_texts(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,8 +20,11 @@ def main(cfg: DictConfig) -> None:
         _, card, model, loss = ensemble.members[0]
         trainer = build.trainer(cfg, run.callbacks)
         data = evaluation_data(cfg, card)
-        metrics = build.metrics(cfg, card.codec.task)  # not a checkpoint's metrics, which may name any class
-        if len(ensemble.members) == 1:
+        has_further = data.class_names != card.codec.class_names  # which no model has
+        if has_further:
+            ensemble.task = ensemble.task.with_classes(data.class_names)
+        metrics = build.metrics(cfg, data.task)  # not a checkpoint's metrics, which may name any class
+        if len(ensemble.members) == 1 and not has_further:
             module = LitClassifier(model, loss, metrics, card)
         else:
             module = LitEnsemble(ensemble, metrics)

@@ -1,7 +1,7 @@
 """Train in Python: `from heedful import train`; the result is a value with the scores, the folder and the model."""
 
 import io
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -20,7 +20,7 @@ from heedful.commands.composition import as_run, compose_command, parse_flags
 from heedful.commands.entry import remove_if_unused
 from heedful.config.compose import require_overrides
 from heedful.config.keys import plain_value
-from heedful.config.overrides import escape_references, key_of, quote
+from heedful.config.overrides import as_lines, escape_references, key_of, quote
 from heedful.data.sets import as_sets, split_names, usual_splits
 from heedful.inference.api import Model
 from heedful.report.score_sections import scores_section
@@ -61,11 +61,11 @@ class TrainedRun:
         return f"{console.file.getvalue().strip()}\n\n{self.result.status}: {self.folder}"  # type: ignore[attr-defined]
 
 
-def train(*overrides: str, data: Any = None, verbose: bool = True) -> TrainedRun:
+def train(*overrides: str | Sequence[str], data: Any = None, verbose: bool = True) -> TrainedRun:
     """Train and test a classifier, as the command `train` does, and return its scores, folder and model.
 
     Args:
-        overrides: options as on the command line, such as "experiment=recommended" or "optimizer.lr=0.01".
+        overrides: options as on the command line, such as "experiment=recommended" or "optimizer.lr=0.01", or a list.
         data: texts with labels: a pandas frame, a `datasets.Dataset`, (texts, labels), a dict of columns or a list of
             dicts; a dict of several of them (or a `DatasetDict`) with the keys train and, if they exist, validation and
             test; or the path of a file. The columns are text and label, unless the overrides data.text and data.label
@@ -77,7 +77,7 @@ def train(*overrides: str, data: Any = None, verbose: bool = True) -> TrainedRun
         KeyboardInterrupt: if Ctrl-C stopped the training, which `ckpt_path=<folder>` resumes.
     """
     typed = f"train({', '.join([*map(repr, overrides), *(['data=…'] if data is not None else [])])})"
-    return run_training(overrides, data, typed, verbose)
+    return run_training(as_lines(overrides), data, typed, verbose)
 
 
 def run_training(

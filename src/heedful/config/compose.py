@@ -32,7 +32,7 @@ from heedful.base.formatting import format_names, format_repr
 from heedful.base.optional_packages import plugin_install_hint
 from heedful.config.keys import CONF, is_within, paths_in, referenced_names
 from heedful.config.mistakes import Mistake, did_you_mean, format_mistakes, no_such
-from heedful.config.overrides import MAX_JOBS, Override, key_of, parse_override, path_of, quote
+from heedful.config.overrides import MAX_JOBS, Override, as_lines, key_of, parse_override, path_of, quote
 
 VERSION_BASE: dict[str, Any] = {"version_base": "1.3"} if hydra.__version__ < "1.4" else {}  # deprecated in 1.4
 
@@ -295,15 +295,15 @@ def require_overrides(lines: Iterable[object]) -> None:
         )
 
 
-def compose(*overrides: str) -> DictConfig:
+def compose(*overrides: str | Sequence[str]) -> DictConfig:
     """Return the configuration of a training, for a script: `compose("model/attention=multi_head", "seed=3")`.
 
     Its node `choices` has the choice of each group, for the checkpoints.
     """
     from heedful.config.schema import validate_config
 
-    require_overrides(overrides)
-    search, lines = divide_search(overrides)
+    require_overrides(given := as_lines(overrides))
+    search, lines = divide_search(given)
     composed = ConfigFiles("train", search=search).compose(["paths.output_dir=.", *lines])
     cfg = without_hydra(composed)
     validate_config(cfg)

@@ -38,6 +38,11 @@ MAY_CHANGE_ON_RESUME = (
     *("data.progress", "data.on_device", "data.keep_columns"),
     *LOCAL,
 )
+# Components that a training takes from the model of `init_from`, and options on which weights do not depend.
+ALWAYS_TAKEN = ("embedding", "position", "encoder")
+OF_TRAINING = tuple(
+    f"model.{part}.{name}" for part in MODEL_COMPONENTS for name in ("dropout", "word_dropout", "freeze", "max_length")
+)
 # Options of later versions, with the values that the results of earlier versions have.
 LATER = {"calibrate": False, "data.columns": None}
 

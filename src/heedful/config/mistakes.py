@@ -80,12 +80,15 @@ TextColumn = str | Annotated[list[str], AfterValidator(_two_columns)]
 LabelColumn = Annotated[str, not_a_list("name one column; several labels of a text in one column need task=multilabel")]
 
 
-def nearest(name: str, names: Iterable[str]) -> list[str]:
+def nearest(name: str, names: Iterable[str], similarity: float = 0.62) -> list[str]:
     """Return those of `names` that resemble `name`; a dot and a slash are the same.
 
     If names end in `name`, at most three of them are returned: `hidden_dim` means `model.encoder.hidden_dim`. If it is
     a word of another library, the option that it means is returned: `epochs` means `trainer.max_epochs`. Otherwise, the
     name with the most similar spelling is returned if it is similar enough.
+
+    Args:
+        similarity: of a word, without dots, that is similar enough; 1 is the same word.
     """
     dotted = {other.replace("/", "."): other for other in names if len(other) <= LONGEST_NAME >= len(name)}
     name = name.replace("/", ".")
@@ -99,13 +102,13 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
     spellings = {} if "." in name else {last[other]: other for other in dotted}
     spellings |= {other.lower(): other for other in dotted if last[other] in close}
     swapped = [spelling for spelling in spellings if sorted(spelling) == sorted(name.lower())]
-    similar = swapped[:1] or get_close_matches(name.lower(), spellings, 1, 0.8 if "." in name else 0.62)
+    similar = swapped[:1] or get_close_matches(name.lower(), spellings, 1, 0.8 if "." in name else similarity)
     return [dotted[spellings[spelling]] for spelling in similar]
 
 
-def did_you_mean(name: object, names: Iterable[str]) -> str:
+def did_you_mean(name: object, names: Iterable[str], similarity: float = 0.62) -> str:
     """Return " (did you mean lr?)" for the name most similar to `lrr`; an empty string if no name is similar."""
-    similar = nearest(str(name), names)
+    similar = nearest(str(name), names, similarity)
     return f" (did you mean {' or '.join(similar)}?)" if similar else ""
 
 

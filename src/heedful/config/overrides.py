@@ -79,6 +79,11 @@ def as_typed(recorded: Any) -> list[str]:
     return list(lines)
 
 
+def as_lines(overrides: Iterable[Any]) -> list[Any]:
+    """Return the overrides that a program gives one by one, or as a list."""
+    return [line for given in overrides for line in (given if isinstance(given, list | tuple) else [given])]
+
+
 def key_of(line: str) -> str:
     """Return the key of an override as typed, without its prefix and its value: `+model.dim=3` → model.dim."""
     return line.lstrip("+~").partition("=")[0]

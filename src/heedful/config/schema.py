@@ -88,12 +88,21 @@ RUN = (
 )
 COMMANDS = {
     "train": RUN
-    | _options(test=bool, ckpt_path=str | None, model=Node, task=Node, loss=Node, optimizer=Node, scheduler=Node)
+    | _options(
+        test=bool,
+        ckpt_path=str | None,
+        init_from=str | None,
+        model=Node,
+        task=Node,
+        loss=Node,
+        optimizer=Node,
+        scheduler=Node,
+    )
     | _options(param_groups=Node | None, calibrate=bool, sweep=Node),
     "eval": RUN
     | _options(ckpt_path=str | list[str], file=str | None, text_column=TextColumn | None)
     | _options(label_column=LabelColumn | None, delimiter=str | None, quotes=bool, split=Literal["val", "test"])
-    | _options(device=Device),
+    | _options(device=Device, unknown_classes=Literal["error", "wrong", "drop"]),
     "predict": EVERY
     | _options(
         ckpt_path=str | list[str], text=str | None, second=str | None, file=str | None, text_column=TextColumn | None

@@ -32,6 +32,7 @@ TEXT = pa.large_string()
 TYPES = {"text": TEXT, "second": TEXT, "label": pa.list_(TEXT), "group": TEXT}
 TYPES |= {"file": pa.int32(), "place": pa.int64(), "digest": pa.int64()}
 PARTS = ("text", "second")  # columns of the text, or of the two texts of a pair
+SIMILAR_LABELS = 0.8  # similarity of a misspelt label to a class
 LISTED_CONFLICTS = 3  # maximum number of texts with several classes that a message shows
 RENAME = "correct the key 'huggingface' of the schema's metadata, or remove it to use the numbers as classes"
 KEPT = "kept:"  # prefix of the names of other columns of the source
@@ -134,6 +135,7 @@ def write_split(
     columns: Mapping[str, str],
     kept: Sequence[str],
     on_bad_rows: str,
+    unknown_classes: str | None,
     split: str,
     chunks: Iterable[Rows],
     names: Mapping[str, str] | None,
@@ -144,10 +146,12 @@ def write_split(
         columns: the names that text, second (of a pair), label and group have in the rows.
         kept: the names of further columns to write.
         on_bad_rows: error or drop: how to treat rows without a text or label.
+        unknown_classes: error, drop or wrong (keep): how an evaluation treats rows whose class the model does not have.
         names: the class of each allowed label; None allows all labels.
     """
     # places by source and wrong label, which is empty if a cell is missing
     faults = defaultdict[tuple[str, str], list[int]](list)
+    keeps = unknown_classes == "wrong"
     own, found, files = list[str](), set[str](), dict[str, int]()
 
     def is_allowed(label: str) -> bool:
@@ -165,11 +169,11 @@ def write_split(
             for place, text, own_labels in zip(rows.places, texts, labels, strict=True):
                 wrong = [label for label in own_labels if not label or not is_allowed(label)]
                 is_missing = "" in wrong or is_blank(text)
-                is_valid.append(not is_missing and not wrong)
-                if not is_valid[-1]:
+                is_valid.append(not is_missing and (not wrong or (keeps and not any(map(task.fault, wrong)))))
+                if wrong or is_missing:
                     faults[rows.source, "" if is_missing else wrong[0]].append(place)
             if names is not None:
-                labels = [[names.get(label, "") for label in own_labels] for own_labels in labels]
+                labels = [[names.get(label, label if keeps else "") for label in own_labels] for own_labels in labels]
             found.update(*compress(labels, is_valid))
             number = files.setdefault(rows.source, len(files))
             cells: dict[str, Any] = {**parts, "label": labels, "file": [number] * len(texts)}
@@ -184,10 +188,20 @@ def write_split(
         where = f"{source}: {format_places(rows.unit, places)}:"
         if reason := label and task.fault(label):
             raise UserError(f"{where} label {format_repr(label)} {reason}: correct the file")
+        if label and unknown_classes in ("drop", "wrong"):
+            effect = "count as wrong" if keeps else "are left out"
+            log.warning("%s %s, because the model has no class %s", where, effect, format_repr(label))
+            continue
         if label:
+            others = (
+                "; unknown_classes=wrong counts such rows as wrong, and unknown_classes=drop leaves them out"
+                if unknown_classes
+                else ""
+            )
             raise UserError(
                 f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"
-                f"{did_you_mean(label, classes)}. Correct the label, or list all labels of each class in data.labels"
+                f"{did_you_mean(label, classes, SIMILAR_LABELS)}. Correct the label, or list all labels of each class "
+                f"in data.labels{others}"
             )
         missing = f"no {' or no '.join(required)}"
         if on_bad_rows == "error":

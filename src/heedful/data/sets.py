@@ -82,8 +82,9 @@ def as_set(data: Any, text: str | Sequence[str] = "text", label: str = "label") 
 
 def _columns_of(texts: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     """Return the columns of texts, or of pairs if there are two names; a larger table has columns of these names."""
-    if is_table(texts) and len((table := as_set(texts)).column_names) > len(names):
-        return {name: table[name] for name in table.column_names}
+    if is_table(texts) and len((table := as_set(texts)).column_names) >= len(names):
+        own = table.column_names
+        return dict(zip(names if len(own) == len(names) else own, map(table.__getitem__, own), strict=True))
     if isinstance(texts, str) or not hasattr(texts, "__iter__"):
         return {names[0]: texts}
     rows = [row if isinstance(row, tuple | list | np.ndarray) else parts_of(row) for row in list_rows(texts)]

@@ -173,6 +173,7 @@ class Source(pl.LightningDataModule):
         self.cache_dir = absolute_path(default if cache_dir is None else cache_dir, "data.cache_dir")
         self.seed, self.progress = torch.initial_seed() if seed is None else seed, progress
         self.task: Task = Multiclass()  # without the classes
+        self.unknown_classes: str | None = None  # not an evaluation
         self._model: Codec | None = None  # of a trained model, which is evaluated on these data
         self.features: dict[str, csr_matrix] = {}  # of the columns of each split, n×K; empty without columns
         self.coverage: dict[str, dict[str, Coverage]] = {}  # of the columns of each split, by name
@@ -207,13 +208,15 @@ class Source(pl.LightningDataModule):
         self._model, self.tokenizer, self.truncation = codec, codec.tokenizer, codec.truncation
         self.task, self.read_columns = codec.task.with_classes([]), [column.name for column in codec.columns]
 
-    def score_whole(self, split: str, class_counts: Sequence[int]) -> None:
+    def score_whole(self, split: str, class_counts: Sequence[int], unknown_classes: str = "error") -> None:
         """Keep only the split "test" or "val" of the source, undivided; must be called after `use_codec`.
 
         The training split of a source without a test split becomes its test split.
 
         Args:
             class_counts: the model's training texts in each class.
+            unknown_classes: error, drop or wrong: what rows are whose class the model does not have. With wrong, the
+                task has further classes, which the model never predicts.
         """
         assert self._model is not None
         own, classes = self.files or self.splits, self._model.class_names
@@ -229,6 +232,7 @@ class Source(pl.LightningDataModule):
         if self.names == {}:
             raise UserError(f"data.labels: the model has only other classes, {format_list(classes, plain=True)}")
         self.class_counts, self.drops_duplicates = list(class_counts), False
+        self.unknown_classes = unknown_classes
 
     # Reading
 
@@ -262,7 +266,8 @@ class Source(pl.LightningDataModule):
             content = [(split, [], self._hash_columns(split, self.columns.values())) for split in self.splits]
         roles = ("text", "label", "group", "", *(["second"] * self.pairs))  # "": a role in earlier versions
         columns = tuple(map(self.columns.get, roles))
-        return f"{content} {(columns, self.names, self.on_bad_rows, self.delimiter, self.quotes)}{self.task.reading}"
+        names = self.names if self.unknown_classes in (None, "error") else (self.names, self.unknown_classes)
+        return f"{content} {(columns, names, self.on_bad_rows, self.delimiter, self.quotes)}{self.task.reading}"
 
     def _hash_columns(self, split: str, names: Collection[str]) -> str:
         digest = hashlib.sha256()
@@ -336,7 +341,8 @@ class Source(pl.LightningDataModule):
         """Write the valid rows of each split to a file, and the names of the classes to another."""
         if self._model is None:
             self._require_distinct_splits()
-        write = partial(write_split, folder, self.task, self.columns, self._stored, self.on_bad_rows)
+        bad_rows = (self.on_bad_rows, self.unknown_classes)
+        write = partial(write_split, folder, self.task, self.columns, self._stored, *bad_rows)
         names, splits = self.names, self.files or self.splits
         if "train" in splits:
             own, found = write("train", self._shown_rows("train"), names)
@@ -347,7 +353,9 @@ class Source(pl.LightningDataModule):
             names = names or dict(zip(classes, classes, strict=True)) or None
         for split in splits:
             if split != "train":
-                write(split, self._shown_rows(split), names)
+                _, found = write(split, self._shown_rows(split), names)
+                if names is not None:
+                    names |= {name: name for name in sorted(found - set(names.values()))}
         (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys((names or {}).values()))}))
 
     def _require_distinct_splits(self) -> None:
@@ -401,7 +409,12 @@ class Source(pl.LightningDataModule):
             codec = Codec(tokenizer=tokenizer, task=task, pairs=self.pairs, columns=columns, **asdict(self.truncation))
         else:
             classes = corpus.task.classes
-            if unknown := [name for name in classes if name not in codec.class_names]:
+            unknown = [name for name in classes if name not in codec.class_names]
+            if unknown and self.unknown_classes == "wrong":
+                task = codec.task.with_classes([*codec.class_names, *unknown])
+                codec, unknown = codec.model_copy(update={"task": task}), []
+                self.class_counts += [0] * (len(task.classes) - len(self.class_counts))
+            if unknown:
                 known = format_list(codec.class_names, plain=True)
                 raise UserError(f"data: the model has no class {format_list(unknown)}, only {known}")
             recoded = {name: codec.task.recode(split.labels, classes) for name, split in data.splits.items()}

@@ -1,5 +1,6 @@
 """Tables: read the rows of CSV, TSV, JSON and Parquet files or of Arrow data, and write rows to a file, in chunks."""
 
+import codecs
 import csv
 import io
 import json
@@ -11,9 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 from unicodedata import normalize
 
 import pyarrow as pa
@@ -40,6 +42,16 @@ CSV_RULE = (
 )
 JSON_RULE = "a .json file must be one array of objects, and each line of a .jsonl file one object"
 MAX_PLACES = 5  # maximum number of rows that a message lists
+
+
+class CsvForm(NamedTuple):
+    """How a CSV file is written."""
+
+    delimiter: str = ","
+    mark: str = ""  # the byte order mark, without which Excel does not read UTF-8
+
+
+DEFAULT_FORM = CsvForm()
 
 
 @dataclass(frozen=True)
@@ -168,6 +180,22 @@ class TableFile:
         if rows is None:
             raise UserError(f"{self.path}: the file has no rows")
 
+    def form(self) -> CsvForm:
+        """Return the form of a CSV file, and the usual form for a file of another format."""
+        if file_format(self.path) != ".csv":
+            return DEFAULT_FORM
+        with open_file(self.path, unpack=True) as file:
+            mark = "\ufeff" if file.read(3) == codecs.BOM_UTF8 else ""
+        with open_text(self.path) as text:
+            return CsvForm(self._delimiter(text.read(HEAD), ".csv")[0], mark)
+
+    def _delimiter(self, head: str, kind: str) -> tuple[str, bool]:
+        """Return the delimiter of a file that begins with `head`, and whether a line before the header names it."""
+        marker = re.match(rf'("?)sep=({DELIMITER})\1[\r\n]', head)  # the first line that Excel writes
+        delimiter = self.delimiter or (marker and marker[2])
+        delimiter = delimiter or ("\t" if kind == ".tsv" else detect_delimiter(head, self.required))
+        return delimiter, marker is not None
+
     def _check(self, columns: Sequence[str]) -> list[str]:
         required = list(_by_nfc([*columns, *self.required]).values()) if self.others else self.required
         return check_columns(str(self.path), required, columns)
@@ -211,23 +239,23 @@ class TableFile:
     def _delimited(self, text: TextIO, kind: str) -> Iterator[tuple[int, Mapping[str, str]]]:
         """Yield the records of a CSV or TSV file, and the lines at which they start."""
         csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
-        head = text.read(HEAD)
+        delimiter, is_marked = self._delimiter(text.read(HEAD), kind)
         text.seek(0)
-        marker = re.match(rf'("?)sep=({DELIMITER})\1[\r\n]', head)  # the first line that Excel writes
-        delimiter = self.delimiter or (marker and marker[2])
-        delimiter = delimiter or ("\t" if kind == ".tsv" else detect_delimiter(head, self.required))
         quoting: Any = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
         last = ""  # the line that was read last
         reader = csv.reader((last := each for each in text), delimiter=delimiter, strict=True, quoting=quoting)
         header: list[str] = []
         line_end = ""  # of the header
         labels, enclosed = set[str](), dict[int, set[str]]()  # in rows of one line; in the lines of each longer row
+        empty = list[int]()  # the places of rows without a cell, such as Excel writes
         line = 1  # at which the record starts
         try:
             for record in reader:
                 if not header:
-                    if written := [] if marker and line == 1 else record:
+                    if written := [] if is_marked and line == 1 else record:
                         header, line_end = self._check(written), last[-1:]
+                elif len(header) > 1 and record and not any(map(str.strip, record)):
+                    empty.append(line)
                 elif record or len(header) == 1:  # a blank line is a row if there is one column
                     record = record or [""]
                     if last.endswith("\r") and line_end == "\n":
@@ -247,10 +275,11 @@ class TableFile:
                             enclosed[line] = {row.removesuffix("\r").split(delimiter)[column] for row in rows}
                     yield line, dict(zip(header, record, strict=True))
                 line = reader.line_num + 1
+            if empty:
+                _warn_once(f"{self.path}: {format_places('line', empty)}: empty, and therefore skipped")
             if suspects := [place for place, own in enclosed.items() if own <= labels]:
-                log.warning(
-                    "%s: line %d: a double quote may enclose several rows; %s", self.path, suspects[0], CSV_RULE
-                )
+                place = f"{self.path}: line {suspects[0]}"
+                _warn_once(f"{place}: a double quote may enclose several rows; {CSV_RULE}")
         except csv.Error as error:
             raise UserError(f"{self.path}: line {line} is malformed ({error}); {CSV_RULE}") from None
 
@@ -272,6 +301,20 @@ class TableFile:
             raise UserError(
                 f"{self.path}: is not a Parquet file, or is damaged ({reason}); save or download it again"
             ) from None
+
+
+@cache
+def _warn_once(message: str) -> None:
+    """Log a warning about a file, which may be read several times."""
+    log.warning("%s", message)
+
+
+def table_columns(path: Path, delimiter: str | None, quotes: bool) -> list[str]:
+    """Return the names of the columns in the first rows of a file."""
+    try:
+        return list(next(TableFile(path, [], True, parse_delimiter(delimiter), quotes).read()).columns)
+    except ValueError as error:
+        raise UserError(str(error)) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | tuple[tuple[str, Any], ...]:
@@ -347,7 +390,7 @@ def _arrow_cells(cells: Any) -> list[Any]:
     return list(cells.to_pylist())
 
 
-def write_table(path: Path, names: Sequence[str], chunks: Iterable[Rows]) -> None:
+def write_table(path: Path, names: Sequence[str], chunks: Iterable[Rows], form: CsvForm = DEFAULT_FORM) -> None:
     """Write the columns `names` to a CSV or JSONL file, atomically; if rows lack a column, its values are None."""
     is_csv = path.suffix.lower() == ".csv"
     with (
@@ -355,11 +398,11 @@ def write_table(path: Path, names: Sequence[str], chunks: Iterable[Rows]) -> Non
         part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
     ):
         if is_csv:
-            file.write(csv_line(names))
+            file.write(form.mark + csv_line(names, form.delimiter))
         for rows in chunks:
             for record in zip(*map(rows.cells, names), strict=True):
                 if is_csv:
-                    file.write(csv_line(map(_plain, record)))
+                    file.write(csv_line(map(_plain, record), form.delimiter))
                 else:
                     file.write(_json(dict(zip(names, record, strict=True))) + "\n")
 

@@ -21,7 +21,7 @@ from heedful.config.overrides import escape_references
 from heedful.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from heedful.config.schema import Device, validate_config
 from heedful.data.sets import as_set, is_table
-from heedful.data.tables import arrow_rows, check_columns
+from heedful.data.tables import arrow_rows, check_columns, table_columns
 from heedful.data.text_files import existing_path
 from heedful.data.texts import as_text, join_cells, list_rows, warn_of_missing
 from heedful.inference.abstention import UNSURE, answer, choose_limit
@@ -260,7 +260,7 @@ def evaluation_data(cfg: DictConfig, card: Card) -> "Source":
     """
     selected = with_data(cfg, card)
     if cfg.get("file") is not None or "_target_" in (cfg.get("data") or {}):
-        return build.datamodule(selected, card, whole=cfg.get("split", "test"))
+        return build.datamodule(selected, card, cfg.get("split", "test"), cfg.get("unknown_classes", "error"))
     data = build.datamodule(selected, card)
     if data.data_fingerprint != card.fingerprint:  # perhaps because of options such as data.limit
         places = {key: value for key, value in (cfg.get("data") or {}).items() if key in PLACES_OF_TEXTS}
@@ -287,9 +287,15 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
             "text": plain_value(cfg, "text_column") or card.text_column,
             "label": cfg.label_column or own.get("label", "label"),
             "labels": own.get("labels"),
+            "group": own.get("group"),
             "delimiter": cfg.delimiter,
             "quotes": cfg.quotes,
         }
+        if options["group"] is not None and "group" not in data:
+            columns = table_columns(Path(options["path"]), cfg.delimiter, cfg.quotes)
+            if options["group"] not in columns:
+                log.warning("%s has no column %r of groups, so each row counts as independent", cfg.file, own["group"])
+                options["group"] = None
         source = {"_target_": "heedful.data.source.Source", "tokenizer": {"_target_": "heedful.data.tokenizer.Word"}}
         data = OmegaConf.merge(source, escape_references(options), data)  # the model's tokenizer replaces this one
     elif "_target_" not in data:

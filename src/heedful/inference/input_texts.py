@@ -12,7 +12,7 @@ from pathlib import Path
 
 from heedful.base.errors import UserError
 from heedful.data.corpus import PARTS
-from heedful.data.tables import CHUNK, FORMATS, Rows, TableFile, gather, parse_delimiter
+from heedful.data.tables import CHUNK, DEFAULT_FORM, FORMATS, CsvForm, Rows, TableFile, gather, parse_delimiter
 from heedful.data.text_files import existing_path, file_format, open_text
 from heedful.data.texts import is_blank, join_cells, warn_of_missing
 
@@ -30,6 +30,7 @@ class TextSource:
     columns: Sequence[str] = ("text",)
     others: Sequence[str] = ()  # that the models read beside the text
     is_stream: bool = False  # whether it can be read only once
+    form: CsvForm = DEFAULT_FORM  # of a table with the predictions
 
     def chunks(self, are_pairs: bool = False) -> Iterator[tuple[Rows, list[str]]]:
         """Yield chunks of rows, and the texts of each chunk, some of which may be blank.
@@ -68,16 +69,18 @@ def text_source(
     quotes: bool = True,
     second: str | None = None,
     others: Sequence[str] = (),
+    trained_column: str | Sequence[str] = "text",
 ) -> TextSource:
     """Return the source of the texts: the command line, a table, or the lines of a file or of standard input.
 
     Args:
         text: one text, or the first of a pair; None reads a file or standard input.
         second: the second text of a pair.
-        file: a file with one text per line, or a table if `column` is set.
-        column: the column of texts in the table, or the two columns of pairs.
+        file: a table, or a file with one text per line.
+        column: the column of texts in the table, or the two columns of pairs; None means `trained_column`.
         delimiter, quotes: as for `heedful.data.tables.TableFile`.
         others: further columns of the table, which the models read; they are missing in other texts.
+        trained_column: the column, or columns, of texts in the data of the training.
     """
     if second is not None and text is None:
         raise UserError("second=… is the second text of a pair: add text=…")
@@ -85,9 +88,10 @@ def text_source(
         raise UserError("text=… and file=… are both set: remove one of them")
     if column is not None and file is None:
         raise UserError("text_column=… names a column of a file: add file=…")
-    if delimiter is not None and column is None:
-        raise UserError("delimiter=… applies only to a table: add text_column=…")
-    if others and column is None:
+    is_table = file is not None and (column is not None or file_format(Path(file)) in FORMATS)
+    if delimiter is not None and not is_table:
+        raise UserError("delimiter=… applies only to a table: name one with file=…")
+    if others and not is_table:
         warn_of_missing(others)
     if text is not None:
         cells = {name: cell for name, cell in zip(PARTS, (text, second), strict=True) if cell is not None}
@@ -99,15 +103,14 @@ def text_source(
             print('Type one text per line; Ctrl-D ends. Or write text="…" or file=…', file=sys.stderr)
         return TextSource(PIPED, _piped_lines, is_stream=True)
     path, name = existing_path(file, "file"), f"file={file}"
-    if column is not None:
+    if is_table:
+        column = trained_column if column is None else column
         try:
             columns = [column] if isinstance(column, str) else list(column)
             table = TableFile(path, [*columns, *others], True, parse_delimiter(delimiter), quotes)
         except ValueError as error:
             raise UserError(str(error)) from None
-        return TextSource(str(path), table.read, columns, others)
-    if file_format(path) in FORMATS:
-        raise UserError(f"{name}: is a table; name its column of texts with text_column=…")
+        return TextSource(str(path), table.read, columns, others, form=table.form())
     return TextSource(name, partial(_lines, path, name))
 
 

@@ -63,7 +63,8 @@ class LitEnsemble(LitClassifier):
         for member, order in zip(ensemble.members, ensemble.columns, strict=True):
             own = member.card.codec.builder(texts, self.device)(np.arange(len(texts))) if texts else batch
             total = total + member.card.codec.task.probabilities(member.model(own.inputs))[:, order]
-        return self.task.logits(total / len(ensemble.members))
+        further = len(self.task.outputs) - total.shape[-1]  # classes that no model has
+        return self.task.logits(nn.functional.pad(total / len(ensemble.members), (0, further)))
 
 
 def _joint_card(cards: Sequence[Card]) -> Card:

@@ -147,7 +147,7 @@ def write_predictions(
                 count, unit = count + len(texts), rows.unit
                 advance(len(texts))
 
-        write_table(out, [*names, *own], classified())
+        write_table(out, [*names, *own], classified(), source.form)
     print(f"Wrote {format_count(count, 'row')} to {out}")
     _warn(source.name, unit, blank, unknown)
 

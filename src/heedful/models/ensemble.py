@@ -92,7 +92,7 @@ class Ensemble:
                 for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
                     inputs = batches(rows).inputs
                     probabilities = _finite(member.card.codec.task.probabilities(model(inputs)))
-                    total[rows] += probabilities[:, columns].cpu().double().numpy()
+                    total[rows, : len(columns)] += probabilities[:, columns].cpu().double().numpy()
                     is_unknown[rows] &= ~_has_known_token(member, inputs)
         return total / len(self.members), is_unknown
 

@@ -3,7 +3,7 @@
 import logging
 import math
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from heedful.base.errors import UserError, is_size_error, name_file
 from heedful.base.optional_packages import MissingExtra
-from heedful.config.keys import default_metrics, plain_value
+from heedful.config.keys import ALWAYS_TAKEN, OF_TRAINING, changed_options, default_metrics, plain_value
 from heedful.config.mistakes import no_such
 from heedful.config.places import PLACES, TRUSTED_IN_CHECKPOINTS, find_class
 from heedful.config.schema import class_at, of_class, trusted_modules, validate_config
@@ -31,6 +31,7 @@ from heedful.models.embedding.segments import SegmentEmbedding
 from heedful.models.ensemble import Member
 from heedful.models.loss import Loss
 from heedful.runs.checkpoint import Card, read_checkpoint
+from heedful.runs.folder import BEST, checkpoint_in
 from heedful.tasks.labels import canonical
 from heedful.tasks.stored import trusting
 from heedful.tasks.task import Task
@@ -153,6 +154,46 @@ def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
     return model, created
 
 
+def _origin(path: str) -> tuple[Card, dict[str, Any]]:
+    """Read the model of `init_from`, which may come from anyone: its configuration is compared, and nothing is run."""
+    return read_checkpoint(checkpoint_in(path, BEST))
+
+
+def take_weights(model: Classifier, card: Card, path: str) -> str:
+    """Start the training of a model, with this card, with the weights of the model `path`, and say what is taken.
+
+    The tokenizer, embedding, position and encoder must be the same. Of the other components, those with equal options
+    and sizes are taken, and those that depend on the classes only if the classes are equal.
+    """
+    origin, content = _origin(path)
+
+    def options(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+        return {f"model.{name}": config["model"].get(name) for name in names}
+
+    both = [
+        options(each.config, ALWAYS_TAKEN) | {"data.tokenizer": each.config["data"].get("tokenizer")}
+        for each in (origin, card)
+    ]
+    if changes := changed_options(both[0], both[1], OF_TRAINING):
+        raise UserError(f"init_from={path}: {'; '.join(changes)}. Set what that model has, or remove init_from")
+    taken, new = ["tokenizer"], list[str]()
+    has_equal_classes = origin.codec.task.outputs == card.codec.task.outputs
+    for name, part in model.named_children():
+        prefix = f"model.{name}."
+        weights = {
+            key.removeprefix(prefix): own for key, own in content["state_dict"].items() if key.startswith(prefix)
+        }
+        sizes = [{key: own.shape for key, own in state.items()} for state in (weights, part.state_dict())]
+        is_general = has_equal_classes or not (name == "head" or getattr(part, "per_class", False))
+        is_equal = not changed_options(options(origin.config, [name]), options(card.config, [name]), OF_TRAINING)
+        if name == "branch" or not (is_equal and is_general and sizes[0] == sizes[1]):
+            new.append(name)
+        elif weights:
+            part.load_state_dict(weights)
+            taken.append(name)
+    return f"From {path}: {', '.join(taken)}. New: {', '.join(new) or 'nothing'}."
+
+
 def loss(cfg: DictConfig, data: "Card | Source") -> Loss:
     """Create the loss for the classes of a card or of data."""
     created: Loss = make(cfg, "loss", data.class_counts, **_class_weights(cfg, data))
@@ -260,24 +301,32 @@ def datamodule(
     cfg: DictConfig,
     card: Card | None = None,
     whole: str | None = None,
+    unknown_classes: str = "error",
     sets: "Mapping[str, datasets.Dataset] | None" = None,
+    resumed: Card | None = None,
 ) -> "Source":
     """Create the data module, and tokenize and split its texts, so that vocabulary, classes and sizes are known.
 
     Args:
         card: card of a trained model; None uses the tokenizer that `data` configures.
         whole: the only split, test or val, of data on which the model is evaluated; None divides the data.
+        unknown_classes: as for `Source.score_whole`.
         sets: the data of each split, instead of those that `cfg.data` names.
+        resumed: card of the training that resumes, which has the tokenizer of `init_from`.
     """
     data: Source = make(cfg, "data")
     if OmegaConf.select(cfg, "task._target_") is not None:
         data.task = make(cfg, "task")
     if sets is not None:
         data.sets, data.title = sets, "data"
+    if card is None and cfg.get("init_from") is not None:
+        codec = (resumed or _origin(cfg.init_from)[0]).codec
+        codec.check(data.pairs, f"init_from={cfg.init_from}")
+        data.tokenizer = codec.tokenizer
     if card is not None:
         data.use_codec(card.codec)
         if whole is not None:
-            data.score_whole(whole, card.class_counts)
+            data.score_whole(whole, card.class_counts, unknown_classes)
     data.setup("fit")
     return data
 

@@ -24,7 +24,7 @@ def train_classifier(
     with open_run(cfg, launch, resumes=cfg.ckpt_path is not None) as run:
         trainer = build.trainer(cfg, run.callbacks)
         state = read_training_state(cfg.ckpt_path) if run.resumes else None
-        data = build.datamodule(cfg, sets=sets)
+        data = build.datamodule(cfg, sets=sets, resumed=None if state is None else state.card)
         if cfg.test:
             data.tokenized("test")  # if there is no test split, this is reported now, not after the training
         module = LitClassifier.untrained(cfg, run.card(data))

@@ -42,7 +42,7 @@ CHECK_INTERVAL = 25  # batches between two checks of the loss, because each chec
 log = logging.getLogger(__name__)
 # The nodes of a configuration that a module and its optimizer have; a script has a Trainer of its own.
 OWN = ["seed", "data", "model", "task", "loss", "metrics", "optimizer", "scheduler", "param_groups"]
-OWN += ["calibrate", "extras"]
+OWN += ["calibrate", "extras", "init_from"]
 
 
 class Step(NamedTuple):
@@ -94,6 +94,7 @@ class LitClassifier(pl.LightningModule):
         )
         self.run_step: Callable[[Inputs, Tensor], Step] | None = None  # a faster equivalent of `compute_step`
         self._losses_to_check: list[tuple[int, HostCopy]] = []  # with the numbers of their batches
+        self.start = ""  # what the initial weights are, if they come from another model
         self.metrics = dict(metrics)  # a plain dict, because they stay on the CPU
         self.scores: dict[str, float] = {}  # the last value of each metric, by names such as val/acc; NaN if undefined
         # the texts of the last evaluation, in the order of the split: n×C probabilities, n labels, n index
@@ -157,6 +158,8 @@ class LitClassifier(pl.LightningModule):
         """Load pretrained weights, check the user's own components on `device`, and fit the branch to the texts."""
         codec, size = self.card.codec, len(self.card.codec.tokenizer.vocabulary)
         self.model.load_pretrained()
+        if (path := self.card.config.get("init_from")) is not None:
+            self.start = build.take_weights(self.model, self.card, path)
         check_model(self.model, size, self.loss.num_logits, codec.max_length, torch.device(device))
         if self.model.branch is not None:
             self.model.branch.fit(data.builder("train"), data.builder("val"), self.loss)

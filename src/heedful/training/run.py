@@ -127,6 +127,10 @@ class Run:
         is_shown = trainer.is_global_zero and not (self.launch.is_job or self.launch.is_quiet)
         if is_shown and (section := data_section(self.result.data)):
             OutputConsole().print(render_terminal([section]))
+        if module.start:
+            write_log(module.start)
+            if is_shown:
+                announce(module.start)
 
     def load_best(self, trainer: pl.Trainer, module: LitClassifier) -> None:
         """Load the best weights of the training into the module, and record them; without such, keep the last ones."""

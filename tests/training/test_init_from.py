@@ -1,0 +1,46 @@
+"""Trainings that start with the weights of another model."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from heedful.base.errors import UserError
+from heedful.runs.checkpoint import read_checkpoint
+from tests.helpers import assert_equal_weights, last_weights, trained
+
+TEXTS = ["good film", "bad film", "so so", "rather good", "quite bad", "not so good"]
+
+
+def data(folder: Path, classes: str) -> list[str]:
+    path = folder / f"{classes}.csv"
+    path.write_text(
+        "text,label\n" + "".join(f"{text} {i},{classes[i % len(classes)]}\n" for i, text in enumerate(TEXTS * 5))
+    )
+    return ["data=csv", f"data.path='{path}'", "data.test_fraction=0"]
+
+
+def test_equal_components_are_taken_and_the_others_are_new(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    trained(tmp_path / "origin", *data(tmp_path, "abc"))
+    options = [*data(tmp_path, "xy"), f"init_from='{tmp_path / 'origin'}'", "model.embedding.dropout=0.5"]
+    trained(tmp_path / "run", *options, "optimizer.lr=0")
+    assert "tokenizer, embedding, encoder, attention. New: head." in capfd.readouterr().out
+    (before, _), (after, _) = (read_checkpoint(tmp_path / name / "checkpoints/last.ckpt") for name in ("origin", "run"))
+    assert after.codec.tokenizer.to_json() == before.codec.tokenizer.to_json()
+    best = torch.load(tmp_path / "origin/checkpoints/best.ckpt", weights_only=True)["state_dict"]
+    taken = {name: value for name, value in last_weights(tmp_path / "run").items() if not name.startswith("model.head")}
+    assert all(torch.equal(value, best[name]) for name, value in taken.items()) and taken
+    trained(tmp_path / "same", *data(tmp_path, "abc"), f"init_from='{tmp_path / 'origin'}'", "optimizer.lr=0")
+    assert all(torch.equal(value, best[name]) for name, value in last_weights(tmp_path / "same").items())
+    with pytest.raises(UserError, match=r"init_from=.*: model\.encoder\.hidden_dim: was 6, but is now 5\. Set what"):
+        trained(tmp_path / "other", *options, "model.encoder.hidden_dim=5")
+
+
+def test_a_training_resumes_exactly_without_the_other_model(tmp_path: Path) -> None:
+    origin = trained(tmp_path / "origin", *data(tmp_path, "abc"))
+    options = [*data(tmp_path, "xy"), f"init_from='{origin}'"]
+    trained(tmp_path / "whole", *options)
+    last = trained(tmp_path / "parts", *options, "trainer.max_epochs=1")
+    origin.unlink()
+    trained(tmp_path / "parts", *options, f"ckpt_path='{last}'")
+    assert_equal_weights(tmp_path / "whole", tmp_path / "parts")
