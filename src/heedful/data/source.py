@@ -126,7 +126,7 @@ class Source(pl.LightningDataModule):
         keep_columns: Sequence[str] | None = None,
         columns: Sequence[str] | None = None,
         duplicates: Literal["drop"] | None = None,
-        val_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1,
+        val_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.1,
         test_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.2,
         split_seed: Annotated[int, Field(ge=0)] = 0,
         limit: Annotated[int, Field(ge=1)] | None = None,
@@ -464,7 +464,7 @@ class Source(pl.LightningDataModule):
                 format_count(data.conflicts, "text"),
                 "; ".join(map(self._describe_conflict, data.examples)),
             )
-        classes = zip(self.class_names, counts["train"], counts["val"], strict=True)
+        classes = zip(self.class_names, counts["train"], counts.get("val", counts["train"]), strict=True)
         absent = [name for name, in_train, held_out in classes if in_train and not held_out]
         if absent and self.tokenized("val").origin == "train":
             log.warning(

@@ -50,7 +50,8 @@ def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None)
     """Assign rows of the source's splits to train, val and test.
 
     If the source has no test split, one fold or `test_fraction` of its training split is held out; with 0, there is no
-    test split. If the source has no validation split, `val_fraction` of the remaining training rows is held out.
+    test split. If the source has no validation split, `val_fraction` of the remaining training rows is held out;
+    with 0, there is none.
     Without a training split, nothing is held out. If `limit` is set, each split is then reduced to a sample. If a
     single row (or group) of a class remains, it stays in train.
 
@@ -75,7 +76,9 @@ def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None)
     for split in ("test", "val"):
         if (source := getattr(corpus, split)) is not None:
             divided[split] = (split, np.arange(len(source.labels)))
-        elif corpus.train is not None and (split == "val" or splitting.test_fraction > 0 or folds is not None):
+        elif corpus.train is not None and (
+            splitting.val_fraction > 0 if split == "val" else splitting.test_fraction > 0 or folds is not None
+        ):
             is_held_out = _held_out(corpus.train, train, corpus.task, split, splitting)
             divided[split], train = ("train", train[is_held_out]), train[~is_held_out]
     if corpus.train is not None:

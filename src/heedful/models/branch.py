@@ -9,6 +9,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
+from heedful.base.errors import UserError
 from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
 from heedful.models.component import Component, Size
 from heedful.models.embedding.ngrams import BASE, MAX_ORDER, first_occurrences, mix_bits, ngram_codes, shift_right
@@ -260,13 +261,18 @@ class NgramBranch(Component):
         return total
 
     @torch.no_grad()
-    def fit(self, texts: BatchBuilder, held_out: BatchBuilder, loss: Loss) -> None:
+    def fit(self, texts: BatchBuilder, held_out: BatchBuilder | None, loss: Loss) -> None:
         """Fit the weights to the training texts, which have the class weights of the loss divided by their mean.
 
         With many labels, the texts that have a class have the `pos_weight` of the loss.
 
         The result does not depend on any random state.
         """
+        if held_out is None and (self.c is None or self.chooses_weight):
+            raise UserError(
+                "model.branch: validation texts choose c=null and weight=null, but data.val_fraction=0 leaves none: "
+                "set both, for example to the numbers of an earlier training"
+            )
         labels = texts.targets.cpu().numpy()
         of_text = np.ones(len(labels))
         if loss.class_weights is not None:
@@ -281,6 +287,7 @@ class NgramBranch(Component):
 
         def held_out_loss(c: float) -> float:
             self._fit(features, texts.columns, labels, of_text, c)
+            assert held_out is not None
             batches = map(held_out, by_length(held_out.lengths, BATCH, rank=0, world_size=1))
             return sum(len(batch.targets) * loss(self(batch.inputs), batch.targets).item() for batch in batches)
 

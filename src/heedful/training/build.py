@@ -210,7 +210,8 @@ def rehearse(cfg: DictConfig, data: "Source") -> None:
     num_logits = loss(cfg, data).num_logits
     created = metrics(cfg, data.task)
     monitored = {str(node["monitor"]) for node in monitors(cfg).values()}
-    require_scores(monitored, created, np.asarray(data.tokenized("val").labels), data.task)
+    if "val" in data.sizes:
+        require_scores(monitored, created, np.asarray(data.tokenized("val").labels), data.task)
     require_directions(cfg, created, data.task)
     with _on_meta_device():
         classifier(cfg, data.vocabulary, num_logits, data.codec)
@@ -425,6 +426,19 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
     if type(created.strategy.checkpoint_io) is TorchCheckpointIO:  # no other one is configured
         created.strategy.checkpoint_io = CheckpointWriter()
     return created
+
+
+def train_without_validation(trainer: "pl.Trainer") -> None:
+    """Let a Trainer train all epochs and keep the last one, because no texts are held out for validation."""
+    from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
+
+    own: list[Any] = trainer.callbacks  # type: ignore[attr-defined]
+    trainer.callbacks = [each for each in own if not isinstance(each, EarlyStopping)]  # type: ignore[attr-defined]
+    trainer.limit_val_batches = 0
+    for callback in own:
+        if isinstance(callback, ModelCheckpoint) and callback.monitor is not None:
+            callback.monitor, callback.mode = "epoch", "max"
+    log.info("No texts are held out for validation, so all epochs are trained, and the last one is kept")
 
 
 def fast_precision(cfg: DictConfig) -> str:

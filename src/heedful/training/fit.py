@@ -25,6 +25,8 @@ def train_classifier(
         trainer = build.trainer(cfg, run.callbacks)
         state = read_training_state(cfg.ckpt_path) if run.resumes else None
         data = build.datamodule(cfg, sets=sets, resumed=None if state is None else state.card)
+        if "val" not in data.sizes:
+            build.train_without_validation(trainer)
         if cfg.test:
             data.tokenized("test")  # if there is no test split, this is reported now, not after the training
         module = LitClassifier.untrained(cfg, run.card(data))
@@ -41,9 +43,10 @@ def train_classifier(
             raise UserError(f"trainer: {str(error).strip()}") from error
         run.load_best(trainer, module)
         if cfg.test:
-            loggers, trainer.loggers = trainer.loggers, []  # this validation is no point of the curves
-            trainer.validate(module, data, verbose=False)
-            trainer.loggers = loggers
+            if "val" in data.sizes:
+                loggers, trainer.loggers = trainer.loggers, []  # this validation is no point of the curves
+                trainer.validate(module, data, verbose=False)
+                trainer.loggers = loggers
             trainer.test(module, data, verbose=False)
             run.report(trainer, module)
         module.model.stored_states = None  # of the training; from now on, texts are encoded as in other processes

@@ -162,7 +162,8 @@ class LitClassifier(pl.LightningModule):
             self.start = build.take_weights(self.model, self.card, path)
         check_model(self.model, size, self.loss.num_logits, codec.max_length, torch.device(device))
         if self.model.branch is not None:
-            self.model.branch.fit(data.builder("train"), data.builder("val"), self.loss)
+            held_out = data.builder("val") if "val" in data.sizes else None
+            self.model.branch.fit(data.builder("train"), held_out, self.loss)
 
     @property
     def task(self) -> Task:
@@ -340,7 +341,8 @@ class LitClassifier(pl.LightningModule):
         """Log the hyperparameters, and refuse a training that would monitor a score without a value."""
         self._logged_epoch, self._losses_to_check = None, []
         log_options(self.trainer.loggers, dict(self.hparams))
-        if isinstance(data := self.trainer.datamodule, Source):  # type: ignore[attr-defined]
+        data = self.trainer.datamodule  # type: ignore[attr-defined]
+        if isinstance(data, Source) and "val" in data.sizes:
             labels = np.asarray(data.tokenized("val").labels)
             require_scores({each.monitor for each in self._monitoring()}, self.metrics, labels, self.task)
         for config in self.trainer.lr_scheduler_configs:

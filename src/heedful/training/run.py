@@ -151,7 +151,8 @@ class Run:
         module.task = card.codec.task
         build.load_weights(module, content["state_dict"], path)
         path = os.path.relpath(path, self.folder)
-        self.record(best=Best(path, callback.monitor, score.item(), content["epoch"], callback.mode))
+        if callback.monitor != "epoch":  # without validation texts, no epoch is chosen
+            self.record(best=Best(path, callback.monitor, score.item(), content["epoch"], callback.mode))
 
     def report(self, trainer: pl.Trainer, module: LitClassifier) -> None:
         """Compute and record the final metrics, draw the figures, and print the metrics."""

@@ -83,7 +83,7 @@ class LinearBaseline(pl.Callback):
                 self._fit(data, Path(folder))
                 probabilities, features = _load(Path(folder))
         task = data.task
-        if probabilities:
+        if "val" in probabilities:
             task = task.fit(probabilities["val"], np.asarray(data.tokenized("val").labels))
         for split, values in probabilities.items():
             labels = np.asarray(data.tokenized(split).labels)
@@ -99,7 +99,7 @@ class LinearBaseline(pl.Callback):
         """Write the probabilities of the validation and test texts and the top features into a folder of the cache."""
         from sklearn.feature_extraction.text import TfidfVectorizer  # the import takes half a second
 
-        texts = {split: data.texts(split, range(data.sizes[split])) for split in SPLITS}
+        texts = {split: data.texts(split, range(data.sizes[split])) for split in data.sizes}
         linear = data.task.linear_model(np.asarray(data.tokenized("train").labels), self.c)
         vectorizer = TfidfVectorizer(ngram_range=(1, self.max_order), sublinear_tf=True, token_pattern=WORD)
         if data.pairs:
@@ -115,7 +115,7 @@ class LinearBaseline(pl.Callback):
             model, targets, columns = linear
             model.fit(_join(vectorizer.fit_transform(texts["train"]), data.features.get("train")), targets)
             predict = model.predict_proba if hasattr(model, "predict_proba") else model.predict
-            for split in ("val", "test"):
+            for split in [name for name in texts if name != "train"]:
                 probabilities[split] = np.zeros((len(texts[split]), len(data.task.outputs)), dtype=np.float32)
                 values = predict(_join(vectorizer.transform(texts[split]), data.features.get(split)))
                 probabilities[split][:, columns] = values.reshape(len(values), -1)
