@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from datasets import Dataset
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -149,6 +151,28 @@ def test_pairs_have_two_names(reviews: tuple[pd.Series, pd.Series]) -> None:
         TextClassifier(SMALL).fit(pairs, reviews[1])
 
 
+def test_texts_may_be_a_table(fitted: TextClassifier, reviews: tuple[pd.Series, pd.Series]) -> None:
+    frame = pd.DataFrame({"id": range(39), "review": reviews[0], "label": reviews[1]})
+    data = Dataset.from_pandas(frame)
+    for texts in (frame, data, data.select_columns(["review"])):
+        copy = clone(fitted).set_params(**{"data.text": "review"}).fit(texts, data["label"])
+        np.testing.assert_array_equal(copy.predict_proba(texts), fitted.predict_proba(reviews[0]))
+
+
+def test_all_rows_are_trained_on_without_validation(reviews: tuple[pd.Series, pd.Series], tmp_path: Path) -> None:
+    options = [*SMALL, "data.val_fraction=0"]
+    classifier = TextClassifier(options, folder=tmp_path / "run").fit(*reviews)
+    (member,) = classifier.model_.members
+    assert member.card.texts == 39
+    content = torch.load(tmp_path / "run/checkpoints/best.ckpt", weights_only=True)
+    assert content["epoch"] == 1  # the last one
+    assert all(
+        torch.equal(value, content["state_dict"][f"model.{name}"]) for name, value in member.model.state_dict().items()
+    )
+    with pytest.raises(UserError, match=r"model\.branch: validation texts choose c=null and weight=null"):
+        TextClassifier([*options, "experiment=recommended"]).fit(*reviews)
+
+
 def test_columns_beside_the_text_are_read_from_a_frame() -> None:
     """The column tells the label, and the words do not; searches and folds select rows of the frame."""
     rng = np.random.default_rng(0)
@@ -182,6 +206,8 @@ def test_mistakes_are_reported(reviews: tuple[pd.Series, pd.Series]) -> None:
         TextClassifier().fit(["text", float("nan")], ["a", "b"])
     with pytest.raises(ValueError, match="y has 1 class, 'a', but training needs two or more"):
         TextClassifier().fit(texts, ["a"] * 39)
+    with pytest.raises(ValueError, match=r"y has no label in rows 1, 3 \(2 in all\), counted from 0"):
+        TextClassifier().fit(texts[:4], ["a", None, "b", float("nan")])
 
 
 class RowClassifier(TextClassifier):

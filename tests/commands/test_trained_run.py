@@ -114,7 +114,7 @@ def test_mistakes_are_reported_as_on_the_command_line(frame: pd.DataFrame, tmp_p
     with pytest.raises(UserError, match=r"trainer\.devices=2: train\(\) uses one device; several need the command"):
         train("trainer.devices=2")
     with pytest.raises(UserError, match=r"data \(train\): has no rows"):
-        train(*SMALL, *COLUMNS, data=frame[:0])
+        train([*SMALL, *COLUMNS], data=frame[:0])  # a list
     assert not list(tmp_path.glob("outputs/**/*.yaml"))
 
 

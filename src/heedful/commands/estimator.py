@@ -14,7 +14,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from heedful.base.formatting import format_repr
 from heedful.commands.trained_run import run_training
 from heedful.config.overrides import as_lines, format_override, key_of, parse_override, quote
-from heedful.data.sets import as_set, is_table
+from heedful.data.sets import MISSING, as_set, is_table
 from heedful.data.tables import format_places
 from heedful.inference.abstention import UNSURE, choose_limit
 from heedful.inference.api import Model, Prediction, as_texts
@@ -81,12 +81,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         `data.columns`; the name of a single column does not matter.
         """
         texts = as_set(X) if is_table(X) else as_texts(X)
-        labels = column_or_1d(np.asarray(y) if hasattr(y, "__array__") else list(y), warn=True)
+        y = list(y) if hasattr(y, "__iter__") and not hasattr(y, "__array__") else y  # such as a column of a data set
+        cells = np.asarray(y, dtype=object).ravel().tolist()
+        if missing := [row for row, cell in enumerate(cells) if not isinstance(cell, str) and str(cell) in MISSING]:
+            raise ValueError(f"y has no label in {format_places('row', missing)}, counted from 0; leave these rows out")
+        labels = column_or_1d(y, warn=True)
         check_consistent_length(texts, labels)
-        if missing := [row for row, label in enumerate(labels.tolist()) if label is None or label != label]:
-            raise ValueError(
-                f"y has no label in {format_places('row', missing)}, counted from 0: drop them (NaN, None)"
-            )
         assert_all_finite(labels)
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
