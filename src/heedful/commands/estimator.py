@@ -80,7 +80,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         X may also be a table, such as a frame or a data set, with the columns `data.text` and, if it is set,
         `data.columns`; the name of a single column does not matter.
         """
-        texts = as_set(X) if is_table(X) else as_texts(X)
+        texts = as_set(X) if is_table(X) or self.get_params().get("data.columns") else as_texts(X)
         y = list(y) if hasattr(y, "__iter__") and not hasattr(y, "__array__") else y  # such as a column of a data set
         cells = np.asarray(y, dtype=object).ravel().tolist()
         if missing := [row for row, cell in enumerate(cells) if not isinstance(cell, str) and str(cell) in MISSING]:
@@ -135,7 +135,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         return self.model_.explain(self._texts(X))
 
     def _texts(self, X: Any) -> Any:
-        return X if is_table(X) else as_texts(X)
+        """Return texts, or a table in which more columns than those of the texts have names."""
+        if not is_table(X):
+            return as_texts(X)
+        table = as_set(X)
+        columns = [table[name] for name in table.column_names]
+        if self.model_.column_names or len(columns) != 1 + self.model_.reads_pairs:
+            return table
+        return as_texts(list(zip(*columns, strict=True)) if len(columns) > 1 else columns[0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
