@@ -156,14 +156,18 @@ class Multilabel(Task):
 
     def predicted(self, probabilities: Any) -> Any:
         if isinstance(probabilities, np.ndarray):
-            return probabilities >= (np.asarray(self.thresholds) if len(self.thresholds) else NEUTRAL)
-        import torch
-
-        limits = _thresholds(self)  # numbers, so that nothing is copied to a GPU
-        return torch.stack([column >= limit for column, limit in zip(probabilities.T, limits, strict=True)], 1)
+            return probabilities >= np.asarray(self.thresholds if len(self.thresholds) else NEUTRAL)
+        return probabilities >= probabilities.new_tensor(self.applied_thresholds)
 
     def is_correct(self, probabilities: Any, targets: Any) -> Any:
         return (self.predicted(probabilities) == targets).all(1)
+
+    @property
+    def applied_thresholds(self) -> Sequence[float]:
+        return self.thresholds or (NEUTRAL,) * len(self.classes)
+
+    def training_sums(self, logits: "Tensor", targets: "Tensor", thresholds: "Tensor") -> "dict[str, Tensor]":
+        return {"acc": ((self.probabilities(logits) >= thresholds) == targets).all(1).sum()}
 
     def confidence(self, probabilities: np.ndarray) -> np.ndarray:
         """Return the probability of the least certain of the decisions about a text."""
@@ -179,18 +183,12 @@ class Multilabel(Task):
     def joint(self, tasks: Sequence[Task]) -> Self:
         limits = []
         for task in tasks:
-            own = _thresholds(task)
-            limits.append([own[task.classes.index(name)] for name in self.classes])
+            limits.append([task.applied_thresholds[task.classes.index(name)] for name in self.classes])
         return replace(self, thresholds=tuple(np.mean(limits, 0).tolist()))
 
     def pool(self, tasks: Sequence[Task], sizes: Sequence[int]) -> Self:
-        limits: Any = np.repeat(list(map(_thresholds, tasks)), sizes, axis=0)
+        limits: Any = np.repeat([task.applied_thresholds for task in tasks], sizes, axis=0)
         return replace(self, thresholds=limits)
-
-
-def _thresholds(task: Task) -> Sequence[float]:
-    """Return the threshold of each class, C; it is neutral before a validation."""
-    return getattr(task, "thresholds", ()) or (NEUTRAL,) * len(task.classes)
 
 
 def _read_list(cell: str) -> list[Any] | None:

@@ -179,7 +179,7 @@ class Regression(Task):
         """Return 0, because a number says nothing about itself."""
         return np.zeros(len(probabilities))
 
-    def training_sums(self, logits: "Tensor", targets: "Tensor") -> "dict[str, Tensor]":
+    def training_sums(self, logits: "Tensor", targets: "Tensor", thresholds: "Tensor") -> "dict[str, Tensor]":
         return {}
 
     def notable(self, probabilities: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:

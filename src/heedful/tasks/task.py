@@ -206,7 +206,12 @@ class Task(ABC):
         """Return whether each prediction is right, n bool; both arguments are arrays or tensors."""
         return self.predicted(probabilities) == targets
 
-    def training_sums(self, logits: "Tensor", targets: "Tensor") -> "dict[str, Tensor]":
+    @property
+    def applied_thresholds(self) -> Sequence[float]:
+        """The thresholds of the C classes for `training_sums`, which a module keeps on the device; without such, ()."""
+        return ()
+
+    def training_sums(self, logits: "Tensor", targets: "Tensor", thresholds: "Tensor") -> "dict[str, Tensor]":
         """Return the sum of the scores `trained` over the texts of a batch, by name."""
         return {"acc": self.is_correct(self.probabilities(logits), targets).sum()}
 

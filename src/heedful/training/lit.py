@@ -92,6 +92,9 @@ class LitClassifier(pl.LightningModule):
         self.means: Any = nn.ModuleDict(
             {name: RunningMean() for name in ("loss", *self.task.trained, *model.auxiliary_names)}
         )
+        # a validation overwrites them in place, so that steps that are recorded as CUDA graphs remain right
+        self.thresholds: Tensor
+        self.register_buffer("thresholds", torch.tensor(self.task.applied_thresholds), persistent=False)
         self.run_step: Callable[[Inputs, Tensor], Step] | None = None  # a faster equivalent of `compute_step`
         self._losses_to_check: list[tuple[int, HostCopy]] = []  # with the numbers of their batches
         self.start = ""  # what the initial weights are, if they come from another model
@@ -176,6 +179,7 @@ class LitClassifier(pl.LightningModule):
         for metric in self.metrics.values():
             if isinstance(metric, LoggedScore):
                 metric.task = task
+        self.thresholds.copy_(torch.tensor(task.applied_thresholds))
 
     @property
     def lr(self) -> float:
@@ -194,7 +198,7 @@ class LitClassifier(pl.LightningModule):
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Yield the buffers that can be averaged, as Lightning's `WeightAveraging` does; codes and flags cannot."""
-        return (buffer for buffer in super().buffers(recurse) if buffer.is_floating_point())
+        return (each for each in super().buffers(recurse) if each.is_floating_point() and each is not self.thresholds)
 
     def forward(self, inputs: Inputs) -> Tensor:
         """Return the logits of texts, N×num_logits.
@@ -228,7 +232,9 @@ class LitClassifier(pl.LightningModule):
         loss = self.loss(logits, self.task.scaled(targets))
         terms = self.model.take_auxiliary_losses()
         sums = {name: term.detach().repeat(len(targets)).sum() for name, term in {"loss": loss, **terms}.items()}
-        return Step(sum(terms.values(), loss), {**sums, **self.task.training_sums(logits.detach(), targets)})
+        return Step(
+            sum(terms.values(), loss), {**sums, **self.task.training_sums(logits.detach(), targets, self.thresholds)}
+        )
 
     def log(self, *args: Any, **options: Any) -> None:
         """Log a value; for means over an epoch, Lightning cannot tell how many texts a batch without columns has."""

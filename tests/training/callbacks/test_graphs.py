@@ -1,5 +1,7 @@
 """Training steps that are replayed, here with a stand-in for the GPU's graphs; tests/gpu has the real ones."""
 
+import logging
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -8,22 +10,33 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor
 
+from heedful.base.errors import UserError
 from heedful.data.padded_batches import Inputs
-from heedful.tasks.multilabel import Multilabel
 from heedful.training.callbacks import graphs
 from heedful.training.callbacks.graphs import GraphedSteps, StepGraph
 from heedful.training.lit import LitClassifier
+from tests.training import kinds
 from tests.training.test_script import assert_equal, make, trainer
 
 OPTIONS = ("model.embedding.dropout=0.3", "model.encoder.hidden_dim=7", "data.batch_size=5")
 
 
 class Memory(graphs.GraphMemory):
-    """The shared gradients without the GPU's parts."""
+    """The shared gradients without the GPU's parts, and how many graphs were recorded in the pool, and live."""
 
     def __init__(self, module: LitClassifier) -> None:
         self.parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
         self.gradients: list[Tensor | None] = []
+        self.recorded = self.living = 0
+
+    def add(self, graph: Any) -> None:
+        """Record a graph; as in CUDA, the last graph to be freed takes the pool with it."""
+        assert self.living > 0 or self.recorded == 0, "use_count > 0 INTERNAL ASSERT FAILED"
+        self.recorded, self.living = self.recorded + 1, self.living + 1
+        weakref.finalize(graph, self.free)
+
+    def free(self) -> None:
+        self.living -= 1
 
 
 class Recomputed(StepGraph):
@@ -33,6 +46,7 @@ class Recomputed(StepGraph):
 
     def __init__(self, module: LitClassifier, inputs: Inputs, targets: Tensor, memory: Any) -> None:
         self.module, self.memory = module, memory
+        memory.add(self)
         self._clone(inputs, targets)
         with torch.random.fork_rng(devices=[]):
             self.step = self._compute(module)
@@ -97,20 +111,55 @@ def test_only_shapes_that_recur_are_recorded_after_the_largest(tmp_path: Path, m
     assert recorded == [0, 0, 2, 2, 2]
 
 
-def test_graphs_with_earlier_thresholds_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thresholds_change_within_the_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each validation chooses other ones, in the same place of memory; no shape is recorded again."""
     monkeypatch.setattr(graphs, "StepGraph", Recomputed)
-    _, data, module = make(tmp_path, *OPTIONS)
-    callback, batch, other = Graphed(), next(iter(data.train_dataloader())), Multilabel(module.task.classes)
-    callback.start(module, Memory(module), None)
-    no_trainer: Any = None
-    recorded = []
-    for task in (None, module.task, other, other):
-        if task is not None:
-            module.task = task
-            callback.on_validation_end(no_trainer, module)
-        recorded.append(len(callback.graphs))
-        module.task, kept = data.task, module.task
-        for _ in range(2):
-            callback.run_step(batch.inputs, batch.targets)
-        module.task = kept
-    assert recorded == [0, 1, 0, 1]
+    accuracies, chosen, recorded = [], [], []
+
+    class Watch(pl.Callback):
+        def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: Any) -> None:
+            chosen.append((pl_module.thresholds.data_ptr(), tuple(pl_module.thresholds.tolist())))
+
+        def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
+            accuracies.append(float(trainer.callback_metrics["train/acc"]))
+            recorded.append((getattr(callback._memory, "recorded", 0), len(callback.graphs)))
+
+    callback, options, epochs = Graphed(), kinds.options("multilabel", tmp_path), 4
+    for callbacks in ([Watch()], [Watch(), callback]):
+        _, data, module = make(tmp_path, *OPTIONS, *options, "optimizer.lr=0.01")
+        trainer(tmp_path, callbacks, max_epochs=epochs).fit(module, data)
+    places, values = zip(*chosen[epochs:], strict=True)
+    assert accuracies[:epochs] == accuracies[epochs:] and len(set(values)) == epochs and len(set(places)) == 1
+    assert all(total == living for total, living in recorded) and recorded[-1][0] > 3
+    assert "thresholds" not in module.state_dict()
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["first", "second"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        UserError("no such operation"),
+        RuntimeError("not permitted\nwhen capturing"),
+        torch.OutOfMemoryError("no memory"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_training_goes_on_without_graphs(
+    error: Exception, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """If a recording fails, one warning says so, and the weights are those of a training without graphs."""
+    plain = fit(tmp_path, None)
+
+    class Failing(Recomputed):
+        def _compute(self, module: LitClassifier) -> Any:
+            if self.memory.recorded > number:
+                raise error
+            return super()._compute(module)
+
+    monkeypatch.setattr(graphs, "StepGraph", Failing)
+    callback = Graphed()
+    with caplog.at_level(logging.WARNING):
+        assert_equal(fit(tmp_path, callback).state_dict(), plain.state_dict())
+    (message,) = [record.getMessage() for record in caplog.records if "CUDA graphs" in record.getMessage()]
+    assert str(error).partition("\n")[0] in message and "callbacks.graphs=null" in message
+    assert not callback.graphs

@@ -10,9 +10,7 @@ from pydantic import Field
 from pytorch_lightning.strategies import SingleDeviceStrategy
 from torch import Tensor, nn
 
-from heedful.base.errors import UserError
 from heedful.data.padded_batches import Batch, Inputs, ShuffledBatches
-from heedful.tasks.task import Task
 from heedful.training.lit import LitClassifier, Step
 
 log = logging.getLogger(__name__)
@@ -26,8 +24,10 @@ class GraphedSteps(pl.Callback):
     recorded first; they can, because one is finished before the next starts. Dropout draws the same random numbers with
     and without graphs.
 
-    A step that waits for the GPU cannot be recorded, nor can gradients that are accumulated, scaled or sparse: then, a
-    warning says so, and the training runs without graphs, as it does on other devices and with several processes.
+    A step that waits for the GPU cannot be recorded, nor can gradients that are accumulated, scaled or sparse: then, or
+    whatever else goes wrong in a recording, one warning says so, and the training goes on without graphs, as it does on
+    other devices and with several processes. Graphs are not freed one by one: the last one to go takes their pool of
+    memory with it, in which no later graph can be recorded.
 
     Args:
         max_shapes: largest number of shapes that are recorded.
@@ -39,7 +39,6 @@ class GraphedSteps(pl.Callback):
         self._seen = Counter[torch.Size]()
         self._memory: GraphMemory | None = None
         self._longest: Batch | None = None
-        self._task: Task | None = None  # of the graphs
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, LitClassifier)
@@ -55,28 +54,23 @@ class GraphedSteps(pl.Callback):
 
     def start(self, module: LitClassifier, memory: "GraphMemory", longest: Batch | None) -> None:
         """Run the next steps of a module as graphs; `longest` is a batch of the largest shape, None if unknown."""
-        self._module, self._memory, self._longest, self._task = module, memory, longest, module.task
+        self._module, self._memory, self._longest = module, memory, longest
         module.run_step = self.run_step
 
-    def on_validation_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
-        """Forget the graphs if the validation has chosen other thresholds, which are numbers in them."""
-        if pl_module.task != self._task:
-            self._task = pl_module.task
-            self.graphs.clear()
-            self._seen.clear()
-
-    def on_train_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
-        """Free the memory of the graphs."""
-        pl_module.run_step = None
+    def stop(self, module: LitClassifier) -> None:
+        """Run the next steps of a module without graphs, and free their memory."""
+        module.run_step = None
         self.graphs, self._memory, self._longest = {}, None, None
         self._seen.clear()
 
+    def on_train_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
+        self.stop(pl_module)
+
     def on_exception(self, trainer: pl.Trainer, pl_module: Any, exception: BaseException) -> None:
-        self.on_train_end(trainer, pl_module)
+        self.stop(pl_module)
 
     def run_step(self, inputs: Inputs, targets: Tensor) -> Step:
         """Return what `compute_step` returns; after a replay, `loss.backward()` only hands the gradients over."""
-        assert self._memory is not None
         shape = inputs.ids.shape
         self._seen[shape] += 1
         if self._seen[shape] == 2 and len(self.graphs) < self.max_shapes:
@@ -85,22 +79,24 @@ class GraphedSteps(pl.Callback):
                     self._record(self._longest.inputs, self._longest.targets)
                     self._longest = None
                 self._record(inputs, targets)
-            except WaitsForDevice as error:
-                log.warning("Training steps are not recorded as CUDA graphs, because one waits for the GPU: %s", error)
-                self._module.run_step = None
+            except Exception as error:  # of torch, the device or a component
+                # after an operation that fails, the end of the recording fails, too
+                cause = str(error.__context__ or error).partition("\n")[0]
+                log.warning(
+                    "The training goes on without CUDA graphs, because a step could not be recorded (%s: %s); "
+                    "callbacks.graphs=null leaves out the attempt",
+                    *(type(error).__name__, cause),
+                )
+                self.stop(self._module)
         if (graph := self.graphs.get(shape)) is None:
             return self._module.compute_step(inputs, targets)
-        loss = _Replay.apply(graph, inputs, targets, *self._memory.parameters)
+        loss = _Replay.apply(graph, inputs, targets, *graph.memory.parameters)
         return Step(loss, graph.step.sums)
 
     def _record(self, inputs: Inputs, targets: Tensor) -> None:
         assert self._memory is not None
         if inputs.ids.shape not in self.graphs:
             self.graphs[inputs.ids.shape] = StepGraph(self._module, inputs, targets, self._memory)
-
-
-class WaitsForDevice(Exception):
-    """A step needs a result of the device on the host before it can go on."""
 
 
 class GraphMemory:
@@ -134,30 +130,28 @@ class StepGraph:
         self._clone(inputs, targets)
         device = targets.device
         random_state = torch.cuda.get_rng_state(device)
+        generator = torch.cuda.default_generators[device.index or 0]
+        unused = generator.clone_state()
         main = torch.cuda.current_stream(device)
         memory.stream.wait_stream(main)
         try:
             with torch.cuda.stream(memory.stream):
                 self._rehearse(module)  # sets up libraries, which must not happen in the recording
                 self._record(module)
+        except BaseException:  # the generator's state may take the failed recording for unfinished, and refuse to draw
+            generator.graphsafe_set_state(unused)
+            raise
         finally:
             main.wait_stream(memory.stream)
             torch.cuda.set_rng_state(random_state, device)
 
     def _record(self, module: LitClassifier) -> None:
         self.graph = torch.cuda.CUDAGraph()
+        self.graph.capture_begin(self.memory.pool)
         try:
-            self.graph.capture_begin(self.memory.pool)
-            try:
-                self.step = self._compute(module)
-            finally:
-                self.graph.capture_end()
-        except RuntimeError as error:
-            if isinstance(error, torch.OutOfMemoryError):
-                raise
-            reason = str(error).splitlines()[0]
-            remedy = "set callbacks.graphs=null, if the component is your own and cannot do without this operation"
-            raise UserError(f"callbacks.graphs: a training step cannot be recorded ({reason}): {remedy}") from error
+            self.step = self._compute(module)
+        finally:
+            self.graph.capture_end()
 
     def _clone(self, inputs: Inputs, targets: Tensor) -> None:
         """Create the step's own inputs and targets."""
@@ -177,10 +171,6 @@ class StepGraph:
         torch.cuda.set_sync_debug_mode("error")
         try:
             self._compute(module)
-        except RuntimeError as error:
-            if "synchronizing" not in str(error):
-                raise
-            raise WaitsForDevice(str(error).splitlines()[0]) from error
         finally:
             torch.cuda.set_sync_debug_mode(mode)
             for buffer, value in buffers:
