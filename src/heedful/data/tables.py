@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, TextIO
 from unicodedata import normalize
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from heedful.base.errors import UserError
 from heedful.base.files import csv_line, replace_atomically
@@ -375,6 +374,8 @@ def _arrow_cells(cells: Any) -> list[Any]:
     """Return the cells of an Arrow array as plain values, also within lists, structs and maps."""
     kind = cells.type
     if pa.types.is_struct(kind):
+        import pyarrow.compute as pc
+
         fields = {field.name: _arrow_cells(pc.struct_field(cells, i)) for i, field in enumerate(kind)}
         return [{name: fields[name][i] for name in fields} if cell.is_valid else None for i, cell in enumerate(cells)]
     if pa.types.is_nested(kind) and not pa.types.is_union(kind):

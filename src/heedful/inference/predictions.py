@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from omegaconf import DictConfig
-from rich.console import Console
-from rich.text import Text
 
 from heedful.base.errors import UserError
 from heedful.base.files import number_names, write_text
@@ -24,7 +22,6 @@ from heedful.inference.abstention import UNSURE, answer
 from heedful.inference.input_texts import TextSource
 from heedful.models.ensemble import Ensemble
 from heedful.report.section import Section, Table
-from heedful.report.terminal import render_terminal
 from heedful.report.words import (
     branch_table,
     clean_text,
@@ -172,13 +169,19 @@ def print_predictions(texts: Sequence[str], examples: Mapping[int, Example], as_
             pipe and tables on a terminal.
         top: maximum number of most attended words to print.
     """
+    if as_json or (as_json is None and not sys.stdout.isatty()):
+        is_ascii = not sys.stdout.encoding.lower().startswith("utf")
+        for number, text in enumerate(texts):
+            print(json.dumps(_record(text, examples.get(number), top), ensure_ascii=is_ascii))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    from heedful.report.terminal import render_terminal
+
     console = Console()
-    is_ascii = not sys.stdout.encoding.lower().startswith("utf")
     for number, text in enumerate(texts):
-        example = examples.get(number)
-        if as_json or (as_json is None and not sys.stdout.isatty()):
-            print(json.dumps(_record(text, example, top), ensure_ascii=is_ascii))
-        elif example is None:
+        if (example := examples.get(number)) is None:
             console.print(Text("(blank text: no prediction)", style="dim"))
         else:
             console.print(Text(f"“{clean_text(text, 200)}”", style="dim"))

@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ReduceLROnPlateau
+from torch.overrides import TorchFunctionMode
 
 from heedful.base.errors import UserError, is_size_error, name_file
 from heedful.base.optional_packages import MissingExtra
@@ -96,12 +97,11 @@ def prefix_errors(key: str) -> Iterator[None]:
     except Exception as error:
         if is_size_error(error):
             raise UserError(f"{key}: needs more memory than this machine has: choose smaller sizes") from error
-        from lightning_fabric.utilities.exceptions import MisconfigurationException  # the import takes seconds
-
         # Lightning's TypeError about devices of the CPU, and its RuntimeError about two equal callbacks
         is_trainer = key == "trainer" and type(error) in (TypeError, RuntimeError)
         is_refused = key.startswith("logger.") and type(error).__module__ != "builtins"  # by a server or a database
-        if not (isinstance(error, MisconfigurationException) or is_trainer or is_refused):
+        is_wrong = type(error).__name__ == "MisconfigurationException"  # Lightning's, whose import takes seconds
+        if not (is_wrong or is_trainer or is_refused):
             raise
         raise UserError(f"{key}: {error}") from error
 
@@ -486,11 +486,21 @@ def _require_same_sizes(cfg: DictConfig, card: Card, weights: dict[str, Tensor],
         raise UserError(f"{path}: the sizes in its configuration do not match its weights") from error
 
 
+class _NoDraws(TorchFunctionMode):
+    """Leaves initial values undrawn: on the meta device, to draw from a normal distribution imports torch._dynamo."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        options = kwargs or {}
+        if func in (Tensor.normal_, nn.init.normal_):
+            return args[0] if args else options["tensor"]
+        return func(*args, **options)
+
+
 @contextmanager
 def _on_meta_device() -> Iterator[None]:
     """Create tensors without memory in the block; an error of a component that needs real values ends it silently."""
     try:
-        with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        with torch.device("meta"), _NoDraws(), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch warns that nothing is copied to the meta device
             yield
     except Exception as error:
