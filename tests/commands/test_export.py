@@ -118,6 +118,28 @@ def test_the_script_reads_utf_8_and_prints_json_in_any_console(exported: tuple[P
     assert error == "Error: text 2 is not UTF-8\n"
 
 
+DAMAGED = """
+import numpy as np, predict
+model = predict.Classifier()
+model.session.run = lambda names, inputs, run=model.session.run: [np.nan * part for part in run(names, inputs)]
+model(["a film"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"), [(None, "probabilities that are not finite"), ("twice", "two classes have the same name")]
+)
+def test_the_script_refuses_a_damaged_model(
+    exported: tuple[Path, Path], tmp_path: Path, classes: str | None, message: str
+) -> None:
+    folder = shutil.copytree(exported[1], tmp_path / "copy")
+    config = json.loads((folder / "config.json").read_text())
+    config["class_names"] = [classes or name for name in config["class_names"]]
+    (folder / "config.json").write_text(json.dumps(config))
+    process = subprocess.run([sys.executable, "-c", DAMAGED], cwd=folder, capture_output=True, text=True, check=False)
+    assert message in process.stderr.splitlines()[-1]
+
+
 def test_the_model_card_contains_the_scores_of_the_run(
     exported: tuple[Path, Path], finished: tuple[Path, dict[str, Any]]
 ) -> None:

@@ -72,7 +72,7 @@ def test_texts_are_encoded_in_their_order() -> None:
 def test_only_the_ends_of_a_very_long_text_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Encoding takes 0.1 GB per million characters, and a model reads only the first or the last tokens."""
     tokenizer = Word().train(TEXTS)
-    monkeypatch.setattr("heedful.data.tokenizer.LONGEST", 7)
+    monkeypatch.setattr("heedful.runtime.LONGEST", 7)
     long = "a bc de " + "x " * 50 + "fg hi j"
     assert words_of(tokenizer, long) == ["a", "bc", "de", "fg", "hi", "j"]
     assert tokenizer.encode([long])[1].tolist() == [0, 6]

@@ -16,8 +16,9 @@ from heedful.commands.trained_run import run_training
 from heedful.config.overrides import as_lines, format_override, key_of, parse_override, quote
 from heedful.data.sets import MISSING, as_set, is_table
 from heedful.data.tables import format_places
-from heedful.inference.abstention import UNSURE, choose_limit
+from heedful.inference.abstention import choose_limit
 from heedful.inference.api import Model, Prediction, as_texts
+from heedful.runtime import UNSURE
 from heedful.tasks.labels import canonical
 
 # Overrides of a training whose result is a model alone, unless the user sets the option

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from heedful.base.errors import UserError
 from heedful.kernels.device import to_device
+from heedful.runtime import Spans, spans
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -75,26 +76,13 @@ class Truncation:
         step = 1 << max(0, longest.bit_length() - SIGNIFICANT_BITS)
         return min(-(-longest // step) * step, self.max_length)
 
-    def spans(self, offsets: np.ndarray, bounds: np.ndarray | None = None) -> "Spans":
+    def spans(self, offsets: np.ndarray, bounds: np.ndarray | None = None) -> Spans:
         """Return the tokens that remain of texts; of a pair, the longer text is cut first, and both if both are long.
 
         Args:
             offsets, bounds: as in `Tokens`.
         """
-        starts, lengths = offsets[:-1], np.diff(offsets)
-        is_first = self.keep == "first"
-        if bounds is None:
-            kept = np.minimum(lengths, self.max_length)
-            return Spans(starts if is_first else starts + lengths - kept, kept)
-        end, second = bounds.T
-        marks, rest = second - end, lengths - second
-        room = np.maximum(self.max_length - marks, 0)
-        kept_rest = np.minimum(rest, np.maximum(room - end, room // 2))
-        kept = np.minimum(end, room - kept_rest)
-        cut, cut_rest = end - kept, rest - kept_rest
-        if is_first:
-            return Spans(starts, kept + marks + kept_rest, kept + marks, kept, cut)
-        return Spans(starts + cut, kept + marks + kept_rest, kept + marks, kept + marks, cut_rest)
+        return spans(offsets, bounds, self.max_length, self.keep)
 
 
 class Tokens(NamedTuple):
@@ -103,23 +91,6 @@ class Tokens(NamedTuple):
     ids: np.ndarray  # flat int32
     offsets: np.ndarray  # n+1 int64; text i is `ids[offsets[i]:offsets[i + 1]]`
     bounds: np.ndarray | None = None  # n×2 int64, the ends of a pair's first text and of the separator; None: no pairs
-
-
-class Spans(NamedTuple):
-    """The tokens that remain of n texts after truncation: those at `start`, `start` + 1, …, with at most one jump."""
-
-    starts: np.ndarray  # n int64, position of the first token
-    lengths: np.ndarray  # n int64
-    seconds: np.ndarray | None = None  # n int64, how many tokens precede the second text of a pair; None: no pairs
-    jumps: np.ndarray | None = None  # n int64, after how many tokens some are left out
-    skipped: np.ndarray | None = None  # n int64, how many are
-
-    def positions(self, row: int) -> np.ndarray:
-        """Return the position of each token of a text, L int64."""
-        steps = np.arange(self.lengths[row])
-        if self.jumps is not None and self.skipped is not None:
-            steps = steps + self.skipped[row] * (steps >= self.jumps[row])
-        return self.starts[row] + steps
 
 
 class BatchBuilder:

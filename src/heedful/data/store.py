@@ -15,6 +15,7 @@ from typing import TypeVar
 import filelock
 import xxhash
 
+from heedful import runtime
 from heedful.base.errors import UserError
 from heedful.data.text_files import content_hash
 
@@ -25,11 +26,12 @@ DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError)  #
 
 
 def code_version(*classes: type) -> str:
-    """Return a hash of the files on which cached data depend: this package and the modules that define `classes`."""
+    """Return a hash of the files on which cached data depend: reading, labels, and the modules of these classes."""
     modules = (sys.modules.get(cls.__module__) for cls in classes)
     module_files = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
-    package_files = {path for path in Path(__file__).parent.rglob("*") if path.suffix in (".py", ".npz")}
-    return content_hash(sorted(module_files | package_files))
+    packages = (Path(runtime.__file__).with_name(name) for name in ("data", "tasks"))
+    package_files = {path for folder in packages for path in folder.rglob("*") if path.suffix in (".py", ".npz")}
+    return content_hash(sorted(module_files | package_files | {Path(runtime.__file__)}))
 
 
 def load_or_build(path: Path, load: Callable[[Path], T], build: Callable[[Path], None]) -> T:

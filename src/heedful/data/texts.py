@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from heedful import runtime
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_list
 from heedful.data.columns import Column, encode_columns
 from heedful.data.tables import Rows
+from heedful.runtime import MARK
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 log = logging.getLogger(__name__)
-MARK = "\N{SYMBOL FOR RECORD SEPARATOR}"  # ␞, the separator's token in a learned vocabulary; no part contains it
-SEPARATOR = f" {MARK} "
+SEPARATOR = f" {MARK} "  # the mark is the token of a learned vocabulary; no part contains it
 NO_CELLS: Mapping[str, str | None] = MappingProxyType({})
 PAIRS = "give both: text=… second=…, text_column=[…,…], lines with a tab between the texts, or tuples in Python"
 SINGLE = "name one column, or give one text for each"
@@ -134,7 +135,7 @@ def plain_text(text: str) -> str | list[str]:
 
 def is_blank(text: str) -> bool:
     """Return whether a text, or a part of a pair, has no letters but whitespace."""
-    return not all(part.strip() for part in parts_of(text))
+    return runtime.is_blank(parts_of(text))
 
 
 def list_rows(texts: Any) -> list[Any]:

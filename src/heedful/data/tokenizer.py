@@ -6,7 +6,6 @@ All of them encode texts with the library `tokenizers`, on all cores.
 import json
 from abc import ABC, abstractmethod
 from base64 import b64decode
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,19 +19,20 @@ import tokenizers
 from pydantic import Field
 from tokenizers import Regex, models, normalizers, pre_tokenizers, processors, trainers
 
+from heedful import runtime
 from heedful.base.errors import UserError
 from heedful.base.progress import row_progress
 from heedful.data.bundled_vectors import bundled_words
 from heedful.data.padded_batches import PAD_ID, Tokens
 from heedful.data.text_files import content_hash, local_path, open_text
-from heedful.data.texts import MARK, join_parts, parts_of
+from heedful.data.texts import join_parts, parts_of
+from heedful.runtime import MARK, cut, pair_bounds, spellings
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
 UNKNOWN_ID = 1
 MAX_IDS = 1 << 24  # maximum number of ids in a vocabulary, including unused ids
 PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # for testing a loaded tokenizer
 BLOCK = 100  # texts encoded at a time, which takes 0.1 GB of memory per million characters
-LONGEST = 1_000_000  # characters at each end of a text that are read, far more than the tokens that a model uses
 MAX_GROWTH = 100  # by how much a tokenizer that may come from anyone can lengthen a text
 LINE_BREAK = Regex(r"<br\s*/?>")
 # A word, a flag of two letters, or a symbol with its variant, keycap, skin tone, tags and joined symbols. x2019 is
@@ -107,7 +107,9 @@ class Tokenizer(TokenizerBuilder):
         """Return tokens as `encode` does, and the spelling of each token in the text, with composed letters."""
         composed = [join_parts([normalize("NFC", part) for part in parts_of(text)]) for text in map(cut_text, texts)]
         encodings = list(self._encodings(composed, self._backend.encode_batch))
-        return self._flat(encodings), list(chain(*map(self._spelling, composed, encodings)))
+        by_text = zip(map(parts_of, composed), encodings, strict=True)
+        words = (spellings(*each, self.special_counts) for each in by_text)
+        return self._flat(encodings), list(chain(*words))
 
     def _encodings(self, texts: Sequence[str], encode_batch: Any) -> Iterator[tokenizers.Encoding]:
         for block in text_blocks(texts):
@@ -125,7 +127,7 @@ class Tokenizer(TokenizerBuilder):
 
     def _flat(self, encodings: Sequence[tokenizers.Encoding]) -> Tokens:
         """Add `shift` to the ids, and return flat tokens as `encode` does."""
-        bounds = [self._bounds(encoding) for encoding in encodings if encoding.n_sequences == 2]
+        bounds = [pair_bounds(encoding, self.special_counts) for encoding in encodings if encoding.n_sequences == 2]
         ids = [np.asarray(encoding.ids, dtype=np.int32) for encoding in encodings]
         if bounds:
             ids = [own[start:stop] for own, (start, _, _, stop) in zip(ids, bounds, strict=True)]
@@ -135,24 +137,6 @@ class Tokenizer(TokenizerBuilder):
         inner = np.array([(end - start, second - start) for start, end, second, _ in bounds]) if bounds else None
         return Tokens(tokens, np.concatenate([[0], lengths.cumsum()]), inner)
 
-    def _bounds(self, encoding: tokenizers.Encoding) -> tuple[int, int, int, int]:
-        """Return the start and end of the first text and of the second text among the tokens of a pair."""
-        prefix, suffix = map(len, self.special_ids)
-        counts = Counter(encoding.sequence_ids)
-        stop = len(encoding.ids) - suffix
-        return prefix, prefix + counts[0], stop - counts[1], stop
-
-    def _spelling(self, text: str, encoding: tokenizers.Encoding) -> list[str]:
-        """Return the spelling of each token in a text; the separator of a pair has the tokenizer's own."""
-        if encoding.n_sequences == 1:
-            return [text[start:stop].strip() for start, stop in encoding.offsets]
-        start, end, second, stop = self._bounds(encoding)
-        words = [
-            [part[a:b].strip() for a, b in encoding.offsets[slice(*own)]]
-            for part, own in zip(parts_of(text), ((start, end), (second, stop)), strict=True)
-        ]
-        return [*words[0], *encoding.tokens[end:second], *words[1]]
-
     @cached_property
     def special_ids(self) -> tuple[list[int], list[int]]:
         """The ids, without `shift`, of the special tokens that the model adds before and after a text."""
@@ -161,6 +145,12 @@ class Tokenizer(TokenizerBuilder):
         prefix = special.index(0) if 0 in special else len(special)
         suffix = special[::-1].index(0) if 0 in special else 0
         return encoding.ids[:prefix], encoding.ids[len(special) - suffix :]
+
+    @property
+    def special_counts(self) -> tuple[int, int]:
+        """The numbers of special tokens before and after a text."""
+        prefix, suffix = self.special_ids
+        return len(prefix), len(suffix)
 
     def with_nfc(self) -> "Tokenizer":
         """Read decomposed letters, such as e and a combining accent, as composed letters from now on."""
@@ -212,11 +202,9 @@ def text_blocks(texts: Sequence[str], verb: str = "", progress: bool = False) ->
 
 
 def cut_text(text: str) -> str:
-    if len(text) <= 2 * LONGEST:
+    if len(text) <= 2 * runtime.LONGEST:
         return text
-    return join_parts(
-        [part if len(part) <= 2 * LONGEST else f"{part[:LONGEST]} {part[-LONGEST:]}" for part in parts_of(text)]
-    )
+    return join_parts(list(map(cut, parts_of(text))))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,15 +6,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from heedful import runtime
 from heedful.base.errors import UserError
 from heedful.base.files import first_mistake
 from heedful.config.schema import COMMANDS
 from heedful.models.ensemble import Ensemble
 from heedful.report.numbers import format_percent
+from heedful.runtime import UNSURE
 from heedful.tasks.multiclass import ConfidenceLimit
 
 log = logging.getLogger(__name__)
-UNSURE = "unsure"  # in place of a class
 
 
 def choose_limit(ensemble: Ensemble, error: float) -> ConfidenceLimit:
@@ -39,16 +40,15 @@ def choose_limit(ensemble: Ensemble, error: float) -> ConfidenceLimit:
             "confidence: it does not predict one class, was not validated, or an earlier version wrote it. Name "
             "the best.ckpt of a new run with one class for each text"
         )
-    reached = [limit for limit in limits if limit.expected_error <= error]
-    if not reached:
+    if (chosen := runtime.choose_limit(limits, error)) is None:
         lowest = min(limits, key=lambda limit: limit.expected_error)
         raise UserError(
             f"{option}: no confidence reaches this error on the {limits[-1].texts:,} validation texts. The lowest "
             f"expected error is {format_percent(lowest.expected_error)}, for {_share(lowest, limits[-1])} of them: "
             f"write abstain={math.ceil(lowest.expected_error * 1000) / 1000:g} or more, or validate on more texts"
         )
-    log.warning("%s: %s", option, _describe(reached[-1], limits[-1]))
-    return reached[-1]
+    log.warning("%s: %s", option, _describe(chosen, limits[-1]))
+    return ConfidenceLimit(*chosen)
 
 
 def _describe(limit: ConfidenceLimit, everything: ConfidenceLimit) -> str:

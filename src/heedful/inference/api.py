@@ -24,13 +24,14 @@ from heedful.data.sets import as_set, is_table
 from heedful.data.tables import arrow_rows, check_columns, table_columns
 from heedful.data.text_files import existing_path
 from heedful.data.texts import as_text, join_cells, list_rows, warn_of_missing
-from heedful.inference.abstention import UNSURE, answer, choose_limit
+from heedful.inference.abstention import answer, choose_limit
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
 from heedful.portable import FILES_OF_AN_EXPORT, ONNX_FILE
 from heedful.report.words import branch_title
 from heedful.runs.checkpoint import Card
 from heedful.runs.folder import BEST, checkpoint_in
+from heedful.runtime import UNSURE
 from heedful.tasks.stored import trusting
 from heedful.training import build
 

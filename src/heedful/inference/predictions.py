@@ -18,7 +18,7 @@ from heedful.base.progress import row_progress
 from heedful.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
 from heedful.data.text_files import absolute_path, existing_path
 from heedful.data.texts import is_blank, plain_text
-from heedful.inference.abstention import UNSURE, answer
+from heedful.inference.abstention import answer
 from heedful.inference.input_texts import TextSource
 from heedful.models.ensemble import Ensemble
 from heedful.report.section import Section, Table
@@ -32,6 +32,7 @@ from heedful.report.words import (
     words_tables,
 )
 from heedful.runs.examples import Example
+from heedful.runtime import UNSURE
 from heedful.tasks.multiclass import ConfidenceLimit
 
 log = logging.getLogger(__name__)

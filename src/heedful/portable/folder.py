@@ -1,5 +1,6 @@
 """The files of an exported model other than the ONNX files."""
 
+import ast
 import json
 import secrets
 import shutil
@@ -13,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import Field, ValidationError
 from torch import nn
 
+from heedful import runtime
 from heedful.base.errors import UserError
 from heedful.base.files import first_mistake, write_text
 from heedful.base.optional_packages import require_extra
@@ -85,7 +87,7 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
         max_length=codec.max_length,
         keep=codec.keep,
         **codec.form(),
-        special=tuple(map(len, codec.tokenizer.special_ids)),
+        special=codec.tokenizer.special_counts,
         id_shift=codec.tokenizer.shift,
         unknown_ids=(~known).nonzero().flatten().tolist(),
         training={"data": {"text": card.text_column}, **{name: card.config[name] for name in ("model", "loss")}},
@@ -94,7 +96,15 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
     write_text(folder / TOKENIZER_FILE, codec.tokenizer.to_json())
     weights = {name: weight.detach().clone().contiguous() for name, weight in portable.state_dict().items()}
     (folder / "model.safetensors").write_bytes(save(weights))
-    shutil.copyfile(FILES / "predict.py", folder / "predict.py")
+    write_text(folder / "predict.py", one_file(FILES / "predict.py", Path(runtime.__file__)))
+
+
+def one_file(script: Path, module: Path) -> str:
+    """Return the source of a script with that of a module in place of its import, so that no two scripts share it."""
+    source, inlined = (path.read_text(encoding="utf-8") for path in (script, module))
+    (statement,) = (node for node in ast.parse(source).body if getattr(node, "module", "") == f"heedful.{module.stem}")
+    lines = source.splitlines(keepends=True)
+    return "".join([*lines[: statement.lineno - 1], inlined, *lines[statement.end_lineno :]])
 
 
 def read_export(path: Path) -> Member:

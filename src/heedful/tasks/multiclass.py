@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from pydantic import Field, FiniteFloat
 
+from heedful import runtime
 from heedful.tasks.scores import SCORES
 from heedful.tasks.task import Task
 
@@ -29,11 +30,7 @@ class ConfidenceLimit(NamedTuple):
 
     @property
     def expected_error(self) -> float:
-        """The error with one more text that is wrong, so that few texts prove little.
-
-        It is the estimate of conformal risk control (Angelopoulos et al. 2024), applied to the texts at this limit.
-        """
-        return (self.wrong + 1) / (self.texts + 1)
+        return runtime.expected_error(self.texts, self.wrong)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from heedful.base.formatting import format_repr
+from heedful.runtime import NEUTRAL, reached
 from heedful.tasks.labels import SEPARATORS, find_separator
 from heedful.tasks.scores import ScoreType, average_precision, ratio
 from heedful.tasks.strata import distribute
@@ -19,8 +20,6 @@ from heedful.tasks.task import Task
 
 if TYPE_CHECKING:  # comparisons do not import torch
     from torch import Tensor
-
-NEUTRAL = 0.5  # the threshold of a class without validation texts
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ class Multilabel(Task):
 
     def predicted(self, probabilities: Any) -> Any:
         if isinstance(probabilities, np.ndarray):
-            return probabilities >= np.asarray(self.thresholds if len(self.thresholds) else NEUTRAL)
+            return reached(probabilities, self.thresholds)
         return probabilities >= probabilities.new_tensor(self.applied_thresholds)
 
     def is_correct(self, probabilities: Any, targets: Any) -> Any:

@@ -7,10 +7,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from heedful.data.padded_batches import Inputs
-from heedful.data.texts import MARK
 from heedful.kernels.layers import Dropout, Linear
 from heedful.models.component import Attention, Encoded, Rate, Size
 from heedful.models.encoder.recurrent import Recurrent
+from heedful.runtime import MARK
 
 ENDERS = frozenset(f".!?…。！？{MARK}")  # the characters of the tokens that end a sentence
 

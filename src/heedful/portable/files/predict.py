@@ -17,8 +17,18 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-MARK = "\N{SYMBOL FOR RECORD SEPARATOR}"  # stands between the texts of a pair, and in neither of them
-LONGEST = 1_000_000  # characters at each end of a text that are read
+from heedful.runtime import (
+    MARK,
+    UNSURE,
+    choose_limit,
+    cut,
+    features,
+    is_blank,
+    pair_bounds,
+    reached,
+    spans,
+    spellings,
+)
 
 
 class Classifier:
@@ -27,6 +37,9 @@ class Classifier:
     def __init__(self, folder: str | Path = Path(__file__).parent, model: str = "model.onnx") -> None:
         folder = Path(folder)
         self.config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        self.names = self.config["class_names"] or ["value"]
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"{folder / 'config.json'}: two classes have the same name: export the model again")
         self.unknown = set(self.config["unknown_ids"])  # ids of tokens that the model does not use
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.no_truncation()
@@ -37,34 +50,12 @@ class Classifier:
 
     def least_confidence(self, error: float) -> float:
         """Return the lowest confidence from which the expected error on the validation texts was at most `error`."""
-        limits = self.config["task"].get("limits", [])
-        reached = [confidence for confidence, texts, wrong, *_ in limits if (wrong + 1) / (texts + 1) <= error < 1]
-        if not reached:
+        limit = choose_limit(self.config["task"].get("limits", []), error) if error < 1 else None
+        if limit is None:
             raise ValueError(
                 f"abstain={error}: no confidence has so low an error on the validation texts, or none is known"
             )
-        return reached[-1]
-
-    def features(self, row: dict) -> list[float]:
-        """Return the features of the columns in a row; a value that it lacks is missing."""
-        features: list[float] = []
-        for column in self.config["columns"]:
-            cell = row.get(column["name"])
-            text = ("" if cell is None else str(cell)).strip()
-            text = text.lower() if text.lower() in ("true", "false") else text
-            if (categories := column["categories"]) is not None:
-                features += [float(text == category) for category in (*categories, "")]
-                continue
-            try:
-                number = float(text or "nan") if "_" not in text else np.inf
-            except ValueError:
-                number = np.inf
-            if abs(number) > 1e100:
-                raise ValueError(f"column {column['name']!r} holds {text!r}, but must hold a number")
-            is_missing = np.isnan(number)
-            value = 0.0 if is_missing else (number - column["mean"]) / column["scale"]
-            features += [float(np.clip(value, -1e6, 1e6)), float(is_missing)]
-        return features
+        return float(limit[0])
 
     def __call__(
         self, texts: list, abstain: float | str | None = None, columns: list[dict] | None = None
@@ -77,11 +68,10 @@ class Classifier:
         pair with a blank text, has no label: all are None.
         """
         least = 0.0 if abstain is None else self.least_confidence(float(abstain))
-        names = self.config["class_names"] or ["value"]
         keys = ("label", "probabilities", "weights", "only_unknown")
         results: list[dict] = [{"text": text, **dict.fromkeys(keys)} for text in texts]
         parts = [tuple(text) if self.config["pairs"] else (text,) for text in texts]
-        selected = [i for i, own in enumerate(parts) if all(part.strip() for part in own)]
+        selected = [i for i, text in enumerate(parts) if not is_blank(text)]
         if not selected:
             return results
         read = [self.read(parts[i]) for i in selected]
@@ -94,52 +84,46 @@ class Classifier:
         inputs = {"tokens": tokens, "mask": mask} | ({"segments": segments} if self.config["pairs"] else {})
         if self.config["columns"]:
             cells = columns or [{}] * len(texts)
-            inputs["columns"] = np.array([self.features(cells[i]) for i in selected], dtype=np.float32)
+            inputs["columns"] = features(self.config["columns"], [cells[i] for i in selected])
         probabilities, weights, *by_class = self.session.run(None, inputs)
+        if not np.isfinite(probabilities).all():
+            raise ValueError("the model computes probabilities that are not finite: it is damaged, so export it again")
         outputs = (selected, read, probabilities, weights, *by_class)
-        for i, (ids, _, words), chances, row, *own in zip(*outputs, strict=True):
+        for i, (ids, _, words), chances, row, *of_classes in zip(*outputs, strict=True):
             result = results[i]
-            result["label"] = names[int(chances.argmax())] if chances.max() >= least else "unsure"
-            if len(names) == 1:  # a number
-                result["label"] = float(chances[0])
-            if "separator" in self.config["task"]:  # several labels
-                limits = self.config["task"]["thresholds"] or [0.5] * len(names)
-                reached = (name for name, chance, limit in zip(names, chances, limits, strict=True) if chance >= limit)
-                result["label"] = list(reached)
+            result["label"] = self.label(chances, least)
             if self.config["class_names"]:
-                result["probabilities"] = dict(zip(names, chances.tolist(), strict=True))
+                result["probabilities"] = dict(zip(self.names, chances.tolist(), strict=True))
             result["weights"] = list(zip(words, row.tolist(), strict=False))
-            for weights_of_class in own:  # of each class, if the model has them
-                pairs = zip(names, weights_of_class.tolist(), strict=True)
-                result["class_weights"] = {name: list(zip(words, each, strict=False)) for name, each in pairs}
+            for weights_of_class in of_classes:  # if the model has them
+                pairs = zip(self.names, weights_of_class.tolist(), strict=True)
+                result["class_weights"] = {name: list(zip(words, shares, strict=False)) for name, shares in pairs}
             result["only_unknown"] = self.unknown.issuperset(ids)
         return results
 
+    def label(self, probabilities: np.ndarray, least: float) -> str | float | list[str]:
+        """Return what the model says of a text: a class, the list of its labels, or a number."""
+        if not self.config["class_names"]:
+            return float(probabilities[0])
+        if "separator" in self.config["task"]:  # several labels
+            chosen = reached(probabilities, self.config["task"]["thresholds"])
+            return [name for name, is_label in zip(self.names, chosen, strict=True) if is_label]
+        return self.names[int(probabilities.argmax())] if probabilities.max() >= least else UNSURE
+
     def read(self, parts: tuple[str, ...]) -> tuple[list[int], int, list[str]]:
         """Return the ids of a text or pair, the number of those before its second text, and their spelling."""
-        limit, is_pair = self.config["max_length"], len(parts) == 2
-        if is_pair:
-            parts = tuple(part.replace(MARK, " ") for part in parts)
-        parts = tuple(part if len(part) <= 2 * LONGEST else f"{part[:LONGEST]} {part[-LONGEST:]}" for part in parts)
-        parts = tuple(unicodedata.normalize("NFC", part) for part in parts)
+        is_pair = len(parts) == 2
+        parts = tuple(part.replace(MARK, " ") for part in parts) if is_pair else parts
+        parts = tuple(unicodedata.normalize("NFC", cut(part)) for part in parts)
         encoding = self.tokenizer.encode(parts[0], parts[1] if is_pair else None, add_special_tokens=is_pair)
-        before, after = self.config["special"] if is_pair else (0, 0)
-        stop = len(encoding.ids) - after
-        end = before + encoding.sequence_ids.count(0)
-        second = stop - encoding.sequence_ids.count(1)
-        room = limit - (second - end) if is_pair else limit
-        kept_second = min(stop - second, max(room - (end - before), room // 2)) if is_pair else 0
-        kept = min(end - before, room - kept_second)
-        ranges = [range(before, end), range(second, stop)]
-        for number, count in enumerate((kept, kept_second)):
-            own = ranges[number]
-            ranges[number] = own[len(own) - count :] if self.config["keep"] == "last" else own[:count]
-        words = list(encoding.tokens)  # those of a separator
-        for part, span in zip(parts, (slice(before, end), slice(second, stop)), strict=False):
-            words[span] = [part[a:b].strip() for a, b in encoding.offsets[span]]
-        chosen = [*ranges[0], *range(end, second), *ranges[1]]
-        ids = [max(encoding.ids[i] + self.config["id_shift"], 1) for i in chosen]
-        return ids, len(ids) - kept_second, [words[i] for i in chosen]
+        special = self.config["special"] if is_pair else (0, 0)
+        start, end, second, stop = pair_bounds(encoding, special) if is_pair else (0, 0, 0, len(encoding.ids))
+        bounds = np.array([[end - start, second - start]]) if is_pair else None
+        kept = spans(np.array([0, stop - start]), bounds, self.config["max_length"], self.config["keep"])
+        places, words = kept.positions(0).tolist(), spellings(parts, encoding, special)
+        ids = [max(encoding.ids[start + place] + self.config["id_shift"], 1) for place in places]
+        before = len(places) if kept.seconds is None else int(kept.seconds[0])
+        return ids, before, [words[place] for place in places]
 
 
 if __name__ == "__main__":
