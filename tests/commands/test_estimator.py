@@ -244,6 +244,6 @@ def _words(rows: np.ndarray) -> list[str]:
 TINY = ["model/encoder=identity", "model/embedding=learned", "model.embedding.dim=8", "callbacks=checkpoints"]
 
 
-@parametrize_with_checks([RowClassifier([*TINY, "trainer.max_epochs=8", "optimizer.lr=0.1"])])
+@parametrize_with_checks([RowClassifier([*TINY, "trainer.max_epochs=1", "optimizer.lr=0.1", "data.batch_size=4"])])
 def test_the_checks_of_scikit_learn_pass(estimator: Any, check: Any) -> None:
     check(estimator)
