@@ -8,7 +8,7 @@ LIBRARY := .venv/lib/$(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys
 INSTALLED := $(LIBRARY)/heedful-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv train test test-versions lint types format hooks docs bench bench-gpu bench-startup bench-accuracy study study-report study-verify constraints clean
+.PHONY: help venv train test test-weekly test-versions lint types format hooks docs bench bench-gpu bench-startup bench-accuracy study study-report study-verify constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -20,6 +20,9 @@ train: venv  ## train a first model on the bundled reviews
 
 test: lint types  ## check style and types, then run the tests
 	$(RUN) -m pytest -n 2 --dist worksteal
+
+test-weekly: venv  ## run the tests that take too long for every change
+	$(RUN) -m pytest -n 2 --dist worksteal -m weekly
 
 # VERSIONS=newest takes the newest, with pre-releases. In GitHub's CI, uv takes torch for CPUs (UV_TORCH_BACKEND).
 VERSIONS := lowest

@@ -1,6 +1,8 @@
 """Each encoder with each attention is exported to ONNX, with equal outputs for any number of texts and tokens."""
 
+from itertools import cycle, islice, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,8 +31,14 @@ def build_portable(**components: str) -> PortableModel:
     return PortableModel(compose(**components), Multiclass(), len(VOCABULARY), max_length=40).eval()
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
-@pytest.mark.parametrize("encoder", ENCODERS)
+def _pairs() -> list[Any]:
+    """Return each pair; `make test` exports every encoder and every attention once, `make test-weekly` the others."""
+    usual = set(islice(zip(cycle(ENCODERS), cycle(ATTENTIONS), strict=False), max(len(ENCODERS), len(ATTENTIONS))))
+    weekly = pytest.mark.weekly
+    return [pytest.param(*pair, marks=() if pair in usual else weekly) for pair in product(ENCODERS, ATTENTIONS)]
+
+
+@pytest.mark.parametrize(("encoder", "attention"), _pairs())
 def test_each_encoder_with_each_attention_is_exported(encoder: str, attention: str, tmp_path: Path) -> None:
     model = build_portable(encoder=encoder, attention=attention)
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
