@@ -54,7 +54,7 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
     ),
     "not significant": (
         comparison([Facts("b", UNCLEAR, "not significant"), BASE]),
-        "b is 0.4 points better than the baseline none, which is not significant (-1.0 to 1.8).",
+        "b is not shown to differ from the baseline none (0.4 points; -1.0 to 1.8).",
     ),
     "equal": (comparison([BASE, Facts("b", ZERO, "not significant")]), "b is as good as the baseline none."),
     "one of several is better": (
@@ -100,9 +100,9 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
             ],
             seeds=2,
         ),
-        "Exploratory, with fewer than 5 seeds. a is 1.4 points better than the baseline none (0.6 to 2.2); "
-        "the other is worse. "
-        "No variant is better than the linear baseline; all 3 are worse, by 7.0 to 9.0 points.",
+        "Exploratory, with fewer than 5 seeds. a is 1.4 points better than the baseline none on these texts "
+        "(0.6 to 2.2); the other is on average worse. "
+        "No variant is on average better than the linear baseline; all 3 are on average worse, by 7.0 to 9.0 points.",
     ),
     "exploratory beside a variant with enough seeds": (
         comparison([Facts("a", UP, "exploratory"), BASE, WORSE]),
@@ -110,16 +110,16 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
     ),
     "equal in another metric": (
         comparison([BASE, *[Facts("b", ZERO, "exploratory")] * 2], "f1_macro", seeds=2),
-        "Exploratory, with fewer than 5 seeds. No other variant differs in macro F1 from the baseline none.",
+        "Exploratory, with fewer than 5 seeds. No other variant differs on average in macro F1 from the baseline none.",
     ),
     "untested": (
         comparison([Facts("a", UNTESTED, "not significant"), BASE]),
-        "No difference is tested. a is 2.0 points better than the baseline none.",
+        "No difference is tested. 444 texts cannot tell a from the baseline none (2.0 points).",
     ),
     "several are untested": (
         comparison([BASE, *[Facts("a", UNTESTED, "not significant")] * 2], "ece", lower=True),
-        "No difference is tested. No other variant is better in calibration error than the baseline none; "
-        "both are worse, by 0.020.",
+        "No difference is tested. No other variant is on average better in calibration error than the baseline none; "
+        "both are on average worse, by 0.020.",
     ),
     "lower is better": (
         comparison([Facts("c", DOWN, "better"), BASE], "nll", lower=True),
@@ -132,13 +132,13 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
     "a single variant": (
         comparison([Facts("a", None, "baseline", UP, "better")]),
         "82.9 % of 444 test texts are right (mean of 5 seeds); "
-        "significantly better than the linear baseline by 1.4 points (0.6 to 2.2).",
+        "the mean is significantly better than the linear baseline by 1.4 points (0.6 to 2.2).",
     ),
     "a single run": (comparison([BASE], seeds=1), "82.9 % of 444 test texts are right."),
     "a single run beside the linear baseline": (
         comparison([Facts("a", None, "baseline", UP, "exploratory")], seeds=1),
         "Exploratory, with fewer than 5 seeds. 82.9 % of 444 test texts are right; "
-        "1.4 points better than the linear baseline (0.6 to 2.2).",
+        "this model is 1.4 points better than the linear baseline on these texts (0.6 to 2.2).",
     ),
     "a metric of one's own": (comparison([BASE], "top3", seeds=1), "Top3 is 0.829 on 444 test texts."),
 }

@@ -32,8 +32,11 @@ def model(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("error", "texts"), [(0.2, 4), (0.23, 8), (0.37, 10)])
-def test_the_lowest_limit_with_the_expected_error_is_chosen(model: Path, error: float, texts: int) -> None:
+def test_the_lowest_limit_with_the_expected_error_is_chosen(
+    model: Path, error: float, texts: int, caplog: pytest.LogCaptureFixture
+) -> None:
     assert choose_limit(load(model), error).texts == texts
+    assert "10 validation texts are few" in caplog.text
 
 
 def test_an_error_that_no_limit_reaches_is_reported_with_the_lowest(model: Path) -> None:

@@ -22,33 +22,48 @@ ABSENT = {
     "test": {"a": ClassScore(1.0, 0.5, 0.667, 2), "b": ClassScore(0.5, 1.0, 0.667, 1), "c": ClassScore(support=0)}
 }
 VERDICTS: dict[str, tuple[RunResult, str]] = {
-    "not significant": (
+    "unclear": (
         result(difference=Score(0.021, -0.004, 0.046, 444), classes=CLASSES),
-        f"{RIGHT}; 2.1 points better than {LINEAR}, which is not significant (-0.4 to 4.6). "
+        f"{RIGHT}; 444 texts cannot tell this model from {LINEAR} (2.1 points; -0.4 to 4.6). "
         "Weakest class: REFUND, F1 0.00, 1 test text.",
     ),
-    "worse, not significant": (
+    "unclear, probably worse": (
         result(difference=Score(-0.021, -0.046, 0.004, 444)),
-        f"{RIGHT}; 2.1 points worse than {LINEAR}, which is not significant (-0.4 to 4.6).",
+        f"{RIGHT}; 444 texts cannot tell this model from {LINEAR} (-2.1 points; -4.6 to 0.4).",
     ),
     "better": (
-        result(difference=Score(0.021, 0.001, 0.041, 444)),
-        f"{RIGHT}; significantly better than {LINEAR} by 2.1 points (0.1 to 4.1).",
+        result(difference=Score(0.021, 0.004, 0.038, 444)),
+        f"{RIGHT}; this model is 2.1 points better than {LINEAR} on these texts (0.4 to 3.8); another seed may differ.",
     ),
     "worse": (
         result(difference=Score(-0.021, -0.041, -0.001, 444)),
-        f"{RIGHT}; significantly worse than {LINEAR} by 2.1 points (0.1 to 4.1).",
+        f"{RIGHT}; this model is 2.1 points worse than {LINEAR} on these texts (0.1 to 4.1); another seed may differ.",
     ),
-    "tie": (result(difference=Score(0.0, -0.003, 0.003, 444)), f"{RIGHT}; as good as {LINEAR} (-0.3 to 0.3)."),
-    "a difference that rounds to zero": (
-        result(difference=Score(-0.0001, -0.0004, 0.002, 444)),
-        f"{RIGHT}; as good as {LINEAR} (-0.2 to 0.0).",
+    "tie": (
+        result(difference=Score(0.0, -0.003, 0.003, 444)),
+        f"{RIGHT}; this model is as good as {LINEAR} (-0.3 to 0.3).",
+    ),
+    "8 texts": (
+        result(Score(0.75, 0.4, 0.9, 8), Score(0.0, None, None, 8)),
+        f"75.0 % of 8 test texts are right; 8 texts cannot tell this model from {LINEAR} (0.0 points).",
     ),
     "no interval": (
         result(Score(1.0, 0.2, 1.0, 1), Score(1.0, None, None, 1)),
-        f"100.0 % of 1 test text is right; 100.0 points better than {LINEAR}, which is not tested.",
+        f"100.0 % of 1 test text is right; 1 text cannot tell this model from {LINEAR} (100.0 points).",
     ),
-    "equal predictions": (result(difference=Score(0.0, None, None, 444)), f"{RIGHT}; as good as {LINEAR}."),
+    "equal predictions": (
+        result(difference=Score(0.0, None, None, 444)),
+        f"{RIGHT}; this model is as good as {LINEAR}.",
+    ),
+    "many labels": (
+        RunResult(metrics={"test/acc": ACC, "test/hamming": Score(0.1, 0.05, 0.2, 444), "test/map": ACC}),
+        "82.9 % of 444 test texts are right in all labels.",
+    ),
+    "a small unit": (
+        result(Score(7.6e-05, 7e-05, 8e-05, 444), Score(-1e-06, -3e-06, 1e-06, 444), "test/rmse"),
+        "Root mean squared error is 7.6e-05 on 444 test texts; "
+        f"444 texts cannot tell this model from {LINEAR} in root mean squared error (1e-06; -1e-06 to 3e-06).",
+    ),
     "no baseline": (
         RunResult(metrics={"test/acc": ACC, "test/majority_acc": Score(0.5, 0.4, 0.6, 444)}),
         f"{RIGHT}; always predicting the most frequent training class would get 50.0 %.",
@@ -66,8 +81,8 @@ VERDICTS: dict[str, tuple[RunResult, str]] = {
     ),
     "lower is better": (
         result(Score(0.5, 0.4, 0.6, 7), Score(-0.2, -0.3, -0.1, 7), "test/nll"),
-        "Negative log-likelihood is 0.500 on 7 test texts; "
-        f"significantly better in negative log-likelihood than {LINEAR} by 0.200 (0.100 to 0.300).",
+        "Negative log-likelihood is 0.500 on 7 test texts; this model is 0.200 better in negative log-likelihood than "
+        f"{LINEAR} on these texts (0.100 to 0.300); another seed may differ.",
     ),
     "texts that were trained on": (
         result(data=Data(splits={"test": SplitSummary(texts=444, in_train=13, checked=444)})),

@@ -149,6 +149,10 @@ def test_several_models_have_mean_thresholds_and_folds_their_own() -> None:
     other = Multilabel(("y", "x"), thresholds=(0.8, 0.6))  # the second in another order
     assert first.joint([first, other]).thresholds == pytest.approx((0.4, 0.6))
     pooled = first.pool([first, second], [1, 2])
+    joint = pooled.joint([pooled, first.pool([second, second], [1, 2])])  # of several seeds of a cross-validation
+    assert np.asarray(joint.thresholds) == pytest.approx(
+        np.mean([[first.thresholds, second.thresholds, second.thresholds], [second.thresholds] * 3], 0)
+    )
     assert pooled.predicted(np.full((3, 2), 0.5)).tolist() == [[True, True], [False, False], [False, False]]
 
 

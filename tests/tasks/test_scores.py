@@ -5,7 +5,8 @@ import pytest
 import torch
 from torchmetrics.functional import classification as tm
 
-from heedful.tasks.scores import SCORES, confidence_bins
+from heedful.tasks.score_intervals import confidence_bins
+from heedful.tasks.scores import SCORES
 from tests.run_folders import predictions
 
 

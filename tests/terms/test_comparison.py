@@ -8,7 +8,7 @@ import pytest
 from heedful.base.errors import UserError
 from heedful.compare.output import render_page
 from heedful.compare.sections import sections
-from heedful.terms.comparison import compare, judge_differences
+from heedful.terms.comparison import compare, judge_differences, winners_excess
 from heedful.terms.intervals import Sample, estimate
 from tests.run_folders import make_probabilities, write_run, write_sweep
 
@@ -209,3 +209,20 @@ def test_verdicts_on_differences(values: list[float], lower_is_better: bool, ver
     seeds = tuple(range(len(values)))
     pair = Sample(np.array(values)[:, None], seeds), Sample(np.zeros((len(values), 1)), seeds)
     assert [result[2] for result in judge_differences([pair, pair], lower_is_better)] == [verdict, verdict]
+
+
+def test_the_best_of_equal_variants_is_expected_to_look_too_good() -> None:
+    """Of 19 independent normal means with the same error σ, the largest has the mean 1.844 σ (Teichroew 1956)."""
+    rng, error = np.random.default_rng(0), 0.4 / np.sqrt(10007)
+    scores = rng.normal(0, 0.4, (19, 1, 10007))
+    equal = [Sample(0.7 + own - own.mean() + 1e-6 * i) for i, own in enumerate(scores)]
+    assert winners_excess(equal, lower_is_better=False) == pytest.approx(1.844 * error, rel=0.03)
+    apart = [Sample(own - own.mean() + 0.1 * i) for i, own in enumerate(scores)]
+    assert winners_excess(apart, lower_is_better=False) == pytest.approx(0.0, abs=0.1 * error)
+    assert winners_excess(equal[:1], lower_is_better=False) == 0
+
+
+def test_the_best_variant_is_said_to_look_too_good(sweep: Path, tmp_path: Path) -> None:
+    close = write_sweep(tmp_path / "close", {("lstm", name): 0.7 for name in ("none", "uniform", "keras")})
+    notes = [sections(compare([folder]))[0].note for folder in (close, sweep)]
+    assert ["of 3 variants looks too good" in note for note in notes] == [True, False]  # the other is far ahead

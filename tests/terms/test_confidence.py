@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from heedful.tasks.score_intervals import wilson_interval
 from heedful.terms.confidence import LIMITS, learn_from_validation, measure_limits
-from heedful.terms.intervals import wilson_interval
 from tests.helpers import classified
 
 CONFIDENCE = np.array([0.6, 0.95, 0.9, 0.85, 0.8, 0.8, 0.75, 0.7, 0.99, 0.55])

@@ -9,9 +9,11 @@ from scipy.stats import binomtest, t
 from heedful.runs.result import Score
 from heedful.runs.run_files import Predictions
 from heedful.tasks.multiclass import Multiclass
+from heedful.tasks.multilabel import Multilabel
+from heedful.tasks.regression import Regression
+from heedful.tasks.score_intervals import calibration_interval, wilson_interval
 from heedful.tasks.scores import SCORES
 from heedful.terms.evaluation import evaluate, evaluate_splits, score_differences
-from heedful.terms.intervals import calibration_interval, wilson_interval
 from tests.helpers import classified
 from tests.run_folders import predictions
 
@@ -120,7 +122,8 @@ def test_intervals_are_computed_over_groups_of_texts() -> None:
         *(classified(each, labels, groups) for each in (probabilities, probabilities[:, ::-1]))
     )["acc"]
     half = quantile * 2 * by_group.std(ddof=1) / 2
-    assert difference == Score(*map(pytest.approx, (1 / 6, 1 / 6 - half, 1 / 6 + half)), 12)
+    ends = (max(-1, 1 / 6 - half), min(1, 1 / 6 + half))  # of a difference of shares
+    assert difference == Score(*map(pytest.approx, (1 / 6, *ends)), 12)
 
 
 def test_the_accuracy_of_equal_hits_counts_groups() -> None:
@@ -153,8 +156,8 @@ def test_differences_are_paired() -> None:
     second[2] = first[2]
     differences = score_differences(classified(first, LABELS), classified(second, LABELS))
     each = np.array([1, 1, 0, 1, -1])
-    half = 1.959964 * each.std(ddof=1) / math.sqrt(5)
-    assert differences["acc"] == Score(*map(pytest.approx, (2 / 5, 2 / 5 - half, 2 / 5 + half)), 5)
+    half = t.ppf(0.975, 4) * each.std(ddof=1) / math.sqrt(5)
+    assert differences["acc"] == Score(*map(pytest.approx, (2 / 5, 2 / 5 - half, 1)), 5)  # where the difference ends
     log_odds = np.log(POSITIVE / (1 - POSITIVE))
     assert differences["nll"].value == pytest.approx(np.mean(log_odds * [-1, 1, 0, -1, 1]))
     assert "auroc" not in score_differences(classified(first[:1], LABELS[:1]), classified(second[:1], LABELS[:1]))
@@ -195,3 +198,37 @@ def test_f1_of_a_class_has_an_interval_over_texts() -> None:
     half = t.ppf(0.975, 9) * terms.std(ddof=1) / math.sqrt(10)
     score = classes["test"]["0"]
     assert (score.f1, score.f1_low, score.f1_high) == pytest.approx((f1, f1 - half, min(1, f1 + half)))
+
+
+def test_intervals_of_numbers_are_symmetric_on_the_scale_of_the_score() -> None:
+    """Fisher's z with the variance of the terms, and the logarithm of the root mean squared error."""
+    rng = np.random.default_rng(3)
+    targets = rng.normal(size=23)
+    values = targets + 0.4 * rng.normal(size=23)
+    task = Regression()
+    scores = evaluate(Predictions("test", values[:, None], targets, task, np.arange(23)))
+    r, z = np.corrcoef(values, targets)[0, 1], np.arctanh
+    assert scores["pearson"].value == pytest.approx(r)
+    assert z(scores["pearson"].high) - z(r) == pytest.approx(z(r) - z(scores["pearson"].low))
+    squares = (values - targets) ** 2
+    root = np.sqrt(squares.mean())
+    half = t.ppf(0.975, 20) * squares.std(ddof=3) / (2 * squares.mean() * np.sqrt(23))
+    assert (scores["rmse"].low, scores["rmse"].high) == pytest.approx((root * np.exp(-half), root * np.exp(half)))
+    tiny = evaluate(Predictions("test", 1e-30 * values[:, None], 1e-30 * targets, task, np.arange(23)))["rmse"]
+    assert (tiny.low, tiny.high) == pytest.approx((1e-30 * scores["rmse"].low, 1e-30 * scores["rmse"].high))
+
+
+def test_the_interval_of_map_has_the_degrees_of_freedom_of_the_rarest_side() -> None:
+    rng = np.random.default_rng(5)
+    labels = np.zeros((61, 2), dtype=bool)
+    labels[rng.permutation(61)[:7], 0] = labels[rng.permutation(61)[:29], 1] = True
+    probabilities = np.clip(0.3 * labels + rng.random((61, 2)) * 0.6, 0.01, 0.99)
+    task = Multilabel(("rare", "common"))
+    found = evaluate(Predictions("test", probabilities, labels, task, np.arange(61)))["map"]
+    terms = task.scores["map"].terms(probabilities, labels)
+    assert terms is not None
+    p, error = terms.mean(), terms.std() / np.sqrt(61)
+    half = t.ppf(0.975, 6) * error / (p * (1 - p))
+    assert np.log([found.low / (1 - found.low), found.high / (1 - found.high)]) == pytest.approx(
+        [np.log(p / (1 - p)) - half, np.log(p / (1 - p)) + half]
+    )

@@ -9,6 +9,7 @@ from heedful.report.figures.comparison_figures import Bar, Mark, draw_costs, dra
 from heedful.report.figures.style import COLOURS, GREY
 from heedful.report.numbers import UNKNOWN, format_known, format_p_value, format_with_margin
 from heedful.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
+from heedful.report.verdict import format_sizes
 from heedful.report.words import STRIP_NOTE, branch_title, clean_text, coloured_words
 from heedful.runs.examples import Example, read_examples
 from heedful.runs.run_files import read_or_warn
@@ -107,6 +108,13 @@ def _scores(comparison: Comparison) -> Section:
         note = note.replace("probabilities", "predictions")
     note += f" {FOLDS.format(folds=comparison.folds)}" if comparison.folds > 1 else ""
     named = [f"{each.name} ({branch})" for each in comparison.variants if (branch := each.runs[0].result.branch)]
+    if (excess := comparison.excess) > 0.001 * abs(comparison.rows[0].metrics[metric].value):
+        best, amount = comparison.rows[0], format_sizes([excess], metric)
+        true = best.metrics[metric].value + (excess if comparison.lower_is_better else -excess)
+        note += (
+            f" The best of {len(comparison.rows)} variants looks too good, here by about {amount}: of "
+            f"{best.variant.name}, {format_known(true)} is a fairer estimate."
+        )
     note += f" Models with a branch: {', '.join(named)}." if named else ""
     return Section("Scores", content, note)
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from heedful.base.formatting import format_count
 from heedful.report.verdict import as_gain, comparative, describe_gain, describe_score, format_sizes
+from heedful.tasks.stored import scores_of
 from heedful.terms.comparison import Comparison, Verdict
 from heedful.terms.intervals import MIN_SEEDS, Interval
 
@@ -42,35 +43,39 @@ def comparison_verdict(comparison: Comparison) -> str:
         )
     if len(rows) == 1:
         seeds = len(rows[0].variant.seeds)
-        score = describe_score(metric, rows[0].metrics[metric].value, comparison.texts)
+        scored = scores_of(comparison.table)
+        score = describe_score(metric, rows[0].metrics[metric].value, comparison.texts, scored)
         score += f" (mean of {seeds} seeds)" if seeds > 1 else ""
-        sentence = "; ".join([score, *(describe_gain(each.gain, LINEAR, each.verdict, metric) for each in of_linear)])
+        name, texts = "the mean" if seeds > 1 else "this model", comparison.texts
+        gains = (describe_gain(each.gain, name, LINEAR, each.verdict, metric, texts) for each in of_linear)
+        sentence = "; ".join([score, *gains])
         sentences.append(sentence[0].upper() + sentence[1:])
     else:
         baseline = f"the baseline {comparison.baseline.variant.name}"
-        sentences.append(_summarize(of_baseline, baseline, "other variant", metric, is_tested))
-        sentences += [_summarize(of_linear, LINEAR, "variant", metric, is_tested)] if of_linear else []
+        texts = comparison.texts
+        sentences.append(_summarize(of_baseline, baseline, "other variant", metric, is_tested, texts))
+        sentences += [_summarize(of_linear, LINEAR, "variant", metric, is_tested, texts)] if of_linear else []
     return ". ".join(sentences) + "."
 
 
-def _summarize(judged: Sequence[Judged], reference: str, noun: str, metric: str, is_tested: bool) -> str:
+def _summarize(judged: Sequence[Judged], reference: str, noun: str, metric: str, is_tested: bool, texts: int) -> str:
     """Return a sentence about the differences of variants, the best first, from a reference.
 
     The sentence is about significant differences if differences are tested, and otherwise about means.
     """
     if len(judged) == 1:
-        return f"{judged[0].name} is {describe_gain(judged[0].gain, reference, judged[0].verdict, metric)}"
+        return describe_gain(judged[0].gain, judged[0].name, reference, judged[0].verdict, metric, texts)
     better = [each for each in judged if (each.verdict == "better" if is_tested else each.gain.value > 0)]
     worse = [each for each in judged if (each.verdict == "worse" if is_tested else each.gain.value < 0)]
-    adverb, total = "significantly " if is_tested else "", len(judged)
+    adverb, total = "significantly " if is_tested else "on average ", len(judged)
     better_than = f"{comparative('better', metric)} than {reference}"
     if len(worse) == total:
         sizes = format_sizes([each.gain.value for each in worse], metric)
         everything = "both" if total == 2 else f"all {total}"
-        return f"No {noun} is {better_than}; {everything} are {adverb}worse, by {sizes}"
+        return f"No {noun} is {'' if is_tested else adverb}{better_than}; {everything} are {adverb}worse, by {sizes}"
     if better:
         best, others = better[0], format_count(total - 1, "other")
-        sentence = f"{best.name} is {describe_gain(best.gain, reference, best.verdict, metric)}"
+        sentence = describe_gain(best.gain, best.name, reference, best.verdict, metric, texts)
     elif worse:
         sentence, others = f"No {noun} is {adverb}{better_than}", str(total)
     else:

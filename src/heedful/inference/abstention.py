@@ -16,6 +16,7 @@ from heedful.runtime import UNSURE
 from heedful.tasks.multiclass import ConfidenceLimit
 
 log = logging.getLogger(__name__)
+FEW = 500  # validation texts; with fewer, a limit is uncertain
 
 
 def choose_limit(ensemble: Ensemble, error: float) -> ConfidenceLimit:
@@ -48,6 +49,12 @@ def choose_limit(ensemble: Ensemble, error: float) -> ConfidenceLimit:
             f"write abstain={math.ceil(lowest.expected_error * 1000) / 1000:g} or more, or validate on more texts"
         )
     log.warning("%s: %s", option, _describe(chosen, limits[-1]))
+    if (texts := limits[-1].texts) < FEW:
+        log.warning(
+            "%s: %d validation texts are few: the limit was chosen on them, so the true error may be twice as high or "
+            "more. Validate on %d or more texts (data.val_fraction)",
+            *(option, texts, FEW),
+        )
     return ConfidenceLimit(*chosen)
 
 

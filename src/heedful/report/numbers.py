@@ -7,7 +7,12 @@ UNKNOWN = "\N{EN DASH}"  # a number that is not known or not defined
 
 
 def format_known(value: float | None, form: str = "{:.3f}") -> str:
-    """Format a number, by default as a score with three decimals; return UNKNOWN for None."""
+    """Format a number, by default as a score with three decimals; return UNKNOWN for None.
+
+    A score that these round to 0 has two significant digits, because some scores have a small unit.
+    """
+    if form == "{:.3f}" and value and abs(value) < 0.0005:
+        form = "{:.2g}"
     return UNKNOWN if value is None else form.format(value)
 
 
@@ -31,13 +36,20 @@ def format_with_margin(interval: tuple[Any, ...] | None, digits: int = 3, sign: 
     if interval is None:
         return UNKNOWN
     value, _, high, *_ = interval
-    return f"{value:{sign}.{digits}f}" + ("" if high is None else f" ± {high - value:.{digits}f}")
+    form = _form(value if high is None else max(abs(value), high - value), digits)
+    return f"{value:{sign}{form}}" + ("" if high is None else f" ± {high - value:{form}}")
 
 
 def format_with_bounds(interval: tuple[Any, ...], digits: int = 4, factor: float = 1, unit: str = "") -> str:
     """Format (value, low, high) as "+0.0143 (+0.0062 to +0.0224)", or as "+0.0143" without bounds."""
-    value, *bounds = (f"{factor * number:+.{digits}f}" for number in interval[:3] if number is not None)
+    known = [factor * number for number in interval[:3] if number is not None]
+    value, *bounds = (f"{number:+{_form(max(map(abs, known)), digits)}}" for number in known)
     return value + unit + (f" ({' to '.join(bounds)})" if bounds else "")
+
+
+def _form(largest: float, digits: int) -> str:
+    """Return the format of numbers of which this is the largest: fixed decimals, or else two significant digits."""
+    return ".2g" if 0 < abs(largest) < 0.5 * 10**-digits else f".{digits}f"
 
 
 def format_p_value(p_value: float | None) -> str:

@@ -51,6 +51,8 @@ def scores_section(
     )
     if predictions is not None:
         split, _, labels, task, _, groups = predictions
+        if "thresholds" in task.state_names and "val" in splits:
+            note += " The thresholds were chosen on the validation texts, whose scores are therefore too high."
         if rare := task.describe_rare_classes(labels, groups, split):
             note += f" Scores that are means over classes have no interval, because classes are rare: {rare}."
         if groups is not None:

@@ -1,16 +1,19 @@
 """The verdict of a run, with which its page and its summary begin, and the clauses of which verdicts consist."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from heedful.base.formatting import SPLIT_NAMES, format_count
 from heedful.report.data_section import trained_note
-from heedful.report.numbers import format_percent
+from heedful.report.numbers import format_known, format_percent
 from heedful.report.words import clean_text
 from heedful.runs.result import RunResult
-from heedful.tasks.stored import EVERY_SCORE
+from heedful.tasks.scores import ScoreType
+from heedful.tasks.stored import EVERY_SCORE, scores_of
 from heedful.terms.comparison import Verdict
 from heedful.terms.intervals import Interval
 from heedful.terms.measurements import label
+
+NEGLIGIBLE = 0.01  # a difference of which nobody takes notice, as long as a score has no unit
 
 
 def run_verdict(result: RunResult) -> str:
@@ -23,14 +26,13 @@ def run_verdict(result: RunResult) -> str:
     metric, score = next(((metric, s) for metric, s in scores if s and s.value is not None), ("", None))
     if score is None or score.value is None:
         return ""
-    clauses = [describe_score(metric, score.value, score.n or 0, texts)]
+    scored = scores_of({name.partition("/")[2] for name in result.metrics})
+    clauses = [describe_score(metric, score.value, score.n or 0, scored, texts)]
     difference, majority = result.baseline.differences.get(f"{split}/{metric}"), result.score(f"{split}/majority_acc")
     if difference is not None and difference.value is not None:
         gain = as_gain(Interval(difference.value, difference.low, difference.high), EVERY_SCORE[metric].lower_is_better)
-        verdict: Verdict = "not significant"
-        if gain.low is not None and gain.high is not None and not gain.low <= 0 <= gain.high:
-            verdict = "better" if gain.value > 0 else "worse"
-        clauses.append(describe_gain(gain, "the linear baseline", verdict, metric))
+        clause = describe_gain(gain, "this model", "the linear baseline", "exploratory", metric, score.n or 0)
+        clauses.append(clause + ("; another seed may differ" if excludes_zero(gain) else ""))
     elif majority is not None:
         clauses.append(f"always predicting the most frequent training class would get {format_percent(majority)}")
     sentence = "; ".join(clauses)
@@ -44,12 +46,18 @@ def run_verdict(result: RunResult) -> str:
     return ". ".join(sentences) + "."
 
 
-def describe_score(metric: str, value: float, n: int, noun: str = "test text") -> str:
-    """Return a clause such as "82.9 % of 444 test texts are right", or "macro F1 is 0.812 on 444 test texts"."""
+def describe_score(
+    metric: str, value: float, n: int, scores: Mapping[str, ScoreType] = EVERY_SCORE, noun: str = "test text"
+) -> str:
+    """Return a clause such as "82.9 % of 444 test texts are right", or "macro F1 is 0.812 on 444 test texts".
+
+    Args:
+        scores: those of the task.
+    """
     texts = format_count(n, noun)
-    if metric != "acc":
-        return f"{label(metric)} is {value:.3f} on {texts}"
-    return f"{format_percent(value)} of {texts} {'is' if n == 1 else 'are'} right"
+    if metric not in scores or not scores[metric].is_share:
+        return f"{label(metric)} is {format_known(value)} on {texts}"
+    return f"{format_percent(value)} of {texts} {'is' if n == 1 else 'are'} {scores[metric].share}"
 
 
 def as_gain(difference: Interval, lower_is_better: bool) -> Interval:
@@ -60,31 +68,55 @@ def as_gain(difference: Interval, lower_is_better: bool) -> Interval:
     return Interval(0 - value, None if high is None else 0 - high, None if low is None else 0 - low, p_value)
 
 
-def describe_gain(gain: Interval, reference: str, verdict: Verdict, metric: str) -> str:
-    """Return a clause such as "2.1 points better than the linear baseline, which is not significant (-0.4 to 4.6)"."""
+def excludes_zero(gain: Interval) -> bool:
+    return gain.low is not None and gain.high is not None and not gain.low <= 0 <= gain.high
+
+
+def describe_gain(gain: Interval, name: str, reference: str, verdict: Verdict, metric: str, n: int) -> str:
+    """Return what n texts say of a difference, such as "a is significantly better than b by 2.1 points (0.4 to 3.8)".
+
+    Only a test over seeds makes a difference significant. Without one, the clause is about the trained models, and
+    without an interval that excludes 0, neither is better; they are as good as each other if the interval, which after
+    the rule of three has a width of 3 / n if all texts agree (Hanley and Lippman-Hand 1983), is within NEGLIGIBLE.
+    """
     size = as_gain(gain, lower_is_better=gain.value < 0)
     ends = [_number(end, metric) for end in (size.low, size.high) if end is not None]
-    bounds = f" ({' to '.join(ends)})" if ends else ""
-    amount = format_sizes([size.value], metric)
+    bounds, amount = f" ({' to '.join(ends)})" if ends else "", format_sizes([size.value], metric)
+    better = comparative("better" if gain.value > 0 else "worse", metric)
     if verdict in ("better", "worse"):
-        return f"significantly {comparative(verdict, metric)} than {reference} by {amount}{bounds}"
-    if float(_number(size.value, metric)) == 0:
-        return f"{comparative('as good', metric)} as {reference}{bounds}"
-    remark = "" if verdict == "exploratory" else ", which is not significant" if bounds else ", which is not tested"
-    direction = comparative("better" if gain.value > 0 else "worse", metric)
-    return f"{amount} {direction} than {reference}{remark}{bounds}"
+        return f"{name} is significantly {better} than {reference} by {amount}{bounds}"
+    if verdict == "exploratory" and excludes_zero(gain):
+        return f"{name} is {amount} {better} than {reference} on these texts{bounds}"
+    limits = (gain.low, gain.high) if gain.value or ends else (-3 / max(n, 1), 3 / max(n, 1))
+    has_unit = metric in EVERY_SCORE and EVERY_SCORE[metric].has_unit
+    if not has_unit and all(limit is not None and abs(limit) <= NEGLIGIBLE for limit in limits):
+        return f"{name} is {comparative('as good', metric)} as {reference}{bounds}"
+    signed = " to ".join(_number(end, metric) for end in (gain.low, gain.high) if end is not None)
+    seen = f"{_number(gain.value, metric)}{_unit(metric)}" + (f"; {signed}" if signed else "")
+    if verdict == "not significant" and ends:
+        return f"{name} {comparative('is not shown to differ', metric)} from {reference} ({seen})"
+    return f"{format_count(n, 'text')} cannot tell {name} {comparative('from', metric, reference)} ({seen})"
 
 
-def comparative(word: str, metric: str) -> str:
-    """Return the word with the metric, unless this is accuracy: "better in macro F1"."""
-    return word if metric == "acc" else f"{word} in {label(metric)}"
+def comparative(word: str, metric: str, reference: str = "") -> str:
+    """Return the word and the reference with the metric, unless this is a share: "better in macro F1"."""
+    words = f"{word} {reference}".strip()
+    return words if _is_share(metric) else f"{words} in {label(metric)}"
 
 
 def format_sizes(sizes: Sequence[float], metric: str) -> str:
     """Format the range of some sizes: "2.1 points", or "7.1 to 9.3 points"; for other metrics without the unit."""
     ends = dict.fromkeys(_number(abs(size), metric) for size in (min(sizes, key=abs), max(sizes, key=abs)))
-    return " to ".join(ends) + (" points" if metric == "acc" else "")
+    return " to ".join(ends) + _unit(metric)
 
 
 def _number(value: float, metric: str) -> str:
-    return f"{100 * value:z.1f}" if metric == "acc" else f"{value:z.3f}"
+    return f"{100 * value:z.1f}" if _is_share(metric) else format_known(value)
+
+
+def _unit(metric: str) -> str:
+    return " points" if _is_share(metric) else ""
+
+
+def _is_share(metric: str) -> bool:
+    return metric in EVERY_SCORE and EVERY_SCORE[metric].is_share

@@ -14,6 +14,7 @@ from pydantic import Field
 from heedful.base.formatting import format_repr
 from heedful.runtime import NEUTRAL, reached
 from heedful.tasks.labels import SEPARATORS, find_separator
+from heedful.tasks.score_intervals import AreaInterval, ShareInterval
 from heedful.tasks.scores import ScoreType, average_precision, ratio
 from heedful.tasks.strata import distribute
 from heedful.tasks.task import Task
@@ -54,11 +55,18 @@ class Multilabel(Task):
             )
 
         return {
-            "acc": score(lambda p, t: (p == t).all(1).astype(np.float64), "accuracy"),
+            "acc": score(
+                lambda p, t: (p == t).all(1).astype(np.float64),
+                "accuracy",
+                interval=ShareInterval(),
+                share="right in all labels",
+            ),
             "f1_micro": score(partial(_f1, axis=1), "micro F1"),
             "f1_macro": score(_macro_f1, "macro F1", is_by_class=True),
             "hamming": score(lambda p, t: (p != t).mean(1), "Hamming loss", lower_is_better=True),
-            "map": ScoreType(_mean_average_precision, "mean average precision", is_by_class=True),
+            "map": ScoreType(
+                _mean_average_precision, "mean average precision", is_by_class=True, interval=AreaInterval()
+            ),
         }
 
     @property
@@ -132,6 +140,10 @@ class Multilabel(Task):
         rarity = np.where(targets, targets.sum(0), len(targets) + 1)  # n×C
         return np.where(np.any(targets, 1), rarity.argmin(1), len(self.classes))
 
+    def rarest_side(self, targets: np.ndarray, groups: np.ndarray | None) -> int:
+        without = self.class_counts(~targets, groups)
+        return max(2, min(super().rarest_side(targets, groups), without[without > 0].min(initial=len(targets))))
+
     def draw(self, targets: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np.ndarray:
         counts, kinds = targets.sum(0), len(np.unique(self.strata(targets)))
         total = int(np.clip(total, kinds, len(targets) - kinds * spare))
@@ -163,7 +175,7 @@ class Multilabel(Task):
 
     @property
     def applied_thresholds(self) -> Sequence[float]:
-        return self.thresholds or (NEUTRAL,) * len(self.classes)
+        return self.thresholds if len(self.thresholds) else (NEUTRAL,) * len(self.classes)
 
     def training_sums(self, logits: "Tensor", targets: "Tensor", thresholds: "Tensor") -> "dict[str, Tensor]":
         return {"acc": ((self.probabilities(logits) >= thresholds) == targets).all(1).sum()}
@@ -180,10 +192,12 @@ class Multilabel(Task):
         return replace(self, thresholds=tuple(_threshold(*column, self.precision) for column in columns))
 
     def joint(self, tasks: Sequence[Task]) -> Self:
-        limits = []
-        for task in tasks:
-            limits.append([task.applied_thresholds[task.classes.index(name)] for name in self.classes])
-        return replace(self, thresholds=tuple(np.mean(limits, 0).tolist()))
+        of_tasks = [
+            np.asarray(task.applied_thresholds)[..., [task.classes.index(name) for name in self.classes]]
+            for task in tasks
+        ]
+        mean: Any = np.mean(of_tasks, 0)  # C, or n×C of pooled tasks
+        return replace(self, thresholds=tuple(mean.tolist()) if mean.ndim == 1 else mean)
 
     def pool(self, tasks: Sequence[Task], sizes: Sequence[int]) -> Self:
         limits: Any = np.repeat([task.applied_thresholds for task in tasks], sizes, axis=0)

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field, FiniteFloat
 
 from heedful.base.formatting import format_repr
+from heedful.tasks.score_intervals import FISHER, LOGARITHM, MeanInterval
 from heedful.tasks.scores import ScoreType, Terms
 from heedful.tasks.task import Task
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # comparisons do not import torch
 
 STRATA = 10  # largest number of strata, and smallest mean number of texts in one
 REAL = (-math.inf, math.inf)
+CORRELATION, ROOT = MeanInterval(FISHER, lost=2), MeanInterval(LOGARITHM, lost=2)
 
 
 def _of_columns(terms: Callable[[np.ndarray, np.ndarray], np.ndarray | None]) -> Terms:
@@ -106,10 +108,12 @@ class Regression(Task):
     table: ClassVar = ("r2", "rmse", "mae", "pearson", "spearman")
     scores: ClassVar = {
         "r2": ScoreType(_of_columns(r2), "R²", -math.inf, limits=REAL),
-        "rmse": ScoreType(_of_columns(rmse), "root mean squared error", 0.0, math.inf, True, limits=REAL),
+        "rmse": ScoreType(
+            _of_columns(rmse), "root mean squared error", 0.0, math.inf, True, limits=REAL, interval=ROOT
+        ),
         "mae": ScoreType(_of_columns(absolute), "mean absolute error", 0.0, math.inf, True, limits=REAL),
-        "pearson": ScoreType(_of_columns(pearson), "Pearson correlation", -1.0, limits=REAL),
-        "spearman": ScoreType(_of_columns(spearman), "Spearman correlation", -1.0, limits=REAL),
+        "pearson": ScoreType(_of_columns(pearson), "Pearson correlation", -1.0, limits=REAL, interval=CORRELATION),
+        "spearman": ScoreType(_of_columns(spearman), "Spearman correlation", -1.0, limits=REAL, interval=CORRELATION),
     }
 
     @property

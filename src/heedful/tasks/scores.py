@@ -12,14 +12,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-BINS = 15  # bins of the calibration error
+from heedful.tasks.score_intervals import (
+    AreaInterval,
+    Bounds,
+    CalibrationInterval,
+    MeanInterval,
+    Scored,
+    ShareInterval,
+    confidence_bins,
+)
+
 # lower bound of a probability in nll: smaller values are rounding errors of float32
 SMALLEST = float(np.finfo(np.float32).eps)
 Terms = Callable[[np.ndarray, np.ndarray], np.ndarray | None]  # probabilities n×C, labels n → terms n
 
 
 class ScoreType(NamedTuple):
-    """How a score is computed and named, and its lowest and highest possible value."""
+    """What a score is: how it is computed and named, where it ends, which direction is better, and its interval."""
 
     compute: Terms  # None if the score is not defined on these texts
     label: str
@@ -28,10 +37,26 @@ class ScoreType(NamedTuple):
     lower_is_better: bool = False
     is_by_class: bool = False  # whether it is a mean over classes
     limits: tuple[float, float] = (0.0, 1.0)  # of the probabilities, which rounding may exceed
+    interval: MeanInterval = MeanInterval()
+    share: str = ""  # what the texts are of which it is the share, such as "right"; "" for other scores
 
     def terms(self, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
         """Return the n terms for probabilities n×C and labels n; None if the score is not defined on these texts."""
         return self.compute(probabilities.astype(np.float64).clip(*self.limits), labels)
+
+    def bounds(self, texts: Scored, freedom: float) -> Bounds:
+        """Return the 95 % interval, which ends where the score ends; None if it cannot be estimated."""
+        bounds = self.interval.bounds(texts, freedom)
+        return bounds and (max(self.low, bounds[0]), min(self.high, bounds[1]))
+
+    @property
+    def is_share(self) -> bool:
+        return bool(self.share)
+
+    @property
+    def has_unit(self) -> bool:
+        """Whether the size of its values depends on the unit of the targets."""
+        return math.isinf(self.high)
 
 
 def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -115,11 +140,6 @@ def _area(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
     return np.asarray(area + (correct - area) * scale)
 
 
-def confidence_bins(confidence: np.ndarray) -> np.ndarray:
-    """Return the index m of the bin [m/15, (m+1)/15) of each confidence, n → n; the last bin includes 1."""
-    return (np.searchsorted(np.linspace(0, 1, BINS + 1), confidence, side="right") - 1).clip(0, BINS - 1)
-
-
 def ece(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The calibration error of the predicted class over 15 bins of equal width (Guo et al. 2017, equation 3)."""
     confidence = probabilities.max(1)
@@ -141,15 +161,15 @@ def brier(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 SCORES = {
-    "acc": ScoreType(accuracy, "accuracy"),
+    "acc": ScoreType(accuracy, "accuracy", interval=ShareInterval(), share="right"),
     "balanced_acc": ScoreType(
         partial(macro, predicted=0, true=1, with_predicted=False), "balanced accuracy", is_by_class=True
     ),
     "precision_macro": ScoreType(partial(macro, predicted=1, true=0), "macro precision", is_by_class=True),
     "f1_macro": ScoreType(partial(macro, predicted=1, true=1), "macro F1", is_by_class=True),
     "mcc": ScoreType(mcc, "Matthews correlation", low=-1.0),
-    "auroc": ScoreType(auroc, "AUROC", is_by_class=True),
-    "ece": ScoreType(ece, "calibration error", lower_is_better=True),
+    "auroc": ScoreType(auroc, "AUROC", is_by_class=True, interval=AreaInterval()),
+    "ece": ScoreType(ece, "calibration error", lower_is_better=True, interval=CalibrationInterval()),
     "brier": ScoreType(brier, "Brier score", high=2.0, lower_is_better=True),
     "nll": ScoreType(nll, "negative log-likelihood", high=math.inf, lower_is_better=True),
 }

@@ -82,6 +82,13 @@ def write_task(task: Task) -> dict[str, Any]:
 
 # by name, which has the same meaning in all tasks
 EVERY_SCORE: dict[str, ScoreType] = {name: score for cls in TASKS.values() for name, score in cls().scores.items()}
+
+
+def scores_of(names: Collection[str]) -> Mapping[str, ScoreType]:
+    """Return the scores of the task that has most of the scores with these names."""
+    return max((cls().scores for cls in TASKS.values()), key=lambda scores: len(scores.keys() & set(names)))
+
+
 MAIN_SCORES = tuple(dict.fromkeys(cls().main_score for cls in TASKS.values()))
 
 

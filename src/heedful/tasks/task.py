@@ -143,6 +143,10 @@ class Task(ABC):
             classes, _ = np.unique(np.stack([classes, groups[texts]]), axis=1)
         return np.bincount(classes, minlength=len(self.classes))
 
+    def rarest_side(self, targets: np.ndarray, groups: np.ndarray | None) -> int:
+        """Return the number of texts (or groups) of the rarest class, or without it if these are fewer."""
+        return int(self.class_counts(targets, groups).min(initial=len(targets)))
+
     def describe_rare_classes(self, targets: np.ndarray, groups: np.ndarray | None, split: str = "test") -> str:
         """Name the classes with fewer than MIN_TEXTS texts (or groups), such as "REFUND: 1 test text"; "" if none has.
 

@@ -16,6 +16,7 @@ from heedful.records.variants import Variant, find_variants, pool_folds
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm, mean_of_terms
 from heedful.terms.measurements import Measurement, measure
 
+DRAWS = 4000  # for the excess of the best variant
 Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory", "not tested"]
 
 
@@ -53,6 +54,7 @@ class Comparison:
     texts: int  # number of test texts, in all folds together
     command: str  # the command line that compares these folders
     table: tuple[str, ...]  # the scores in every table of scores
+    excess: float = 0.0  # by how much the best of several variants is expected to look better than it is
     rare_classes: str = ""  # those with too few test texts, as `describe_rare_classes` names them
 
     @property
@@ -112,6 +114,7 @@ def compare(
         excluded=excluded,
         texts=len(texts.labels),
         table=task.table,
+        excess=winners_excess([item.samples[metric] for item in measurements], lower_is_better),
         rare_classes=texts.task.describe_rare_classes(texts.labels, texts.groups),
         command=command,
     )
@@ -137,6 +140,27 @@ def judge_differences(
             verdict = "better" if (difference.value > 0) != lower_is_better else "worse"
         results.append((difference, p_adjusted, verdict))
     return results
+
+
+def winners_excess(samples: Sequence[Sample], lower_is_better: bool) -> float:
+    """Return by how much the best of k mean scores is expected to exceed its true mean, 0 or more.
+
+    The true means are estimated by shrinking the observed ones towards their mean, as far as their spread is noise
+    (James and Stein 1961). Around these, means are drawn with the covariance that the variants have over the texts (or
+    groups, or folds) and with the variance over their own seeds; the excess is the mean noise of the best drawn one.
+    """
+    if len(samples) < 2:
+        return 0.0
+    sign = -1.0 if lower_is_better else 1.0
+    means = sign * np.array([sample.by_seed.mean() for sample in samples])
+    units = np.stack([sample.units.mean(0) for sample in samples])  # k×n
+    seeds = [sample.by_seed.var(ddof=1) / len(sample.by_seed) if len(sample.by_seed) > 1 else 0.0 for sample in samples]
+    noise = np.diag(seeds) + (np.cov(units) / units.shape[1] if units.shape[1] > 1 else 0.0)
+    apart = float(np.trace(noise) / len(noise) - noise.mean())  # the variance of differences from the mean, by noise
+    kept = max(0.0, 1 - apart / variance) if (variance := float(means.var(ddof=1))) > 0 else 0.0
+    errors = np.random.default_rng(0).multivariate_normal(np.zeros(len(means)), noise, DRAWS, method="eigh")
+    best = (means.mean() + kept * (means - means.mean()) + errors).argmax(1)
+    return max(0.0, float(errors[np.arange(DRAWS), best].mean()))
 
 
 def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, lower_is_better: bool) -> list[Row]:

@@ -10,19 +10,10 @@ import numpy as np
 from heedful.config.keys import default_metrics
 from heedful.runs.result import Baseline, ClassScore, Score
 from heedful.runs.run_files import Predictions
+from heedful.tasks.score_intervals import Scored, join_groups, share_bounds
 from heedful.tasks.scores import ScoreType, ratio
 from heedful.tasks.task import MIN_TEXTS
-from heedful.terms.intervals import (
-    QUANTILE,
-    area_interval,
-    calibration_interval,
-    estimate,
-    join_groups,
-    mean_of_terms,
-    sample_score,
-    student_quantile,
-    wilson_interval,
-)
+from heedful.terms.intervals import estimate, mean_of_terms, sample_score
 from heedful.terms.temperature import uncalibrated
 
 log = logging.getLogger(__name__)
@@ -82,10 +73,8 @@ def evaluate(predictions: Predictions, *, majority: int | None = None) -> dict[s
 
     If the probabilities have a temperature, ece_uncalibrated is the calibration error without it.
 
-    acc and majority_acc have Wilson intervals, ece that of `calibration_interval`, and auroc that of `area_interval`.
-    The other intervals are Student's t intervals of the mean of the terms, and end at the score's lowest and highest
-    possible value. The bounds are None if all terms are equal, for means over classes if a class is too rare, and for
-    ece if the texts have groups.
+    The bounds are None if all terms are equal, for means over classes if a class is too rare, and for ece if the texts
+    have groups.
     """
     scores = {name: _score(name, score, predictions) for name, score in predictions.task.scores.items()}
     if (before := uncalibrated(predictions)) is not None:
@@ -115,34 +104,15 @@ def _score(name: str, score: ScoreType, predictions: Predictions) -> Score:
     n = len(labels)
     if (sample := sample_score(name, [predictions])) is None:
         return Score(n=n)
-    if name == "acc":
-        return proportion(sample.scores[0], groups)
-    (units,), value = sample.units, float(sample.by_seed[0])
-    _, low, high, _ = mean_of_terms(units)
-    if low is None or high is None or (sample.freedom < 1 and (name != "ece" or groups is not None)):
-        return Score(value, n=n)
-    if name == "ece":
-        low, high = calibration_interval(probabilities.astype(np.float64).clip(0, 1), labels)
-    elif name == "auroc":
-        error = float(units.std(ddof=0 if groups is None else 1)) / math.sqrt(len(units))
-        low, high = area_interval(value, error, sample.freedom)
-    return Score(value, max(score.low, low), min(score.high, high), n)
+    bounds = score.bounds(Scored(sample.scores[0], groups, probabilities, labels), sample.freedom)
+    low, high = bounds or (None, None)
+    return Score(float(sample.by_seed[0]), low, high, n)
 
 
 def proportion(hits: np.ndarray, groups: np.ndarray | None) -> Score:
-    """Return the share of hits; those in groups count as as many independent ones as would vary as much.
-
-    This is the interval of Korn and Graubard (1998) with Wilson's formula. If all hits are equal, the groups count.
-    """
-    n, p, quantile = float(len(hits)), float(hits.mean()), QUANTILE
-    if groups is not None:
-        units = join_groups(hits.astype(np.float64), groups)
-        if len(units) == 1:
-            return Score(p, n=len(hits))
-        variance, quantile = float(units.var(ddof=1)) / len(units), student_quantile(len(units) - 1)
-        n = min(n, p * (1 - p) / variance) if 0 < p < 1 and variance > 0 else float(len(units))
-    count = float(hits.sum()) if groups is None else p * n
-    return Score(p, *wilson_interval(count, n, quantile), len(hits))
+    """Return the share of hits with its interval."""
+    low, high = share_bounds(hits, groups) or (None, None)
+    return Score(float(hits.mean()), low, high, len(hits))
 
 
 def score_differences(predictions: Predictions, others: Predictions) -> dict[str, Score]:
@@ -151,6 +121,7 @@ def score_differences(predictions: Predictions, others: Predictions) -> dict[str
     for name in predictions.task.scores:
         sample, other = (sample_score(name, [each]) for each in (predictions, others))
         if sample is not None and other is not None:
-            value, low, high, _ = estimate([(1, sample), (-1, other)])
+            few = replace(sample, freedom=min(sample.freedom, sample.units.shape[1] - 1))  # of texts, or groups
+            value, low, high, _ = estimate([(1, few), (-1, other)])
             differences[name] = Score(value, low, high, len(predictions.labels))
     return differences

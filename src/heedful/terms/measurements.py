@@ -53,7 +53,7 @@ def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measure
         ensemble = linear = None
         if metric in first.task.scores:
             mean = np.mean([each.probabilities for each in predictions], axis=0)
-            task = first.task.joint([each.task for each in predictions]) if folds is None else first.task
+            task = first.task.joint([of_seed.task for of_seed in predictions])
             of_mean = first._replace(probabilities=mean, task=task).terms(metric)
             ensemble = None if of_mean is None or len(predictions) == 1 else float(of_mean.mean())
             linear = sample_score(metric, _linear_predictions(variant, first.index), variant.seeds, folds)
@@ -96,8 +96,8 @@ def label(metric: str) -> str:
 
 def untested(metric: str, rare_classes: str = "") -> str:
     """Return why differences in a score cannot be tested at all, or on texts with rare classes; "" if they can."""
-    if metric == "ece":
-        return f"differences in {label(metric)} have no interval, because their noise is not normal"
+    if metric in EVERY_SCORE and (reason := EVERY_SCORE[metric].interval.untested):
+        return f"differences in {label(metric)} have no interval, {reason}"
     if rare_classes and metric in EVERY_SCORE and EVERY_SCORE[metric].is_by_class:
         return f"differences in {label(metric)} have no interval, because classes are rare: {rare_classes}"
     return ""

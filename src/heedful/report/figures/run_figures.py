@@ -10,10 +10,10 @@ from heedful.base.formatting import SPLIT_NAMES
 from heedful.report.figures.style import COLOURS, GREY, INK, WEIGHTS, integer_ticks, name_axes, new_figure, user_text
 from heedful.report.words import clean_text
 from heedful.runs.run_files import History, Predictions, Statistics
-from heedful.tasks.scores import BINS, confidence_bins, ece
+from heedful.tasks.score_intervals import BINS, confidence_bins, wilson_interval
+from heedful.tasks.scores import ece
 from heedful.tasks.stored import EVERY_SCORE, find_main_score
 from heedful.terms.confidence import measure_limits
-from heedful.terms.intervals import wilson_interval
 
 SPLITS = (("train", SPLIT_NAMES["train"], COLOURS[0], "o"), ("val", SPLIT_NAMES["val"], COLOURS[1], "s"))
 MAX_NUMBERED = 25  # with more classes, the cells are too small for numbers
