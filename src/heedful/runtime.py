@@ -194,6 +194,15 @@ def number_of(text: str | None) -> float:
     return number if abs(number) <= LARGEST else math.inf
 
 
+def days_of(text: str | None) -> float:
+    """Return the days since 1970 of a spelled date or time stamp: NaN without one, and infinity for another text."""
+    if text is None or text.lower() in ABSENT:
+        return math.nan
+    if not (moment := _moment(text)):
+        return math.inf
+    return ((moment[0] - datetime(1970, 1, 1)) / timedelta(seconds=1) + float(f"0.{moment[1] or 0}")) / 86400
+
+
 def scale(column: Mapping[str, Any], cells: Sequence[str | None], parse: Callable[[str | None], float]) -> Entries:
     """Return two features of each cell: (number - mean) / scale, and whether it is missing, in which case it is 0."""
     values = parse_all(cells, parse)
@@ -227,6 +236,7 @@ def one_hot(column: Mapping[str, Any], cells: Sequence[str | None]) -> Entries:
 
 KINDS: dict[str, Callable[[Mapping[str, Any], Sequence[str | None]], Entries]] = {
     "number": lambda column, cells: scale(column, cells, number_of),
+    "date": lambda column, cells: scale(column, cells, days_of),
     "category": one_hot,
 }
 

@@ -106,12 +106,12 @@ NESTED = "[" * 100_000 + "]" * 100_000
         ("a.tsv", 'text\tlabel\n"a\tb\nc"\td\n', r"line 2 .*a double quote encloses a tab and a line.*data\.quotes"),
         ("a.jsonl", '{"text": "a", "label": 1}\n{"text": \n', "line 2: is not a JSON object .Expecting"),
         ("a.jsonl", '{"text": "a", "label": 1}\n["b", 0]\n', r"line 2: is not a JSON object \(it is \['b', 0\]"),
-        ("a.jsonl", '{"text": "a\\ud83d", "label": 1}\n', r"line 1: column 'text' holds 'a.ud83d', which is neither"),
+        ("a.jsonl", '{"text": "a\\ud83d", "label": 1}\n', r"line 1: column 'text' holds 'a.+ud83d', which is not text"),
         ("a.jsonl", f'{{"text": "a", "label": 1, "x": {NESTED}}}\n', "line 1: is not a JSON object .*recursion"),
         ("a.jsonl", '{"text": "a", "label": ' + "7" * 5000 + "}", r"line 1: is not a JSON object .*4300 digits"),
         ("a.jsonl", '{"text": "a", "label": 1}\n{"text": "b", "text": "c"}', r"line 2: the key 'text' occurs more"),
         ("a.json", '[{"text": "a", "label": 1}, {"label": 1, "label": 0}]', r"record 2: the key 'label' occurs more"),
-        ("a.jsonl", '{"text": "a", "label": [1]}\n', r"line 1: column 'label' holds \[1\], which is neither"),
+        ("a.jsonl", '{"text": "a", "label": [1]}\n', r"line 1: column 'label' holds \[1\], a list"),
         ("a.json", '[{"text": "a", "label": 1},\n {"text": }]', "is not a JSON object .*line 2 column 11"),
         ("a.json", '[{"text": "a", "label": 1}, ["b", 0]]', r"record 2: is not .*it is .*; a .json file must be one"),
         ("a.json", '{"text": "a", "label": 1}\n{"text": "b", "label": 1}', r"Extra data.* each line of a \.jsonl"),
@@ -186,7 +186,7 @@ def test_quotes_are_part_of_the_text_on_request(tmp_path: Path) -> None:
     [
         (pa.array([b"pos", "größer".encode()]), ["pos", "größer"]),
         (pa.array(["pos", None]).dictionary_encode(), ["pos", ""]),
-        (pa.array([Decimal("1.00"), Decimal("2.50")]), ["1.00", "2.50"]),
+        (pa.array([Decimal("1.50"), Decimal("2.25")]), ["1.50", "2.25"]),
         (pa.array([0.1, None], pa.float32()), ["0.1", ""]),
         (pa.array([np.float16(0.1), None], pa.float16()), ["0.1", ""]),
         (pa.array([date(2024, 1, 2), None]), ["2024-01-02", ""]),
@@ -203,12 +203,12 @@ def test_parquet_columns_of_every_type_are_read_as_text(tmp_path: Path, values: 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([b"pos", b"\xff"], r"row 2: column 'label' holds b'\\xff', which is neither text in UTF-8"),
+        ([b"pos", b"\xff"], r"row 2: column 'label' holds b'\\xff', which is not text in UTF-8"),
         (
             [["a"], ["a", "b"]],
-            r"row 1: column 'label' holds \['a'\], .*; for several labels in one row, set task=multilabel",
+            r"row 1: column 'label' holds \['a'\], a list: .* labels of a text need task=multilabel",
         ),
-        ([None, {"a": 1}], "row 2: column 'label' holds {'a': 1}, which is neither"),
+        ([None, {"a": 1}], "row 2: column 'label' holds {'a': 1}, a mapping"),
     ],
 )
 def test_parquet_columns_without_texts_are_reported(tmp_path: Path, values: Any, message: str) -> None:

@@ -3,13 +3,13 @@
 import torch
 from omegaconf import OmegaConf
 
-from heedful.data.columns import Column
+from heedful.data.columns import NumberField
 from heedful.data.texts import TextForm
 from heedful.models.columns import ColumnEmbedding
 from heedful.training import build
 from tests.models.combinations import BASIS, LOGITS, VOCABULARY, small_options, texts
 
-FORM = TextForm(columns=[Column(name="age")])  # with two features
+FORM = TextForm(columns=[NumberField(name="age")])  # with two features
 
 
 def test_sum_by_hand():

@@ -1,10 +1,11 @@
-"""Further columns of the data, beside the texts: numbers are standardized, and categories are told apart."""
+"""Further columns of the data, beside the texts: numbers and dates are standardized, and categories are told apart."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
 
 from heedful import runtime
 from heedful.base.errors import UserError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 MAX_CATEGORIES = 1000
 MISSING = "(missing)"
+ONE_VALUE = "data.columns: all training texts have the same value in column {!r}: remove it"
 CORRECT = (
     ": correct it, or leave the cell empty. If the numbers stand for categories, write them as text, such as 'c1' for 1"
 )
@@ -28,63 +30,32 @@ class Coverage(NamedTuple):
     unseen: int
 
 
-class Column(BaseModel):
-    """How the cells of a column become features, as its training cells determine it.
-
-    A number has two features: (number − mean) / scale, and whether the cell is missing, in which case the first is 0.
-    Another column has a feature for each category, 1 in texts of this category and 0 in others, and one for missing
-    cells. All features of a category without training texts are 0.
-
-    Args:
-        scale: the standard deviation of the training cells; 1 if that is 0.
-        categories: sorted; None for a column of numbers.
-    """
+class ColumnField(BaseModel, ABC):
+    """How the cells of a column become features, as its training cells determine it; `runtime.KINDS` encodes them."""
 
     model_config = ConfigDict(frozen=True)
 
     name: str
-    mean: FiniteFloat = 0.0
-    scale: Annotated[FiniteFloat, Field(gt=0)] = 1.0
-    categories: list[str] | None = None
+    kind: str
 
     @property
+    @abstractmethod
     def features(self) -> list[str]:
         """The names of the features."""
-        values = [self.name] if self.categories is None else [f"{self.name}={each}" for each in self.categories]
-        return [*values, f"{self.name} {MISSING}"]
 
+    @property
+    @abstractmethod
+    def example(self) -> Any:
+        """A cell, for the README of an export."""
+
+    @abstractmethod
     def describe(self) -> str:
         """Return the kind of the column in words."""
-        if self.categories is None:
-            return f"number, mean {self.mean:.4g}, standard deviation {self.scale:.4g}"
-        return f"{len(self.categories):,} categories"
 
     @classmethod
-    def fit(cls, name: str, cells: Sequence[str | None], where: Where) -> Self:
-        """Return the column of these training cells: of numbers if all cells with a value are numbers.
-
-        Raises:
-            UserError: if all cells are equal, most but not all are numbers, or there are too many categories.
-        """
-        spelled = runtime.spell_all(cells)
-        numbers = runtime.parse_all(spelled, runtime.number_of)
-        values, wrong = numbers[np.isfinite(numbers)], np.flatnonzero(np.isinf(numbers)).tolist()
-        if len(values) > len(wrong) > 0:
-            held = f"column {name!r} holds {format_repr(cells[wrong[0]])}, but most of its cells are numbers"
-            raise UserError(f"{where(wrong)}: {held}{CORRECT}")
-        distinct = set(spelled) if wrong else set(np.unique(numbers).tolist())
-        if len(distinct) < 2:
-            raise UserError(f"data.columns: all training texts have the same value in column {name!r}: remove it")
-        if not wrong:
-            return cls(name=name, mean=float(values.mean()), scale=float(values.std()) or 1.0)
-        categories = sorted({text for text in spelled if text is not None})
-        if len(categories) > MAX_CATEGORIES:
-            raise UserError(
-                f"data.columns: column {name!r} has {len(categories):,} categories, such as "
-                f"{format_repr(categories[0])}, but may have at most {MAX_CATEGORIES:,}: it may be a name or a second "
-                "text; remove it, or join rare categories"
-            )
-        return cls(name=name, categories=categories)
+    @abstractmethod
+    def fit(cls, name: str, cells: Sequence[str | None], where: Where) -> Self | None:
+        """Return the column of these spelled training cells; None if they are of another kind."""
 
     def encode(self, cells: Sequence[Any], where: Where) -> "tuple[csr_matrix, Coverage]":
         """Return the features of n cells, n × the number of `features`, and how many have no value or are unseen."""
@@ -98,8 +69,126 @@ class Column(BaseModel):
         return csr_matrix((values, (entries.rows, entries.columns)), shape), Coverage(entries.missing, entries.unseen)
 
 
+class _Scaled(ColumnField):
+    """A quantity has two features: (value - mean) / scale, and whether the cell is missing; then the first is 0."""
+
+    mean: FiniteFloat = 0.0
+    scale: Annotated[FiniteFloat, Field(gt=0)] = 1.0  # the standard deviation of the training cells; 1 if that is 0
+
+    @staticmethod
+    @abstractmethod
+    def parse(text: str | None) -> float:
+        """Return the quantity in a spelled cell: NaN without one, and infinity for another text."""
+
+    @property
+    def features(self) -> list[str]:
+        return [self.name, f"{self.name} {MISSING}"]
+
+    def describe(self) -> str:
+        return f"{self.kind}, mean {self.mean:.4g}, standard deviation {self.scale:.4g}"
+
+    @classmethod
+    def fit(cls, name: str, cells: Sequence[str | None], where: Where) -> Self | None:
+        values = runtime.parse_all(cells, cls.parse)
+        known, wrong = values[np.isfinite(values)], np.flatnonzero(np.isinf(values)).tolist()
+        if len(known) > len(wrong) > 0:
+            held = f"column {name!r} holds {format_repr(cells[wrong[0]])}, but most of its cells are "
+            raise UserError(f"{where(wrong)}: {held}{cls.model_fields['kind'].default}s{CORRECT}")
+        if wrong or not len(known):
+            return None
+        if np.ptp(known) == 0 and len(known) == len(values):
+            raise UserError(ONE_VALUE.format(name))
+        return cls.model_validate({"name": name, "mean": float(known.mean()), "scale": float(known.std()) or 1.0})
+
+
+class NumberField(_Scaled):
+    """A number."""
+
+    kind: Literal["number"] = "number"
+    example: ClassVar = 31
+
+    @staticmethod
+    def parse(text: str | None) -> float:
+        return runtime.number_of(text)
+
+
+class DateField(_Scaled):
+    """A date or time stamp, as the days since 1970."""
+
+    kind: Literal["date"] = "date"
+    example: ClassVar = "2024-01-31"
+
+    @staticmethod
+    def parse(text: str | None) -> float:
+        return runtime.days_of(text)
+
+    def describe(self) -> str:
+        mean = np.datetime64(0, "s") + np.timedelta64(round(self.mean * 86400), "s")
+        return f"date, mean {np.datetime_as_string(mean, 'D')}, standard deviation {self.scale:.4g} days"
+
+
+class CategoryField(ColumnField):
+    """A feature for each category, 1 in texts of this category and 0 in others, and one for missing cells.
+
+    All features of a category without training texts are 0.
+    """
+
+    kind: Literal["category"] = "category"
+    categories: list[str]  # sorted
+
+    @property
+    def features(self) -> list[str]:
+        return [*(f"{self.name}={category}" for category in self.categories), f"{self.name} {MISSING}"]
+
+    @property
+    def example(self) -> str:
+        return self.categories[0]
+
+    def describe(self) -> str:
+        return f"{len(self.categories):,} categories"
+
+    @classmethod
+    def fit(cls, name: str, cells: Sequence[str | None], where: Where) -> Self:
+        if len(set(cells)) < 2:
+            raise UserError(ONE_VALUE.format(name))
+        categories = sorted({cell for cell in cells if cell is not None})
+        if len(categories) > MAX_CATEGORIES:
+            raise UserError(
+                f"data.columns: column {name!r} has {len(categories):,} categories, such as "
+                f"{format_repr(categories[0])}, but may have at most {MAX_CATEGORIES:,}: it may be a name or a second "
+                "text; remove it, or join rare categories"
+            )
+        return cls(name=name, categories=categories)
+
+
+KINDS: tuple[type[ColumnField], ...] = (NumberField, DateField, CategoryField)  # the first that suits the cells
+
+
+def _with_kind(value: Any) -> Any:
+    """Accept a column of an earlier version, which has no kind; numbers have no categories."""
+    if not isinstance(value, dict):
+        return value
+    kind = runtime.kind_of(value)
+    return {"kind": kind} | {key: item for key, item in value.items() if item is not None or key != "categories"}
+
+
+Column = Annotated[
+    Annotated[NumberField | DateField | CategoryField, Field(discriminator="kind")], BeforeValidator(_with_kind)
+]
+
+
+def fit_column(name: str, cells: Sequence[Any], where: Where) -> Any:
+    """Return the column of these training cells.
+
+    Raises:
+        UserError: if all cells are equal, most but not all are of one kind, or there are too many categories.
+    """
+    spelled = runtime.spell_all(cells)
+    return next(column for kind in KINDS if (column := kind.fit(name, spelled, where)) is not None)
+
+
 def encode_columns(
-    columns: Iterable[Column], cells: Mapping[str, Sequence[str | None]], where: Where
+    columns: Iterable[ColumnField], cells: Mapping[str, Sequence[str | None]], where: Where
 ) -> "tuple[csr_matrix, dict[str, Coverage]]":
     """Return the features of all columns, n×K float32, and the coverage of each column by name."""
     from scipy.sparse import hstack

@@ -35,7 +35,7 @@ PARTS = ("text", "second")  # columns of the text, or of the two texts of a pair
 SIMILAR_LABELS = 0.8  # similarity of a misspelt label to a class
 LISTED_CONFLICTS = 3  # maximum number of texts with several classes that a message shows
 RENAME = "correct the key 'huggingface' of the schema's metadata, or remove it to use the numbers as classes"
-KEPT = "kept:"  # prefix of the names of other columns of the source
+READ, KEPT = "read:", "kept:"  # prefixes of the names of columns that a model reads, and of those that are copied
 
 
 class Texts(Sequence[str]):
@@ -78,7 +78,7 @@ class Split:
     labels: np.ndarray  # n targets of `Corpus.task`
     groups: np.ndarray | None = None  # n int64; rows of the same group stay together when rows are held out
     digests: np.ndarray | None = None  # n int64, hashes of the texts; duplicates have equal hashes
-    origins: Mapping[str, pa.ChunkedArray] | None = None  # n cells each: file and place
+    origins: Mapping[str, pa.ChunkedArray] | None = None  # n cells each: file, place, and those that are copied
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,14 @@ class Corpus:
             cells = columns["label"].combine_chunks()
             labels = cells.flatten().dictionary_encode()
             numbers, sizes = map(np.from_dlpack, (labels.indices, cells.value_lengths()))  # `to_numpy` imports pandas
-            kept = {name.removeprefix(KEPT): cells for name, cells in columns.items() if name.startswith(KEPT)}
+            read = {name.removeprefix(READ): cells for name, cells in columns.items() if name.startswith(READ)}
+            origins = {name: cells for name, cells in columns.items() if name.startswith(("file", "place", KEPT))}
             splits[file.stem] = Split(
-                Texts([columns[name] for name in PARTS if name in columns], np.arange(len(table)), kept),
+                Texts([columns[name] for name in PARTS if name in columns], np.arange(len(table)), read),
                 task.encode(labels.dictionary.to_pylist(), numbers, sizes),
                 _number_groups(columns["group"].to_numpy()) if "group" in columns else None,
                 columns["digest"].to_numpy(),
-                {"file": columns["file"], "place": columns["place"]},
+                origins,
             )
         return cls(**splits, task=task)
 
@@ -133,6 +134,7 @@ def write_split(
     folder: Path,
     task: Task,
     columns: Mapping[str, str],
+    read: Sequence[str],
     kept: Sequence[str],
     on_bad_rows: str,
     unknown_classes: str | None,
@@ -144,7 +146,7 @@ def write_split(
 
     Args:
         columns: the names that text, second (of a pair), label and group have in the rows.
-        kept: the names of further columns to write.
+        read, kept: the names of further columns, of which the former are spelled and the latter stay as they are.
         on_bad_rows: error or drop: how to treat rows without a text or label.
         unknown_classes: error, drop or wrong (keep): how an evaluation treats rows whose class the model does not have.
         names: the class of each allowed label; None allows all labels.
@@ -158,7 +160,8 @@ def write_split(
         return not task.fault(label) and (names is None or label in names)
 
     schema = pa.schema(
-        [(name, TYPES[name]) for name in (*columns, "file", "place", "digest")] + [(KEPT + name, TEXT) for name in kept]
+        [(name, TYPES[name]) for name in (*columns, "file", "place", "digest")]
+        + [(name, TEXT) for name in (*(READ + name for name in read), *(KEPT + name for name in kept))]
     )
     with pa.ipc.new_stream(str(folder / f"{split}.arrow"), schema) as stream:
         for rows in chunks:
@@ -178,9 +181,10 @@ def write_split(
             number = files.setdefault(rows.source, len(files))
             cells: dict[str, Any] = {**parts, "label": labels, "file": [number] * len(texts)}
             cells |= {"place": list(rows.places), "digest": list(map(_digest, texts))}
+            cells |= {READ + name: rows.spelled(name) for name in read}
             cells |= {KEPT + name: rows.plain_texts(name) for name in kept}
             if "group" in columns:
-                cells["group"] = rows.texts(columns["group"])
+                cells["group"] = [group or "" for group in rows.spelled(columns["group"])]
             stream.write_batch(pa.RecordBatch.from_pydict(cells, schema).filter(pa.array(is_valid)))
     classes = dict.fromkeys((names or {}).values())
     required = [repr(columns[name]) for name in (*PARTS, "label") if name in columns]
@@ -221,20 +225,20 @@ def _labels(rows: Rows, column: str, task: Task) -> list[list[str]]:
     """Return the canonical labels of each row; a missing label is an empty string."""
     cells = [task.split(cell) for cell in rows.cells(column)]
     places = [place for place, own in zip(rows.places, cells, strict=True) for _ in own]
-    labels = replace(rows, places=places, columns={column: list(chain(*cells))}).texts(column)
-    forms = {label: canonical(label) for label in set(labels)}
+    spelled = replace(rows, places=places, columns={column: list(chain(*cells))}).spelled(column)
+    labels = [label or "" for label in spelled]
     if own := rows.class_names.get(column):
         names = {str(i): canonical(name) for i, name in enumerate(own)}
         where, classes = f"{rows.source}: the metadata name {len(own)} classes", set(names.values())
         if len(classes) < len(own) or "" in classes:
             raise UserError(f"{where}, {format_list(own)}, but two have the same name, or one has none: {RENAME}")
         names |= {"": "", "-1": ""}  # -1 means that the class is unknown
-        if wrong := [label for label, form in forms.items() if form not in names]:
+        if wrong := [label for label in labels if label not in names]:
             place = format_places(rows.unit, [places[labels.index(wrong[0])]])
             raise UserError(f"{where}, but {place} has the class {format_repr(wrong[0])}: {RENAME}")
-        forms = {label: names[form] for label, form in forms.items()}
-    canonical_labels = map(forms.__getitem__, labels)
-    return [list(islice(canonical_labels, len(own))) for own in cells]
+        labels = [names[label] for label in labels]
+    rest = iter(labels)
+    return [list(islice(rest, len(own))) for own in cells]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,9 @@
 """Data that a program gives: frames, columns and records become data sets of the library `datasets`."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +12,7 @@ import pyarrow as pa
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_count, format_list
 from heedful.data.texts import list_rows, parts_of
+from heedful.runtime import Fault, spell_all
 
 if TYPE_CHECKING:
     import datasets
@@ -97,11 +101,25 @@ def _columns_of(texts: Any, names: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _cells(name: object, column: Any) -> pa.Array:
-    """Return the cells of a column; those of several types become text."""
-    if isinstance(column, str) or not hasattr(column, "__iter__"):
+    """Return the cells of a column; those of several types, and decimals, whose scales differ, are spelled."""
+    if isinstance(column, str) or not hasattr(column, "__iter__") or hasattr(column, "tocsr"):
         raise UserError(f"data: the column {name!r} is of type {type(column).__name__}, but must be a list of cells")
-    cells = list(column.numpy() if hasattr(column, "numpy") else column)  # a tensor
+    column = column.numpy() if hasattr(column, "numpy") else column  # a tensor
+    cells = list(map(_plain, column))
+    typed = column if getattr(getattr(column, "dtype", None), "kind", "O") in "biuf" else cells  # a float32 stays one
+    with suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
+        if not any(isinstance(cell, Decimal) for cell in cells):
+            return pa.array(typed, from_pandas=True)
     try:
-        return pa.array(cells, from_pandas=True)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        return pa.array([None if not isinstance(cell, str) and str(cell) in MISSING else str(cell) for cell in cells])
+        return pa.array(spell_all(cells))
+    except Fault as fault:
+        raise UserError(f"data: row {fault.row + 1}: the column {name!r} {fault}") from None
+
+
+def _plain(cell: Any) -> Any:
+    """Return the value of an Enum, a sorted set, the number of an array without axes; any other cell as it is."""
+    if isinstance(cell, Enum):
+        return cell.value
+    if isinstance(cell, set | frozenset):
+        return sorted(cell, key=str)
+    return cell.item() if getattr(cell, "ndim", None) == 0 and not isinstance(cell, np.generic) else cell

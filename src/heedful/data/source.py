@@ -29,9 +29,10 @@ from heedful.base.progress import row_progress
 from heedful.config.mistakes import LabelColumn, TextColumn, did_you_mean, not_a_list
 from heedful.data.bundled_vectors import ASSETS
 from heedful.data.codec import Codec
-from heedful.data.columns import Column, Coverage, encode_columns
+from heedful.data.columns import Coverage, encode_columns, fit_column
 from heedful.data.corpus import (
     FACTS,
+    KEPT,
     PARTS,
     SPLITS,
     Corpus,
@@ -334,7 +335,7 @@ class Source(pl.LightningDataModule):
         """Return the corpus in the cache; read the source first if it is not in the cache."""
         stored = self._stored
         in_sets = [] if self.files or not stored else [self._hash_columns(split, stored) for split in self.splits]
-        key = _hash(f"{self.source_fingerprint} {stored} {in_sets} {code_version(type(self))}")
+        key = _hash(f"{self.source_fingerprint} {self.read_columns} {self.kept} {in_sets} {code_version(type(self))}")
         return load_or_build(self.cache_dir / f"{key}.texts", partial(Corpus.load, task=self.task), self._write)
 
     def _write(self, folder: Path) -> None:
@@ -342,7 +343,7 @@ class Source(pl.LightningDataModule):
         if self._model is None:
             self._require_distinct_splits()
         bad_rows = (self.on_bad_rows, self.unknown_classes)
-        write = partial(write_split, folder, self.task, self.columns, self._stored, *bad_rows)
+        write = partial(write_split, folder, self.task, self.columns, self.read_columns, self.kept, *bad_rows)
         names, splits = self.names, self.files or self.splits
         if "train" in splits:
             own, found = write("train", self._shown_rows("train"), names)
@@ -405,7 +406,7 @@ class Source(pl.LightningDataModule):
         self._data, self.conflicts, self.vocabulary = data.splits, data.conflicts, tokenizer.vocabulary
         if (codec := self._model) is None:
             task, where = corpus.task.learn(np.asarray(data.splits["train"].labels)), partial(self._where, "train")
-            columns = [Column.fit(name, self._cells("train", name), where) for name in self.read_columns]
+            columns = [fit_column(name, self._cells("train", name), where) for name in self.read_columns]
             codec = Codec(tokenizer=tokenizer, task=task, pairs=self.pairs, columns=columns, **asdict(self.truncation))
         else:
             classes = corpus.task.classes
@@ -526,7 +527,7 @@ class Source(pl.LightningDataModule):
         """Return the origins of rows of a split of the source."""
         own, files = getattr(self._corpus, split), self._sources(split)
         numbers, places = (own.origins[name].take(rows).to_pylist() for name in ("file", "place"))
-        kept = map(own.texts.take(rows).cells, self.kept)
+        kept = [own.origins[KEPT + name].take(rows).to_pylist() for name in self.kept]
         names = [*number_names(["file", self._unit(split)], taken=self.kept), *self.kept]
         return dict(zip(names, [[files[number] for number in numbers], places, *kept], strict=True))
 

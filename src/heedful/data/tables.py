@@ -8,10 +8,9 @@ import logging
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -24,7 +23,8 @@ from heedful.base.errors import UserError
 from heedful.base.files import csv_line, replace_atomically
 from heedful.base.formatting import format_list, format_repr
 from heedful.config.mistakes import did_you_mean
-from heedful.data.text_files import PARQUET, TO_UTF8, file_format, open_file, open_text, refuse_signatures
+from heedful.data.text_files import PARQUET, file_format, open_file, open_text, refuse_signatures
+from heedful.runtime import Fault, spell, spell_all, text_of
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".json")
 OUTPUT_FORMATS = (".csv", ".jsonl")
@@ -69,25 +69,21 @@ class Rows:
         return cells if isinstance(cells, list) else _arrow_cells(cells)
 
     def texts(self, column: str) -> list[str]:
-        """Return the cells of a column as strings; a missing value, NaN or infinity becomes an empty string."""
-        texts = []
-        for place, cell in zip(self.places, self.cells(column), strict=True):
-            try:
-                text = cell.decode() if isinstance(cell, bytes) else cell
-                if text is None or (isinstance(text, float | Decimal) and not math.isfinite(text)):
-                    text = ""
-                elif not isinstance(text, str | int | float | Decimal):  # an int may be a bool
-                    raise ValueError
-                str(text).encode()  # fails for an unpaired surrogate
-                texts.append(str(text))
-            except ValueError:
-                hint = "; for several labels in one row, set task=multilabel" if isinstance(cell, list) else ""
-                hint = f"; convert it, {TO_UTF8}" if isinstance(cell, str | bytes) else hint
-                raise UserError(
-                    f"{self.source}: {self.unit} {place}: column {column!r} holds {format_repr(cell)}, which is "
-                    f"neither text in UTF-8 nor a number{hint}"
-                ) from None
-        return texts
+        """Return the cells of a column as texts: others are spelled, and a missing one becomes an empty string."""
+        return [text or "" for text in self._spell(column, text_of)]
+
+    def spelled(self, column: str) -> list[str | None]:
+        """Return the one spelling of each cell of a column; None if it is missing."""
+        return self._spell(column, spell)
+
+    def _spell(self, column: str, rule: Callable[[Any], str | None]) -> list[str | None]:
+        cells = self.columns.get(column)
+        is_span = isinstance(cells, pa.Array | pa.ChunkedArray) and pa.types.is_duration(cells.type)
+        try:
+            return spell_all(cells.to_pylist() if is_span and cells is not None else self.cells(column), rule)
+        except Fault as fault:
+            place = f"{self.unit} {self.places[fault.row]}"
+            raise UserError(f"{self.source}: {place}: column {column!r} {fault}") from None
 
     def plain_texts(self, column: str) -> list[str | None]:
         """Return the cells of a column as a CSV file contains them; a missing value or NaN is None."""

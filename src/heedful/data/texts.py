@@ -109,7 +109,7 @@ def join_cells(rows: Rows, parts: Sequence[Sequence[str]], columns: Sequence[str
     if not columns:
         return list(map(join_parts, parts))
     places = [f"{rows.source}: {rows.unit} {place}" for place in rows.places]
-    cells = zip(*map(rows.plain_texts, columns), strict=True)
+    cells = zip(*map(rows.spelled, columns), strict=True)
     by_row = zip(parts, cells, places, strict=True)
     return [Text(own, dict(zip(columns, values, strict=True)), place) for own, values, place in by_row]
 

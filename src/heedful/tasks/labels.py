@@ -10,17 +10,15 @@ from itertools import chain
 from typing import Any
 
 from heedful.base.formatting import LISTED_VALUES, format_count, format_list, format_repr
+from heedful.runtime import spell_text
 
 SEPARATORS = "|;,"  # that may stand between labels
 NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,2})?", re.IGNORECASE)
 
 
 def canonical(label: str) -> str:
-    """Return the one form of a label that is written differently: 1.0 is 1, True is true, and letters are composed."""
-    label = unicodedata.normalize("NFC", label.strip())
-    if label.lower() in ("true", "false"):
-        return label.lower()
-    return re.sub(r"^([-+]?[0-9]+)\.0+$", r"\1", label)
+    """Return the one spelling of a label, as of every cell: 1.0 is 1, True is true, and letters are composed."""
+    return spell_text(label) or ""
 
 
 def describe_look_alikes(counts: Mapping[str, int], are_set: bool = False) -> str:
