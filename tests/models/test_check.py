@@ -9,10 +9,24 @@ from torch import Tensor, nn
 
 from heedful.base.errors import UserError
 from heedful.models.attention.none import NoAttention
-from heedful.models.check import check_component, check_model
+from heedful.models.check import check_component, check_loss, check_model
 from heedful.models.component import Encoded, zero_padding
+from heedful.models.loss import (
+    AbsoluteError,
+    BinaryCrossEntropy,
+    BinaryRelevance,
+    CrossEntropy,
+    HuberLoss,
+    Loss,
+    SquaredError,
+    plain_loss,
+)
 from heedful.models.normalizer import Normalizer
 from heedful.models.pooling import Mean
+from heedful.tasks.multiclass import Multiclass
+from heedful.tasks.multilabel import Multilabel
+from heedful.tasks.regression import Regression
+from heedful.tasks.task import Task
 from tests.models.combinations import BASIS, DIM, LOGITS, VOCABULARY, choices, component, compose
 
 SIZES: dict[str, tuple[Any, ...]] = {"embedding": (VOCABULARY,), "head": (DIM, LOGITS)}
@@ -114,6 +128,78 @@ def test_a_broken_rule_is_named(group: str, choice: str, mistakes: dict[str, Any
     message = message.replace("(", r"\(").replace(")", r"\)")
     with pytest.raises(UserError, match=rf"{type(wrong).__module__}\.{type(wrong).__name__}\..*{message}"):
         check(wrong, group)
+
+
+class Normalized(Mean):
+    """A mean of states that are normalized, over padding too in training."""
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__(input_dim)
+        self.norm = nn.BatchNorm1d(input_dim)
+
+    def forward(self, encoded: Encoded) -> Tensor:
+        states = self.norm(encoded.states.transpose(1, 2)).transpose(1, 2)
+        return super().forward(encoded._replace(states=zero_padding(states, encoded.mask)))
+
+
+class Detached(Mean):
+    def __init__(self, input_dim: int) -> None:
+        super().__init__(input_dim)
+        self.scale = nn.Parameter(torch.ones(input_dim))
+
+    def forward(self, encoded: Encoded) -> Tensor:
+        return super().forward(encoded) * self.scale.detach()
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [(Normalized, r"forward \(output\) in training depends on padding"), (Detached, "scale has no gradient: use it")],
+)
+def test_a_component_keeps_the_rules_in_training(cls: type[Mean], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        check(cls(DIM), "pooling")
+
+
+CLASSES = Multiclass(("a", "b", "c"))
+LOSSES: list[tuple[Task, Loss]] = [
+    *((CLASSES, CrossEntropy([7, 2, 1], **options)) for options in ({}, {"label_smoothing": 0.3})),
+    (CLASSES, CrossEntropy([7, 2, 1], class_weights="balanced")),
+    (Multiclass(("a", "b")), BinaryCrossEntropy([2, 3], class_weights=[1.0, 3.0])),
+    *((Multilabel(CLASSES.classes), BinaryRelevance([7, 2, 1], pos_weight=weight)) for weight in (None, 5.0)),
+    *((Regression(mean=5.0, scale=3.0), cls([1])) for cls in (SquaredError, AbsoluteError, HuberLoss)),
+]
+
+
+@pytest.mark.parametrize(("task", "loss"), LOSSES)
+def test_the_losses_of_heedful_keep_the_rules(task: Task, loss: Loss) -> None:
+    check_loss(loss, task)
+
+
+@pytest.mark.parametrize("task", [CLASSES, Multilabel(CLASSES.classes), Regression()])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda loss, texts: -loss, "forward is .* it must be lower for right predictions; is its sign wrong"),
+        (lambda loss, texts: loss * texts, "forward changes from .* if each text occurs twice: return the mean"),
+        (lambda loss, texts: loss.repeat(texts), r"forward returned a tensor of shape \(7,\); it must be the mean"),
+        (lambda loss, texts: loss.detach(), ".* a scalar with a gradient"),
+        (lambda loss, texts: loss.item(), "forward returned float; it must be the mean"),
+    ],
+)
+def test_a_wrong_loss_is_named(task: Task, change: Any, message: str) -> None:
+    wrong = plain_loss(task, [1] * len(task.outputs))
+    right = wrong.forward
+    wrong.forward = lambda logits, labels: change(right(logits, labels), len(logits))  # type: ignore[method-assign]
+    with pytest.raises(UserError, match=rf"{type(wrong).__name__}\.{message}"):
+        check_loss(wrong, task)
+
+
+@pytest.mark.parametrize(("width", "found"), [(1, 2), (5, 5)])
+def test_a_loss_has_the_width_of_the_task(width: int, found: int) -> None:
+    wrong = CrossEntropy([1, 1, 1])
+    wrong.num_logits = width
+    with pytest.raises(UserError, match=f"num_logits is {width}, which gives {found} probabilities, not 3"):
+        check_loss(wrong, CLASSES)
 
 
 def test_an_attention_may_declare_that_its_rows_do_not_sum_to_one() -> None:

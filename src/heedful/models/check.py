@@ -1,6 +1,6 @@
 """A check that components, which may be a user's own classes, keep the rules of their kinds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -22,7 +22,9 @@ from heedful.models.component import (
     masked_mean,
     zero_padding,
 )
+from heedful.models.loss import Loss
 from heedful.models.sublayer import AttentionSublayer
+from heedful.tasks.task import Task
 
 SHORT, LONG = 7, 17  # padded lengths of the two batches
 TOLERANCE = 1e-3  # largest difference of equal values, as a share of the largest value; float32 differs far less
@@ -35,8 +37,9 @@ def check_component(
     """Raise a UserError that names the class and the rule if a component breaks a rule of its kind.
 
     In evaluation mode, the component gets three texts, of which the last has no tokens, and the same texts with more
-    padding beside a longer text; in training mode, it gets them if it has an auxiliary loss. Neither the component nor
-    torch's random state is changed.
+    padding beside a longer text. In training mode without dropout, a copy of it gets the three texts with and without
+    more padding, and each of its parameters must have a gradient. Neither the component nor torch's random state is
+    changed.
 
     Args:
         input_dim: number of features of the input; of an embedding, the number of tokens in the vocabulary.
@@ -62,8 +65,14 @@ def check_component(
             component.eval()
             batches = [(inputs, mask), *[(inputs[:3, :short], mask[:3, :short])] * 2]
             padded, first, again = (dict(_outputs(component, *batch, num_logits)) for batch in batches)
+            for method, value in first.items():
+                part = padded[method][tuple(map(slice, value.shape))]
+                _require_equal(component, method, value, again[method], "is random in evaluation: use self.training")
+                rule = f"depends on padding or on other texts of a batch: {USE_MASK}"
+                _require_equal(component, method, value, part, rule)
             if component.auxiliary_loss:
                 _check_auxiliary_loss(deepcopy(component).train(), *_arguments(component, inputs, mask))
+            _check_training(component, [(inputs[:3], mask[:3]), *batches[1:]])
     except UserError:
         raise
     except Exception as error:
@@ -72,10 +81,66 @@ def check_component(
     finally:
         for module, mode in modes:
             module.training = mode
-    for method, value in first.items():
-        part = padded[method][tuple(map(slice, value.shape))]
-        _require_equal(component, method, value, again[method], "is random in evaluation: use self.training")
-        _require_equal(component, method, value, part, f"depends on padding or on other texts of a batch: {USE_MASK}")
+
+
+def _check_training(component: Component, batches: Sequence[tuple[Tensor, Tensor]]) -> None:
+    """Check a component in training mode: the texts with more padding, without it, and the same again."""
+
+    def outputs(inputs: Tensor, mask: Tensor) -> dict[str, Tensor]:
+        copy = deepcopy(component).train()
+        for module in copy.modules():
+            for name in {"p", "dropout"} & vars(module).keys():
+                if isinstance(getattr(module, name), float):
+                    setattr(module, name, 0.0)
+        with torch.enable_grad():
+            value: Any = copy(*_arguments(copy, inputs, mask))
+            parts = value._asdict() if isinstance(value, Encoded) else {"output": value}
+            found = {name: part for name, part in parts.items() if part is not None}
+            terms = [each for each in (*found.values(), *copy.auxiliary_loss.values()) if each is not None]
+            for each in terms:
+                if each.requires_grad:
+                    (each * torch.randn_like(each)).sum().backward(retain_graph=True)
+        idle = [name for name, each in copy.named_parameters() if each.requires_grad and each.grad is None]
+        if idle and mask.shape[1] >= LONG:
+            _fail(component, f"{idle[0]} has no gradient: use it in forward, or set requires_grad_(False)")
+        return {name: value.detach() for name, value in found.items()}
+
+    padded, first, again = (outputs(*batch) for batch in batches)
+    for name, value in first.items():
+        if torch.equal(value, again[name]):  # not random
+            part = padded[name][tuple(map(slice, value.shape))]
+            _require_equal(component, f"forward ({name}) in training", value, part, f"depends on padding: {USE_MASK}")
+
+
+def check_loss(loss: Loss, task: Task) -> None:
+    """Raise a UserError that names the class and the rule if a loss does not suit the task, or breaks a rule.
+
+    It gets random logits with the targets that they predict, and with those that the negative logits predict.
+    """
+    random, width = torch.Generator().manual_seed(0), loss.num_logits
+    for texts in (SHORT, LONG):
+        logits = 3 * torch.randn(texts, width, generator=random)
+        if (columns := task.probabilities(logits).shape[1]) != len(task.outputs):
+            _fail(loss, f"num_logits is {width}, which gives {columns} probabilities, not {len(task.outputs)}")
+        right, wrong = (task.scaled(task.predicted(task.probabilities(each))) for each in (logits, -logits))
+        logits.requires_grad_()
+        pairs = [(logits, right), (logits, wrong), (logits.repeat(2, 1), torch.cat([wrong] * 2))]
+        try:
+            values = [loss(*pair) for pair in pairs]
+        except Exception as error:
+            error.add_note(f"{_name(loss)} failed in a check with logits {texts}×{width} and {texts} targets")
+            raise
+        for value in values:
+            if not isinstance(value, Tensor) or value.dim() or not value.requires_grad:
+                kind = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+                _fail(loss, f"forward returned {kind}; it must be the mean over the texts, a scalar with a gradient")
+        value, other, repeated = (each.item() for each in values)
+        if abs(repeated - other) > TOLERANCE * max(abs(other), 1e-6):
+            change = f"changes from {other:.3g} to {repeated:.3g} if each text occurs twice"
+            _fail(loss, f"forward {change}: return the mean over the texts, not the sum")
+        if not value < other:
+            reason = f"is {value:.3g} where the logits predict the targets, and {other:.3g} where they contradict them"
+            _fail(loss, f"forward {reason}: it must be lower for right predictions; is its sign wrong?")
 
 
 def _check_auxiliary_loss(component: Component, *arguments: Any) -> None:
@@ -88,6 +153,11 @@ def _check_auxiliary_loss(component: Component, *arguments: Any) -> None:
         isinstance(term, Tensor) and term.dim() == 0 and term.isfinite() for term in terms.values()
     ):
         _fail(component, f"auxiliary_loss is {dict(terms)} after forward in training; each must be a finite scalar")
+
+
+def is_foreign(part: nn.Module) -> bool:
+    """Return whether the class of a component or loss is not part of Heedful."""
+    return type(part).__module__.partition(".")[0] != "heedful"
 
 
 def check_model(model: Classifier, words: int, num_logits: int, max_length: int, device: torch.device) -> None:
@@ -104,7 +174,7 @@ def check_model(model: Classifier, words: int, num_logits: int, max_length: int,
         inner = [part.attention] if isinstance(part, AttentionSublayer) else []
         for component in (*inner, part):
             parts = [component, *(getattr(layer, "normalizer", None) for layer in component.modules())]
-            if any(each is not None and type(each).__module__.partition(".")[0] != "heedful" for each in parts):
+            if any(each is not None and is_foreign(each) for each in parts):
                 with name_file(f"model.{name}"):
                     check_component(component.to(device), dim, num_logits, max_length=max_length, device=device)
                 component.cpu()

@@ -25,7 +25,7 @@ from heedful.config.schema import class_at, of_class, trusted_modules, validate_
 from heedful.data.padded_batches import limited
 from heedful.data.texts import SINGLE_TEXTS, TextForm
 from heedful.kernels.recurrence import has_lstm
-from heedful.models.check import require_output_dim
+from heedful.models.check import check_loss, is_foreign, require_output_dim
 from heedful.models.classifier import Classifier
 from heedful.models.columns import ColumnEmbedding
 from heedful.models.embedding.segments import SegmentEmbedding
@@ -207,14 +207,15 @@ def rehearse(cfg: DictConfig, data: "Source") -> None:
     """
     from heedful.models.metrics import require_scores
 
-    num_logits = loss(cfg, data).num_logits
+    if is_foreign(trained := loss(cfg, data)):
+        check_loss(trained, data.task)
     created = metrics(cfg, data.task)
     monitored = {str(node["monitor"]) for node in monitors(cfg).values()}
     if "val" in data.sizes:
         require_scores(monitored, created, np.asarray(data.tokenized("val").labels), data.task)
     require_directions(cfg, created, data.task)
     with _on_meta_device():
-        classifier(cfg, data.vocabulary, num_logits, data.codec)
+        classifier(cfg, data.vocabulary, trained.num_logits, data.codec)
 
 
 def monitors(cfg: DictConfig) -> dict[str, dict[str, Any]]:

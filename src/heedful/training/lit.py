@@ -23,7 +23,7 @@ from heedful.config.schema import validate_config
 from heedful.data.padded_batches import Batch, Inputs
 from heedful.data.source import Source
 from heedful.kernels.device import HostCopy
-from heedful.models.check import check_model
+from heedful.models.check import check_loss, check_model, is_foreign
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
 from heedful.models.loss import Loss
@@ -164,6 +164,8 @@ class LitClassifier(pl.LightningModule):
         if (path := self.card.config.get("init_from")) is not None:
             self.start = build.take_weights(self.model, self.card, path)
         check_model(self.model, size, self.loss.num_logits, codec.max_length, torch.device(device))
+        if is_foreign(self.loss):
+            check_loss(self.loss, self.task)
         if self.model.branch is not None:
             held_out = data.builder("val") if "val" in data.sizes else None
             self.model.branch.fit(data.builder("train"), held_out, self.loss)
