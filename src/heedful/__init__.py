@@ -26,8 +26,11 @@ MODULES = {
 }
 
 
+__all__ = sorted(MODULES)
+
+
 def __dir__() -> list[str]:
-    return [*globals(), *MODULES]
+    return __all__
 
 
 def __getattr__(name: str) -> Any:

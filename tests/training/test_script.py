@@ -1,8 +1,10 @@
 """A user's own script with Lightning: a module and a Trainer without the commands."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -89,18 +91,72 @@ def test_training_without_a_data_module_gives_the_same_weights(options: Sequence
     assert_equal(module.state_dict(), other.state_dict())
 
 
+def loader(data: Source, split: str, rows: Any = None, **options: Any) -> DataLoader[Any]:
+    """A loader of torch for some rows, or all, of a split."""
+    builder = data.builder(split)
+    chosen: Any = range(len(builder)) if rows is None else rows
+    return DataLoader(chosen, batch_size=5, collate_fn=lambda numbers: builder(np.array(numbers)), **options)
+
+
 def test_loaders_of_torch_train_a_module(tmp_path: Path) -> None:
     _, data, module = make(tmp_path, "scheduler=linear", *LINEAR)
-
-    def loader(split: str) -> DataLoader[Any]:
-        builder = data.builder(split)
-        rows: Any = range(len(builder))
-        return DataLoader(rows, batch_size=5, collate_fn=lambda numbers: builder(np.array(numbers)))
-
     fitted = trainer(tmp_path)
-    fitted.fit(module, loader("train"), loader("val"))
+    fitted.fit(module, loader(data, "train"), [loader(data, "val"), loader(data, "test")])
+    assert {"val/acc", "val/loss/dataloader_idx_1"} < fitted.callback_metrics.keys()
     assert fitted.callback_metrics["val/loss"].isfinite()
     assert fitted.optimizers[0].param_groups[0]["lr"] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def untrained(tmp_path_factory: pytest.TempPathFactory) -> LitClassifier:
+    return make(tmp_path_factory.mktemp("untrained"))[2]
+
+
+@pytest.fixture
+def scored(untrained: LitClassifier, tmp_path: Path) -> tuple[Source, Callable[..., dict[str, float]]]:
+    """Data, and a function that scores loaders with an untrained module."""
+    data = build.datamodule(compose(f"data.cache_dir={tmp_path / 'cache'}", *OPTIONS))
+    return data, lambda loaders: dict(trainer(tmp_path).test(untrained, loaders, verbose=False)[0])
+
+
+def test_each_loader_has_scores_of_its_own(scored: tuple[Source, Callable[..., dict[str, float]]]) -> None:
+    data, score = scored
+    parts = [score(loader(data, split)) for split in ("val", "train")]
+    assert parts[0]["test/loss"] != parts[1]["test/loss"]
+    expected = parts[0] | {f"{name}/dataloader_idx_1": value for name, value in parts[1].items()}
+    assert score([loader(data, split) for split in ("val", "train")]) == pytest.approx(expected)
+
+
+def test_a_row_that_a_sampler_draws_again_counts_again(
+    untrained: LitClassifier, scored: tuple[Source, Callable[..., dict[str, float]]]
+) -> None:
+    data, score = scored
+    rows = [3, 0, 3, 1, 3, 4, 0]
+    once = {row: score(loader(data, "train", [row]))["test/loss"] for row in {*rows}}
+    assert score(loader(data, "train", rows))["test/loss"] == pytest.approx(np.mean([once[row] for row in rows]))
+    assert untrained.evaluated["index"].tolist() == sorted(rows)
+    assert score(data.train_dataloader()) == pytest.approx(score(loader(data, "train")))
+
+
+def test_only_texts_that_processes_share_are_left_out(untrained: LitClassifier) -> None:
+    def shards(*indices: list[int]) -> list[int]:
+        def gather(target: list[Any], own: dict[str, np.ndarray]) -> None:
+            target[:] = [{"index": np.array(index)} for index in indices]
+
+        untrained.trainer = SimpleNamespace(world_size=len(indices), is_global_zero=True)  # type: ignore[assignment]
+        with patch("torch.distributed.all_gather_object", gather):
+            return untrained._collect([{"index": torch.tensor(indices[0])}])["index"].tolist()
+
+    assert shards([0, 2, 4], [1, 3, 0]) == [0, 1, 2, 3, 4]  # as torch's DistributedSampler divides five rows
+    with pytest.raises(UserError, match=r"a process read an index twice.*: evaluate with one device"):
+        shards([0, 2, 2], [1, 3, 0])
+
+
+@pytest.mark.parametrize("step", ["training_step", "validation_step", "predict_step"])
+@pytest.mark.parametrize("batch", [(["good"], [1]), {"text": ["good"]}])
+def test_a_foreign_batch_is_refused(step: str, batch: Any, untrained: LitClassifier) -> None:
+    with pytest.raises(UserError, match=rf"a batch is a {type(batch).__name__}, not .*collate_fn=.* builder"):
+        getattr(untrained, step)(batch, 0)
 
 
 def test_training_resumes_exactly_without_a_data_module(tmp_path: Path) -> None:
@@ -135,11 +191,6 @@ def test_predictions_are_in_the_order_of_the_split(tmp_path: Path) -> None:
 
 class Stop(EarlyStopping):
     """A callback of a user's own."""
-
-
-@pytest.fixture(scope="module")
-def untrained(tmp_path_factory: pytest.TempPathFactory) -> LitClassifier:
-    return make(tmp_path_factory.mktemp("untrained"))[2]
 
 
 @pytest.mark.parametrize("monitor", ["val/acc", "val/loss"])
@@ -240,7 +291,7 @@ def test_the_best_checkpoint_is_evaluated_by_the_same_trainer(weights_only: bool
 @pytest.mark.parametrize("name", ["best.ckpt", "last.ckpt", ""])
 def test_a_loaded_module_is_trained_further(name: str, finished: tuple[Path, Any], tmp_path: Path) -> None:
     folder = finished[0]
-    module = LitClassifier.load_from_checkpoint(folder / "checkpoints" / name if name else folder)
+    module = LitClassifier.load_from_checkpoint(folder / "checkpoints" / name if name else folder, strict=False)
     assert module.hparams["optimizer"]["lr"] == module.lr == 0.001
     data = build.datamodule(compose(f"data.cache_dir={tmp_path / 'cache'}"), module.card)
     if name != "last.ckpt":

@@ -173,6 +173,7 @@ class ShuffledBatches:
         self.epoch = 0
         self.position = 0  # number of batches of the epoch that were already yielded
         self.sampler = self  # the object on which Lightning calls `set_epoch`
+        self.batch_sampler = None  # Lightning reads it where there is a sampler
         self._length = len(order(0))
 
     def __len__(self) -> int:

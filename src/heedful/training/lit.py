@@ -11,6 +11,7 @@ import pytorch_lightning as pl
 import torch
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint, WeightAveraging
+from pytorch_lightning.utilities.combined_loader import CombinedLoader
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import Metric
@@ -50,6 +51,16 @@ class Step(NamedTuple):
 
     loss: Tensor  # mean over the texts, and the terms of the components, from which the gradients are computed
     sums: dict[str, Tensor]  # over the texts: of the loss, of the hits and of each term
+
+
+def require_batch(batch: Any) -> None:
+    """Refuse the batches of loaders that do not encode texts as the model reads them."""
+    if not isinstance(batch, Batch):
+        raise UserError(
+            f"a batch is a {type(batch).__name__}, not a heedful.data.padded_batches.Batch: let the DataLoader build "
+            "batches from rows, with collate_fn=lambda rows: builder(np.array(rows)), where builder is "
+            'data.builder("train") or card.codec.builder(texts)'
+        )
 
 
 class RunningMean(Metric):
@@ -102,8 +113,8 @@ class LitClassifier(pl.LightningModule):
         self.scores: dict[str, float] = {}  # the last value of each metric, by names such as val/acc; NaN if undefined
         # the texts of the last evaluation, in the order of the split: n×C probabilities, n labels, n index
         self.evaluated: dict[str, np.ndarray] = {}
-        self._batches: list[dict[str, Tensor]] = []  # of the present evaluation in this process
-        self._losses: list[Tensor] = []  # of these batches, summed over the texts
+        self._batches: dict[int, list[dict[str, Tensor]]] = {}  # by loader, of the present evaluation in this process
+        self._losses: dict[int, list[Tensor]] = {}  # of these batches, summed over the texts
         self._texts: int | None = None  # in the present batch
         self._logged_epoch: int | None = None  # the last epoch whose training metrics Lightning knows
         self.is_validated = False  # whether a validation ran since the last training epoch ended
@@ -137,6 +148,7 @@ class LitClassifier(pl.LightningModule):
         checkpoint_path: str | Path,
         map_location: torch.device | str = "cpu",
         *,
+        strict: bool = True,
         weights_only: Literal[True] = True,
         trusted_modules: Sequence[str] = (),
     ) -> Self:
@@ -146,6 +158,7 @@ class LitClassifier(pl.LightningModule):
 
         Args:
             checkpoint_path: such as best.ckpt or last.ckpt; or the folder of a run, whose best checkpoint is loaded.
+            strict: for Lightning's users; it has no effect, because the checkpoint describes the model.
             trusted_modules: names of your own packages whose classes the checkpoint may name.
         """
         extras = {"trusted_modules": list(trusted_modules)}
@@ -216,6 +229,7 @@ class LitClassifier(pl.LightningModule):
         They are `probabilities` (N×C), `predicted` (N, the most probable class, a number in `card.codec.class_names`),
         `labels` (N, the true class; -1 if unknown) and `index` (N, the position in the split).
         """
+        require_batch(batch)
         probabilities = self.task.probabilities(self.logits(batch)).float()
         predicted = self.task.predicted(probabilities)
         return {"probabilities": probabilities, "predicted": predicted, "labels": batch.targets, "index": batch.index}
@@ -243,6 +257,7 @@ class LitClassifier(pl.LightningModule):
         super().log(*args, **{**options, "batch_size": options.get("batch_size") or self._texts})
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        require_batch(batch)
         self._texts = len(batch.targets)
         loss, sums = (self.run_step or self.compute_step)(batch.inputs, batch.targets)
         if self._logged_epoch != self.current_epoch:  # once an epoch, because log() takes a millisecond
@@ -282,7 +297,8 @@ class LitClassifier(pl.LightningModule):
             return
         weights = torch.linspace(0, 1, 21, device=self.device)
         losses = torch.zeros_like(weights)
-        for batch in self.trainer.val_dataloaders or ():
+        for batch in CombinedLoader(self.trainer.val_dataloaders).flattened[0]:
+            require_batch(batch)
             inputs, targets, _ = self.trainer.strategy.batch_to_device(batch)
             parts = self.model.separate_logits(inputs)
             losses += len(targets) * torch.stack([self.loss(torch.lerp(*parts, weight), targets) for weight in weights])
@@ -293,14 +309,16 @@ class LitClassifier(pl.LightningModule):
         self.on_test_epoch_start()
 
     def on_test_epoch_start(self) -> None:
-        self._batches, self._losses = [], []  # an evaluation that was interrupted leaves batches
+        self._batches, self._losses = {}, {}  # an evaluation that was interrupted leaves batches
 
-    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+    def validation_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
+        require_batch(batch)
         self._texts = len(batch.targets)
         logits = self.logits(batch)
-        probabilities = self.task.probabilities(logits).float()
-        self._batches.append({"probabilities": probabilities, "labels": batch.targets, "index": batch.index})
-        self._losses.append(self.loss(logits, self.task.scaled(batch.targets)) * len(batch.targets))
+        columns = {"probabilities": self.task.probabilities(logits).float(), "labels": batch.targets}
+        self._batches.setdefault(dataloader_idx, []).append({**columns, "index": batch.index})
+        loss = self.loss(logits, self.task.scaled(batch.targets)) * len(batch.targets)
+        self._losses.setdefault(dataloader_idx, []).append(loss)
 
     test_step = validation_step
 
@@ -313,36 +331,51 @@ class LitClassifier(pl.LightningModule):
         self._log_metrics("test")
 
     def _log_metrics(self, stage: str) -> None:
+        """Log the scores of the texts of each loader: of the first as val/acc, as callbacks monitor them."""
         self._texts = None
-        texts = sum(len(batch["index"]) for batch in self._batches)
-        total = torch.stack([sum(self._losses, torch.zeros((), device=self.device)), self._losses[0].new_tensor(texts)])
+        for loader in sorted(self._batches):
+            self._log_loader(stage, loader, f"/dataloader_idx_{loader}" if loader else "")
+
+    def _log_loader(self, stage: str, loader: int, suffix: str) -> None:
+        batches, losses = self._batches.pop(loader), self._losses.pop(loader)
+        texts = sum(len(batch["index"]) for batch in batches)
+        total = torch.stack([sum(losses, torch.zeros((), device=self.device)), losses[0].new_tensor(texts)])
         loss, count = self.trainer.strategy.reduce(total, reduce_op="sum")
-        self.log(f"{stage}/loss", loss / count, prog_bar=True)
-        self.evaluated = self._collect()
-        if self.trainer.state.fn == "fit" and stage == "val":
-            self.task = self.task.fit(self.evaluated["probabilities"], self.evaluated["labels"])
-        probabilities, labels = (torch.from_numpy(self.evaluated[name]) for name in ("probabilities", "labels"))
+        self.log(f"{stage}/loss{suffix}", loss / count, prog_bar=True, add_dataloader_idx=False)
+        evaluated = self._collect(batches)
+        if loader == 0:
+            self.evaluated = evaluated
+            if self.trainer.state.fn == "fit" and stage == "val":
+                self.task = self.task.fit(evaluated["probabilities"], evaluated["labels"])
+        probabilities, labels = (torch.from_numpy(evaluated[name]) for name in ("probabilities", "labels"))
         values = {}
         for name, metric in self.metrics.items():
-            values[f"{stage}/{name}"] = float(metric(probabilities, labels))  # of these texts, in this process alone
+            values[f"{stage}/{name}{suffix}"] = float(metric(probabilities, labels))  # in this process alone
             metric.reset()
         self.scores |= values
         undefined = [name for name, value in values.items() if math.isnan(value)]
         if self.trainer.state.fn == "fit" and not self.trainer.sanity_checking:
             monitored = {each.monitor for each in self._monitoring()}.intersection(undefined)
-            require_defined(monitored, self.evaluated["labels"], self.task)
+            require_defined(monitored, evaluated["labels"], self.task)
         defined = {name: value for name, value in values.items() if name not in undefined}
-        self.log_dict(defined)
+        self.log_dict(defined, add_dataloader_idx=False)
 
-    def _collect(self) -> dict[str, np.ndarray]:
-        """Return the texts that all processes evaluated, each once, in the order of the split."""
-        columns = {name: torch.cat([batch[name] for batch in self._batches]).cpu().numpy() for name in self._batches[0]}
-        self._batches = []
+    def _collect(self, batches: list[dict[str, Tensor]]) -> dict[str, np.ndarray]:
+        """Return the texts that all processes evaluated, in the order of the split.
+
+        A distributed sampler gives a text to several processes, so that all have as many: it counts once. One process
+        reads the same row again only if its loaders mean it, such as chained data sets: all count.
+        """
+        columns = {name: torch.cat([batch[name] for batch in batches]).cpu().numpy() for name in batches[0]}
+        rows = np.argsort(columns["index"], kind="stable")
         if self.trainer.world_size > 1:
             shards: list[Any] = [None] * self.trainer.world_size
             torch.distributed.all_gather_object(shards, columns)
+            if any(len(np.unique(shard["index"])) < len(shard["index"]) for shard in shards):
+                reason = "a process read an index twice, so nothing tells which texts the processes share"
+                end_together(self.trainer, UserError(f"{reason}: evaluate with one device, or with distinct indices"))
             columns = {name: np.concatenate([shard[name] for shard in shards]) for name in columns}
-        rows = np.unique(columns["index"], return_index=True)[1]
+            rows = np.unique(columns["index"], return_index=True)[1]
         return {name: values[rows] for name, values in columns.items()}
 
     def on_fit_start(self) -> None:
