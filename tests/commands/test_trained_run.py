@@ -47,7 +47,9 @@ def state() -> Any:
     handlers = [signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     numbers = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
     hydra = HydraConfig.instance().cfg, GlobalHydra.instance().hydra
-    return levels, handlers, numbers, hydra, torch.get_num_threads(), list(warnings.filters), sys.argv, os.getcwd()
+    names = {name: value for name, value in os.environ.items() if name.startswith("PL_")}
+    process = sys.argv, os.getcwd(), sys.excepthook, sys.exit, names
+    return levels, handlers, numbers, hydra, torch.get_num_threads(), list(warnings.filters), process
 
 
 def test_predictions_equal_those_of_the_command(frame: pd.DataFrame, tmp_path: Path) -> None:
@@ -79,6 +81,7 @@ def test_the_result_shows_the_scores_and_the_call(frame: pd.DataFrame, capsys: p
     assert "Scores, best epoch" in printed and str(trained.folder) in printed.replace("\n", "")
     assert trained.scores["test/acc"] == trained.result.metrics["test/acc"].value
     assert f"{trained.scores['test/acc']:.3f}" in repr(trained) and str(trained.folder) in repr(trained)
+    assert repr(trained.model).endswith("best.ckpt: one class, negative, neutral, positive")
     assert trained.result.command == f"train({', '.join(map(repr, (*SMALL, *COLUMNS)))}, data=…)"
     assert "optimizer.lr" not in trained.result.overrides and "data=python" in trained.result.overrides
     train(*SMALL, *COLUMNS, data=frame, verbose=False)
@@ -152,7 +155,7 @@ before = dict(os.environ), signal.getsignal(signal.SIGINT), set(sys.modules)
 import heedful
 assert (dict(os.environ), signal.getsignal(signal.SIGINT)) == before[:2]
 assert not {"torch", "hydra", "sklearn", "pytorch_lightning"} & sys.modules.keys()
-assert {"load", "train", "TextClassifier"} <= set(dir(heedful))
+assert {"load", "train", "TextClassifier"} < set(dir(heedful)) == set(heedful.__all__)
 """
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, check=True)

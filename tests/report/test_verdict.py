@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from heedful.report.verdict import run_verdict
-from heedful.runs.result import Baseline, ClassScore, Data, RunResult, Score, SplitSummary
+from heedful.runs.result import Baseline, Best, ClassScore, Data, RunResult, Score, Seconds, SplitSummary
 
 ACC = Score(0.829, 0.79, 0.86, 444)
 
@@ -87,6 +87,14 @@ VERDICTS: dict[str, tuple[RunResult, str]] = {
     "texts that were trained on": (
         result(data=Data(splits={"test": SplitSummary(texts=444, in_train=13, checked=444)})),
         f"{RIGHT}. The model was trained on 13 of 444 test texts, so the scores of this split may be too high.",
+    ),
+    "the last epoch was the best": (
+        result(best=Best("best.ckpt", "val/loss", 0.5, 2), seconds=Seconds(per_epoch=(1.0, 1.0, 1.0))),
+        f"{RIGHT}. The best epoch was the last of 3: val/loss still improved, so train longer (trainer.max_epochs).",
+    ),
+    "the best epoch was not the last": (
+        result(best=Best("best.ckpt", "val/loss", 0.5, 1), seconds=Seconds(per_epoch=(1.0, 1.0, 1.0))),
+        f"{RIGHT}.",
     ),
     "no score": (RunResult(data=Data(test=7)), ""),
 }

@@ -1,7 +1,10 @@
 """Train in Python: `from heedful import train`; the result is a value with the scores, the folder and the model."""
 
 import io
-from collections.abc import Collection, Sequence
+import os
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -107,7 +110,7 @@ def run_training(
                 write_text(folder / str(cfg.hydra.output_subdir) / f"{name}.yaml", OmegaConf.to_yaml(node))
         launch = Launch(typed, tuple(lines), dict(cfg.hydra.runtime.choices), is_quiet=not verbose)
         try:
-            with isolate_rng():
+            with isolate_rng(), _restored_process():
                 run, module = train_classifier(values, launch, sets)
         except Interrupted as stop:
             raise KeyboardInterrupt(str(stop)) from None
@@ -117,6 +120,19 @@ def run_training(
     (member,) = module.ensemble().members
     best = folder / "checkpoints" / BEST
     return TrainedRun(folder, run.result, Model([member._replace(name=str(best) if best.exists() else "")]))
+
+
+@contextmanager
+def _restored_process() -> Iterator[None]:
+    """Undo at the end what Lightning's seed and W&B leave in the process: variables, and hooks of `sys`."""
+    before, hooks = dict(os.environ), (sys.excepthook, sys.exit)
+    try:
+        yield
+    finally:
+        for name in [name for name in os.environ if name.startswith("PL_")]:
+            del os.environ[name]
+        os.environ.update({name: value for name, value in before.items() if name.startswith("PL_")})
+        sys.excepthook, sys.exit = hooks
 
 
 def _data_lines(overrides: Collection[str], data: Any) -> list[str]:

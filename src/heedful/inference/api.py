@@ -16,6 +16,7 @@ from torch import nn
 
 from heedful.base.errors import UserError, name_file
 from heedful.base.files import replace_atomically
+from heedful.base.formatting import format_list, format_names
 from heedful.config.keys import plain_value
 from heedful.config.overrides import escape_references
 from heedful.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
@@ -98,6 +99,10 @@ def _coloured(tokens: Sequence[tuple[str, float]]) -> str:
 
 class Model(Ensemble):
     """A trained classifier, or an ensemble of trained classifiers, for Python programs."""
+
+    def __repr__(self) -> str:
+        names = format_names(member.name or "a training" for member in self.members)
+        return f"Model of {names}: {self.task.targets}, {format_list(self.task.outputs, plain=True)}"
 
     def to(self, device: torch.device | str) -> "Model":
         """Move the classifiers to a device, such as "cuda", which then classifies the texts; return the model."""

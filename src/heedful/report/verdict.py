@@ -43,6 +43,8 @@ def run_verdict(result: RunResult) -> str:
         sentences.append(f"Weakest class: {clean_text(name, 40)}, F1 {f1:.2f}, {format_count(support, texts)}")
     if split in result.data.splits and result.data.splits[split].in_train:
         sentences.append(trained_note(result.data, split))
+    if result.open_end:
+        sentences.append(result.open_end)
     return ". ".join(sentences) + "."
 
 

@@ -195,6 +195,15 @@ class RunResult:
         return "" if choice == "none" else choice
 
     @property
+    def open_end(self) -> str:
+        """A sentence without its full stop if the last of several epochs was the best one; otherwise ""."""
+        epochs = len(self.seconds.per_epoch)
+        if epochs < 2 or self.best.epoch != epochs - 1:
+            return ""
+        reason = f"{self.best.monitor} still improved, so train longer (trainer.max_epochs)"
+        return f"The best epoch was the last of {epochs}: {reason}"
+
+    @property
     def architecture(self) -> str:
         """The choices of encoder, attention and branch, such as "bilstm · bahdanau"; empty if none is recorded."""
         if "model" in self.choices:  # model=linear

@@ -153,6 +153,9 @@ class Run:
         path = os.path.relpath(path, self.folder)
         if callback.monitor != "epoch":  # without validation texts, no epoch is chosen
             self.record(best=Best(path, callback.monitor, score.item(), content["epoch"], callback.mode))
+        self.record_costs()  # the epochs
+        if note := self.result.open_end:  # with a test, the verdict says it, too
+            (write_log if self.cfg.test else log.warning)(note)
 
     def report(self, trainer: pl.Trainer, module: LitClassifier) -> None:
         """Compute and record the final metrics, draw the figures, and print the metrics."""
