@@ -13,6 +13,7 @@ from omegaconf import OmegaConf
 from heedful.base.errors import UserError
 from heedful.commands.composition import parse_flags
 from heedful.commands.resume import restore_run_overrides
+from heedful.runs.result import RunResult
 from tests.forks import complete
 from tests.helpers import assert_equal_weights, command, read_csv, run
 
@@ -32,6 +33,7 @@ OVERRIDES = (
     *("model/encoder=gru", "model/attention=none", "model.encoder.hidden_dim=6", "model.head.dropout=0.3"),
     *("optimizer.lr=0.02", "data.batch_size=5", "trainer.max_epochs=3", "tags=[a,b]", "seed=3"),
     *("callbacks=[checkpoints,gradient_norms]", "callbacks.gradient_norms.every_n_steps=1"),
+    "model/embedding=glove",
 )
 SPEED = "train/texts_per_second"
 
@@ -88,6 +90,7 @@ def test_an_interrupted_run_resumes_exactly_with_the_printed_command(tmp_path: P
     runs = [path.name.rpartition("-")[2] for path in (resumed / "wandb").glob("offline-run-*")]
     assert len(runs) == 2 and len(set(runs)) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "half of it", "whole"]
+    assert RunResult.load(resumed).data == RunResult.load(whole).data
     assert OmegaConf.load(resumed / "config.yaml").tags == ["a", "b"]
 
 

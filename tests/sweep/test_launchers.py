@@ -1,5 +1,9 @@
 """Launchers that run several jobs in parallel."""
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +74,17 @@ def test_workers_find_the_users_modules_and_those_of_a_clone(tmp_path: Path, mon
     monkeypatch.delenv("PYTHONPATH")
     monkeypatch.setattr("sysconfig.get_path", lambda name: f"{ROOT}/src")  # as if installed
     assert worker_path() == str(tmp_path)
+
+
+def test_a_sweep_runs_the_code_of_the_clone_in_the_current_folder(tmp_path: Path) -> None:
+    for name in ("src", "conf"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    with (tmp_path / "src/heedful/sweep/preload.py").open("a") as file:
+        file.write("print('this clone', flush=True)\n")
+    line = [sys.executable, "-m", "src.train", "-m", "seed=1", "sweep.dry_run=true"]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    process = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert "this clone" in process.stdout
 
 
 def test_missing_launchers_are_reported_with_their_install_command() -> None:

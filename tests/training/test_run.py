@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager
 from pathlib import Path
+from shutil import rmtree
 from unittest.mock import Mock
 
 import pytest
@@ -62,6 +63,15 @@ def test_a_folder_holds_one_run(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=rf"or resume the run with ckpt_path={tmp_path}"), new_run(tmp_path, 2):
         pass
     assert read_seeds(tmp_path) == (1, 1)
+
+
+@pytest.mark.parametrize("error", [None, FileNotFoundError("metrics.csv")])
+def test_a_run_whose_folder_was_deleted_fails(error: Exception | None, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=f"{tmp_path}/run was deleted or moved"), new_run(tmp_path / "run") as run:
+        rmtree(run.folder)
+        if error:
+            raise error
+    assert RunResult.load(tmp_path / "run").status == "failed"
 
 
 def test_a_run_resumes_only_in_its_own_folder(tmp_path: Path) -> None:

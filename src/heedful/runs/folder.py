@@ -38,6 +38,15 @@ def require_new(folder: Path) -> None:
         raise UserError(f"{folder} already contains a run: choose another hydra.run.dir, or delete the folder{resume}")
 
 
+def require_kept(folder: Path) -> None:
+    """Check that the folder of a run that is going on was not deleted or replaced."""
+    if not (folder / "config.yaml").exists():
+        raise UserError(
+            f"{folder} was deleted or moved while the run was writing to it, so its record is not complete: run the "
+            "command again"
+        )
+
+
 def trim_logs(folder: Path, steps: int) -> None:
     """Remove from the logs all incomplete rows and all rows that were written after `steps` optimizer steps.
 

@@ -42,6 +42,7 @@ class SweepRunner:
     """Runs the steps that a grid and a search have in common; `config` is that of the sweep, not of a job."""
 
     def __init__(self, hydra_context: HydraContext, config: DictConfig) -> None:
+        os.environ["PYTHONPATH"] = worker_path()  # before a process is started, also the server of `job_context`
         self.hydra_context = hydra_context
         self.config = config
         self.files = ConfigFiles.of(config, "train")
@@ -128,7 +129,6 @@ class SweepRunner:
         if self.signals:
             return
         name = self.config.hydra.runtime.choices.get("hydra/launcher")
-        os.environ["PYTHONPATH"] = worker_path()
         task = JobRunner(Path.cwd(), self.folder, {job.folder: job for job in jobs}, name != "basic")
         try:
             launcher = Plugins.instance().instantiate_launcher(self.hydra_context, task, self.config)

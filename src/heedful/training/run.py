@@ -31,7 +31,7 @@ from heedful.runs import environment
 from heedful.runs.checkpoint import Card, read_checkpoint
 from heedful.runs.data_summary import summarize_data
 from heedful.runs.environment import Launch
-from heedful.runs.folder import LAST, require_new, run_folder_of, trim_logs
+from heedful.runs.folder import LAST, require_kept, require_new, run_folder_of, trim_logs
 from heedful.runs.result import Best, Parameters, RunResult, Seconds
 from heedful.runs.training_state import TrainingState, require_same_training
 from heedful.terms.evaluation import evaluate_splits
@@ -98,6 +98,8 @@ class Run:
         """
         if state is not None:
             require_same_training(self.cfg, module.card, state)
+            # before the record of the model is made; Lightning loads the weights again
+            build.load_weights(module, read_checkpoint(state.path)[1]["state_dict"], state.path)
         if is_main_process():
             self.trackers = [logger for logger in trainer.loggers if isinstance(logger, Tracker)]
             remove_parts(self.folder)
@@ -220,7 +222,7 @@ def open_run(cfg: DictConfig, launch: Launch, resumes: bool = False) -> Iterator
             run.write_config()
         run.record(seed=pl.seed_everything(cfg.seed, workers=True, verbose=False))
         try:
-            with _process_options(cfg), handle_signals(run.stop.handle):
+            with _process_options(cfg), handle_signals(run.stop.handle), _kept_folder(run):
                 yield run
             run.record(status="completed")
         except Interrupted as error:
@@ -234,6 +236,20 @@ def open_run(cfg: DictConfig, launch: Launch, resumes: bool = False) -> Iterator
             if run.result.status == "interrupted" and is_main_process() and run.stop.checkpoint.exists():
                 argument = shlex.quote(f"ckpt_path={quote(str(run.stop.checkpoint))}")
                 announce(f"Interrupted. Resume with: {typed('train')} {argument}")
+
+
+@contextmanager
+def _kept_folder(run: Run) -> Iterator[None]:
+    """Raise a `UserError` at the end of the block, or instead of an error of a missing file, if the folder is gone."""
+    missing = None
+    try:
+        yield
+    except FileNotFoundError as error:
+        missing = error
+    if run.is_started and is_main_process():
+        require_kept(run.folder)
+    if missing is not None:
+        raise missing
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import torch
 
 from heedful.base.lightning import is_main_process
 from heedful.base.process import Interrupted, announce, stopping_signals
+from heedful.runs.folder import require_kept, run_folder_of
 
 
 def end_together(trainer: pl.Trainer, error: BaseException) -> None:
@@ -28,6 +29,8 @@ class StopOnSignal(pl.Callback):
 
     If several processes train, one that stopped alone would leave the others waiting. So the handler only records the
     signal, and at each of these moments, all processes stop if one of them received a signal.
+
+    A training whose folder was deleted ends before its next epoch.
 
     Args:
         checkpoint: the file to save when training stops within an epoch.
@@ -95,6 +98,8 @@ class StopOnSignal(pl.Callback):
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.check(trainer)  # a checkpoint was saved at the end of the previous epoch
+        if trainer.is_global_zero:
+            require_kept(run_folder_of(str(self.checkpoint)))
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.handle_signals()
