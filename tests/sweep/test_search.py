@@ -83,6 +83,7 @@ def test_a_search_is_resumed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
+        ("hydra/sweeper=optuna", "it must be one of basic, heedful; a search is hparams_search=optuna"),
         ("hparams_search.trials=0", "hparams_search.trials: input should be greater than 0"),
         ("+hparams_search.directions=[minimize,maximize]", "; a search has one objective: callbacks.best_checkpoint"),
         ("callbacks.best_checkpoint.monitor=null", "a search needs callbacks.best_checkpoint.monitor, the metric"),
@@ -108,7 +109,7 @@ def test_values_are_chosen_near_the_best_earlier_ones() -> None:
             f"model.encoder.hidden_dim={dim}",
             f"model/attention={attention}",
         )
-        values[overrides] = abs(rate - 0.9) + (32 - dim) / 8 + (attention == "a")
+        values["~callbacks.lr_monitor", *overrides] = abs(rate - 0.9) + (32 - dim) / 8 + (attention == "a")
     found = sample(search, "min", space, values, jobs=40)
     assert found == sample(search, "min", space, values, jobs=40) and len(found) == 3
     for rate, dim, attention in found:

@@ -334,7 +334,8 @@ def explain(error: HydraException, groups: Mapping[str, Sequence[str]]) -> str:
     """Describe an error of Hydra in one line; `groups` are the choices by group."""
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")
-        hint = f"; {plugin_install_hint(name)}" if group in ("hydra/launcher", "hydra/sweeper") else ""
+        hints = {"hydra/launcher": plugin_install_hint(name), "hydra/sweeper": "a search is hparams_search=optuna"}
+        hint = f"; {hints[group]}" if group in hints else ""
         if choices := error.options or groups.get(group):
             return f"{group}={name}: {no_such('choice', name, choices)}{hint}"
     return ": ".join(str(part).splitlines()[0] for part in (error, error.__cause__) if str(part or ""))

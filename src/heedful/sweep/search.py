@@ -83,7 +83,7 @@ def sample(
     )
     study = optuna.create_study(sampler=sampler, direction="maximize" if mode == "max" else "minimize")
     for overrides, value in values.items():
-        texts = dict(line.split("=", 1) for line in overrides)
+        texts = dict(line.partition("=")[::2] for line in overrides)  # `~key` has no value
         params = {key: each.to_external_repr(each.to_internal_repr(texts[key])) for key, each in space.items()}
         study.add_trial(optuna.trial.create_trial(params=params, distributions=dict(space), value=value))
     trials = [study.ask(dict(space)) for _ in range(min(search.n_jobs, search.trials - jobs))]
