@@ -15,6 +15,7 @@ from rich import box
 from rich.table import Table
 
 from heedful.base.errors import UserError
+from heedful.report.terminal import OutputConsole
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = Path("outputs/benchmarks")
@@ -94,6 +95,11 @@ def table(name: str, record: dict[str, Any], columns: Sequence[str]) -> Table:
     for column in columns:
         result.add_column(column, justify="right" if column else "left", no_wrap=True)
     return result
+
+
+def show(table: Table) -> None:
+    """Print a table on standard output, also without a terminal as wide as its text."""
+    OutputConsole(width=200).print(table)
 
 
 def write(out: Path, name: str, record: Any) -> None:

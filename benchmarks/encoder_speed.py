@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import torch
-from rich.console import Console
 
 from benchmarks import command
 from benchmarks.measure import Spread, in_turn
@@ -57,7 +56,7 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
         ratios = [mingru / lstm for mingru, lstm in zip(cells["mingru"], cells["lstm"], strict=True)]
         texts = [Spread.of(cells[cell]).format(0) for cell in CELLS]
         table.add_row(f"{length:,}", *texts, Spread.of(ratios).format(2))
-    Console().print(table)
+    command.show(table)
 
 
 if __name__ == "__main__":

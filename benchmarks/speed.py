@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from rich.console import Console
 from rich.table import Table
 from torch import nn
 
@@ -170,7 +169,7 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
     for name, batch_size in product(options.works, options.batch_size):
         record["works"].append(measure_workload(name, batch_size, options, data, folder))
         command.write(options.out, "speed", record)  # after each workload, because the next one may be interrupted
-    Console(width=max(Console().width, 110)).print(table(record))  # a pipe has 80 columns
+    command.show(table(record))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
-from rich.console import Console
 
 from benchmarks import command, reviews
 from benchmarks.measure import Spread
@@ -59,7 +58,7 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
     table = command.table("Start and memory", record, ("", "median (lowest to highest)"))
     table.add_row("to the first training step, CPU s", Spread.of(seconds).format(2))
     table.add_row("peak memory of one epoch, MB", "not available on this system" if peak is None else f"{peak:,.0f}")
-    Console().print(table)
+    command.show(table)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from rich.console import Console
 from rich.table import Table
 from torch.profiler import ProfilerActivity, profile
 
@@ -256,12 +255,10 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
         raise UserError("--device=cuda: torch finds no GPU on this machine; omit the option to train on the CPU")
     data = reviews.overrides(options.data_path, options.hub, folder, TRAIN, TEST)
     record: dict[str, Any] = {**command.new_record(options, options.device), "graphs": options.graphs, "works": []}
-    console = Console()
-    console = Console(width=max(console.width, 110))  # a pipe has 80 columns
     for name in options.works:
         record["works"].append(profile_workload(name, options, data, folder))
         command.write(options.out, "step_profile", record)
-        console.print(table(record, record["works"][-1]))
+        command.show(table(record, record["works"][-1]))
 
 
 if __name__ == "__main__":

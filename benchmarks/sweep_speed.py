@@ -8,13 +8,11 @@ whose daemon this script starts and ends; otherwise, they take turns.
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-
-from rich.console import Console
-from rich.progress import track
 
 from benchmarks import command, reviews
 from benchmarks.measure import Spread
@@ -85,9 +83,9 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
     overrides += [f"model/encoder={','.join(ENCODERS)}", f"model/attention={','.join(ATTENTIONS)}"]
     settings = [(mps, jobs) for mps in options.mps for jobs in options.jobs]
     record = {**command.new_record(options, options.device), "epochs": options.epochs, "seconds": {}}
-    console = Console(stderr=True)
     for number in range(options.repeats):
-        for mps, jobs in track(settings, f"Round {number + 1}", console=console, disable=not console.is_terminal):
+        for mps, jobs in settings:
+            print(f"Round {number + 1}: MPS {mps}, {jobs} runs at once …", file=sys.stderr, flush=True)
             with sharing(mps == "on", folder):
                 seconds = sweep(overrides, jobs, folder / f"{number}_{mps}_{jobs}")
             record["seconds"].setdefault(f"MPS {mps}, {jobs} at once", []).append(seconds)
@@ -97,7 +95,7 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
     for name, values in record["seconds"].items():
         spread = Spread.of(values)
         table.add_row(name, spread.format(1), f"{60 * RUNS / spread.median:.1f}")
-    Console().print(table)
+    command.show(table)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from rich.console import Console
 from rich.table import Table
 
 from benchmarks import command, reviews
@@ -116,7 +115,7 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
             command.write(options.out, "time_to_accuracy", record)
     if not record["rows"]:
         raise UserError("there is nothing to train: install fasttext-wheel, or select an experiment with --presets=…")
-    Console().print(table(record))
+    command.show(table(record))
 
 
 if __name__ == "__main__":
