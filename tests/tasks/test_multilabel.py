@@ -21,7 +21,9 @@ PROBABILITIES = (0.5 * TARGETS + 0.7 * rng.random((61, 3))).round(1).clip(0, 1) 
     ("cell", "labels"),
     [
         *((["b", "a"], ["b", "a"]), ([], []), ("b|a", ["b", "a"]), ("b", ["b"]), ("", []), (None, [None]), (7, [7])),
-        *(('["b|c", "a"]', ["b|c", "a"]), ("['b', 'a']", ["b", "a"]), ("[]", []), ("['b' 'a']", ["['b' 'a']"])),
+        *(('["b|c", "a"]', ["b|c", "a"]), ("['b', 'a']", ["b", "a"]), ("[]", []), ("['b' 'a']", ["b", "a"])),
+        *((cell, ["b", "a"]) for cell in ("['b','a']", "['b'\n 'a']", "('b', 'a')", "{'b', 'a'}", "{b,a}", "[b, a]")),
+        *(("('b',)", ["b"]), ("[b]", ["b"]), ('{b,"c d"}', ["b", "c d"]), ("set()", []), ("{}", []), ("(b)", ["(b)"])),
     ],
 )
 def test_a_cell_has_the_labels_of_a_list_or_between_separators(cell: object, labels: list[object]) -> None:

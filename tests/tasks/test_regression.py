@@ -104,3 +104,8 @@ def test_scores_are_undefined_if_all_numbers_are_equal() -> None:
     }
     constant = {name for name, score in TASK.scores.items() if score.terms(same[:, None], TARGETS) is None}
     assert constant == {"pearson", "spearman"}
+
+
+def test_numbers_that_float32_does_not_tell_apart_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"5 different numbers, such as 1700000000 .* subtract a constant"):
+        Regression().find_classes([str(1700000000 + k) for k in range(5)])

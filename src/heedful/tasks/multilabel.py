@@ -1,7 +1,9 @@
 """The task of which each text has any number of C labels."""
 
 import ast
+import csv
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,6 +23,10 @@ from heedful.tasks.task import Task
 
 if TYPE_CHECKING:  # comparisons do not import torch
     from torch import Tensor
+
+
+QUOTED = re.compile(r"""'[^'\\]*'|"[^"\\]*\"""")
+QUOTED_LIST = re.compile(rf"(?:{QUOTED.pattern})(?:(?:\s*,\s*|\s+|(?<=['\"])(?=['\"]))(?:{QUOTED.pattern}))*\s*,?")
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,11 @@ class Multilabel(Task):
             raise ValueError(
                 f"the label {format_repr(named[0])} contains {self.between!r}, which stands between labels: set "
                 "task.separator to another character"
+            )
+        if broken := [label for label in labels if "\n" in label]:
+            raise ValueError(
+                f"the label {format_repr(broken[0])} contains a line break: write the labels of a text as a list, or "
+                "with a separator such as | between them"
             )
         if set(labels) in ({"0", "1"}, {"false", "true"}):
             raise ValueError(
@@ -205,17 +216,26 @@ class Multilabel(Task):
 
 
 def _read_list(cell: str) -> list[Any] | None:
-    """Return the list that a cell contains as JSON or as Python prints it; None for other texts."""
-    if cell[:1] + cell[-1:] != "[]":
+    """Return the list that a cell contains as JSON, Python, NumPy or PostgreSQL print it; None for other texts."""
+    cell = cell.strip()
+    if cell[:1] + cell[-1:] not in ("[]", "()", "{}"):
+        return [] if cell == "set()" else None
+    if cell == "{}":
+        return []
+    with suppress(ValueError):
+        value = json.loads(cell)
+        return value if isinstance(value, list) else None
+    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+        value = ast.literal_eval(cell)
+        if repr(value) == cell and isinstance(value, list | tuple):
+            return list(value)
+    inner = cell[1:-1].strip()
+    if QUOTED_LIST.fullmatch(inner):
+        return [name[1:-1] for name in QUOTED.findall(inner)]
+    if cell[0] == "(" or re.search(r"['\[\](){}\\]", inner):
         return None
-    try:
-        return list(json.loads(cell))
-    except ValueError:
-        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-            value = ast.literal_eval(cell)
-            if repr(value) == cell:  # not ['a' 'b'], which NumPy prints, and Python reads as ['ab']
-                return list(value)
-    return None
+    (names,) = csv.reader([inner], skipinitialspace=True)
+    return [name.strip() for name in names]
 
 
 def _threshold(probabilities: np.ndarray, targets: np.ndarray, precision: float | None) -> float:

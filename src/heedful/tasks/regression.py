@@ -131,6 +131,12 @@ class Regression(Task):
     def find_classes(self, labels: Collection[str]) -> Sequence[str]:
         if len(labels) < 2:
             raise ValueError(f"every row has the number {format_repr(*labels)}; training needs two or more numbers")
+        values = np.unique(np.array(list(labels), dtype=np.float64))
+        if 2 * len(np.unique(values.astype(np.float32))) <= len(values):
+            raise ValueError(
+                f"{len(values):,} different numbers, such as {values[0]:.17g} and {values[1]:.17g}, become fewer than "
+                f"half as many in float32: subtract a constant from all of them, such as {values[0]:.17g}"
+            )
         return ()
 
     def learn(self, targets: np.ndarray) -> Self:
