@@ -152,6 +152,8 @@ def test_notebook_display_escapes_the_text() -> None:
     assert (
         "linear branch, 30 % of the logits" in html and "200, 60, 50, 0.900)" in html and "37, 110, 190, 0.225)" in html
     )
+    alone = replace(prediction, branch=[("<b>", -0.4)], branch_weight=1.0)._repr_html_()
+    assert alone.count("<span") == 1 and "200, 60, 50, 0.900)" in alone  # attention has no part, and no colours
 
 
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,7 @@ RECORD: dict[str, Any] = {
     "versions": {"python": "3.11"},
     "git_commit": None,
     "best": BEST,
+    "branch_weight": 0.55,
     "metrics": METRICS,
     "lower_is_better": ["ece"],
     "classes": {

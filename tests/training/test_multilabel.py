@@ -101,6 +101,7 @@ def test_a_linear_model_has_a_logit_for_each_label(tmp_path: Path) -> None:
     assert exported.probabilities == pytest.approx(prediction.probabilities, abs=1e-5)
     mixed = train(tmp_path / "mixed", *OPTIONS, "model/branch=ngrams", "model.branch.weight=null", data)
     assert mixed["metrics"]["test/f1_micro"]["value"] > 0.9
+    assert mixed["branch_weight"] in np.linspace(0, 1, 21).round(2) and result["branch_weight"] == 1
 
 
 def test_losses_of_one_class_are_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from heedful.report.figures.style import COLOURS, GREY
 from heedful.report.numbers import UNKNOWN, format_known, format_p_value, format_with_margin
 from heedful.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
 from heedful.report.verdict import format_sizes
-from heedful.report.words import STRIP_NOTE, branch_title, clean_text, coloured_words
+from heedful.report.words import STRIP_NOTE, branch_title, clean_text, example_words
 from heedful.runs.examples import Example, read_examples
 from heedful.runs.run_files import read_or_warn
 from heedful.terms.comparison import Comparison, Row
@@ -245,7 +245,7 @@ def _shared_texts(comparison: Comparison) -> Section:
                 prediction += " (right)" if example.label == example.predicted else " (wrong)"
             if example.branch is not None:
                 prediction += f"; {branch_title(example.branch.weight)}"
-            words = coloured_words(example.words, example.weights)
+            words = example_words(example)
             strips.append(Strip(f"{variant}: {prediction}", words, is_open=number < MAX_OPEN))
         true = "" if first.label is None else f", {first.label}"
         words_of_title = clean_text(" ".join(first.words[:12]), 60)

@@ -78,8 +78,10 @@ class Prediction:
         label = likeliest if isinstance(self.label, float) or self.label == UNSURE else self.label
         labels = label if isinstance(label, list) else [label]
         title = ", ".join(f"<b>{escape(name)}</b> {self.probabilities[name]:.3f}" for name in labels)
-        lines = [f"{UNSURE}: {title}" if self.label == UNSURE else title, _coloured(self.tokens)]
-        for name in labels:
+        lines = [f"{UNSURE}: {title}" if self.label == UNSURE else title]
+        if self.branch_weight < 1:
+            lines.append(_coloured(self.tokens))
+        for name in labels if self.branch_weight < 1 else ():
             if own := self.class_weights.get(name):
                 lines += [f"weights of {escape(name)}", _coloured(own)]
         if self.branch:

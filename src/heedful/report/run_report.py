@@ -16,7 +16,7 @@ from heedful.report.score_sections import baseline_section, classes_section, cla
 from heedful.report.section import Chart, Content, Group, Section
 from heedful.report.terminal import OutputConsole, files_table, render_terminal
 from heedful.report.verdict import run_verdict
-from heedful.report.words import example_content, example_notes, example_strips
+from heedful.report.words import UNUSED_NOTE, example_content, example_notes, example_strips
 from heedful.runs.examples import KINDS, Example, read_texts
 from heedful.runs.result import RESULT_FILE, RunResult
 from heedful.runs.run_files import (
@@ -60,10 +60,10 @@ def run_sections(run: Path, result: RunResult, predictions: Predictions | None) 
             dict(sorted(metrics, key=lambda item: not item[0].startswith("test/"))), predictions=predictions
         ),
         baseline_section(result, read_features(run) or {}),
-        Section("Training", list(_training(run, result)), "The test uses the best checkpoint."),
+        Section("Training", list(_training(run, result)), _training_note(result)),
         Section("Classes" if result.data.class_names else "Numbers", list(_predictions(predictions))),
         Section("Errors", list(_errors(errors)), example_notes(errors)),
-        Section("Attention", list(_attention(run, examples)), example_notes(examples)),
+        Section("Attention", list(_attention(run, result, examples)), example_notes(examples)),
         data_section(result.data),
     ]
     return [section for section in sections if section and section.content]
@@ -75,6 +75,10 @@ def _training(run: Path, result: RunResult) -> Iterator[Content]:
         yield Chart("curves", curves, "Loss and score by epoch")
     if gradients := read_gradients(run):
         yield Chart("gradients", figures.draw_gradients(gradients), "Gradient norm of each component by step")
+
+
+def _training_note(result: RunResult) -> str:
+    return "The test uses the best checkpoint." + ("" if result.network_is_used else f" {UNUSED_NOTE}.")
 
 
 def _predictions(predictions: Predictions | None) -> Iterator[Content]:
@@ -98,8 +102,8 @@ def _errors(errors: Sequence[Example]) -> Iterator[Content]:
             yield Group(title, [strip for each in texts for strip in example_strips(each, each.title)])
 
 
-def _attention(run: Path, examples: Sequence[Example]) -> Iterator[Content]:
-    if statistics := read_statistics(run):
+def _attention(run: Path, result: RunResult, examples: Sequence[Example]) -> Iterator[Content]:
+    if result.network_is_used and (statistics := read_statistics(run)):
         yield Chart("attention_position", figures.draw_position(statistics), "Mean attention weight by position")
         yield Chart("attention_entropy", figures.draw_entropy(statistics), "Effective number of words by length")
     yield from map(example_content, examples)
@@ -107,7 +111,8 @@ def _attention(run: Path, examples: Sequence[Example]) -> Iterator[Content]:
 
 def _title(result: RunResult) -> str:
     architecture, data = result.architecture, result.choices.get("data")
-    return f"{architecture} on {data}" if architecture and data is not None else "A run"
+    unused = "" if result.network_is_used else " (the network is not used)"
+    return f"{architecture}{unused} on {data}" if architecture and data is not None else "A run"
 
 
 def _facts(result: RunResult) -> dict[str, str]:
@@ -133,6 +138,8 @@ def print_summary(result: RunResult, folder: Path, predictions: Predictions | No
     if result.split in result.classes:
         sections.append(classes_section(result.classes[result.split], result.split))
     console.print(render_terminal(sections, verdict := run_verdict(result)))
+    if not result.network_is_used:
+        console.print(f"{UNUSED_NOTE}.\n", soft_wrap=True)
     if (note := trained_note(result.data, result.split)) not in verdict:
         console.print(f"{note}.\n", soft_wrap=True)
     written = {folder / RESULT_FILE, *(path for path in folder.rglob("*") if path.is_file())}

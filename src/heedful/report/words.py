@@ -16,6 +16,7 @@ BRANCH_NOTE = (
     "Each n-gram raises (blue) or lowers (red) the linear branch's log odds of the predicted class against all other "
     "classes; its share is divided equally among the words of the n-gram."
 )
+UNUSED_NOTE = "The network is not used: the linear branch has 100 % of the logits"
 MAP_NOTE = "In a map, rows are attending words and columns are attended words; each row sums to 1."
 MAX_CLASSES = 5  # maximum number of classes listed for a text
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # inside emoji, and inside words of several scripts
@@ -50,18 +51,24 @@ def example_content(example: Example) -> Group:
     likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:MAX_CLASSES]
     classes = ", ".join(f"{name} {probability:.3f}" for name, probability in likeliest)
     content: list[Content] = [*example_strips(example, classes)]
-    maps = {}
-    for layer, heads in example.maps.items():
+    maps: dict[str, np.ndarray] = {}
+    for layer, heads in example.maps.items() if example.sole_branch is None else ():
         maps[f"{layer}, mean of heads" if len(heads) > 1 else layer] = heads.mean(0)
         maps |= {f"{layer}, head {number}": head for number, head in enumerate(heads, 1) if len(heads) > 1}
     if maps:
         content.append(Maps(example.words, maps))
-    content.append(Group("Most attended words", words_tables(example), is_open=False))
+    if tables := words_tables(example):
+        content.append(Group("Most attended words", tables, is_open=False))
     return Group(example.title, content)
 
 
 def example_strips(example: Example, title: str) -> list[Strip]:
-    """Return the words with their attention weights, also those of predicted classes, and their shares in a branch."""
+    """Return the words with their attention weights, also those of predicted classes, and their shares in a branch.
+
+    Where the branch has all the weight, its shares alone are returned.
+    """
+    if example.sole_branch is not None:
+        return [Strip(f"{title}; {branch_title(example.sole_branch.weight)}", example_words(example))]
     strips = [Strip(title, coloured_words(example.words, example.weights))]
     for name, weights in example.label_weights.items():
         strips.append(Strip(f"weights of {name}", coloured_words(example.words, weights)))
@@ -70,7 +77,16 @@ def example_strips(example: Example, title: str) -> list[Strip]:
     return strips
 
 
+def example_words(example: Example) -> list[ColouredWord]:
+    """Return the words with their attention weights, or with their shares in a branch that has all the weight."""
+    if (branch := example.sole_branch) is not None:
+        return signed_words(example.words, branch.shares)
+    return coloured_words(example.words, example.weights)
+
+
 def example_notes(examples: Sequence[Example]) -> str:
+    if any(example.sole_branch is not None for example in examples):
+        return f"{UNUSED_NOTE}, and attention explains nothing. {BRANCH_NOTE}"
     notes = [STRIP_NOTE]
     if any(example.label_weights for example in examples):
         notes.append(CLASSES_NOTE)
@@ -82,7 +98,12 @@ def example_notes(examples: Sequence[Example]) -> str:
 
 
 def words_tables(example: Example, count: int = 10) -> list[Table]:
-    """Return the table of the words with the largest weights, and one for each predicted class with its own weights."""
+    """Return the table of the words with the largest weights, and one for each predicted class with its own weights.
+
+    There are none where a branch has all the weight.
+    """
+    if example.sole_branch is not None:
+        return []
     weights = {"most attended": example.weights}
     weights |= {f"weights of {clean_text(name)}": own for name, own in example.label_weights.items()}
     tops = {title: top_words(example.words, own, count) for title, own in weights.items()}

@@ -56,6 +56,11 @@ class Example:
     origin: dict[str, str] = field(default_factory=dict)  # the file, the line (row, record) in it, and kept columns
 
     @property
+    def sole_branch(self) -> BranchWords | None:
+        """The branch if it has all the weight, so that attention has no part in the prediction; otherwise None."""
+        return self.branch if self.branch is not None and self.branch.weight == 1 else None
+
+    @property
     def maps(self) -> dict[str, np.ndarray]:
         """The word × word weights H×L×L of the attention component and of the encoder's layers, by name."""
         return ({} if self.matrix is None else {"attention": self.matrix}) | self.layers

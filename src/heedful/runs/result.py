@@ -160,6 +160,7 @@ class RunResult:
     versions: Mapping[str, str] = field(default_factory=dict)
     git_commit: str | None = None
     best: Best = Best()
+    branch_weight: float | None = None
     metrics: Mapping[str, Score] = field(default_factory=dict)
     lower_is_better: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, ClassScore]] = field(default_factory=dict)
@@ -202,6 +203,11 @@ class RunResult:
             return ""
         reason = f"{self.best.monitor} still improved, so train longer (trainer.max_epochs)"
         return f"The best epoch was the last of {epochs}: {reason}"
+
+    @property
+    def network_is_used(self) -> bool:
+        """False where the branch of a network has all the weight."""
+        return self.branch_weight != 1 or "model" in self.choices  # model=linear has no network to use
 
     @property
     def architecture(self) -> str:

@@ -169,6 +169,8 @@ class Run:
         metrics, classes, baseline = evaluate_splits(own, linear, majority, module.scores)
         lower = module.lower_is_better()
         self.record(metrics=metrics, lower_is_better=lower, classes=classes, baseline=baseline)
+        if module.model.branch is not None:
+            self.record(branch_weight=round(module.model.branch.weight.item(), 6))
         self.record_costs()
         predictions = own.get("test") or own.get("val")
         try:
