@@ -11,7 +11,7 @@ import torch
 
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import Batches, ShuffledBatches
-from heedful.data.source import Source
+from heedful.data.source import Source, suited_batch_size
 from heedful.data.tokenizer import Bpe, Word
 from tests.data.conftest import Options
 
@@ -200,3 +200,8 @@ def test_a_flipped_bit_in_the_cache_is_rebuilt(
     set_up()
     assert path.read_bytes() == content
     assert f"(the checksum of {file} does not match)" in caplog.text
+
+
+def test_the_size_of_batches_follows_the_number_of_training_texts(set_up: SetUp) -> None:
+    assert set_up(batch_size=None).batch_size == 16
+    assert [suited_batch_size(texts) for texts in (1, 679, 1_080, 2_559, 2_560, 10**6)] == [16, 16, 27, 63, 64, 64]

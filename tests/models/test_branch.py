@@ -21,7 +21,7 @@ from heedful.models.loss import BinaryCrossEntropy, BinaryRelevance, CrossEntrop
 from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.multilabel import Multilabel
 from heedful.training.build import datamodule, restore
-from tests.helpers import run_config, saved_predictions, small_config, train
+from tests.helpers import read_csv, run_config, saved_predictions, small_config, train
 
 NO_TRUST = OmegaConf.create({"trusted_modules": []})
 WORDS = 13
@@ -341,6 +341,8 @@ def test_the_weight_is_chosen_by_the_loss_on_the_validation_texts(tmp_path: Path
             losses.append(functional.cross_entropy(model(batch.inputs), batch.targets).item())
     assert chosen == pytest.approx(np.argmin(losses) / 20) and losses[0] > min(losses)
     assert result["best"]["value"] == pytest.approx(min(losses), rel=1e-5)
+    logged = [row for row in read_csv(tmp_path / "run" / "csv" / "metrics.csv") if row["val/network_loss"]]
+    assert float(logged[result["best"]["epoch"]]["val/network_loss"]) == pytest.approx(losses[0], rel=1e-5)
 
 
 @pytest.mark.parametrize("precision", ["bf16-mixed", "bf16-true", "64-true"])

@@ -119,7 +119,7 @@ class Source(pl.LightningDataModule):
         quotes: bool = True,
         *,
         tokenizer: TokenizerBuilder,
-        batch_size: Annotated[int, Field(ge=1)] = 32,
+        batch_size: Annotated[int, Field(ge=1)] | None = 32,
         max_length: Annotated[int, Field(ge=1)] = 500,
         keep: Annotated[
             Literal["first", "last"], not_a_list("must be first or last; to copy columns, write data.keep_columns=[…]")
@@ -167,7 +167,8 @@ class Source(pl.LightningDataModule):
         self.files = {} if path is None else self._find_files(path, {"val": val_path, "test": test_path})
         self.title = str(self.files["train"][0]) if self.files else name or type(self).__name__
         self.tokenizer = tokenizer
-        self.batch_size, self.length_buckets, self.on_device = batch_size, length_buckets, on_device
+        self.batch_size = batch_size or 0  # 0: `setup` chooses it
+        self.length_buckets, self.on_device = length_buckets, on_device
         self.truncation = Truncation(max_length, keep)
         self.splitting = Splitting(val_fraction, test_fraction, split_seed, limit, folds, fold)
         default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "heedful")
@@ -426,6 +427,7 @@ class Source(pl.LightningDataModule):
             encoded = encode_columns(codec.columns, own_cells, partial(self._where, split))
             self.features[split], self.coverage[split] = encoded
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS if split in self._data}
+        self.batch_size = self.batch_size or suited_batch_size(next(iter(self.sizes.values())))
         if "train" in self.sizes:
             self.class_counts = self.count_classes("train")
         if self._model is None:
@@ -579,6 +581,11 @@ class Source(pl.LightningDataModule):
     def _ranks(self) -> tuple[int, int]:
         """Return the rank of this process and the number of processes."""
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
+
+
+def suited_batch_size(texts: int) -> int:
+    """Return about a 40th of the number of training texts, so that few texts make enough steps: 16 to 64."""
+    return min(max(texts // 40, 16), 64)
 
 
 def source_of(trainer: pl.Trainer) -> Source:

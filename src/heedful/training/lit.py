@@ -295,14 +295,18 @@ class LitClassifier(pl.LightningModule):
         branch = self.model.branch
         if branch is None or not branch.chooses_weight or self.trainer.state.fn != "fit":
             return
-        weights = torch.linspace(0, 1, 21, device=self.device)
+        weights, texts = torch.linspace(0, 1, 21, device=self.device), 0
         losses = torch.zeros_like(weights)
         for batch in CombinedLoader(self.trainer.val_dataloaders).flattened[0]:
             require_batch(batch)
             inputs, targets, _ = self.trainer.strategy.batch_to_device(batch)
             parts = self.model.separate_logits(inputs)
             losses += len(targets) * torch.stack([self.loss(torch.lerp(*parts, weight), targets) for weight in weights])
-        branch.weight.copy_(weights[self.trainer.strategy.reduce(losses, reduce_op="sum").argmin()])
+            texts += len(targets)
+        total = self.trainer.strategy.reduce(torch.cat([losses, losses.new_tensor([texts])]), reduce_op="sum")
+        branch.weight.copy_(weights[total[:-1].argmin()])
+        if texts:
+            self.log("val/network_loss", total[0] / total[-1], batch_size=1)
 
     def on_validation_epoch_start(self) -> None:
         self._choose_branch_weight()  # of averaged weights, which Lightning's callbacks have set by now
