@@ -44,6 +44,7 @@ def section(comparison: Comparison, title: str) -> Section:
 def test_formats_of_numbers() -> None:
     assert format_with_margin(Interval(0.8816, 0.8786, 0.8846)) == "0.882 ± 0.003"
     assert format_with_margin(Interval(0.0123, 0.0043, 0.0203), 4, "+") == "+0.0123 ± 0.0080"
+    assert format_with_margin(Interval(0.01, 0.0, 0.034)) == "0.010 (0.000 to 0.034)"
     assert format_with_margin(Interval(0.88, None, None)) == "0.880"
     assert format_with_margin(None) == "–"
     assert (format_known(0.8816), format_known(None)) == ("0.882", "–")

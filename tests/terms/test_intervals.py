@@ -161,6 +161,7 @@ def test_interval_of_terms_equals_scipy() -> None:
     assert mean_of_terms(terms).value == pytest.approx(terms.mean())
     assert mean_of_terms(np.full(7, 0.3)) == (pytest.approx(0.3), None, None, None)
     assert mean_of_terms([0.8]) == (0.8, None, None, None)
+    assert Sample(np.array([[0.01], [0.99]]), ends=(0.0, 1.0)).mean == (0.5, 0.0, 1.0, None)
 
 
 @pytest.mark.parametrize(("seeds", "rate"), [(2, 0.93), (5, 0.88), (10, 0.86)])

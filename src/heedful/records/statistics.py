@@ -1,5 +1,6 @@
 """Statistics of a run, one number each, from the files of the run."""
 
+import math
 from collections.abc import Callable
 from statistics import median
 from typing import NamedTuple
@@ -18,6 +19,7 @@ class RunStatistic(NamedTuple):
     compute: Callable[[FinishedRun], float | None]  # None if data are missing
     file: str
     label: str
+    ends: tuple[float, float] = (0.0, math.inf)
 
 
 def attention_faithfulness(run: FinishedRun) -> float | None:

@@ -32,12 +32,19 @@ def format_compact(value: float) -> str:
 
 
 def format_with_margin(interval: tuple[Any, ...] | None, digits: int = 3, sign: str = "") -> str:
-    """Format (value, low, high) as "0.882 ± 0.003", or as "0.882" without bounds; return UNKNOWN for None."""
+    """Format (value, low, high) as "0.882 ± 0.003", or as "0.882" without bounds; return UNKNOWN for None.
+
+    An interval that is not symmetric, as where a score ends, has its bounds: "0.010 (0.000 to 0.034)".
+    """
     if interval is None:
         return UNKNOWN
-    value, _, high, *_ = interval
-    form = _form(value if high is None else max(abs(value), high - value), digits)
-    return f"{value:{sign}{form}}" + ("" if high is None else f" ± {high - value:{form}}")
+    value, low, high, *_ = interval
+    if low is None or high is None:
+        return f"{value:{sign}{_form(value, digits)}}"
+    form = _form(max(abs(value), high - value), digits)
+    is_symmetric = math.isclose(value - low, high - value, rel_tol=1e-6)
+    bounds = f" ± {high - value:{form}}" if is_symmetric else f" ({low:{sign}{form}} to {high:{sign}{form}})"
+    return f"{value:{sign}{form}}{bounds}"
 
 
 def format_with_bounds(interval: tuple[Any, ...], digits: int = 4, factor: float = 1, unit: str = "") -> str:

@@ -13,7 +13,7 @@ from heedful.config.mistakes import did_you_mean, no_such
 from heedful.records.runs import ExcludedRun
 from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant, find_variants, pool_folds
-from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm, mean_of_terms
+from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm
 from heedful.terms.measurements import Measurement, measure
 
 DRAWS = 4000  # for the excess of the best variant
@@ -175,8 +175,8 @@ def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, l
     rows = []
     for item in measurements:
         name = item.variant.name
-        means = {name: mean_of_terms(sample.by_seed) for name, sample in item.samples.items()}
-        of_linear = None if item.linear is None else mean_of_terms(item.linear.by_seed)
+        means = {name: sample.mean for name, sample in item.samples.items()}
+        of_linear = None if item.linear is None else item.linear.mean
         gain = gains.get(name, (None, None, None))
         rows.append(Row(item.variant, means, item.ensemble, *by_name[name], of_linear, *gain))
     return sorted(rows, key=lambda row: row.metrics[metric].value, reverse=not lower_is_better)

@@ -1,5 +1,6 @@
 """Measurements of the variants: scores by seed and text, and statistics from the files of the runs."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -64,16 +65,18 @@ def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measure
 def _statistic(name: str, variant: Variant) -> Sample | None:
     """Return a statistic, or a metric that the runs added; None if a run does not know it."""
     if name in RUN_STATISTICS:
-        return sample_statistic(RUN_STATISTICS[name].compute, variant)
+        return sample_statistic(RUN_STATISTICS[name].compute, variant, RUN_STATISTICS[name].ends)
     return sample_statistic(lambda run: run.result.score(f"test/{name}"), variant)
 
 
-def sample_statistic(compute: Callable[[FinishedRun], float | None], variant: Variant) -> Sample | None:
-    """Return the mean over folds of a number of each run; None if a run has none."""
+def sample_statistic(
+    compute: Callable[[FinishedRun], float | None], variant: Variant, ends: tuple[float, float] = (-math.inf, math.inf)
+) -> Sample | None:
+    """Return the mean over folds of a number of each run, between its ends; None if a run has none."""
     by_seed = [[compute(run) for run in runs] for runs in variant.runs_by_seed.values()]
     if any(None in values for values in by_seed):
         return None
-    return Sample(np.array(by_seed, dtype=np.float64).mean(1, keepdims=True), variant.seeds)
+    return Sample(np.array(by_seed, dtype=np.float64).mean(1, keepdims=True), variant.seeds, ends=ends)
 
 
 def _linear_predictions(variant: Variant, index: np.ndarray) -> list[Predictions]:
