@@ -117,7 +117,7 @@ def _checked(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Fault(f"holds {_shorten(text)}, which is not text in UTF-8: correct it") from None
+        raise Fault(f"holds {_shorten(text)}, which is not text in UTF-8: convert it to UTF-8") from None
     return text
 
 

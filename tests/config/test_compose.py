@@ -247,5 +247,4 @@ def test_a_script_may_search_its_own_folder(tmp_path: Path) -> None:
     (tmp_path / "optimizer" / "own.yaml").write_text("_target_: torch.optim.SGD\nlr: 0.3\n")
     cfg = compose(f"hydra.searchpath=['{tmp_path}']", "optimizer=own")
     assert cfg.optimizer.lr == 0.3 and cfg.choices.optimizer == "own"
-    with pytest.raises(UserError, match=r"^\['seed=3'\]: is not an override such as"):
-        compose(["seed=3"])  # type: ignore[arg-type]
+    assert compose(["seed=3"], "optimizer=adam").seed == 3

@@ -18,7 +18,8 @@ from heedful.data.codec import Codec
 from heedful.data.padded_batches import Truncation
 from heedful.data.source import Source
 from heedful.data.texts import Text, as_text, is_blank, join_parts
-from heedful.data.tokenizer import LONGEST, Bpe, Tokenizer, TokenizerBuilder, Whitespace, Word
+from heedful.data.tokenizer import Bpe, Tokenizer, TokenizerBuilder, Whitespace, Word
+from heedful.runtime import LONGEST
 from heedful.tasks.multiclass import Multiclass
 from tests.helpers import small_config
 

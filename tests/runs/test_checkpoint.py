@@ -158,7 +158,7 @@ TOKENIZERS = {
         ("codec.task", {"name": "regression", "scale": float("nan")}, r"scale"),
         ("codec.task", {"name": "multilabel", "classes": ["a", "b"], "thresholds": [None, 0.5]}, r"thresholds"),
         ("codec.task", {"name": "multilabel", "classes": ["a", "b"], "thresholds": [0.5, 0.5, 0.5]}, r"shapes"),
-        ("codec.columns", [{"name": "age", "scale": 0.0}], r"columns\.0\.scale"),
+        ("codec.columns", [{"name": "age", "scale": 0.0}], r"columns\.0\.(number\.)?scale"),
         *(
             pytest.param(
                 "codec.tokenizer", text, rf"tokenizer: cannot be used{' .it may make a' * ('growth' in name)}", id=name
