@@ -115,8 +115,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         """Return the probability of each class for n texts, n × the number of `classes_`, in their order."""
         check_is_fitted(self)
         probabilities = self.model_.predict_proba(self._texts(X))
-        columns = [self.model_.class_names.index(name) for name in self._names]
-        return probabilities[:, columns]
+        of_classes = dict(zip(self.model_.class_names, probabilities.T, strict=True))
+        absent = np.zeros(len(probabilities))  # of a class of which all texts are blank
+        return np.stack([of_classes.get(name, absent) for name in self._names], 1)
 
     def predict(self, X: Any, abstain: float | None = None) -> np.ndarray:
         """Return the most probable label of each text, n.
