@@ -33,18 +33,26 @@ def row_progress(
     if not is_shown:
         yield lambda count: None
         return
-    from rich.console import Console  # a prediction shows no progress
+    if not sys.stderr.isatty():
+        yield _lines(verb, total, noun)
+        return
+    from rich.console import Console  # which lines do not need
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console, pace = Console(stderr=True), Pace()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(f"{verb} {noun}", total=total)
+        yield lambda count: bar.advance(task, count)
 
-        def advance(count: int) -> None:
-            bar.advance(task, count)
-            if bar.disable and pace.is_due():
-                of = "" if total is None else f" of {total:,}"
-                print(f"{verb} {bar.tasks[0].completed:,.0f}{of} {noun}", file=sys.stderr, flush=True)
 
-        yield advance
+def _lines(verb: str, total: int | None, noun: str) -> Callable[[int], None]:
+    """Return a function that counts rows, and prints a line when one is due."""
+    pace, done, of = Pace(), 0, "" if total is None else f" of {total:,}"
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        if pace.is_due():
+            print(f"{verb} {done:,}{of} {noun}", file=sys.stderr, flush=True)
+
+    return advance

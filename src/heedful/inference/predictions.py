@@ -79,7 +79,7 @@ def _survey(source: TextSource, ensemble: Ensemble) -> tuple[list[str], int | No
     if source.is_stream:
         return list(source.columns), None
     names, total = dict[str, None](), 0
-    with row_progress("Read", is_shown=source.name != "text") as advance:
+    with row_progress("Read") as advance:
         for rows, texts in source.chunks(ensemble.reads_pairs):
             names |= dict.fromkeys(rows.columns)
             ensemble.check(texts)
