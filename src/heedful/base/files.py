@@ -91,9 +91,8 @@ def write_text(path: Path, text: str) -> None:
 def csv_line(values: Iterable[Any], delimiter: str = ",") -> str:
     """Format a line of a CSV file; a field with the delimiter, a double quote or any line break is quoted."""
     line = io.StringIO()
-    csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(
-        values
-    )  # with "\n", old versions do not quote a lone "\r"
+    # with "\n", old versions do not quote a lone "\r"
+    csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(values)
     return line.getvalue()[:-2] + "\n"
 
 

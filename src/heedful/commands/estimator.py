@@ -14,11 +14,11 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from heedful.base.formatting import format_repr
 from heedful.commands.trained_run import run_training
 from heedful.config.overrides import as_lines, format_override, key_of, parse_override, quote
-from heedful.data.sets import MISSING, as_set, is_table
+from heedful.data.sets import as_set, is_table
 from heedful.data.tables import format_places
 from heedful.inference.abstention import choose_limit
 from heedful.inference.api import Model, Prediction, as_texts
-from heedful.runtime import UNSURE
+from heedful.runtime import UNSURE, spell
 from heedful.tasks.labels import canonical
 
 # Overrides of a training whose result is a model alone, unless the user sets the option
@@ -84,7 +84,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         texts = as_set(X) if is_table(X) or self.get_params().get("data.columns") else as_texts(X)
         y = list(y) if hasattr(y, "__iter__") and not hasattr(y, "__array__") else y  # such as a column of a data set
         cells = np.asarray(y, dtype=object).ravel().tolist()
-        if missing := [row for row, cell in enumerate(cells) if not isinstance(cell, str) and str(cell) in MISSING]:
+        if missing := [row for row, cell in enumerate(cells) if not isinstance(cell, str) and spell(cell) is None]:
             raise ValueError(f"y has no label in {format_places('row', missing)}, counted from 0; leave these rows out")
         labels = column_or_1d(y, warn=True)
         check_consistent_length(texts, labels)

@@ -21,7 +21,6 @@ EXPECTED = (
     "expects a pandas frame, a datasets.Dataset, (texts, labels), a dict of columns or a list of dicts, or a dict of "
     "several of them with the key train, or the path of a file"
 )
-MISSING = ("None", "nan", "<NA>", "NaT")  # what Python and pandas print for a missing value
 
 
 def _by_split(data: Any) -> Mapping[Any, Any]:
