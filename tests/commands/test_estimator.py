@@ -247,3 +247,12 @@ TINY = ["model/encoder=identity", "model/embedding=learned", "model.embedding.di
 @parametrize_with_checks([RowClassifier([*TINY, "trainer.max_epochs=1", "optimizer.lr=0.1", "data.batch_size=4"])])
 def test_the_checks_of_scikit_learn_pass(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_a_class_of_blank_texts_is_never_predicted() -> None:
+    texts = [f"{word} thing {i}" for i in range(20) for word in ("fine", "poor")] + [" "] * 3
+    labels = ["pos", "neg"] * 20 + ["odd"] * 3
+    fitted = TextClassifier(TINY).fit(texts, labels)
+    probabilities = fitted.predict_proba(["fine thing", "poor thing"])
+    assert fitted.classes_.tolist() == ["neg", "odd", "pos"] and probabilities[:, 1].tolist() == [0.0, 0.0]
+    assert probabilities.sum(1) == pytest.approx(1)

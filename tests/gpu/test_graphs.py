@@ -60,7 +60,7 @@ def test_steps_have_the_same_losses_and_gradients(model: str, trainer: str, tmp_
 def test_steps_on_every_kind_of_data_have_the_same_losses_and_gradients(
     kind: str, trainer: str, tmp_path: Path
 ) -> None:
-    """Multilabel thresholds may change after an epoch; the graphs are recorded anew."""
+    """Multilabel thresholds may change after an epoch, within the same graphs."""
     options = (*OPTIONS, *SGD, trainer, *kinds.options(kind, tmp_path), "data.batch_size=5", "trainer.max_epochs=4")
     train(tmp_path / "plain", *options, "callbacks.graphs=null")
     train(tmp_path / "graphs", *options)
