@@ -9,6 +9,7 @@ from matplotlib.image import imread
 
 from heedful.report.run_report import print_summary, run_sections, write_run_report
 from heedful.report.section import Group, Maps, Section, Strip
+from heedful.report.verdict import run_verdict
 from heedful.runs.result import Best, ClassScore, RunResult, Score
 from heedful.runs.run_files import read_predictions
 from tests.run_folders import example
@@ -95,9 +96,7 @@ def test_scores_and_errors_are_sections(make_run: Callable[..., Path]) -> None:
     ]
 
 
-def test_a_network_without_a_part_in_the_predictions_is_not_explained(
-    make_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_network_without_a_part_in_the_predictions_is_not_explained(make_run: Callable[..., Path]) -> None:
     run = make_run(examples=[example(3, heads=2) | {"branch": {"weight": 1.0, "shares": [0.5, -0.25, 0.0]}}])
     content = json.loads((run / "result.json").read_text())
     (run / "result.json").write_text(json.dumps(content | {"branch_weight": 1.0}))
@@ -105,14 +104,12 @@ def test_a_network_without_a_part_in_the_predictions_is_not_explained(
     assert "(the network is not used) on " in (run / "page.html").read_text("utf-8")
     by_title = {section.title: section for section in sections(run)}
     sentence = "The network is not used: the linear branch has 100 % of the logits"
-    assert sentence in by_title["Training"].note and sentence in by_title["Attention"].note
+    assert f". {sentence}." in run_verdict(RunResult.load(run)) and sentence in by_title["Attention"].note
     (group,) = by_title["Attention"].content
     (strip,) = group.content if isinstance(group, Group) else ()
     assert isinstance(strip, Strip) and [word.depth for word in strip.words] == [1.0, -0.5, 0.0]
-    print_summary(RunResult.load(run), run, None)
-    assert sentence in capsys.readouterr().out
     (run / "result.json").write_text(json.dumps(content | {"branch_weight": 0.95}))
-    assert sentence not in {section.title: section for section in sections(run)}["Training"].note
+    assert sentence not in run_verdict(RunResult.load(run))
 
 
 def test_the_tables_contain_the_best_epoch_and_the_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from heedful.report.score_sections import baseline_section, classes_section, cla
 from heedful.report.section import Chart, Content, Group, Section
 from heedful.report.terminal import OutputConsole, files_table, render_terminal
 from heedful.report.verdict import run_verdict
-from heedful.report.words import UNUSED_NOTE, example_content, example_notes, example_strips
+from heedful.report.words import example_content, example_notes, example_strips
 from heedful.runs.examples import KINDS, Example, read_texts
 from heedful.runs.result import RESULT_FILE, RunResult
 from heedful.runs.run_files import (
@@ -60,7 +60,7 @@ def run_sections(run: Path, result: RunResult, predictions: Predictions | None) 
             dict(sorted(metrics, key=lambda item: not item[0].startswith("test/"))), predictions=predictions
         ),
         baseline_section(result, read_features(run) or {}),
-        Section("Training", list(_training(run, result)), _training_note(result)),
+        Section("Training", list(_training(run, result)), "The test uses the best checkpoint."),
         Section("Classes" if result.data.class_names else "Numbers", list(_predictions(predictions))),
         Section("Errors", list(_errors(errors)), example_notes(errors)),
         Section("Attention", list(_attention(run, result, examples)), example_notes(examples)),
@@ -75,10 +75,6 @@ def _training(run: Path, result: RunResult) -> Iterator[Content]:
         yield Chart("curves", curves, "Loss and score by epoch")
     if gradients := read_gradients(run):
         yield Chart("gradients", figures.draw_gradients(gradients), "Gradient norm of each component by step")
-
-
-def _training_note(result: RunResult) -> str:
-    return "The test uses the best checkpoint." + ("" if result.network_is_used else f" {UNUSED_NOTE}.")
 
 
 def _predictions(predictions: Predictions | None) -> Iterator[Content]:
@@ -138,8 +134,6 @@ def print_summary(result: RunResult, folder: Path, predictions: Predictions | No
     if result.split in result.classes:
         sections.append(classes_section(result.classes[result.split], result.split))
     console.print(render_terminal(sections, verdict := run_verdict(result)))
-    if not result.network_is_used:
-        console.print(f"{UNUSED_NOTE}.\n", soft_wrap=True)
     if (note := trained_note(result.data, result.split)) not in verdict:
         console.print(f"{note}.\n", soft_wrap=True)
     written = {folder / RESULT_FILE, *(path for path in folder.rglob("*") if path.is_file())}

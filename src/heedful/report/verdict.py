@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from heedful.base.formatting import SPLIT_NAMES, format_count
 from heedful.report.data_section import trained_note
 from heedful.report.numbers import format_known, format_percent
-from heedful.report.words import clean_text
+from heedful.report.words import UNUSED_NOTE, clean_text
 from heedful.runs.result import RunResult
 from heedful.tasks.scores import ScoreType
 from heedful.tasks.stored import EVERY_SCORE, scores_of
@@ -37,6 +37,8 @@ def run_verdict(result: RunResult) -> str:
         clauses.append(f"always predicting the most frequent training class would get {format_percent(majority)}")
     sentence = "; ".join(clauses)
     sentences = [sentence[0].upper() + sentence[1:]]
+    if not result.network_is_used:
+        sentences.append(UNUSED_NOTE)
     classes = [(c.f1 or 0.0, c.support, name) for name, c in result.classes.get(split, {}).items() if c.support]
     if len({f1 for f1, _, _ in classes}) > 1:
         f1, support, name = min(classes)
