@@ -58,7 +58,7 @@ def test_a_cell_has_one_spelling(cells: list[Any], spelling: str | None) -> None
         (frozenset("a"), "a list: give one value"),
         ({"a": 1}, "a mapping: give one of its values"),
         (b"\xff", r"holds b'\\xff', which is not text in UTF-8: convert it to UTF-8"),
-        ("a\ud83d", "which is not text in UTF-8: correct it"),
+        ("a\ud83d", "which is not text in UTF-8: convert it to UTF-8"),
         (timedelta(1), "a time span: convert it to a number, such as of seconds"),
         (np.eye(2)[0], r"a ndarray of the shape \(2,\): give one value"),
         (torch.eye(2)[0], r"a Tensor of the shape \(2,\): give one value"),
