@@ -402,7 +402,7 @@ def test_a_text_with_two_labels_is_reported_with_both_places(
         for _ in range(2):  # the second time from the cache
             caplog.clear()
             source.setup()
-            assert "2 texts with more than one label: " in caplog.text
+            assert "2 texts with different labels in several rows: " in caplog.text
             assert f"'x': 'a' ({train}: line 2) and 'b' ({train}: line 5)" in caplog.text
             assert f"'z': 'a' ({train}: line 6) and 'b' ({test}: line 3)" in caplog.text
             source = Source(str(train), test_path=str(test), duplicates=duplicates, **source_options)

@@ -51,10 +51,10 @@ def test_truncated_and_repeated_texts_are_stated() -> None:
     assert data_section(Data()) is None
 
 
-def test_dropped_rows_and_texts_with_several_labels_are_stated() -> None:
+def test_dropped_rows_and_texts_with_different_labels_are_stated() -> None:
     rows, notes = content(Data(dropped=7, conflicts=2, splits={"train": LONG, "test": SplitSummary(texts=5)}))
     assert ["rows dropped by data.duplicates", "7", "0"] in rows
-    assert notes[0].startswith("2 texts with more than one label")
+    assert notes[0].startswith("2 texts with different labels in several rows")
     assert "rows dropped" not in str(content(DATA)[0])
 
 

@@ -463,7 +463,8 @@ class Source(pl.LightningDataModule):
             log.warning(warning)
         if data.examples:
             log.warning(
-                "%s with more than one label: %s. A model cannot learn both labels; correct them in the data",
+                "%s with different labels in several rows: %s. A model predicts the same for equal texts; correct the "
+                "labels that are wrong",
                 format_count(data.conflicts, "text"),
                 "; ".join(map(self._describe_conflict, data.examples)),
             )

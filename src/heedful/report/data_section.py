@@ -62,11 +62,12 @@ def data_section(data: Data) -> Section | None:
 
 
 def _notes(data: Data) -> list[str]:
-    """Return sentences about cut texts, texts with several labels, and held-out texts that are also training texts."""
+    """Return sentences about equal texts with different labels, cut texts, and held-out texts that the model has seen."""
     notes = []
     if data.conflicts:
         notes.append(
-            f"{format_count(data.conflicts, 'text')} with more than one label; a model cannot learn all of them"
+            f"{format_count(data.conflicts, 'text')} with different labels in several rows; a model predicts the same "
+            "for equal texts"
         )
     splits = data.splits.values()
     tokens = sum(split.tokens or 0 for split in splits)
