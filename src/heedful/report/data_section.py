@@ -62,7 +62,7 @@ def data_section(data: Data) -> Section | None:
 
 
 def _notes(data: Data) -> list[str]:
-    """Return sentences about equal texts with different labels, cut texts, and held-out texts that the model has seen."""
+    """Return sentences about equal texts with different labels, cut texts, and held-out texts that were trained on."""
     notes = []
     if data.conflicts:
         notes.append(
