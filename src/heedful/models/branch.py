@@ -14,7 +14,7 @@ from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
 from heedful.models.component import Component, Size
 from heedful.models.embedding.ngrams import BASE, MAX_ORDER, first_occurrences, mix_bits, ngram_codes, shift_right
 from heedful.models.loss import Loss
-from heedful.tasks.task import Task, logistic_regression
+from heedful.tasks.task import Task, converging, logistic_regression
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -291,8 +291,9 @@ class NgramBranch(Component):
             batches = map(held_out, by_length(held_out.lengths, BATCH, rank=0, world_size=1))
             return sum(len(batch.targets) * loss(self(batch.inputs), batch.targets).item() for batch in batches)
 
-        best = min(CANDIDATES, key=held_out_loss) if self.c is None else self.c
-        self._fit(features, texts.columns, labels, of_text, best)
+        with converging("model.branch.c"):
+            best = min(CANDIDATES, key=held_out_loss) if self.c is None else self.c
+            self._fit(features, texts.columns, labels, of_text, best)
 
     def _find_ngrams(self, texts: Features) -> Features:
         """Keep the n-grams of at least `min_count` texts, and return their rows in place of the codes."""

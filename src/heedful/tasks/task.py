@@ -1,7 +1,10 @@
 """The base class of tasks: what a label is, and all that depends on it except the loss."""
 
+import logging
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -15,6 +18,7 @@ from heedful.tasks.strata import draw, fold_numbers
 if TYPE_CHECKING:  # comparisons do not import torch
     from torch import Tensor
 
+log = logging.getLogger(__name__)
 MIN_TEXTS = 5  # minimum number of texts of each class for an interval of a score that is a mean over classes
 
 
@@ -264,3 +268,18 @@ def logistic_regression(c: float) -> Any:
     from sklearn.linear_model import LogisticRegression  # slow
 
     return LogisticRegression(C=c, solver="liblinear", dual=True, random_state=0, max_iter=1000)
+
+
+@contextmanager
+def converging(option: str) -> Iterator[None]:
+    """Log one line for all linear models of classes that do not converge in the block; `option` is their c."""
+    from sklearn.exceptions import ConvergenceWarning  # slow
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        yield
+    unfinished = [each for each in caught if issubclass(each.category, ConvergenceWarning)]
+    for other in (each for each in caught if each not in unfinished):
+        warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+    if unfinished:
+        log.warning("%s did not converge: try a smaller %s", format_count(len(unfinished), "linear model"), option)

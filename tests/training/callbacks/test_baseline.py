@@ -56,6 +56,12 @@ def test_two_classes_equal_the_pipeline_of_scikit_learn(tmp_path: Path, split: s
     assert names == ["bad", "fair"]
 
 
+def test_models_that_do_not_converge_are_reported_in_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    baseline(tmp_path, c=10**12).write(source(tmp_path, fill="text"))
+    assert caplog.text.count("converge") == 1
+    assert "3 linear models did not converge: try a smaller callbacks.baseline.c" in caplog.text
+
+
 def test_a_cache_that_cannot_be_written_does_not_prevent_the_baseline(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

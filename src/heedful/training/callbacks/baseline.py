@@ -18,6 +18,7 @@ from heedful.data.source import Source, source_of
 from heedful.data.store import code_version, load_or_build
 from heedful.data.texts import parts_of
 from heedful.runs.run_files import Predictions
+from heedful.tasks.task import converging
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -113,7 +114,9 @@ class LinearBaseline(pl.Callback):
         lines = [csv_line(HEAD)]
         if linear is not None and any(map(vectorizer.build_analyzer(), texts["train"])):
             model, targets, columns = linear
-            model.fit(_join(vectorizer.fit_transform(texts["train"]), data.features.get("train")), targets)
+            matrix = _join(vectorizer.fit_transform(texts["train"]), data.features.get("train"))
+            with converging("callbacks.baseline.c"):
+                model.fit(matrix, targets)
             predict = model.predict_proba if hasattr(model, "predict_proba") else model.predict
             for split in [name for name in texts if name != "train"]:
                 probabilities[split] = np.zeros((len(texts[split]), len(data.task.outputs)), dtype=np.float32)
