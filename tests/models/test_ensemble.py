@@ -1,6 +1,7 @@
 """Predictions with the attention weight of each word, by one model or the mean of several."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +194,41 @@ def test_other_classes_are_refused(members: list[Member]) -> None:
 def test_a_repeated_checkpoint_is_refused(members: list[Member]) -> None:
     with pytest.raises(UserError, match="twice"):
         restore_ensemble([members[0].name, members[0].name], small_config(Path("unused")).extras)
+
+
+@pytest.mark.parametrize(
+    ("of_torch", "of_training", "tokens", "threads"),
+    [(3, None, 10**9, 3), (3, 2, 10**9, 2), (1, 2, 10**9, 1), (3, None, 7, 1), (3, None, 0, 1)],
+)
+def test_large_batches_get_the_threads_of_the_training(
+    of_torch: int, of_training: int | None, tokens: int, threads: int, member: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: of_torch)
+    card = member.card.model_copy(update={"config": {**member.card.config, "threads": of_training}})
+    assert member._replace(card=card.for_others()).threads(np.array([tokens] * 5), batch_size=2) == threads
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_predictions_restore_the_threads_of_the_process(
+    fails: bool, member: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, before = [], torch.get_num_threads()
+
+    def record(*_: Any) -> None:
+        seen.append(torch.get_num_threads())
+        if fails:
+            raise RuntimeError("the third layer")
+
+    hook = member.model.register_forward_pre_hook(record)
+    other = member.model.encoder.register_forward_pre_hook(record)
+    torch.set_num_threads(3)
+    try:
+        for predict in (Ensemble([member]).classify, Ensemble([member]).examples):
+            with pytest.raises(RuntimeError, match="third") if fails else nullcontext():
+                predict(SHORT)
+            assert torch.get_num_threads() == 3
+        assert set(seen) == {1}
+    finally:
+        torch.set_num_threads(before)
+        hook.remove()
+        other.remove()

@@ -10,13 +10,16 @@ import torch
 
 from heedful.base.errors import UserError, name_file
 from heedful.base.formatting import format_list
-from heedful.data.padded_batches import Inputs, by_length
+from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
+from heedful.kernels.threads import use_threads
 from heedful.models.classifier import Classifier, mean_weights
 from heedful.models.loss import Loss
 from heedful.runs.checkpoint import Card
 from heedful.runs.examples import BranchWords, Example
 
 HEADS_WORDS = 64  # maximum number of words of a text that gets a map for each head, and maps of the encoder's layers
+SMALL_BATCH = 5e8  # tokens × weights, below which two threads gain less than a fifth
+SPARSE = ("embedding.", "branch.")  # parts of a model of whose weights a token needs few
 MAP_WORDS = 512  # maximum number of words of a text that gets a map
 
 log = logging.getLogger(__name__)
@@ -29,6 +32,16 @@ class Member(NamedTuple):
     card: Card
     model: Classifier
     loss: Loss
+
+    def threads(self, lengths: np.ndarray, batch_size: int) -> int:
+        """Return how many CPU threads classify texts of these numbers of tokens: at most the training's and torch's.
+
+        Small batches get one, because they gain little from a second one, which costs much beside other busy processes.
+        """
+        most = torch.get_num_threads()
+        tokens = lengths.sum() / max(1, -(-len(lengths) // batch_size))  # of a batch
+        weights = sum(weight.numel() for name, weight in self.model.named_parameters() if not name.startswith(SPARSE))
+        return min(most, self.card.threads or most) if tokens * weights >= SMALL_BATCH else 1
 
 
 class Ensemble:
@@ -89,11 +102,12 @@ class Ensemble:
             model = member.model.eval()
             with name_file(member.name):
                 batches = member.card.codec.builder(texts, next(model.parameters()).device)
-                for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
-                    inputs = batches(rows).inputs
-                    probabilities = _finite(member.card.codec.task.probabilities(model(inputs)))
-                    total[rows, : len(columns)] += probabilities[:, columns].cpu().double().numpy()
-                    is_unknown[rows] &= ~_has_known_token(member, inputs)
+                with use_threads(member.threads(batches.lengths, batch_size)):
+                    for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
+                        inputs = batches(rows).inputs
+                        probabilities = _finite(member.card.codec.task.probabilities(model(inputs)))
+                        total[rows, : len(columns)] += probabilities[:, columns].cpu().double().numpy()
+                        is_unknown[rows] &= ~_has_known_token(member, inputs)
         return total / len(self.members), is_unknown
 
     def examples(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Example]:
@@ -139,53 +153,60 @@ class Ensemble:
 
 @torch.inference_mode()
 def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) -> list[Example]:
-    model, codec, per_class = member.model.eval(), member.card.codec, member.model.attention.per_class
-    with name_file(member.name):
-        batches, words = codec.read(texts, next(model.parameters()).device)
     examples: dict[int, Example] = {}
-    for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
-        inputs = batches(rows).inputs
-        with name_file(member.name):
-            logits, weights = model.forward_with_weights(inputs)
-            probabilities = _finite(codec.task.probabilities(logits)).cpu()  # N×C
-            weights = _finite(weights.float())  # N×H×T×L
-        predicted = codec.task.predicted(probabilities)
-        labels, values = codec.task.decode(predicted), codec.task.values(predicted)
-        confidence = codec.task.confidence(probabilities.numpy()).tolist()
-        means = mean_weights(weights).cpu().double().numpy()  # N×L
-        by_class = weights[:, :, 0].cpu().double().numpy()  # N×C×L if the attention is `per_class`
-        has_known_token = _has_known_token(member, inputs)
-        if (branch := model.used_branch) is not None:
-            likeliest = probabilities.argmax(1).to(inputs.ids.device)
-            with name_file(member.name):
-                shares = _finite(branch.contributions(inputs, likeliest)).cpu().double().numpy()  # N×L
-        for i, row in enumerate(rows.tolist()):
-            size = len(words[row])
-            matrix, layers = None, {}
-            if maps and model.attention.per_token and 1 < size <= MAP_WORDS:
-                heads = weights[i, :, :size, :size]  # H×L×L
-                matrix = (heads if size <= HEADS_WORDS else heads.mean(0, keepdim=True)).cpu().numpy()
-            if maps and 1 < size <= HEADS_WORDS:
-                stacks = model.layer_weights(inputs.of_text(i, size))
-                layers = {name: stack[0].float().cpu().numpy() for name, stack in stacks.items()}
-            examples[row] = Example(
-                split="text",
-                index=row,
-                label=None,
-                predicted=labels[i],
-                confidence=confidence[i],
-                probabilities=dict(zip(codec.task.outputs, probabilities[i].tolist(), strict=True)),
-                words=words[row],
-                value=values[i],
-                weights=means[i, :size],
-                class_weights=dict(zip(codec.class_names, by_class[i, :, :size], strict=True)) if per_class else {},
-                matrix=matrix,
-                cut=codec.truncation.describe_cut(int(batches.offsets[row + 1] - batches.offsets[row]), codec.pairs),
-                layers=layers,
-                is_unknown=not has_known_token[i],
-                branch=None if branch is None else BranchWords(branch.weight.item(), shares[i, :size]),
-            )
+    with name_file(member.name):
+        batches, words = member.card.codec.read(texts, next(member.model.eval().parameters()).device)
+        with use_threads(member.threads(batches.lengths, batch_size)):
+            for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
+                examples |= _explain_batch(member, batches, words, rows, maps)
     return [examples[row] for row in range(len(texts))]
+
+
+def _explain_batch(
+    member: Member, batches: BatchBuilder, words: Sequence[list[str]], rows: np.ndarray, maps: bool
+) -> dict[int, Example]:
+    """Return the example of each row of a batch, by its row."""
+    model, codec, per_class = member.model, member.card.codec, member.model.attention.per_class
+    inputs, examples = batches(rows).inputs, {}
+    logits, weights = model.forward_with_weights(inputs)
+    probabilities = _finite(codec.task.probabilities(logits)).cpu()  # N×C
+    weights = _finite(weights.float())  # N×H×T×L
+    predicted = codec.task.predicted(probabilities)
+    labels, values = codec.task.decode(predicted), codec.task.values(predicted)
+    confidence = codec.task.confidence(probabilities.numpy()).tolist()
+    means = mean_weights(weights).cpu().double().numpy()  # N×L
+    by_class = weights[:, :, 0].cpu().double().numpy()  # N×C×L if the attention is `per_class`
+    has_known_token = _has_known_token(member, inputs)
+    if (branch := model.used_branch) is not None:
+        likeliest = probabilities.argmax(1).to(inputs.ids.device)
+        shares = _finite(branch.contributions(inputs, likeliest)).cpu().double().numpy()  # N×L
+    for i, row in enumerate(rows.tolist()):
+        size = len(words[row])
+        matrix, layers = None, {}
+        if maps and model.attention.per_token and 1 < size <= MAP_WORDS:
+            heads = weights[i, :, :size, :size]  # H×L×L
+            matrix = (heads if size <= HEADS_WORDS else heads.mean(0, keepdim=True)).cpu().numpy()
+        if maps and 1 < size <= HEADS_WORDS:
+            stacks = model.layer_weights(inputs.of_text(i, size))
+            layers = {name: stack[0].float().cpu().numpy() for name, stack in stacks.items()}
+        examples[row] = Example(
+            split="text",
+            index=row,
+            label=None,
+            predicted=labels[i],
+            confidence=confidence[i],
+            probabilities=dict(zip(codec.task.outputs, probabilities[i].tolist(), strict=True)),
+            words=words[row],
+            value=values[i],
+            weights=means[i, :size],
+            class_weights=dict(zip(codec.class_names, by_class[i, :, :size], strict=True)) if per_class else {},
+            matrix=matrix,
+            cut=codec.truncation.describe_cut(int(batches.offsets[row + 1] - batches.offsets[row]), codec.pairs),
+            layers=layers,
+            is_unknown=not has_known_token[i],
+            branch=None if branch is None else BranchWords(branch.weight.item(), shares[i, :size]),
+        )
+    return examples
 
 
 def _finite(output: torch.Tensor) -> torch.Tensor:

@@ -196,6 +196,7 @@ def load_session(path: Path) -> "InferenceSession":
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # errors also raise exceptions, so they need not be logged
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # beside busy processes, it costs much
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 

@@ -17,6 +17,7 @@ from pydantic import (
     InstanceOf,
     JsonValue,
     NonNegativeInt,
+    PositiveInt,
     ValidationError,
     field_validator,
     model_validator,
@@ -53,6 +54,7 @@ class Configuration(BaseModel):
     loss: Node
     data: Columns
     choices: dict[str, str] = {}
+    threads: PositiveInt | None = None
 
 
 class Card(BaseModel):
@@ -107,6 +109,12 @@ class Card(BaseModel):
         """The column of the texts in the data of the training, or the two columns of pairs."""
         column: str | list[str] = self.config["data"].get("text", "text")
         return column
+
+    @property
+    def threads(self) -> int | None:
+        """The number of CPU threads of the training; None for as many as torch uses."""
+        threads: int | None = self.config.get("threads")
+        return threads
 
     def with_options(self, options: Mapping[str, Mapping[str, Any]]) -> "Card":
         """Return a copy in which `options`, by component and option name, replace options of the model."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
-import torch
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint, WeightAveraging
 
@@ -24,6 +23,7 @@ from heedful.base.process import Interrupted, announce, end_with_parent, handle_
 from heedful.config.keys import make_paths_absolute
 from heedful.config.overrides import quote
 from heedful.data.source import Source
+from heedful.kernels.threads import use_threads
 from heedful.report.data_section import data_section
 from heedful.report.run_report import print_summary, write_run_report
 from heedful.report.terminal import OutputConsole, render_terminal
@@ -259,18 +259,15 @@ def _kept_folder(run: Run) -> Iterator[None]:
 def _process_options(cfg: DictConfig) -> Iterator[None]:
     """Apply the options `threads` and `extras.ignore_warnings` to this process during the block."""
     loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
-    levels, threads = [logger.level for logger in loggers], torch.get_num_threads()
-    with warnings.catch_warnings():
+    levels = [logger.level for logger in loggers]
+    with warnings.catch_warnings(), use_threads(cfg.threads):
         if cfg.extras.ignore_warnings:
             warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
             for logger in loggers:
                 logger.setLevel(logging.WARNING)
-        if cfg.threads is not None:
-            torch.set_num_threads(cfg.threads)
         try:
             yield
         finally:
-            torch.set_num_threads(threads)
             for logger, level in zip(loggers, levels, strict=True):
                 logger.setLevel(level)
 

@@ -46,6 +46,7 @@ class Classifier:
         self.tokenizer.no_padding()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4  # errors also raise exceptions, so they need not be logged
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # beside busy processes, it costs much
         self.session = onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
 
     def least_confidence(self, error: float) -> float:
