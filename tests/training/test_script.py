@@ -172,6 +172,38 @@ def test_training_resumes_exactly_without_a_data_module(tmp_path: Path) -> None:
     assert_equal(whole.state_dict(), fit("resumed", 3, str(tmp_path / "half" / "last.ckpt")).state_dict())
 
 
+@pytest.mark.parametrize(
+    ("monitor", "rate", "epochs"),
+    [
+        ("val/loss", 1e-4, 4),  # the branch has all the weight, and the network improves
+        ("val/acc", 1e-4, 4),
+        ("val/loss", 0.0, 2),  # nothing improves
+        ("train/calm", 1e-4, 2),  # not of predictions
+    ],
+)
+def test_early_stopping_waits_for_a_network_without_weight(
+    monitor: str, rate: float, epochs: int, tmp_path: Path
+) -> None:
+    class Calm(LitClassifier):
+        def on_train_epoch_start(self) -> None:
+            self.log("train/calm", 1.0)
+
+        def on_validation_epoch_start(self) -> None:
+            super().on_validation_epoch_start()
+            self.weights = [*getattr(self, "weights", []), float(self.model.branch.weight)]
+
+    cfg, data, _ = make(tmp_path, *LINEAR, f"optimizer.lr={rate}", "metrics=default")
+    module = Calm.from_config(cfg, data)
+    last, again = (ModelCheckpoint(tmp_path / name, save_last=True) for name in ("last", "again"))
+    stop = EarlyStopping(monitor, patience=1)
+    run = trainer(tmp_path, [last, stop], max_epochs=4, num_sanity_val_steps=0)
+    run.fit(module, data)
+    assert (run.current_epoch, set(module.weights)) == (epochs, {1.0})
+    best, module.network_loss = module.network_loss, 0.0
+    trainer(tmp_path, [again, stop], max_epochs=4).fit(module, data, ckpt_path=str(tmp_path / "last" / "last.ckpt"))
+    assert 0.0 < module.network_loss == best <= run.callback_metrics["val/network_loss"].item()
+
+
 def test_predictions_are_in_the_order_of_the_split(tmp_path: Path) -> None:
     _, data, module = make(tmp_path)
     fitted = trainer(tmp_path, [best(tmp_path)], max_epochs=1)

@@ -119,6 +119,7 @@ class LitClassifier(pl.LightningModule):
         self._logged_epoch: int | None = None  # the last epoch whose training metrics Lightning knows
         self.is_validated = False  # whether a validation ran since the last training epoch ended
         self._validated_step: int | None = None  # the step after which the texts in `evaluated` were validated
+        self.network_loss = math.inf  # the lowest one of the validation texts without the branch
 
     @classmethod
     def untrained(cls, cfg: DictConfig, card: Card) -> Self:
@@ -306,7 +307,21 @@ class LitClassifier(pl.LightningModule):
         total = self.trainer.strategy.reduce(torch.cat([losses, losses.new_tensor([texts])]), reduce_op="sum")
         branch.weight.copy_(weights[total[:-1].argmin()])
         if texts:
-            self.log("val/network_loss", total[0] / total[-1], batch_size=1)
+            loss = total[0] / total[-1]
+            self.log("val/network_loss", loss, batch_size=1)
+            self._wait_for_network(float(loss))
+
+    def _wait_for_network(self, loss: float) -> None:
+        """Let early stopping count a lower loss of the network alone while its branch has all the weight.
+
+        Until then, neither the predictions change nor what early stopping monitors, although the network learns.
+        """
+        if self.trainer.sanity_checking or loss >= self.network_loss:
+            return
+        self.network_loss = loss
+        for callback in self._monitoring() if self.model.branch.weight == 1 else ():  # type: ignore[union-attr]
+            if isinstance(callback, EarlyStopping) and callback.monitor.startswith("val/"):
+                callback.wait_count = -1  # the check that follows adds 1
 
     def on_validation_epoch_start(self) -> None:
         self._choose_branch_weight()  # of averaged weights, which Lightning's callbacks have set by now
@@ -404,6 +419,7 @@ class LitClassifier(pl.LightningModule):
 
         Lightning's default `mode` is min, and nothing tells whether it was chosen; max was.
         """
+        self.network_loss = math.inf
         names = ["val/loss", *(f"val/{name}" for name in self.metrics), *(f"train/{name}" for name in self.means)]
         for callback in self._monitoring() if stage == "fit" else ():
             monitor = callback.monitor
@@ -487,7 +503,7 @@ class LitClassifier(pl.LightningModule):
                 for key in ("current_model_state", "averaging_state"):
                     checkpoint.pop(key, None)
             return
-        checkpoint["should_stop"] = self.trainer.should_stop
+        checkpoint |= {"should_stop": self.trainer.should_stop, "network_loss": self.network_loss}
         state: dict[str, Any] = {"cpu": torch.get_rng_state(), "running": {}}
         if (device := self.trainer.strategy.root_device).type == "cuda":
             state["cuda"] = torch.cuda.get_rng_state(device)
@@ -512,6 +528,7 @@ class LitClassifier(pl.LightningModule):
         ):  # Lightning reports that the state is absent
             return
         restore_callbacks(checkpoint, self.trainer)
+        self.network_loss = checkpoint.get("network_loss", math.inf)
         states = checkpoint["processes"]
         state = states[self.trainer.global_rank % len(states)]
         torch.set_rng_state(state["cpu"].cpu())

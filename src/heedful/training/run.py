@@ -37,7 +37,6 @@ from heedful.runs.training_state import TrainingState, require_same_training
 from heedful.terms.evaluation import evaluate_splits
 from heedful.training import build
 from heedful.training.callbacks.baseline import LinearBaseline
-from heedful.training.callbacks.patience import NetworkPatience
 from heedful.training.callbacks.predictions import PredictionWriter
 from heedful.training.callbacks.speed import Speed
 from heedful.training.callbacks.stop import StopOnSignal
@@ -62,7 +61,7 @@ class Run:
         self.stop = StopOnSignal(self.folder / "checkpoints" / LAST)
         self.speed = Speed()
         self.writer = PredictionWriter(self.folder / "predictions")
-        self.callbacks: list[pl.Callback] = [self.stop, self.speed, self.writer, NetworkPatience()]
+        self.callbacks: list[pl.Callback] = [self.stop, self.speed, self.writer]
         self.trackers: list[Tracker] = []  # loggers that are closed at the end
         self.resumes = resumes
         self.is_started = False  # whether the files of the run may be written
