@@ -58,6 +58,13 @@ def test_dropped_rows_and_texts_with_different_labels_are_stated() -> None:
     assert "rows dropped" not in str(content(DATA)[0])
 
 
+@pytest.mark.parametrize(("share", "is_low"), [(0.52, True), (0.83, False), (None, False)])
+def test_few_tokens_with_a_vector_suggest_learned_embeddings(share: float | None, is_low: bool) -> None:
+    notes = content(Data(vectors=9, splits={"train": SplitSummary(texts=9, tokens=9, vector_share=share)}))[1]
+    assert [note.startswith("52.0 % of the training tokens") for note in notes] == [True] * is_low
+    assert all("model/embedding=learned" in note for note in notes)
+
+
 @pytest.mark.parametrize(
     ("summary", "sentence"),
     [

@@ -8,6 +8,7 @@ from heedful.runs.result import Data, SplitSummary
 
 MAX_CLASSES = 10  # maximum number of classes to list; if there are more, the most frequent are listed
 NOTED_SHARE = 0.05  # a note is added if at least this share of all tokens is cut
+ENOUGH_VECTORS = 0.75  # a note is added if a smaller share of the training tokens has a vector; English: 0.83 to 0.99
 
 
 def data_section(data: Data) -> Section | None:
@@ -62,7 +63,7 @@ def data_section(data: Data) -> Section | None:
 
 
 def _notes(data: Data) -> list[str]:
-    """Return sentences about equal texts with different labels, cut texts, and held-out texts that were trained on."""
+    """Return sentences about what may be wrong: labels, cut texts, few vectors, held-out texts that were trained on."""
     notes = []
     if data.conflicts:
         notes.append(
@@ -77,6 +78,12 @@ def _notes(data: Data) -> list[str]:
         notes.append(
             f"{cut:,} of {texts:,} texts are longer than {_count(data.max_length)} tokens; {format_percent(cut_share)} "
             "of the tokens are not read (data.max_length, data.keep)"
+        )
+    share = data.splits.get("train", SplitSummary()).vector_share
+    if share is not None and share < ENOUGH_VECTORS:
+        notes.append(
+            f"{format_percent(share)} of the training tokens have a GloVe vector: for texts of another language, "
+            "compare with model/embedding=learned, or give vectors of this language (model.embedding.path)"
         )
     remedy = " (data.duplicates=drop)" if "train" in data.splits else ""
     return notes + [trained_note(data, split) + remedy for split in data.splits if data.splits[split].in_train]
