@@ -42,7 +42,8 @@ def test_a_run_writes_all_files(finished: tuple[Path, dict[str, Any]]) -> None:
 
 
 def test_the_data_are_printed_once_before_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    train(tmp_path / "run", "callbacks=none", "data.max_length=3")
+    result = train(tmp_path / "run", "callbacks=none", "data.max_length=3", "data.batch_size=null")
+    assert result["data"]["batch_size"] == 16
     output = capsys.readouterr().out
     assert output.count("tokens cut by data.max_length") == 1
     assert output.index("texts are longer than 3 tokens; ") < output.index("test/acc")

@@ -32,7 +32,7 @@ RECORD: dict[str, Any] = {
     "data": {
         "fingerprint": "f",
         "class_names": ["class 0", "class 1"],
-        **{"vocabulary": 11, "train": 13, "val": 5, "test": 7, "max_length": 500},
+        **{"vocabulary": 11, "train": 13, "val": 5, "test": 7, "max_length": 500, "batch_size": 17},
         **{"majority_class": "class 0", "vectors": 3, "folds": 5, "fold": 2, "dropped": 7, "conflicts": 1},
         "columns": {"age": "number"},
         "splits": {

@@ -28,6 +28,7 @@ def summarize_data(
         len(data.vocabulary),
         **data.sizes,
         max_length=data.truncation.max_length,
+        batch_size=data.batch_size,
         majority_class=None if majority is None else data.class_names[majority],
         vectors=None if has_vector is None else int(has_vector.sum()),
         folds=data.splitting.folds,

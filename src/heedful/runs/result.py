@@ -45,6 +45,7 @@ class Data:
     val: int | None = None
     test: int | None = None
     max_length: int | None = None
+    batch_size: int | None = None
     majority_class: str | None = None
     vectors: int | None = None
     folds: int | None = None
