@@ -141,6 +141,16 @@ def test_an_interrupted_training_resumes(frame: pd.DataFrame, monkeypatch: pytes
     )
 
 
+@pytest.mark.parametrize("verbose", [True, False])
+def test_a_quiet_training_prints_nothing(
+    verbose: bool, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as in a program that does not configure the log
+    train(*SMALL, *COLUMNS, data=frame, verbose=verbose)
+    output, errors = capfd.readouterr()
+    assert verbose == bool(output) == ("Some classes have fewer than 5 test texts" in errors) == bool(errors)
+
+
 def test_a_test_needs_test_texts(frame: pd.DataFrame) -> None:
     with pytest.raises(UserError, match=r"^data: has no test split; with data\.test_fraction=0, add test=false"):
         train(*SMALL, *COLUMNS, "data.test_fraction=0", data=frame)

@@ -96,11 +96,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self._names = [canonical(str(label)) for label in self.classes_.tolist()]
         if len(set(self._names)) < len(self._names) or "" in self._names:
             self._names = list(map(str, range(len(self._names))))
-        defaults = {**OF_A_MODEL, "data.progress": str(self.verbose).lower()}
         keys, seed = {key_of(line) for line in self._lines()}, self.random_state
         if "task" in keys:
             raise ValueError("task: the estimator predicts one class of each text; train() has other tasks")
-        lines = [*self._lines(), *(f"{key}={value}" for key, value in defaults.items() if key not in keys)]
+        lines = [*self._lines(), *(f"{key}={value}" for key, value in OF_A_MODEL.items() if key not in keys)]
         if seed is not None:
             lines.append(f"seed={seed.randint(2**31) if isinstance(seed, np.random.RandomState) else seed}")
         data = (texts, [self._names[number] for number in numbers])

@@ -1,10 +1,11 @@
 """Train in Python: `from heedful import train`; the result is a value with the scores, the folder and the model."""
 
 import io
+import logging
 import os
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -73,7 +74,8 @@ def train(*overrides: str | Sequence[str], data: Any = None, verbose: bool = Tru
             dicts; a dict of several of them (or a `DatasetDict`) with the keys train and, if they exist, validation and
             test; or the path of a file. The columns are text and label, unless the overrides data.text and data.label
             name others. None means the data that the overrides select.
-        verbose: whether to print the data, the epochs and the scores.
+        verbose: whether to print the data, the epochs, the scores and what the log says. Python's warnings stay
+            warnings, which a program may filter.
 
     Raises:
         UserError: if an option or the data are wrong; nothing was started.
@@ -99,6 +101,8 @@ def run_training(
         with as_run(cfg, str(cfg.hydra.run.dir)) as task:
             for name in {*without, *(() if verbose else ("progress",))} & set(task.callbacks or ()):
                 task.callbacks[name] = None
+            if not verbose and "progress" in task.data:
+                task.data.progress = False
             values = OmegaConf.create(escape_references(OmegaConf.to_container(task, resolve=True)))
         is_in_memory = data is not None and not isinstance(data, str | PathLike)
         sets = as_sets(data, values.data.text, values.data.label) if is_in_memory else None
@@ -110,7 +114,7 @@ def run_training(
                 write_text(folder / str(cfg.hydra.output_subdir) / f"{name}.yaml", OmegaConf.to_yaml(node))
         launch = Launch(typed, tuple(lines), dict(cfg.hydra.runtime.choices), is_quiet=not verbose)
         try:
-            with isolate_rng(), _restored_process():
+            with isolate_rng(), _restored_process(), nullcontext() if verbose else _without_last_resort():
                 run, module = train_classifier(values, launch, sets)
         except Interrupted as stop:
             raise KeyboardInterrupt(str(stop)) from None
@@ -133,6 +137,17 @@ def _restored_process() -> Iterator[None]:
             del os.environ[name]
         os.environ.update({name: value for name, value in before.items() if name.startswith("PL_")})
         sys.excepthook, sys.exit = hooks
+
+
+@contextmanager
+def _without_last_resort() -> Iterator[None]:
+    """Keep Python from printing log lines in the block; handlers that the user has set get them."""
+    handler, logger = logging.NullHandler(), logging.getLogger("heedful")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def _data_lines(overrides: Collection[str], data: Any) -> list[str]:
