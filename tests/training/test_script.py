@@ -79,6 +79,7 @@ def test_a_script_trains_on_a_data_set_of_its_own(tmp_path: Path) -> None:
     module = LitClassifier.from_config(compose(*OPTIONS), data)  # which sets the data up
     fitted = trainer(tmp_path, max_epochs=1)
     fitted.fit(module, data)
+    assert str(data) == "Source: {'train': 35, 'val': 7, 'test': 9}"
     assert data.sizes["val"] == 7 and fitted.callback_metrics["val/loss"].isfinite()
 
 
@@ -373,6 +374,38 @@ def test_the_real_trainer_is_checked(
     _, data, module = make(tmp_path, *overrides)
     with pytest.raises(UserError, match=f"^{message}"):
         trainer(tmp_path, **options).fit(module, data)
+
+
+class Scaled(LitClassifier):
+    """A module with an argument of its own."""
+
+    def __init__(self, *arguments: Any, factor: float = 1.0) -> None:
+        super().__init__(*arguments)
+        self.factor = factor
+
+
+def test_the_arguments_of_a_subclass_are_passed_on(checkpoint: Path, tmp_path: Path) -> None:
+    cfg, data, _ = make(tmp_path)
+    assert Scaled.from_config(cfg, data, factor=3.0).factor == 3.0
+    assert Scaled.load_from_checkpoint(checkpoint, weights_only=False, factor=2.0).factor == 2.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"hparams_file": "x.yaml"}, "got an unexpected keyword argument 'hparams_file': the checkpoint contains"),
+        ({"map_location": {"cuda:0": "cpu"}}, r"map_location=\{.*\}: name a device, such as 'cpu'"),
+    ],
+)
+def test_other_options_of_lightning_are_refused(options: dict[str, Any], message: str, checkpoint: Path) -> None:
+    with pytest.raises(UserError, match=f"^load_from_checkpoint: {message}"):
+        LitClassifier.load_from_checkpoint(checkpoint, **options)
+
+
+def test_validation_texts_must_choose_the_weight_of_the_branch(tmp_path: Path) -> None:
+    _, data, module = make(tmp_path, *LINEAR)
+    with pytest.raises(UserError, match=r"^model\.branch\.weight: .* set model\.branch\.weight=0\.5, or give"):
+        trainer(tmp_path, limit_val_batches=0).fit(module, data)
 
 
 def test_the_tuner_sets_the_learning_rate_and_the_batch_size(tmp_path: Path) -> None:

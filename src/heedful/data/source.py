@@ -181,6 +181,9 @@ class Source(pl.LightningDataModule):
         self.coverage: dict[str, dict[str, Coverage]] = {}  # of the columns of each split, by name
         self._data: dict[str, TokenizedSplit] | None = None
 
+    def __str__(self) -> str:
+        return f"{self.title}: {self.sizes}" if self._data else self.title
+
     @classmethod
     def of(cls, data: "datasets.Dataset | Mapping[str, datasets.Dataset]", **options: Any) -> "Source":
         """Return the source of a `datasets.Dataset`, or of a `DatasetDict` with splits of the usual names."""

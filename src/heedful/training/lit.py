@@ -3,8 +3,9 @@
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pytorch_lightning as pl
@@ -122,24 +123,25 @@ class LitClassifier(pl.LightningModule):
         self.network_loss = math.inf  # the lowest one of the validation texts without the branch
 
     @classmethod
-    def untrained(cls, cfg: DictConfig, card: Card) -> Self:
+    def untrained(cls, cfg: DictConfig, card: Card, **options: Any) -> Self:
         """Create a module with random weights, before `initialize` or the weights of a checkpoint."""
         model, loss = build.untrained_model(cfg, card)
         card = card.with_options(model.description_options())
-        return cls(model, loss, build.metrics(cfg, card.codec.task), card)
+        return cls(model, loss, build.metrics(cfg, card.codec.task), card, **options)
 
     @classmethod
-    def from_config(cls, cfg: DictConfig, data: Source) -> Self:
+    def from_config(cls, cfg: DictConfig, data: Source, **options: Any) -> Self:
         """Create a module that is ready to be trained on `data`, as `python -m src.train` does.
 
         Args:
             cfg: the result of `compose`.
             data: a source, such as `datamodule(cfg)`.
+            options: further arguments of the constructor of a subclass.
         """
         data.setup()
         config = make_paths_absolute(OmegaConf.to_container(OmegaConf.masked_copy(cfg, OWN), resolve=True))
         config["choices"] = Launch(by_group=cfg.get("choices") or {}).choices(config)
-        module = cls.untrained(cfg, Card.of(config, data))
+        module = cls.untrained(cfg, Card.of(config, data), **options)
         module.initialize(data)
         return module
 
@@ -147,11 +149,12 @@ class LitClassifier(pl.LightningModule):
     def load_from_checkpoint(  # type: ignore[override]
         cls,
         checkpoint_path: str | Path,
-        map_location: torch.device | str = "cpu",
+        map_location: torch.device | str | None = "cpu",
         *,
-        strict: bool = True,
-        weights_only: Literal[True] = True,
+        strict: bool | None = True,
+        weights_only: bool | None = True,
         trusted_modules: Sequence[str] = (),
+        **options: Any,
     ) -> Self:
         """Load a trained module, which predicts, and can be trained further: `lr` and the other options are its own.
 
@@ -159,9 +162,21 @@ class LitClassifier(pl.LightningModule):
 
         Args:
             checkpoint_path: such as best.ckpt or last.ckpt; or the folder of a run, whose best checkpoint is loaded.
-            strict: for Lightning's users; it has no effect, because the checkpoint describes the model.
+            strict, weights_only: for Lightning's users; without effect, because the checkpoint describes the model, and
+                only weights are read.
             trusted_modules: names of your own packages whose classes the checkpoint may name.
+            options: further arguments of the constructor of a subclass, which the checkpoint does not contain.
         """
+        if not isinstance(map_location, torch.device | str | None):
+            raise UserError(f"load_from_checkpoint: map_location={map_location!r}: name a device, such as 'cpu'")
+        try:
+            signature(cls).bind("model", "loss", "metrics", "card", **options)
+        except TypeError as error:
+            raise UserError(
+                f"load_from_checkpoint: {error}: the checkpoint contains the model and its configuration, and only "
+                "further arguments of a subclass's constructor are passed on; change the module that is loaded, as in "
+                "module.lr = 0.01"
+            ) from None
         extras = {"trusted_modules": list(trusted_modules)}
         path, card, model, loss = build.restore(str(checkpoint_in(checkpoint_path, BEST)), OmegaConf.create(extras))
         card.config["extras"] = extras  # a checkpoint must not declare modules as trusted
@@ -169,7 +184,7 @@ class LitClassifier(pl.LightningModule):
         with name_file(path):
             validate_config(training, trusted=TRUSTED_OPTIMIZERS)
         metrics = build.metrics(OmegaConf.create({"metrics": default_metrics()}), card.codec.task)
-        return cls(model, loss, metrics, card).to(map_location)
+        return cls(model, loss, metrics, card, **options).to(map_location)
 
     def initialize(self, data: Source, device: torch.device | str = "cpu") -> None:
         """Load pretrained weights, check the user's own components on `device`, and fit the branch to the texts."""
@@ -400,6 +415,12 @@ class LitClassifier(pl.LightningModule):
     def on_fit_start(self) -> None:
         """Log the hyperparameters, and refuse a training that would monitor a score without a value."""
         self._logged_epoch, self._losses_to_check = None, []
+        branch = self.model.branch
+        if branch is not None and branch.chooses_weight and not self.trainer.enable_validation:
+            raise UserError(
+                "model.branch.weight: validation texts choose it, but the training validates none, so that the network "
+                "would not be used: set model.branch.weight=0.5, or give the Trainer validation texts"
+            )
         log_options(self.trainer.loggers, dict(self.hparams))
         data = self.trainer.datamodule  # type: ignore[attr-defined]
         if isinstance(data, Source) and "val" in data.sizes:
