@@ -10,16 +10,17 @@ import torch
 from omegaconf import OmegaConf
 from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from torch.nn import functional
 
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import BatchBuilder, Inputs, Truncation
 from heedful.models.branch import NgramBranch, mean_gradients
-from heedful.models.loss import BinaryCrossEntropy, BinaryRelevance, CrossEntropy
+from heedful.models.loss import BinaryCrossEntropy, BinaryRelevance, CrossEntropy, SquaredError
 from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.multilabel import Multilabel
+from heedful.tasks.regression import Regression
 from heedful.training.build import datamodule, restore
 from tests.helpers import read_csv, run_config, saved_predictions, small_config, train
 
@@ -273,6 +274,32 @@ def test_the_shares_of_the_tokens_sum_to_the_log_odds(classes: int, num_logits: 
     change = log_odds(batch.inputs) - log_odds(batch.inputs._replace(ids=unseen))
     torch.testing.assert_close(shares.sum(1), change, atol=2e-5, rtol=1e-4)
     assert not shares[~batch.inputs.mask].any()
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_numbers_have_the_ridge_regression_of_scikit_learn(columns: bool) -> None:
+    """The held-out texts choose c; a share is in the unit of the numbers, 1,000 times that of the logits."""
+    data, other = batches(67, 3), batches(23, 3, seed=1)
+    rng, beside = np.random.default_rng(3), []
+    for texts in (data, other):
+        texts.targets = torch.tensor(1e6 + 1000 * (texts.targets.numpy() + rng.normal(size=len(texts))))
+        beside.append(csr_matrix(rng.normal(size=(len(texts), 2)).astype(np.float32)))
+        texts.columns = beside[-1] if columns else None
+    task = Regression(mean=1e6, scale=1000.0)
+    vectorizer = TfidfVectorizer(analyzer=bigrams, binary=True)
+    rows = [vectorizer.fit_transform(tokens_of(data)), vectorizer.transform(tokens_of(other))]
+    rows = [hstack(pair) if columns else pair[0] for pair in zip(rows, beside, strict=True)]
+    targets, held_out = (task.scaled(each.targets).numpy() for each in (data, other))
+    models = [Ridge(10 / c, tol=1e-10).fit(rows[0], targets) for c in (3, 10, 30, 100)]
+    best = min(models, key=lambda model: float(np.mean((model.predict(rows[1]) - held_out) ** 2)))
+    branch = NgramBranch(VOCABULARY, 1, c=None).eval()
+    branch.bind(task)
+    branch.fit(data, other, SquaredError([]))
+    inputs = other(np.arange(23)).inputs
+    assert branch(inputs)[:, 0].tolist() == pytest.approx(best.predict(rows[1]).tolist(), abs=1e-3)
+    nothing = branch(inputs._replace(ids=torch.ones_like(inputs.ids)))
+    shares = branch.contributions(inputs, torch.zeros(23, dtype=torch.long)).sum(1)
+    torch.testing.assert_close(shares / 1000, (branch(inputs) - nothing)[:, 0], atol=1e-5, rtol=1e-4)
 
 
 def test_the_mean_gradient_equals_that_of_small_steps() -> None:

@@ -1,11 +1,12 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from heedful.inference.predictions import print_predictions
 from heedful.report.section import Strip
-from heedful.report.words import clean_text, colour_limit, example_content, top_words
+from heedful.report.words import clean_text, colour_limit, example_content, example_notes, top_words
 from heedful.runs.examples import BranchWords, Example
 
 
@@ -65,5 +66,8 @@ def test_the_linear_branch_is_shown_with_its_weight(capsys: pytest.CaptureFixtur
         "weight": 0.9,
         "words": [{"word": "not", "log_odds": -0.5}, {"word": "a", "log_odds": 0.25}],
     }
+    assert "lowers (red) the linear branch's log odds of the predicted class" in example_notes([example])
+    number = replace(example, branch=replace(branch, measure="number"))
+    assert "lowers (red) the linear branch's number; its share" in example_notes([number])
     print_predictions(["not a film"], {0: example}, as_json=False, top=2)
     assert "linear branch, 90 % of the logits" in capsys.readouterr().out

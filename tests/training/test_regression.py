@@ -34,6 +34,7 @@ def test_a_model_of_numbers_is_trained_evaluated_and_predicts(
     path = texts(tmp_path)
     run = tmp_path / "run"
     options = [*OPTIONS, f"data.path='{path}'", "trainer.max_epochs=6", "model.encoder.hidden_dim=13"]
+    options += ["model/branch=ngrams", "model.branch.weight=null", "model.branch.c=null"]
     result = train(run, *options, "callbacks=default", "~callbacks.progress", draws=True)
     names = {name.removeprefix("test/") for name in result["metrics"] if name.startswith("test/")}
     assert names == {"r2", "rmse", "mae", "pearson", "spearman"}
@@ -57,6 +58,7 @@ def test_a_model_of_numbers_is_trained_evaluated_and_predicts(
     predict.main()
     record = json.loads(capsys.readouterr().out)
     assert (record["label"], record["probabilities"]) == (pytest.approx(prediction.label), None)
+    assert result["branch_weight"] > 0 and all(each["number"] for each in record["branch"]["words"])
     (mean,) = load([run, run / "checkpoints" / "last.ckpt"]).predict(["price more more"])
     assert isinstance(mean.label, float)
     with pytest.raises(UserError, match="has no classes, and faithfulness"):
@@ -81,10 +83,10 @@ def test_wrong_cells_are_named(tmp_path: Path, cell: str, message: str) -> None:
 
 
 def test_options_of_classes_are_refused_together(tmp_path: Path) -> None:
-    wrong = ["loss=binary", "model/branch=ngrams", "model/attention=label", "calibrate=true", "data.labels=[a,b]"]
+    wrong = ["loss=binary", "model/attention=label", "calibrate=true", "data.labels=[a,b]"]
     mistakes = config_mistakes(small_config(tmp_path, ["task=regression", *wrong]), "train")
     assert {each.path for each in mistakes} == {
-        *("loss._target_", "model.branch._target_", "model.attention._target_", "calibrate", "data.labels")
+        *("loss._target_", "model.attention._target_", "calibrate", "data.labels")
     }
     (mistake,) = config_mistakes(small_config(tmp_path, ["loss=huber"]), "train")
     assert mistake.message.endswith("write loss=cross_entropy, or task=regression")

@@ -56,8 +56,8 @@ class Prediction:
         probabilities: the probability of each class; the sum is 1 if a text has one class. A number is repeated.
         tokens: each token that the model read, as spelled in the text, with its attention weight. The weights
             sum to 1, unless the text has no tokens.
-        branch: each token with its share in the linear branch's log odds of `label`; empty for a model without such a
-            branch and for several models.
+        branch: each token with its share in the linear branch's log odds of `label`, or in its number; empty for a
+            model without such a branch and for several models.
         branch_weight: the weight of the linear branch in the logits, 0 to 1.
         maps: the token × token weights H×L×L of the attention component and of the encoder's layers, by name; empty
             for predictions that `predict` returns, and for long texts.

@@ -219,9 +219,8 @@ def _record(text: str, example: Example | None, top: int) -> dict[str, object]:
     if example.predicted == UNSURE:
         record["likeliest"] = max(example.probabilities, key=example.probabilities.__getitem__)
     if (branch := example.branch) is not None:
-        shares = [
-            {"word": word, "log_odds": round(share, 6)} for _, word, share in top_shares(example.words, branch, top)
-        ]
+        measure, tops = branch.measure.replace(" ", "_"), top_shares(example.words, branch, top)
+        shares = [{"word": word, measure: round(share, 6)} for _, word, share in tops]
         record["branch"] = {"weight": round(branch.weight, 6), "words": shares}
     return record
 

@@ -1,4 +1,4 @@
-"""A linear branch beside the neural model: logistic regression on the n-grams of a text."""
+"""A linear branch beside the neural model: logistic or ridge regression on the n-grams of a text."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
@@ -72,7 +72,9 @@ def mean_gradients(scores: Tensor, bias: Tensor, classes: Tensor) -> Tensor:
 
 
 class NgramBranch(Component):
-    """Logistic regression on the n-grams that occur in a text; it is fitted before the other components are trained.
+    """Logistic regression on the n-grams that occur in a text, or ridge regression if texts have numbers.
+
+    It is fitted before the other components are trained.
 
     The value of an n-gram is its scale if it occurs and 0 otherwise, divided by the Euclidean norm of the values of the
     text. In training, the branch is not used, so that the other components do not rely on it; in evaluation, the logits
@@ -84,7 +86,7 @@ class NgramBranch(Component):
         max_gap: pairs of tokens with 1 to `max_gap` other tokens between them are n-grams, too.
         scale: `idf`, ln((1 + n) / (1 + d)) + 1 for an n-gram that occurs in d of n training texts; `nb`, for each class
             the log ratio of its frequencies in the texts of this class and in the others (Wang and Manning 2012); or
-            `nb_idf`, the idf times the square root of the absolute log ratio.
+            `nb_idf`, the idf times the square root of the absolute log ratio. Numbers above their mean are a class.
         min_count: number of training texts that contain an n-gram; rarer n-grams are left out.
         head, tail: number of tokens at the beginning and at the end of a text whose n-grams are features of their own,
             in addition; a list of numbers for several ends.
@@ -93,7 +95,7 @@ class NgramBranch(Component):
             0.05 with the lowest loss on the validation texts.
     """
 
-    targets: ClassVar[tuple[str, ...]] = ("one class", "many labels")  # that each text has, as in the class of the task
+    targets: ClassVar[tuple[str, ...]] = ("one class", "many labels", "a number")  # as in the class of the task
     codes: Tensor
     starts: Tensor
     table: Tensor
@@ -126,6 +128,7 @@ class NgramBranch(Component):
         columns = 1 if num_logits <= 2 else num_logits  # two classes have one column, the log odds of class 1
         self.num_logits = num_logits
         self.separates = False  # whether the logit of a class says nothing about the others
+        self.numbers: Task | None = None  # the task, if each text has a number
         # the n-grams of the training texts, sorted by code, and a last row that stands for all others
         self.register_buffer("codes", torch.full((1,), ABSENT, dtype=torch.int32))
         self.register_buffer("starts", None, persistent=False)
@@ -140,7 +143,7 @@ class NgramBranch(Component):
 
     def bind(self, task: Task) -> None:
         """Give each class a column of its own, against all texts without it, if the task separates the classes."""
-        self.separates = task.separates
+        self.separates, self.numbers = task.separates, None if task.has_classes else task
         if self.separates:
             self._set_columns(self.num_logits)
 
@@ -235,16 +238,20 @@ class NgramBranch(Component):
         without n-grams. The share of an n-gram is divided equally among its tokens, where it first occurs; the first
         token also has the part of the beginning of the text.
 
-        With more than two classes of which a text has one, the log odds are no sum over n-grams. The share of an n-gram
-        is then the integral of its part in their change while the scores of all classes grow in proportion from those
-        of a text without n-grams (integrated gradients, Sundararajan et al. 2017).
+        The shares in a number are in its unit. With more than two classes of which a text has one, the log odds are no
+        sum over n-grams. The share of an n-gram is then the integral of its part in their change while the scores of
+        all classes grow in proportion from those of a text without n-grams (integrated gradients, Sundararajan et al.
+        2017).
         """
         kinds = self.ngrams(inputs)
         codes = join_codes(kinds)
         rows, found = self.find(codes)
         present = found & first_occurrences(codes.long())
         sums, norms = self._sum(rows, present)
-        if len(self.bias) == 1:
+        if self.numbers is not None:
+            unit = self.numbers.scaled(torch.tensor([0.0, 1.0], dtype=torch.float64)).diff().item()
+            factors = 1 / (unit * norms)  # N×1
+        elif len(self.bias) == 1:
             factors = (2 * classes.unsqueeze(1) - 1) / norms  # N×1
         elif self.separates:
             factors = functional.one_hot(classes, len(self.bias)) / norms  # N×C
@@ -273,7 +280,8 @@ class NgramBranch(Component):
                 "model.branch: validation texts choose c=null and weight=null, but data.val_fraction=0 leaves none: "
                 "set both, for example to the numbers of an earlier training"
             )
-        labels = texts.targets.cpu().numpy()
+        scaled = self.numbers.scaled if self.numbers is not None else lambda targets: targets
+        labels = scaled(texts.targets).cpu().numpy()
         of_text = np.ones(len(labels))
         if loss.class_weights is not None:
             of_text = loss.class_weights.cpu().double().numpy()[labels]
@@ -289,7 +297,7 @@ class NgramBranch(Component):
             self._fit(features, texts.columns, labels, of_text, c)
             assert held_out is not None
             batches = map(held_out, by_length(held_out.lengths, BATCH, rank=0, world_size=1))
-            return sum(len(batch.targets) * loss(self(batch.inputs), batch.targets).item() for batch in batches)
+            return sum(len(batch.targets) * loss(self(batch.inputs), scaled(batch.targets)).item() for batch in batches)
 
         with converging("model.branch.c"):
             best = min(CANDIDATES, key=held_out_loss) if self.c is None else self.c
@@ -316,6 +324,7 @@ class NgramBranch(Component):
         table, columns = np.zeros(self.table.shape, dtype=np.float32), len(self.bias)
         for column in range(columns):
             positive = labels[:, column] if self.separates else labels == (1 if columns == 1 else column)
+            positive = positive if self.numbers is None else labels > 0  # above the mean
             of_text = weights[:, column] if self.separates else weights
             if column < table.shape[1] - columns:  # otherwise, all classes have the scales of the first
                 scales = self._scales(features, counts, positive)
@@ -328,13 +337,17 @@ class NgramBranch(Component):
             counted = positive[of_text > 0]
             if counted.all() or not counted.any():  # nothing to fit: the log odds of the smoothed frequency
                 share = (of_text[positive].sum() + SMOOTHING) / (of_text.sum() + 2 * SMOOTHING)
-                self.bias[column] = float(np.log(share / (1 - share)))
+                self.bias[column] = float(np.log(share / (1 - share))) if self.numbers is None else 0.0
                 continue
-            model = logistic_regression(c).fit(matrix, positive, of_text)
-            table[:used, column] = scales * model.coef_[0, :used]
-            self.bias[column] = float(model.intercept_[0])
+            if self.numbers is None:
+                model = logistic_regression(c).fit(matrix, positive, of_text)
+            else:
+                model = self.numbers.linear_model(labels, c)[0].fit(matrix, labels)  # type: ignore[index]
+            coefficients = np.ravel(model.coef_)
+            table[:used, column] = scales * coefficients[:used]
+            self.bias[column] = float(np.ravel(model.intercept_)[0])
             if self.of_columns is not None:
-                self.of_columns[:, column] = torch.from_numpy(model.coef_[0, max(used, 1) :])
+                self.of_columns[:, column] = torch.from_numpy(coefficients[max(used, 1) :])
         self.table.copy_(torch.from_numpy(table))
 
     def _distinct(self, texts: BatchBuilder) -> Features:

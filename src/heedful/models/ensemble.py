@@ -180,6 +180,7 @@ def _explain_batch(
     if (branch := model.used_branch) is not None:
         likeliest = probabilities.argmax(1).to(inputs.ids.device)
         shares = _finite(branch.contributions(inputs, likeliest)).cpu().double().numpy()  # N×L
+    measure = "log odds" if codec.task.has_classes else "number"
     for i, row in enumerate(rows.tolist()):
         size = len(words[row])
         matrix, layers = None, {}
@@ -204,7 +205,7 @@ def _explain_batch(
             cut=codec.truncation.describe_cut(int(batches.offsets[row + 1] - batches.offsets[row]), codec.pairs),
             layers=layers,
             is_unknown=not has_known_token[i],
-            branch=None if branch is None else BranchWords(branch.weight.item(), shares[i, :size]),
+            branch=None if branch is None else BranchWords(branch.weight.item(), shares[i, :size], measure),
         )
     return examples
 

@@ -13,9 +13,10 @@ STRIP_NOTE = (
 )
 CLASSES_NOTE = "Each class has weights of its own; the first text of each group shows their mean over all classes."
 BRANCH_NOTE = (
-    "Each n-gram raises (blue) or lowers (red) the linear branch's log odds of the predicted class against all other "
-    "classes; its share is divided equally among the words of the n-gram."
+    "Each n-gram raises (blue) or lowers (red) the linear branch's {}; its share is divided equally among the words of "
+    "the n-gram."
 )
+MEASURES = {"log odds": "log odds of the predicted class against all other classes"}
 UNUSED_NOTE = "The network is not used: the linear branch has 100 % of the logits"
 MAP_NOTE = "In a map, rows are attending words and columns are attended words; each row sums to 1."
 MAX_CLASSES = 5  # maximum number of classes listed for a text
@@ -33,12 +34,12 @@ def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[ColouredWo
     ]
 
 
-def signed_words(words: Sequence[str], shares: np.ndarray) -> list[ColouredWord]:
+def signed_words(words: Sequence[str], branch: BranchWords) -> list[ColouredWord]:
     """Return the words with the depth of their colour, negative for negative shares, and a tooltip with the share."""
-    limit = np.abs(shares).max(initial=0.0) or 1.0
+    limit = np.abs(branch.shares).max(initial=0.0) or 1.0
     return [
-        ColouredWord(word, share / limit, f"log odds {share:+.3f}")
-        for word, share in zip(words, shares.tolist(), strict=True)
+        ColouredWord(word, share / limit, f"{branch.measure} {share:+.3f}")
+        for word, share in zip(words, branch.shares.tolist(), strict=True)
     ]
 
 
@@ -73,27 +74,29 @@ def example_strips(example: Example, title: str) -> list[Strip]:
     for name, weights in example.label_weights.items():
         strips.append(Strip(f"weights of {name}", coloured_words(example.words, weights)))
     if example.branch is not None:
-        strips.append(Strip(branch_title(example.branch.weight), signed_words(example.words, example.branch.shares)))
+        strips.append(Strip(branch_title(example.branch.weight), signed_words(example.words, example.branch)))
     return strips
 
 
 def example_words(example: Example) -> list[ColouredWord]:
     """Return the words with their attention weights, or with their shares in a branch that has all the weight."""
     if (branch := example.sole_branch) is not None:
-        return signed_words(example.words, branch.shares)
+        return signed_words(example.words, branch)
     return coloured_words(example.words, example.weights)
 
 
 def example_notes(examples: Sequence[Example]) -> str:
+    measure = next((example.branch.measure for example in examples if example.branch is not None), "")
+    branch_note = BRANCH_NOTE.format(MEASURES.get(measure, measure))
     if any(example.sole_branch is not None for example in examples):
-        return f"{UNUSED_NOTE}, and attention explains nothing. {BRANCH_NOTE}"
+        return f"{UNUSED_NOTE}, and attention explains nothing. {branch_note}"
     notes = [STRIP_NOTE]
     if any(example.label_weights for example in examples):
         notes.append(CLASSES_NOTE)
     if any(example.maps for example in examples):
         notes.append(MAP_NOTE)
-    if any(example.branch is not None for example in examples):
-        notes.append(BRANCH_NOTE)
+    if measure:
+        notes.append(branch_note)
     return " ".join(notes)
 
 
@@ -111,7 +114,7 @@ def words_tables(example: Example, count: int = 10) -> list[Table]:
 
 
 def branch_table(words: Sequence[str], branch: BranchWords, count: int) -> Table:
-    return _words_table([branch_title(branch.weight), "log odds"], top_shares(words, branch, count), "+.3f")
+    return _words_table([branch_title(branch.weight), branch.measure], top_shares(words, branch, count), "+.3f")
 
 
 def _words_table(head: list[str], top: Sequence[tuple[int, str, float]], form: str) -> Table:

@@ -30,7 +30,8 @@ class BranchWords:
     """The part of a linear branch in a prediction."""
 
     weight: float  # of its logits in the mean with the others
-    shares: Weights  # L, the share of each word in its log odds of the predicted class
+    shares: Weights  # L, the share of each word in its log odds of the predicted class, or in its number
+    measure: str = "log odds"  # or number
 
 
 @dataclass(frozen=True)

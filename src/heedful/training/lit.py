@@ -316,8 +316,8 @@ class LitClassifier(pl.LightningModule):
         for batch in CombinedLoader(self.trainer.val_dataloaders).flattened[0]:
             require_batch(batch)
             inputs, targets, _ = self.trainer.strategy.batch_to_device(batch)
-            parts = self.model.separate_logits(inputs)
-            losses += len(targets) * torch.stack([self.loss(torch.lerp(*parts, weight), targets) for weight in weights])
+            parts, scaled = self.model.separate_logits(inputs), self.task.scaled(targets)
+            losses += len(targets) * torch.stack([self.loss(torch.lerp(*parts, weight), scaled) for weight in weights])
             texts += len(targets)
         total = self.trainer.strategy.reduce(torch.cat([losses, losses.new_tensor([texts])]), reduce_op="sum")
         branch.weight.copy_(weights[total[:-1].argmin()])
