@@ -17,8 +17,8 @@ from omegaconf import DictConfig
 
 from heedful.config.compose import ConfigFiles, without_hydra
 from heedful.config.schema import validate_config
-from heedful.data.codec import Codec
 from heedful.data.padded_batches import Batch
+from heedful.data.schema import Schema
 from heedful.runs.run_files import Predictions
 from heedful.tasks.multiclass import Multiclass
 from tests.forks import complete
@@ -137,7 +137,7 @@ def evaluate(folder: Path, checkpoint: Path | str, *overrides: str, draws: bool 
     return json.loads((folder / "result.json").read_text())
 
 
-def one_batch(codec: Codec, texts: Sequence[str], labels: Sequence[int] | np.ndarray | None = None) -> Batch:
+def one_batch(codec: Schema, texts: Sequence[str], labels: Sequence[int] | np.ndarray | None = None) -> Batch:
     """Create one batch of all texts in the same order; without `labels`, every label is -1."""
     batch = codec.builder(texts)(np.arange(len(texts)))
     return batch if labels is None else batch._replace(targets=torch.as_tensor(np.asarray(labels)))

@@ -273,9 +273,11 @@ def is_blank(parts: Iterable[str]) -> bool:
     return not all(part.strip() for part in parts)
 
 
-def cut(part: str) -> str:
-    """Return a text without the middle of one that is far longer than what a model reads."""
-    return part if len(part) <= 2 * LONGEST else f"{part[:LONGEST]} {part[-LONGEST:]}"
+def cut(text: Any) -> Any:
+    """Return a text, or the two of a pair without MARK, without the middle of one far longer than what models read."""
+    if isinstance(text, str):
+        return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]} {text[-LONGEST:]}"
+    return tuple(cut(part.replace(MARK, " ")) for part in text)
 
 
 class Spans(NamedTuple):

@@ -15,7 +15,6 @@ from heedful import load
 from heedful.base.errors import UserError
 from heedful.commands.trained_run import train as train_in_python
 from heedful.data.padded_batches import Inputs
-from heedful.data.texts import Text, parts_of
 from heedful.faithfulness.trained import ProbedRun
 from heedful.models.branch import NgramBranch
 from tests.commands.test_export import WITHOUT_TORCH, export
@@ -53,7 +52,7 @@ def test_a_pair_has_vectors_of_its_texts_and_weights_of_both(pairs: Path) -> Non
     assert [word for word, _ in one.tokens] == ["red", "dog", MARK, "big", "house"]
     assert sum(weight for _, weight in one.tokens) == pytest.approx(1.0)
     assert one.probabilities != other.probabilities
-    (cut,) = model.examples([Text(("dog " * 13, "cat " * 13))])
+    (cut,) = model.examples([("dog " * 13, "cat " * 13)])
     assert cut.cut == "17 of 27 tokens, the first of each text"
     examples = json.loads((pairs / "run" / "attention.json").read_text())
     assert all(each["words"].count(MARK) == 1 for each in examples)
@@ -118,7 +117,7 @@ def test_faithfulness_removes_tokens_of_both_texts(pairs: Path) -> None:
     trained = ProbedRun(pairs / "run", device="cpu")
     (tokens,) = trained.tokens("test", np.array([3]))
     (text,) = trained.data.texts("test", [3])
-    first, second = (part.split() for part in parts_of(text))
+    first, second = (part.split() for part in text)
     assert len(tokens) == len(first) + 1 + len(second)
     shorter = [tokens, tokens[1:], np.delete(tokens, len(first) + 1)]
     expected = [(first, second), (first[1:], second), (first, second[1:])]
@@ -131,7 +130,7 @@ def test_pairs_are_given_in_python(pairs: Path) -> None:
     overrides = ["data.text=[a,b]", "trainer.max_epochs=1", "model.encoder.hidden_dim=3", "logger=none", "trainer=cpu"]
     overrides += [f"data.cache_dir='{pairs / 'cache'}'", f"hydra.run.dir='{pairs / 'python'}'", "callbacks=none"]
     result = train_in_python(*overrides, data=(list(zip(*columns, strict=True)), labels), verbose=False)
-    assert result.model.predict([("a dog", "a cat")])[0].text == f"a dog {MARK} a cat"
+    assert result.model.predict([("a dog", "a cat")])[0].text == ("a dog", "a cat")
 
 
 def test_the_baseline_tells_both_sides_apart(pairs: Path) -> None:

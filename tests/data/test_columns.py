@@ -8,9 +8,9 @@ import pytest
 
 from heedful.base.errors import UserError
 from heedful.data.columns import Coverage, DateField, fit_column
+from heedful.data.schema import Schema
 from heedful.data.sets import as_set
 from heedful.data.tables import Rows
-from heedful.data.texts import Text, TextForm
 from heedful.inference.input_texts import text_source
 from heedful.training import build
 from tests.helpers import small_config
@@ -80,10 +80,10 @@ def test_every_format_gives_the_same_features(tmp_path, kind):
     for name, write in FORMATS.items():
         write(frame, path := tmp_path / f"data.{name}")
         read = text_source(None, str(path), "text", others=["cell"])
-        ((_, texts),) = read.chunks()
-        column = fit([text.cells["cell"] for text in texts], "cell")
+        ((_, read_table),) = read.chunks()
+        column = fit(read_table.cells["cell"], "cell")
         kinds.add(type(column).__name__)
-        features.append(column.encode([text.cells["cell"] for text in texts], where)[0].toarray())
+        features.append(column.encode(read_table.cells["cell"], where)[0].toarray())
     table = as_set(frame).with_format("arrow")[:]
     for columns in (frame.to_dict("records"), {name: list(frame[name]) for name in frame}):
         features.append(column.encode(as_set(columns)["cell"], where)[0].toarray())
@@ -122,9 +122,9 @@ def test_wrong_training_cells(cells, message):
 
 
 def test_wrong_cell_of_a_new_text():
-    texts = [Text("a", {"age": "30"}, "a.csv: line 2"), Text("b", {"age": "old"}, "a.csv: line 3")]
+    table = Rows("a.csv", "line", [2, 3], {"text": ["a", "b"], "age": ["30", "old"]}).table(["text"], ["age"])
     with pytest.raises(UserError, match=r"a\.csv: line 3: column 'age' holds 'old', but its training cells"):
-        TextForm(columns=[fit(AGES)]).encode_columns(texts)
+        Schema.model_construct(columns=[fit(AGES)]).encode_columns(table.take([1]))
 
 
 # From a file to batches
@@ -147,12 +147,12 @@ def test_batches_have_the_features_of_their_rows(tmp_path):
     """Scales and categories are those of the training texts alone."""
     data = source(tmp_path)
     batch = data.builder("train")(np.array([3, 0]))
-    texts = data.texts("train", range(data.sizes["train"]))
-    ages = np.array([float(text.cells["age"]) for text in texts])
+    table = data.table("train", range(data.sizes["train"]))
+    ages = np.array(table.cells["age"], dtype=float)
     expected = [[(ages[i] - ages.mean()) / ages.std(), 0, ages[i] % 2 == 0, ages[i] % 2, 0] for i in (3, 0)]
     np.testing.assert_allclose(batch.inputs.columns, expected, rtol=1e-5)
     assert [column.name for column in data.codec.columns] == ["age", "country"]
-    again = data.codec.builder([texts[3], texts[0]])(np.arange(2))
+    again = data.codec.builder(table.take([3, 0]))(np.arange(2))
     np.testing.assert_array_equal(again.inputs.columns, batch.inputs.columns)
 
 

@@ -1,7 +1,6 @@
 """Pairs of texts: their tokens and segments, their truncation, and wrong rows and columns."""
 
 import logging
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +13,22 @@ from tokenizers import models, pre_tokenizers, processors
 
 from heedful.base.errors import UserError
 from heedful.config.schema import config_mistakes
-from heedful.data.codec import Codec
 from heedful.data.padded_batches import Truncation
+from heedful.data.schema import Schema
 from heedful.data.source import Source
-from heedful.data.texts import Text, as_text, is_blank, join_parts
+from heedful.data.table import Table, join_parts
 from heedful.data.tokenizer import Bpe, Tokenizer, TokenizerBuilder, Whitespace, Word
+from heedful.inference.api import as_texts
 from heedful.runtime import LONGEST
 from heedful.tasks.multiclass import Multiclass
 from tests.helpers import small_config
 
-PAIRS = [join_parts(each) for each in (("the cat sat", "a cat"), ("a dog", "the dog ran home"), ("", "a"))]
+PAIRS = [("the cat sat", "a cat"), ("a dog", "the dog ran home"), ("", "a")]
 
 
-def codec_of(tokenizer: Tokenizer, max_length: int = 40, keep: str = "first") -> Codec:
+def schema_of(tokenizer: Tokenizer, max_length: int = 40, keep: str = "first") -> Schema:
     task = Multiclass(("no", "yes"))
-    return Codec.model_validate(
+    return Schema.model_validate(
         {"tokenizer": tokenizer, "task": task, "max_length": max_length, "keep": keep, "pairs": True}
     )
 
@@ -49,9 +49,9 @@ def pretrained() -> Tokenizer:
 @pytest.mark.parametrize("builder", [Word, Whitespace, Bpe])
 def test_a_separator_that_no_text_contains_divides_the_words(builder: type[TokenizerBuilder]) -> None:
     trained = builder(min_frequency=1).train(PAIRS)  # type: ignore[call-arg]
-    codec = Codec.model_validate_json(codec_of(trained).model_dump_json())
-    assert codec.tokenizer.vocabulary[-1] == "\u241e"
-    batches, words = codec.read([*PAIRS, join_parts(("a \u241e dog", "cat"))])
+    schema = Schema.model_validate_json(schema_of(trained).model_dump_json())
+    assert schema.tokenizer.vocabulary[-1] == "\u241e"
+    batches, words = schema.read([*PAIRS, ("a \u241e dog", "cat")])
     inputs = batches(np.arange(4)).inputs
     assert ["".join(own).count("\u241e") for own in words] == [1] * 4
     if builder is Word:
@@ -67,8 +67,8 @@ def test_a_separator_that_no_text_contains_divides_the_words(builder: type[Token
 
 
 def test_a_pretrained_tokenizer_has_its_own_separator() -> None:
-    codec = codec_of(pretrained())
-    batches, words = codec.read([join_parts(("the cat", "a dog")), join_parts(("</s> cat", "ran"))])
+    schema = schema_of(pretrained())
+    batches, words = schema.read([("the cat", "a dog"), ("</s> cat", "ran")])
     inputs = batches(np.arange(2)).inputs
     assert words == [["the", "cat", "</s>", "</s>", "a", "dog"], ["</s>", "cat", "</s>", "</s>", "ran"]]
     assert inputs.ids.tolist() == [[5, 7, 3, 3, 6, 8], [3, 7, 3, 3, 10, 0]]  # two are added to the ids
@@ -81,10 +81,10 @@ def test_a_pretrained_tokenizer_has_its_own_separator() -> None:
     [(7, 2, 8, (5, 2)), (2, 7, 8, (2, 5)), (11, 13, 8, (4, 3)), (11, 13, 7, (3, 3)), (3, 3, 7, (3, 3))],
 )
 def test_the_longer_text_is_cut_first(first: int, second: int, length: int, kept: tuple[int, int]) -> None:
-    texts = [join_parts((" ".join(f"a{i}" for i in range(first)), " ".join(f"b{i}" for i in range(second))))]
+    texts = [(" ".join(f"a{i}" for i in range(first)), " ".join(f"b{i}" for i in range(second)))]
     tokenizer = Whitespace(min_frequency=1).train(texts)
     for keep, start in (("first", (0, 0)), ("last", (first - kept[0], second - kept[1]))):
-        batches, (words,) = codec_of(tokenizer, length, keep).read(texts)
+        batches, (words,) = schema_of(tokenizer, length, keep).read(texts)
         expected = [f"{name}{start[n] + i}" for n, name in enumerate("ab") for i in range(kept[n])]
         assert [word for word in words if word != "\u241e"] == expected
         inputs = batches(np.arange(1)).inputs
@@ -112,20 +112,17 @@ def test_truncation_removes_one_token_of_the_longer_text_at_a_time(
 
 def test_only_the_ends_of_very_long_parts_are_read() -> None:
     tokenizer = Whitespace(min_frequency=1).train(PAIRS)
-    long = join_parts(("the " * (LONGEST // 2), "a cat"))
+    long = ("the " * (LONGEST // 2), "a cat")
     assert tokenizer.encode([long]).bounds[0].tolist() == [LONGEST // 2, LONGEST // 2 + 1]  # type: ignore[index]
 
 
 def test_values_that_are_pairs() -> None:
-    assert as_text(("a", "b")) == as_text(["a", "b"]) == as_text(np.array(["a", "b"])) == "a \u241e b"
-    assert isinstance(as_text(("a", "b")), Text)
-    assert not isinstance(as_text("ab"), Text)
-    copy = pickle.loads(pickle.dumps(as_text(("ab", "c"))))
-    assert (copy, copy.parts) == ("ab \u241e c", ("ab", "c"))
+    assert as_texts([("a", "b"), ["a", "b"], np.array(["a", "b"])]) == [("a", "b")] * 3
     for wrong in ((), ("a",), ("a", None), ("a", "b", "c"), None, 3, b"ab"):
         with pytest.raises(TypeError):
-            as_text(wrong)
-    assert [is_blank(join_parts(pair)) for pair in (("a", " "), ("", "b"), ("a", "b"))] == [True, True, False]
+            as_texts([wrong])
+    assert join_parts(("a \u241e", "b")) == "a   \u241e b"
+    assert Table([("a", " "), ("", "b"), ("a", "b")]).not_blank() == [2]
 
 
 def write(path: Path, rows: str) -> str:
@@ -148,7 +145,7 @@ def test_a_pair_with_an_empty_side_is_reported_or_dropped(tmp_path: Path, caplog
         source(path, tmp_path).read()
     corpus = source(path, tmp_path, on_bad_rows="drop").read()
     assert corpus.train is not None
-    assert list(corpus.train.texts) == ["a b \u241e c", "f \u241e g"]
+    assert list(corpus.train.texts) == [("a b", "c"), ("f", "g")]
     assert "lines 3, 4 (2 in all): dropped" in caplog.text
 
 

@@ -10,7 +10,6 @@ from datasets import Dataset, DatasetDict
 
 from heedful.base.errors import UserError
 from heedful.data.sets import as_set, as_sets, split_names, usual_splits
-from heedful.data.texts import Text
 
 TEXTS, LABELS = ["good", "bad", "so so"], ["pos", "neg", "neu"]
 PAIRS = [("a dog", "it"), ("a cat", "she"), ("", "he")]
@@ -44,7 +43,7 @@ def test_texts_and_labels_get_the_names_of_the_columns() -> None:
     assert as_sets((TEXTS, LABELS), "review", "stars")["train"].column_names == ["review", "stars"]
 
 
-@pytest.mark.parametrize("texts", [PAIRS, np.array(PAIRS), pd.DataFrame(PAIRS), [Text(pair) for pair in PAIRS]])
+@pytest.mark.parametrize("texts", [PAIRS, np.array(PAIRS), pd.DataFrame(PAIRS)])
 def test_pairs_become_two_columns(texts: Any) -> None:
     columns = {"a": [first for first, _ in PAIRS], "b": [second for _, second in PAIRS], "label": LABELS}
     assert as_sets((texts, LABELS), ["a", "b"])["train"].to_dict() == columns

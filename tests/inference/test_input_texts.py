@@ -13,7 +13,7 @@ from heedful.inference.input_texts import TextSource, text_source
 
 
 def texts_of(source: TextSource) -> list[str]:
-    return [text for _, texts in source.chunks() for text in texts]
+    return [text for _, table in source.chunks() for text in table.texts]
 
 
 def read_texts(text: str | None, file: str | None, column: str | None = None) -> list[str]:
@@ -99,7 +99,7 @@ def test_lines_of_a_pipe_are_read_as_they_arrive(
         pipe.write(data)
         pipe.flush()
         rows, read = next(chunks)
-        assert read == texts
+        assert read.texts == texts
     assert rows.places == [5]
     pipe.write(b"great\n" * 1500 + b"last")
     pipe.close()
@@ -115,9 +115,9 @@ def test_a_device_is_refused() -> None:
 
 def test_all_columns_and_blank_texts_of_a_table_are_read(tmp_path: Path) -> None:
     (tmp_path / "reviews.csv").write_text("id,review\n1,good\n2,\n3,bad\n")
-    ((rows, texts),) = text_source(None, str(tmp_path / "reviews.csv"), "review").chunks()
-    assert texts == ["good", "", "bad"]
-    assert rows.columns == {"id": ["1", "2", "3"], "review": texts}
+    ((rows, table),) = text_source(None, str(tmp_path / "reviews.csv"), "review").chunks()
+    assert table.texts == ["good", "", "bad"]
+    assert rows.columns == {"id": ["1", "2", "3"], "review": table.texts}
     assert rows.places[1] == 3
 
 

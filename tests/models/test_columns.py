@@ -3,13 +3,9 @@
 import torch
 from omegaconf import OmegaConf
 
-from heedful.data.columns import NumberField
-from heedful.data.texts import TextForm
 from heedful.models.columns import ColumnEmbedding
 from heedful.training import build
 from tests.models.combinations import BASIS, LOGITS, VOCABULARY, small_options, texts
-
-FORM = TextForm(columns=[NumberField(name="age")])  # with two features
 
 
 def test_sum_by_hand():
@@ -23,7 +19,7 @@ def test_sum_by_hand():
 def test_logits_with_columns():
     """A linear head adds its image of the vector of each feature; the columns stay as they are with other weights."""
     components = {group: small_options(group, choice) for group, choice in BASIS.items()}
-    model = build.classifier(OmegaConf.create({"model": components}), VOCABULARY, LOGITS, FORM).eval().double()
+    model = build.classifier(OmegaConf.create({"model": components}), VOCABULARY, LOGITS, features=2).eval().double()
     inputs = texts()
     columns = torch.arange(2.0 * len(inputs.ids)).view(-1, 2).double()
     plain = model(inputs._replace(columns=0 * columns))

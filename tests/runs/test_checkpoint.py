@@ -14,7 +14,7 @@ import torch
 
 from heedful.base.errors import UserError
 from heedful.config.keys import MODEL_COMPONENTS
-from heedful.data.codec import Codec
+from heedful.data.schema import Schema
 from heedful.data.tokenizer import Word
 from heedful.data.trained_texts import TrainedTexts
 from heedful.inference.api import restore_ensemble
@@ -49,7 +49,7 @@ def small_checkpoint(**changes: Any) -> dict[str, Any]:
     """The content of a small checkpoint."""
     config = {"model": {name: {"_target_": "some.Class"} for name in MODEL_COMPONENTS}, "loss": {}, "data": {}}
     tokenizer = Word(vocab_size=5).train(["good bad film"] * 2)
-    codec = Codec(tokenizer=tokenizer, class_names=("a", "b"), max_length=7, keep="first")
+    codec = Schema(tokenizer=tokenizer, class_names=("a", "b"), max_length=7, keep="first")
     weights = {"model.weight": torch.arange(6.0).reshape(2, 3), "model.number": torch.tensor([7])}
     card = Card(config=config, codec=codec, class_counts=[3, 5]).model_dump_json()
     return {"heedful": card, "state_dict": weights, **changes}

@@ -18,7 +18,7 @@ def main(cfg: DictConfig) -> None:
     path, card, model, _ = restore_ensemble(cfg.ckpt_path, cfg.extras, accepts_exports=False).members[0]
     codec = card.codec
     size = len(codec.tokenizer.vocabulary)
-    portable = PortableModel(model, codec.task, size, codec.max_length, codec).eval()
+    portable = PortableModel(model, codec.task, size, codec.max_length, codec.pairs, codec.features).eval()
     with new_folder(cfg.out) as folder:
         difference = convert(portable, folder / "model.onnx")
         write_model(folder, card, portable)

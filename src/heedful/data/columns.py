@@ -1,7 +1,7 @@
 """Further columns of the data, beside the texts: numbers and dates are standardized, and categories are told apart."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
 from heedful import runtime
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_repr
+from heedful.data.table import Cells, Where
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -20,7 +21,6 @@ ONE_VALUE = "data.columns: all training texts have the same value in column {!r}
 CORRECT = (
     ": correct it, or leave the cell empty. If the numbers stand for categories, write them as text, such as 'c1' for 1"
 )
-Where = Callable[[Sequence[int]], str]  # names the places of rows, such as "a.csv: lines 3, 9"
 
 
 class Coverage(NamedTuple):
@@ -188,7 +188,7 @@ def fit_column(name: str, cells: Sequence[Any], where: Where) -> Any:
 
 
 def encode_columns(
-    columns: Iterable[ColumnField], cells: Mapping[str, Sequence[str | None]], where: Where
+    columns: Iterable[ColumnField], cells: Cells, where: Where
 ) -> "tuple[csr_matrix, dict[str, Coverage]]":
     """Return the features of all columns, n×K float32, and the coverage of each column by name."""
     from scipy.sparse import hstack

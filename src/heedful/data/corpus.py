@@ -6,7 +6,7 @@ import logging
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain, compress, islice
 from pathlib import Path
 from typing import IO, Any
@@ -17,8 +17,8 @@ import pyarrow as pa
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_list, format_repr
 from heedful.config.mistakes import did_you_mean
+from heedful.data.table import Text, is_blank, join_parts
 from heedful.data.tables import Rows, format_places
-from heedful.data.texts import NO_CELLS, is_blank, join_parts
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder, text_blocks
 from heedful.data.trained_texts import hash_tokens
 from heedful.tasks.labels import canonical
@@ -38,17 +38,11 @@ RENAME = "correct the key 'huggingface' of the schema's metadata, or remove it t
 READ, KEPT = "read:", "kept:"  # prefixes of the names of columns that a model reads, and of those that are copied
 
 
-class Texts(Sequence[str]):
-    """The texts, or pairs, in one or two columns of strings, which are mapped into memory, at the positions `rows`.
+class Texts(Sequence[Text]):
+    """The texts, or pairs, in one or two columns of strings, which are mapped into memory, at the positions `rows`."""
 
-    Args:
-        cells: further columns by name.
-    """
-
-    def __init__(
-        self, columns: Sequence[pa.ChunkedArray], rows: np.ndarray, cells: Mapping[str, pa.ChunkedArray] = NO_CELLS
-    ) -> None:
-        self._columns, self._rows, self._cells = columns, rows, cells
+    def __init__(self, columns: Sequence[pa.ChunkedArray], rows: np.ndarray) -> None:
+        self._columns, self._rows = columns, rows
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -57,17 +51,12 @@ class Texts(Sequence[str]):
         rows = self._rows[i].tolist()
         return [self._at(row) for row in rows] if isinstance(i, slice) else self._at(rows)
 
-    def _at(self, row: int) -> str:
-        parts = [column[row].as_py() for column in self._columns]
-        return join_parts(parts, {name: column[row].as_py() for name, column in self._cells.items()})
+    def _at(self, row: int) -> Any:
+        parts = tuple(column[row].as_py() for column in self._columns)
+        return parts if len(parts) > 1 else parts[0]
 
-    def take(self, rows: np.ndarray, with_cells: bool = True) -> "Texts":
-        return Texts(self._columns, self._rows[rows], self._cells if with_cells else NO_CELLS)
-
-    def cells(self, name: str) -> list[str | None]:
-        """Return the cells of a further column."""
-        cells: list[str | None] = self._cells[name].take(self._rows).to_pylist()
-        return cells
+    def take(self, rows: np.ndarray) -> "Texts":
+        return Texts(self._columns, self._rows[rows])
 
 
 @dataclass(frozen=True)
@@ -78,7 +67,12 @@ class Split:
     labels: np.ndarray  # n targets of `Corpus.task`
     groups: np.ndarray | None = None  # n int64; rows of the same group stay together when rows are held out
     digests: np.ndarray | None = None  # n int64, hashes of the texts; duplicates have equal hashes
-    origins: Mapping[str, pa.ChunkedArray] | None = None  # n cells each: file, place, and those that are copied
+    columns: Mapping[str, pa.ChunkedArray] = field(default_factory=dict)  # file, place, read and kept
+
+    def cells(self, name: str, rows: np.ndarray) -> list[Any]:
+        """Return the cells of a further column in some rows."""
+        cells: list[Any] = self.columns[name].take(rows).to_pylist()
+        return cells
 
 
 @dataclass(frozen=True)
@@ -101,14 +95,12 @@ class Corpus:
             cells = columns["label"].combine_chunks()
             labels = cells.flatten().dictionary_encode()
             numbers, sizes = map(np.from_dlpack, (labels.indices, cells.value_lengths()))  # `to_numpy` imports pandas
-            read = {name.removeprefix(READ): cells for name, cells in columns.items() if name.startswith(READ)}
-            origins = {name: cells for name, cells in columns.items() if name.startswith(("file", "place", KEPT))}
             splits[file.stem] = Split(
-                Texts([columns[name] for name in PARTS if name in columns], np.arange(len(table)), read),
+                Texts([columns[name] for name in PARTS if name in columns], np.arange(len(table))),
                 task.encode(labels.dictionary.to_pylist(), numbers, sizes),
                 _number_groups(columns["group"].to_numpy()) if "group" in columns else None,
                 columns["digest"].to_numpy(),
-                origins,
+                columns,
             )
         return cls(**splits, task=task)
 
@@ -167,7 +159,7 @@ def write_split(
         for rows in chunks:
             own = own or [canonical(name) for name in rows.class_names.get(columns["label"], ())]
             parts = {name: rows.texts(columns[name]) for name in PARTS if name in columns}
-            texts = list(map(join_parts, zip(*parts.values(), strict=True)))
+            texts: Any = list(zip(*parts.values(), strict=True)) if len(parts) > 1 else parts["text"]
             labels, is_valid = _labels(rows, columns["label"], task), list[bool]()
             for place, text, own_labels in zip(rows.places, texts, labels, strict=True):
                 wrong = [label for label in own_labels if not label or not is_allowed(label)]
@@ -216,9 +208,11 @@ def write_split(
     return own, found
 
 
-def _digest(text: str) -> int:
+def _digest(text: Text) -> int:
     """Return a hash of a text; the probability that two different texts have the same hash is 2**-64."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), sys.byteorder, signed=True)
+    return int.from_bytes(
+        hashlib.blake2b(join_parts(text).encode(), digest_size=8).digest(), sys.byteorder, signed=True
+    )
 
 
 def _labels(rows: Rows, column: str, task: Task) -> list[list[str]]:
@@ -292,7 +286,7 @@ def tokenize(
     Args:
         rows_by_split: the result of `heedful.data.splits.divide`.
     """
-    texts = {split: getattr(corpus, origin).texts.take(rows, False) for split, (origin, rows) in rows_by_split.items()}
+    texts = {split: getattr(corpus, origin).texts.take(rows) for split, (origin, rows) in rows_by_split.items()}
     tokenizer = builder.train(texts.get("train", ()), progress)
     for split, (origin, rows) in rows_by_split.items():
         arrays = _encode(texts[split], tokenizer, folder / f"{split}.tokens.npy", progress)

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_count, format_list
-from heedful.data.texts import list_rows, parts_of
 from heedful.runtime import Fault, spell_all
 
 if TYPE_CHECKING:
@@ -83,6 +82,12 @@ def as_set(data: Any, text: str | Sequence[str] = "text", label: str = "label") 
     return datasets.Dataset(pa.table(cells))
 
 
+def list_rows(texts: Any) -> list[Any]:
+    """Return the texts or pairs that a program gives; a frame or an array has a column for each part of a text."""
+    rows = np.asarray(texts) if hasattr(texts, "to_numpy") else texts
+    return list(rows[:, 0] if getattr(rows, "ndim", 1) == 2 and rows.shape[1] == 1 else rows)
+
+
 def _columns_of(texts: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     """Return the columns of texts, or of pairs if there are two names; a larger table has columns of these names."""
     if is_table(texts) and len((table := as_set(texts)).column_names) >= len(names):
@@ -90,7 +95,7 @@ def _columns_of(texts: Any, names: Sequence[str]) -> dict[str, list[Any]]:
         return dict(zip(names if len(own) == len(names) else own, map(table.__getitem__, own), strict=True))
     if isinstance(texts, str) or not hasattr(texts, "__iter__"):
         return {names[0]: texts}
-    rows = [row if isinstance(row, tuple | list | np.ndarray) else parts_of(row) for row in list_rows(texts)]
+    rows = [(row,) if isinstance(row, str) else row for row in list_rows(texts)]
     if wrong := [i for i, row in enumerate(rows) if len(row) != len(names)]:
         raise UserError(
             f"data: text {wrong[0] + 1} has {format_count(len(rows[wrong[0]]), 'part')}, but data.text has "

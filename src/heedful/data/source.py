@@ -28,12 +28,12 @@ from heedful.base.formatting import format_count, format_list, format_repr
 from heedful.base.progress import row_progress
 from heedful.config.mistakes import LabelColumn, TextColumn, did_you_mean, not_a_list
 from heedful.data.bundled_vectors import ASSETS
-from heedful.data.codec import Codec
-from heedful.data.columns import Coverage, encode_columns, fit_column
+from heedful.data.columns import Coverage, fit_column
 from heedful.data.corpus import (
     FACTS,
     KEPT,
     PARTS,
+    READ,
     SPLITS,
     Corpus,
     Split,
@@ -43,9 +43,11 @@ from heedful.data.corpus import (
     write_split,
 )
 from heedful.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, Truncation, by_length, shuffled
+from heedful.data.schema import Schema
 from heedful.data.sets import as_sets, usual_splits
 from heedful.data.splits import Splitting, distinct_rows, divide
 from heedful.data.store import code_version, load_or_build
+from heedful.data.table import Table, Text, join_parts
 from heedful.data.tables import (
     CHUNK,
     FORMATS,
@@ -176,8 +178,8 @@ class Source(pl.LightningDataModule):
         self.seed, self.progress = torch.initial_seed() if seed is None else seed, progress
         self.task: Task = Multiclass()  # without the classes
         self.unknown_classes: str | None = None  # not an evaluation
-        self._model: Codec | None = None  # of a trained model, which is evaluated on these data
-        self.features: dict[str, csr_matrix] = {}  # of the columns of each split, n×K; empty without columns
+        self._model: Schema | None = None  # of a trained model, which is evaluated on these data
+        self.features: dict[str, csr_matrix | None] = {}  # of the columns of each split, n×K; None without columns
         self.coverage: dict[str, dict[str, Coverage]] = {}  # of the columns of each split, by name
         self._data: dict[str, TokenizedSplit] | None = None
 
@@ -207,7 +209,7 @@ class Source(pl.LightningDataModule):
         found = {split: files_of_split(folder, own, FORMATS) for split, own in names.items() if split not in files}
         return dict(sorted({**files, **found}.items()))
 
-    def use_codec(self, codec: Codec) -> None:
+    def use_codec(self, codec: Schema) -> None:
         """Use the tokenizer, truncation and classes of a trained model; must be called before `setup()`."""
         codec.check(self.pairs, "data.text")
         self._model, self.tokenizer, self.truncation = codec, codec.tokenizer, codec.truncation
@@ -409,9 +411,10 @@ class Source(pl.LightningDataModule):
             folder(tokenizer).symlink_to(path.name)  # for the trained model
         self._data, self.conflicts, self.vocabulary = data.splits, data.conflicts, tokenizer.vocabulary
         if (codec := self._model) is None:
-            task, where = corpus.task.learn(np.asarray(data.splits["train"].labels)), partial(self._where, "train")
-            columns = [fit_column(name, self._cells("train", name), where) for name in self.read_columns]
-            codec = Codec(tokenizer=tokenizer, task=task, pairs=self.pairs, columns=columns, **asdict(self.truncation))
+            labels = np.asarray(data.splits["train"].labels)
+            task, table = corpus.task.learn(labels), self.table("train", range(len(labels)))
+            columns = [fit_column(name, cells, table.where) for name, cells in table.cells.items()]
+            codec = Schema(tokenizer=tokenizer, task=task, pairs=self.pairs, columns=columns, **asdict(self.truncation))
         else:
             classes = corpus.task.classes
             unknown = [name for name in classes if name not in codec.class_names]
@@ -425,22 +428,14 @@ class Source(pl.LightningDataModule):
             recoded = {name: codec.task.recode(split.labels, classes) for name, split in data.splits.items()}
             self._data = {name: replace(split, labels=recoded[name]) for name, split in data.splits.items()}
         self.codec, self.task = codec, codec.task
-        for split in self._data if codec.columns else ():
-            own_cells = {name: self._cells(split, name) for name in self.read_columns}
-            encoded = encode_columns(codec.columns, own_cells, partial(self._where, split))
-            self.features[split], self.coverage[split] = encoded
         self.sizes = {split: len(self._data[split].labels) for split in SPLITS if split in self._data}
+        for split, size in self.sizes.items():
+            self.features[split], self.coverage[split] = codec.encode_columns(self.table(split, range(size)))
         self.batch_size = self.batch_size or suited_batch_size(next(iter(self.sizes.values())))
         if "train" in self.sizes:
             self.class_counts = self.count_classes("train")
         if self._model is None:
             self._warn_of_classes(data)
-
-    def _cells(self, split: str, name: str) -> list[str | None]:
-        """Return the cells of a further column."""
-        data = self.tokenized(split)
-        cells: list[str | None] = getattr(self._corpus, data.origin).texts.take(data.rows).cells(name)
-        return cells
 
     def _where(self, split: str, index: Sequence[int]) -> str:
         """Return the file of the first of some texts, and the places of those that are in it."""
@@ -497,7 +492,7 @@ class Source(pl.LightningDataModule):
             (label,) = self._corpus.task.decode(split.labels[[row]])
             (file,), (place,), *_ = self._origins(name, np.array([row])).values()
             labels.append(f"{format_repr(label)} ({file}: {self._unit(name)} {place})")
-        return f"{format_repr(split.texts[row])}: {' and '.join(labels)}"
+        return f"{format_repr(join_parts(split.texts[row]))}: {' and '.join(labels)}"
 
     def tokenized(self, split: str) -> TokenizedSplit:
         """Return the tokenized split "train", "val" or "test"; `Batch.index` contains positions in this split."""
@@ -515,7 +510,13 @@ class Source(pl.LightningDataModule):
         data = self.tokenized(split)
         return getattr(self._corpus, data.origin), data.rows[list(index)]
 
-    def texts(self, split: str, index: Iterable[int]) -> list[str]:
+    def table(self, split: str, index: Sequence[int]) -> Table:
+        """Return what a model reads of the rows at the positions `index` of a split."""
+        origin, rows = self._origin(split, index)
+        cells = {name: origin.cells(READ + name, rows) for name in self.read_columns}
+        return Table(origin.texts.take(rows), cells, lambda own: self._where(split, [index[i] for i in own]))
+
+    def texts(self, split: str, index: Iterable[int]) -> list[Text]:
         """Return the texts at the positions `index` of a split."""
         origin, rows = self._origin(split, index)
         return origin.texts.take(rows)[:]
@@ -532,8 +533,9 @@ class Source(pl.LightningDataModule):
     def _origins(self, split: str, rows: np.ndarray) -> dict[str, list[Any]]:
         """Return the origins of rows of a split of the source."""
         own, files = getattr(self._corpus, split), self._sources(split)
-        numbers, places = (own.origins[name].take(rows).to_pylist() for name in ("file", "place"))
-        kept = [own.origins[KEPT + name].take(rows).to_pylist() for name in self.kept]
+        numbers, places, *kept = (
+            own.cells(name, rows) for name in ("file", "place", *(KEPT + own for own in self.kept))
+        )
         names = [*number_names(["file", self._unit(split)], taken=self.kept), *self.kept]
         return dict(zip(names, [[files[number] for number in numbers], places, *kept], strict=True))
 

@@ -23,6 +23,7 @@ from heedful.base.errors import UserError
 from heedful.base.files import csv_line, replace_atomically
 from heedful.base.formatting import format_list, format_repr
 from heedful.config.mistakes import did_you_mean
+from heedful.data.table import Table
 from heedful.data.text_files import PARQUET, file_format, open_file, open_text, refuse_signatures
 from heedful.runtime import Fault, spell, spell_all, text_of
 
@@ -82,8 +83,16 @@ class Rows:
         try:
             return spell_all(cells.to_pylist() if is_span and cells is not None else self.cells(column), rule)
         except Fault as fault:
-            place = f"{self.unit} {self.places[fault.row]}"
-            raise UserError(f"{self.source}: {place}: column {column!r} {fault}") from None
+            raise UserError(f"{self.where([fault.row])}: column {column!r} {fault}") from None
+
+    def where(self, rows: Sequence[int]) -> str:
+        return f"{self.source}: {format_places(self.unit, [self.places[row] for row in rows])}"
+
+    def table(self, texts: Sequence[str], others: Sequence[str] = ()) -> Table:
+        """Return what a model reads of the rows: the text in one column, or the pairs in two, and further columns."""
+        parts = list(map(self.texts, texts))
+        pairs: Any = list(zip(*parts, strict=True))
+        return Table(pairs if len(parts) > 1 else parts[0], {name: self.spelled(name) for name in others}, self.where)
 
     def plain_texts(self, column: str) -> list[str | None]:
         """Return the cells of a column as a CSV file contains them; a missing value or NaN is None."""

@@ -19,13 +19,12 @@ import tokenizers
 from pydantic import Field
 from tokenizers import Regex, models, normalizers, pre_tokenizers, processors, trainers
 
-from heedful import runtime
 from heedful.base.errors import UserError
 from heedful.base.progress import row_progress
 from heedful.data.bundled_vectors import bundled_words
 from heedful.data.padded_batches import PAD_ID, Tokens
+from heedful.data.table import Text, parts_of
 from heedful.data.text_files import content_hash, local_path, open_text
-from heedful.data.texts import join_parts, parts_of
 from heedful.runtime import MARK, cut, pair_bounds, spellings
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
@@ -47,7 +46,7 @@ class TokenizerBuilder(ABC):
     """The options of a tokenizer, and the method `train` that trains or loads the tokenizer."""
 
     @abstractmethod
-    def train(self, texts: Sequence[str], progress: bool = False) -> "Tokenizer":
+    def train(self, texts: Sequence[Text], progress: bool = False) -> "Tokenizer":
         """Train the tokenizer on `texts`, the texts of the training split, or load it."""
 
     def fingerprint(self) -> str:
@@ -71,7 +70,7 @@ class Tokenizer(TokenizerBuilder):
         has_reserved_ids = backend.token_to_id(PAD) == PAD_ID and backend.token_to_id(UNKNOWN) == UNKNOWN_ID
         self.shift = 0 if has_reserved_ids else 2
 
-    def train(self, texts: Sequence[str], progress: bool = False) -> "Tokenizer":
+    def train(self, texts: Sequence[Text], progress: bool = False) -> "Tokenizer":
         return self
 
     def fingerprint(self) -> str:
@@ -96,26 +95,25 @@ class Tokenizer(TokenizerBuilder):
         own = model.get("unk_id") if own is None else own
         return None if own is None else own + self.shift
 
-    def encode(self, texts: Sequence[str]) -> Tokens:
+    def encode(self, texts: Sequence[Text]) -> Tokens:
         """Encode texts, which are all pairs or all single, without truncation.
 
         The special tokens of a model are left out, except those between the texts of a pair.
         """
         return self._flat(list(self._encodings(texts, self._backend.encode_batch_fast)))
 
-    def read(self, texts: Sequence[str]) -> tuple[Tokens, list[str]]:
+    def read(self, texts: Sequence[Text]) -> tuple[Tokens, list[str]]:
         """Return tokens as `encode` does, and the spelling of each token in the text, with composed letters."""
-        composed = [join_parts([normalize("NFC", part) for part in parts_of(text)]) for text in map(cut_text, texts)]
-        encodings = list(self._encodings(composed, self._backend.encode_batch))
-        by_text = zip(map(parts_of, composed), encodings, strict=True)
-        words = (spellings(*each, self.special_counts) for each in by_text)
+        composed = [tuple(normalize("NFC", part) for part in parts_of(cut(text))) for text in texts]
+        plain: Any = [parts if len(parts) > 1 else parts[0] for parts in composed]
+        encodings = list(self._encodings(plain, self._backend.encode_batch))
+        words = (spellings(*pair, self.special_counts) for pair in zip(composed, encodings, strict=True))
         return self._flat(encodings), list(chain(*words))
 
-    def _encodings(self, texts: Sequence[str], encode_batch: Any) -> Iterator[tokenizers.Encoding]:
+    def _encodings(self, texts: Sequence[Text], encode_batch: Any) -> Iterator[tokenizers.Encoding]:
         for block in text_blocks(texts):
-            pairs = [parts for parts in map(parts_of, block) if len(parts) > 1]
             try:
-                encodings = encode_batch(pairs or block, add_special_tokens=bool(pairs))
+                encodings = encode_batch(block, add_special_tokens=not isinstance(block[0], str))
             except BaseException as error:  # `tokenizers` raises plain Exception; a panic in Rust is a BaseException
                 if type(error) is not Exception and type(error).__name__ != "PanicException":
                     raise
@@ -193,18 +191,12 @@ def _require_bounded(backend: tokenizers.Tokenizer) -> None:
         raise ValueError(f"it may make a text more than {MAX_GROWTH} times as long")
 
 
-def text_blocks(texts: Sequence[str], verb: str = "", progress: bool = False) -> Iterator[list[str]]:
+def text_blocks(texts: Sequence[Text], verb: str = "", progress: bool = False) -> Iterator[list[Text]]:
     """Yield lists of up to `BLOCK` texts, and show the progress if it is set."""
     with row_progress(verb, len(texts), "texts", progress) as advance:
         for start in range(0, len(texts), BLOCK):
-            yield (block := [cut_text(text) for text in texts[start : start + BLOCK]])
+            yield (block := list(map(cut, texts[start : start + BLOCK])))
             advance(len(block))
-
-
-def cut_text(text: str) -> str:
-    if len(text) <= 2 * runtime.LONGEST:
-        return text
-    return join_parts(list(map(cut, parts_of(text))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,7 +222,7 @@ class _Learned(TokenizerBuilder):
     model_options: ClassVar[dict[str, str]] = {}  # options of both the model and its trainer
     splitter: ClassVar[Any] = pre_tokenizers.Split(WORD, "removed", invert=True)
 
-    def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
+    def train(self, texts: Sequence[Text], progress: bool = False) -> Tokenizer:
         backend = self.backend(self.learn(texts, progress).model)
         backend.add_special_tokens([PAD, UNKNOWN])
         if texts and len(parts_of(texts[0])) > 1:
@@ -240,7 +232,7 @@ class _Learned(TokenizerBuilder):
             )
         return Tokenizer(backend)
 
-    def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
+    def learn(self, texts: Sequence[Text], progress: bool, **options: Any) -> tokenizers.Tokenizer:
         """Return a tokenizer with the vocabulary of these texts; `options` replace those of the trainer."""
         backend = self.backend(self.model(unk_token=UNKNOWN, **self.model_options))
         sizes = {"vocab_size": self.vocab_size, "min_frequency": self.min_frequency}
@@ -270,7 +262,7 @@ class Word(_Learned):
 
     glove_words: bool | Annotated[int, Field(ge=0)] = False
 
-    def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
+    def learn(self, texts: Sequence[Text], progress: bool, **options: Any) -> tokenizers.Tokenizer:
         learned = super().learn(texts, progress, **options)
         if not self.glove_words:
             return learned
@@ -300,7 +292,7 @@ class Bpe(_Learned):
     model, trainer = models.BPE, trainers.BpeTrainer
     model_options: ClassVar[dict[str, str]] = {"end_of_word_suffix": "</w>"}
 
-    def learn(self, texts: Sequence[str], progress: bool, **options: Any) -> tokenizers.Tokenizer:
+    def learn(self, texts: Sequence[Text], progress: bool, **options: Any) -> tokenizers.Tokenizer:
         letters = super().learn(texts, progress, vocab_size=0).get_vocab().keys() - {PAD, UNKNOWN}
         return super().learn(texts, progress, special_tokens=[PAD, UNKNOWN, *sorted(letters)])
 
@@ -317,7 +309,7 @@ class Pretrained(TokenizerBuilder):
 
     name_or_path: str
 
-    def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
+    def train(self, texts: Sequence[Text], progress: bool = False) -> Tokenizer:
         if (path := self._path()) is None:
             from huggingface_hub import hf_hub_download
             from huggingface_hub.errors import HfHubHTTPError, HFValidationError

@@ -7,6 +7,7 @@ import numpy as np
 import xxhash
 
 from heedful.data.padded_batches import Tokens
+from heedful.data.table import Text, join_parts
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class TrainedTexts:
         return cls(hashes, len(hashes), of_tokens)
 
 
-def hash_tokens(tokens: Tokens, texts: Sequence[str], unknown_id: int | None) -> np.ndarray:
+def hash_tokens(tokens: Tokens, texts: Sequence[Text], unknown_id: int | None) -> np.ndarray:
     """Return a hash of the tokens of each text, n int64; texts of a pair that are divided elsewhere have another.
 
     Texts with unknown words have the same hash only if they agree except in letter case and white space: a model does
@@ -42,7 +43,7 @@ def hash_tokens(tokens: Tokens, texts: Sequence[str], unknown_id: int | None) ->
     spellings = dict.fromkeys(range(len(texts)), b"")
     unknown = np.flatnonzero(tokens.ids == unknown_id)
     for row in np.unique(np.searchsorted(tokens.offsets, unknown, "right") - 1).tolist():
-        spellings[row] = " ".join(texts[row].lower().split()).encode()
+        spellings[row] = " ".join(join_parts(texts[row]).lower().split()).encode()
     hashes = [
         xxhash.xxh3_64_intdigest(content[start:end] + spellings[row], seed)
         for row, (start, end, seed) in enumerate(zip(ends[:-1], ends[1:], seeds, strict=True))

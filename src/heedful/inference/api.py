@@ -21,10 +21,11 @@ from heedful.config.keys import plain_value
 from heedful.config.overrides import escape_references
 from heedful.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from heedful.config.schema import Device, validate_config
-from heedful.data.sets import as_set, is_table
+from heedful.data.schema import warn_of_missing
+from heedful.data.sets import as_set, is_table, list_rows
+from heedful.data.table import Table, Text
 from heedful.data.tables import arrow_rows, check_columns, table_columns
 from heedful.data.text_files import existing_path
-from heedful.data.texts import as_text, join_cells, list_rows, warn_of_missing
 from heedful.inference.abstention import answer, choose_limit
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
@@ -64,7 +65,7 @@ class Prediction:
         class_weights: by class, each token with its weight for this class, if each class has weights of its own.
     """
 
-    text: str
+    text: Text
     label: str | list[str] | float
     probabilities: dict[str, float]
     tokens: list[tuple[str, float]]
@@ -133,10 +134,10 @@ class Model(Ensemble):
             TypeError: if `texts` is a single text, or contains anything but texts or tuples of two.
             ValueError: if `batch_size` is less than 1, or a text contains half of a surrogate pair.
         """
-        texts = self._texts(texts, batch_size)
+        table = self._table(texts, batch_size)
         limit = None if abstain is None else choose_limit(self, abstain)
         predictions = []
-        for text, example in zip(texts, self.examples(texts, batch_size, maps), strict=True):
+        for text, example in zip(table.texts, self.examples(table, batch_size, maps), strict=True):
             tokens = list(zip(example.words, example.weights.tolist(), strict=True))
             by_class = {
                 name: list(zip(example.words, own.tolist(), strict=True)) for name, own in example.class_weights.items()
@@ -153,15 +154,17 @@ class Model(Ensemble):
 
     def predict_proba(self, texts: Any, batch_size: int = 32) -> np.ndarray:
         """Return the probability of each class, N×C float64, in the order of `class_names`."""
-        return self.classify(self._texts(texts, batch_size), batch_size)[0]
+        return self.classify(self._table(texts, batch_size), batch_size)[0]
 
-    def _texts(self, texts: Any, batch_size: int) -> list[str]:
-        """Return texts as `as_texts` does; those of a table have the names of the training, or are its only columns."""
+    def _table(self, texts: Any, batch_size: int) -> Table:
+        """Return what the models read; the texts of a table have the names of the training, or are its only columns."""
+        if batch_size < 1:
+            raise ValueError(f"batch_size={batch_size} must be at least 1")
         columns = self.column_names
         if not is_table(texts):
             if columns:
                 warn_of_missing(columns)
-            return as_texts(texts, batch_size)
+            return Table(as_texts(texts))
         own, data = self.members[0].card.text_column, as_set(texts)
         names = [own] if isinstance(own, str) else own
         if not (columns or set(names) & set(data.column_names)) and len(data.column_names) == len(names):
@@ -172,7 +175,7 @@ class Model(Ensemble):
         for name in names:
             if None in (cells := rows.cells(name)):
                 raise TypeError(f"{TEXTS}, but row {cells.index(None)} has no {name!r}")
-        return as_texts(join_cells(rows, list(zip(*map(rows.texts, names), strict=True)), columns), batch_size)
+        return rows.table(names, columns)
 
     def explain(self, texts: Any, batch_size: int = 32) -> list[Prediction]:
         """Classify texts as `predict` does; the predictions also have the token × token weights, `maps`."""
@@ -217,18 +220,18 @@ class Model(Ensemble):
         return str(url)
 
 
-def as_texts(texts: Any, batch_size: int = 1) -> list[str]:
-    """Return texts or pairs as a list, after checking them and the size of a batch."""
+def as_texts(texts: Any) -> list[Text]:
+    """Return texts or pairs as a list, after checking them."""
     if isinstance(texts, str | Mapping) or not hasattr(texts, "__iter__"):
         raise TypeError(TEXTS)
-    if batch_size < 1:
-        raise ValueError(f"batch_size={batch_size} must be at least 1")
     listed = list_rows(texts)
     for row, text in enumerate(listed):
-        try:
-            listed[row] = as_text(text)
-        except TypeError:
-            raise TypeError(f"{TEXTS}, but row {row} is {text!r:.80}") from None
+        parts = (text,) if isinstance(text, str) else tuple(text) if hasattr(text, "__len__") else ()
+        if not all(isinstance(part, str) for part in parts) or len(parts) != 2 - isinstance(text, str):
+            raise TypeError(f"{TEXTS}, but row {row} is {text!r:.80}")
+        for part in parts:
+            part.encode()
+        listed[row] = parts if len(parts) > 1 else text
     return listed
 
 

@@ -6,15 +6,16 @@ import os
 import select
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from heedful.base.errors import UserError
 from heedful.data.corpus import PARTS
+from heedful.data.schema import warn_of_missing
+from heedful.data.table import Table
 from heedful.data.tables import CHUNK, DEFAULT_FORM, FORMATS, CsvForm, Rows, TableFile, gather, parse_delimiter
 from heedful.data.text_files import existing_path, file_format, open_text
-from heedful.data.texts import is_blank, join_cells, warn_of_missing
 
 PIPED = "standard input"
 READ_SIZE = 1 << 20  # bytes
@@ -32,33 +33,32 @@ class TextSource:
     is_stream: bool = False  # whether it can be read only once
     form: CsvForm = DEFAULT_FORM  # of a table with the predictions
 
-    def chunks(self, are_pairs: bool = False) -> Iterator[tuple[Rows, list[str]]]:
-        """Yield chunks of rows, and the texts of each chunk, some of which may be blank.
+    def chunks(self, are_pairs: bool = False) -> Iterator[tuple[Rows, Table]]:
+        """Yield chunks of rows, and what the models read of them; some texts may be blank.
 
         Args:
             are_pairs: whether a tab divides each cell of a single column into the two texts of a pair.
         """
         has_text = False
         for rows in self.read_rows():
-            parts = list(zip(*map(rows.texts, self.columns), strict=True))
+            table = rows.table(self.columns, self.others)
             if are_pairs and len(self.columns) == 1:
-                parts = [_divide(rows, place, text) for place, (text,) in zip(rows.places, parts, strict=True)]
-            texts = join_cells(rows, parts, self.others)
-            has_text = has_text or not all(map(is_blank, texts))
-            yield rows, texts
+                table = replace(table, texts=[_divide(rows, row, str(text)) for row, text in enumerate(table.texts)])
+            has_text = has_text or bool(table.not_blank())
+            yield rows, table
         if not has_text:
             raise UserError(f"{self.name}: contains no text")
 
 
-def _divide(rows: Rows, place: int, text: str) -> tuple[str, ...]:
+def _divide(rows: Rows, row: int, text: str) -> tuple[str, str]:
     """Return the two texts of a pair in a line; a blank line is a blank pair."""
-    parts = tuple(text.split("\t")) if text.strip() else ("", "")
+    parts = text.split("\t") if text.strip() else ["", ""]
     if len(parts) != 2:
         raise UserError(
-            f"{rows.source}: {rows.unit} {place}: has {len(parts) - 1} tabs, but one must divide the two texts of a "
-            "pair; write second=… for the second text of text=…, or text_column=[…,…] for two columns of a table"
+            f"{rows.where([row])}: has {len(parts) - 1} tabs, but one must divide the two texts of a pair; write "
+            "second=… for the second text of text=…, or text_column=[…,…] for two columns of a table"
         )
-    return parts
+    return parts[0], parts[1]
 
 
 def text_source(

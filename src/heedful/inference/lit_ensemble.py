@@ -57,11 +57,12 @@ class LitEnsemble(LitClassifier):
         """Return the logits of a batch; models that read different tokens or columns encode its texts anew."""
         ensemble, total = self._ensemble, torch.zeros((), device=self.device)
         split = "test" if self.trainer.testing else "val"
-        forms = [member.card.codec.form() for member in ensemble.members]
-        is_shared = ensemble.shares_tokens and all(form == forms[0] for form in forms)
-        texts = [] if is_shared else source_of(self.trainer).texts(split, batch.index.tolist())
+        columns = [member.card.codec.columns for member in ensemble.members]
+        is_shared = ensemble.shares_tokens and all(own == columns[0] for own in columns)
+        rows = [] if is_shared else batch.index.tolist()
+        table = source_of(self.trainer).table(split, rows)
         for member, order in zip(ensemble.members, ensemble.columns, strict=True):
-            own = member.card.codec.builder(texts, self.device)(np.arange(len(texts))) if texts else batch
+            own = member.card.codec.builder(table, self.device)(np.arange(len(rows))) if rows else batch
             total = total + member.card.codec.task.probabilities(member.model(own.inputs))[:, order]
         further = len(self.task.outputs) - total.shape[-1]  # classes that no model has
         return self.task.logits(nn.functional.pad(total / len(ensemble.members), (0, further)))

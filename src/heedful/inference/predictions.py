@@ -15,9 +15,9 @@ from heedful.base.files import number_names, write_text
 from heedful.base.formatting import format_count
 from heedful.base.process import handle_signals, raise_interrupt
 from heedful.base.progress import row_progress
+from heedful.data.table import Text, join_parts
 from heedful.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
 from heedful.data.text_files import absolute_path, existing_path
-from heedful.data.texts import is_blank, plain_text
 from heedful.inference.abstention import answer
 from heedful.inference.input_texts import TextSource
 from heedful.models.ensemble import Ensemble
@@ -49,15 +49,15 @@ def show_predictions(
     _survey(source, ensemble)
     shown = list[Example]()  # on the page
     blank, unknown = array("q"), array("q")  # row or line numbers
-    for rows, texts in source.chunks(ensemble.reads_pairs):
-        selection = _not_blank(texts)
-        examples = ensemble.examples([texts[i] for i in selection], cfg.batch_size, maps=cfg.pictures is not None)
+    for rows, table in source.chunks(ensemble.reads_pairs):
+        selection = table.not_blank()
+        examples = ensemble.examples(table.take(selection), cfg.batch_size, maps=cfg.pictures is not None)
         by_row = {
             i: replace(each, index=i, predicted=answer(each.predicted, *sure), value=answer(each.value, *sure))
             for i, each in zip(selection, examples, strict=True)
             for sure in [(each.confidence, limit)]
         }
-        print_predictions(texts, by_row, cfg.json, cfg.top)
+        print_predictions(table.texts, by_row, cfg.json, cfg.top)
         sys.stdout.flush()
         shown += by_row.values() if cfg.pictures is not None else ()
         blank.extend(place for i, place in enumerate(rows.places) if i not in by_row)
@@ -80,11 +80,11 @@ def _survey(source: TextSource, ensemble: Ensemble) -> tuple[list[str], int | No
         return list(source.columns), None
     names, total = dict[str, None](), 0
     with row_progress("Read") as advance:
-        for rows, texts in source.chunks(ensemble.reads_pairs):
+        for rows, table in source.chunks(ensemble.reads_pairs):
             names |= dict.fromkeys(rows.columns)
-            ensemble.check(texts)
-            total += len(texts)
-            advance(len(texts))
+            ensemble.check(table)
+            total += len(table)
+            advance(len(table))
     return list(names), total
 
 
@@ -126,9 +126,9 @@ def write_predictions(
 
         def classified() -> Iterator[Rows]:
             nonlocal count, unit
-            for rows, texts in source.chunks(ensemble.reads_pairs):
-                selection = _not_blank(texts)
-                probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
+            for rows, table in source.chunks(ensemble.reads_pairs):
+                selection = table.not_blank()
+                probabilities, is_unknown = ensemble.classify(table.take(selection), batch_size)
                 predicted = read(ensemble.task.predicted(probabilities))
                 of_classes = probabilities.T[: len(ensemble.class_names)].round(6).tolist()
                 cells = [predicted, *of_classes, is_unknown.tolist()]
@@ -138,20 +138,16 @@ def write_predictions(
                 columns = {}
                 for name, values in zip(own, cells, strict=True):
                     by_row = dict(zip(selection, values, strict=True))
-                    columns[name] = [by_row.get(i) for i in range(len(texts))]
+                    columns[name] = [by_row.get(i) for i in range(len(table))]
                 yield replace(rows, columns={**rows.columns, **columns})
-                blank.extend(place for place, text in zip(rows.places, texts, strict=True) if is_blank(text))
+                blank.extend(place for i, place in enumerate(rows.places) if i not in by_row)
                 unknown.extend(rows.places[i] for i, value in zip(selection, is_unknown, strict=True) if value)
-                count, unit = count + len(texts), rows.unit
-                advance(len(texts))
+                count, unit = count + len(table), rows.unit
+                advance(len(table))
 
         write_table(out, [*names, *own], classified(), source.form)
     print(f"Wrote {format_count(count, 'row')} to {out}")
     _warn(source.name, unit, blank, unknown)
-
-
-def _not_blank(texts: Sequence[str]) -> list[int]:
-    return [i for i, text in enumerate(texts) if not is_blank(text)]
 
 
 def _warn(source: str, unit: str, blank: Sequence[int], unknown: Sequence[int]) -> None:
@@ -161,7 +157,7 @@ def _warn(source: str, unit: str, blank: Sequence[int], unknown: Sequence[int]) 
             log.warning("%s: %s: %s", source, format_places(unit, places), reason)
 
 
-def print_predictions(texts: Sequence[str], examples: Mapping[int, Example], as_json: bool | None, top: int) -> None:
+def print_predictions(texts: Sequence[Text], examples: Mapping[int, Example], as_json: bool | None, top: int) -> None:
     """Print each text's predicted class, probabilities and most attended words.
 
     Args:
@@ -176,16 +172,16 @@ def print_predictions(texts: Sequence[str], examples: Mapping[int, Example], as_
             print(json.dumps(_record(text, examples.get(number), top), ensure_ascii=is_ascii))
         return
     from rich.console import Console
-    from rich.text import Text
+    from rich.text import Text as RichText
 
     from heedful.report.terminal import render_terminal
 
     console = Console()
     for number, text in enumerate(texts):
         if (example := examples.get(number)) is None:
-            console.print(Text("(blank text: no prediction)", style="dim"))
+            console.print(RichText("(blank text: no prediction)", style="dim"))
         else:
-            console.print(Text(f"“{clean_text(text, 200)}”", style="dim"))
+            console.print(RichText(f"“{clean_text(join_parts(text), 200)}”", style="dim"))
             console.print(render_terminal([prediction_section(example, top)]))
 
 
@@ -200,12 +196,12 @@ def prediction_section(example: Example, count: int) -> Section:
     return Section(clean_text(example.predicted or "no label", 100), tables)
 
 
-def _record(text: str, example: Example | None, top: int) -> dict[str, object]:
+def _record(text: Text, example: Example | None, top: int) -> dict[str, object]:
     if example is None:
-        return {"text": plain_text(text), "label": None, "probabilities": None, "words": None, "only_unknown": None}
+        return {"text": text, "label": None, "probabilities": None, "words": None, "only_unknown": None}
     ranked = top_words(example.words, example.weights, top)
     record: dict[str, object] = {
-        "text": plain_text(text),
+        "text": text,
         "label": example.value,
         "probabilities": {name: round(value, 6) for name, value in example.probabilities.items()}
         if example.has_classes

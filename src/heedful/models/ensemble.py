@@ -11,6 +11,7 @@ import torch
 from heedful.base.errors import UserError, name_file
 from heedful.base.formatting import format_list
 from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
+from heedful.data.table import Table, Text
 from heedful.kernels.threads import use_threads
 from heedful.models.classifier import Classifier, mean_weights
 from heedful.models.loss import Loss
@@ -88,13 +89,13 @@ class Ensemble:
         """The names of the columns that the models read beside the text."""
         return list(dict.fromkeys(column.name for member in self.members for column in member.card.codec.columns))
 
-    def check(self, texts: Sequence[str]) -> None:
+    def check(self, table: Table) -> None:
         """Raise a UserError if a model cannot read these texts or their cells."""
         for member in self.members:
-            member.card.codec.encode_columns(texts)
+            member.card.codec.encode_columns(member.card.codec.checked(table))
 
     @torch.inference_mode()
-    def classify(self, texts: Sequence[str], batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:
+    def classify(self, texts: Table | Sequence[Text], batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:
         """Return the probabilities N×C of texts, and for each whether no model knows any of its tokens, N bool."""
         total = np.zeros((len(texts), len(self.task.outputs)))
         is_unknown = np.ones(len(texts), dtype=bool)
@@ -110,7 +111,7 @@ class Ensemble:
                         is_unknown[rows] &= ~_has_known_token(member, inputs)
         return total / len(self.members), is_unknown
 
-    def examples(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Example]:
+    def examples(self, texts: Table | Sequence[Text], batch_size: int = 32, maps: bool = True) -> list[Example]:
         """Classify texts, and return each text's prediction with the attention weight of each word.
 
         If all models read the same tokens, the weights and `matrix` are means over the models; otherwise they come from
@@ -125,7 +126,7 @@ class Ensemble:
         by_member = [_explain(member, texts, batch_size, maps) for member in self.members]
         if len(self.members) == 1:
             return by_member[0]
-        if texts and not self.shares_tokens:
+        if len(texts) and not self.shares_tokens:
             log.warning(
                 "The models split texts into different tokens: attention weights are those of %s", self.members[0].name
             )
@@ -152,7 +153,7 @@ class Ensemble:
 
 
 @torch.inference_mode()
-def _explain(member: Member, texts: Sequence[str], batch_size: int, maps: bool) -> list[Example]:
+def _explain(member: Member, texts: Table | Sequence[Text], batch_size: int, maps: bool) -> list[Example]:
     examples: dict[int, Example] = {}
     with name_file(member.name):
         batches, words = member.card.codec.read(texts, next(member.model.eval().parameters()).device)

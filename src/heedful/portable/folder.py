@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 from torch import nn
 
 from heedful import runtime
@@ -19,34 +19,18 @@ from heedful.base.errors import UserError
 from heedful.base.files import first_mistake, write_text
 from heedful.base.optional_packages import require_extra
 from heedful.config.keys import MODEL_COMPONENTS
-from heedful.data.codec import Codec
 from heedful.data.padded_batches import Inputs
-from heedful.data.texts import TextForm
+from heedful.data.schema import Schema
 from heedful.models.ensemble import Member
 from heedful.models.loss import plain_loss
 from heedful.portable import CONFIG_FILE, TOKENIZER_FILE
 from heedful.portable.onnx_model import OnnxClassifier, PortableModel, load_session
 from heedful.runs.checkpoint import Card
 from heedful.runs.result import RunResult
-from heedful.tasks.stored import write_task
 
 FILES = Path(__file__).parent / "files"
 FORMAT = 1  # format version of config.json
 MARKUP = "\\`*_{}[]<>#|"  # characters with a meaning in Markdown or HTML
-
-
-class Export(TextForm):
-    """The content of config.json: what a program needs besides the tokenizer and the ONNX model."""
-
-    format: int = FORMAT
-    class_names: tuple[str, ...]
-    task: dict[str, Any] = Field(default_factory=dict)  # without the classes
-    max_length: int
-    keep: str
-    special: tuple[int, ...] = (0, 0)  # number of special tokens before and after a pair, which the model does not read
-    id_shift: int  # is added to the ids of tokenizer.json
-    unknown_ids: list[int]  # of tokens that the model does not use
-    training: dict[str, Any]  # the nodes model and loss of the configuration, and of data the names of the texts
 
 
 @contextmanager
@@ -81,18 +65,18 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
     ids = torch.arange(portable.vocab_size).unsqueeze(1)  # a text for each token
     inputs = Inputs(ids, torch.ones_like(ids, dtype=torch.bool))
     known = portable.model.has_known_token(inputs, codec.tokenizer.unknown_id)
-    config = Export(
-        class_names=codec.class_names,
-        task={name: value for name, value in write_task(codec.task).items() if name != "classes"},
-        max_length=codec.max_length,
-        keep=codec.keep,
-        **codec.form(),
-        special=codec.tokenizer.special_counts,
-        id_shift=codec.tokenizer.shift,
-        unknown_ids=(~known).nonzero().flatten().tolist(),
-        training={"data": {"text": card.text_column}, **{name: card.config[name] for name in ("model", "loss")}},
-    )
-    write_text(folder / CONFIG_FILE, json.dumps(config.model_dump(mode="json"), indent=2, ensure_ascii=False))
+    content = codec.model_dump(mode="json", exclude={"tokenizer"})
+    config = {
+        "format": FORMAT,
+        "class_names": content["task"].pop("classes"),
+        **content,
+        # numbers of special tokens before and after a pair, which the model does not read
+        "special": codec.tokenizer.special_counts,
+        "id_shift": codec.tokenizer.shift,  # is added to the ids of tokenizer.json
+        "unknown_ids": (~known).nonzero().flatten().tolist(),  # of tokens that the model does not use
+        "training": {"data": {"text": card.text_column}, **{name: card.config[name] for name in ("model", "loss")}},
+    }
+    write_text(folder / CONFIG_FILE, json.dumps(config, indent=2, ensure_ascii=False))
     write_text(folder / TOKENIZER_FILE, codec.tokenizer.to_json())
     weights = {name: weight.detach().clone().contiguous() for name, weight in portable.state_dict().items()}
     (folder / "model.safetensors").write_bytes(save(weights))
@@ -111,28 +95,20 @@ def read_export(path: Path) -> Member:
     """Return the model of an ONNX file in the folder of an export; no code in the folder is run."""
     require_extra("onnxruntime", by=str(path), extra="export")
     try:
-        export = Export.model_validate_json((path.parent / CONFIG_FILE).read_bytes())
+        config = json.loads((path.parent / CONFIG_FILE).read_text(encoding="utf-8"))
+        if (found := config["format"]) > FORMAT:
+            raise UserError(f"{path}: has format {found}, and this version of Heedful reads {FORMAT}: update Heedful")
         tokenizer = (path.parent / TOKENIZER_FILE).read_text(encoding="utf-8")
-        own = {
-            "task": {**export.task, "classes": export.class_names},
-            "max_length": export.max_length,
-            "keep": export.keep,
-            **export.form(),
-        }
-        codec = Codec.model_validate({"tokenizer": tokenizer, **own})
-        counts = [0] * len(export.class_names)
-        card = Card(config={"data": {}, **export.training}, codec=codec, class_counts=counts)
-        model: Any = OnnxClassifier(load_session(path), codec.task, export.unknown_ids)
+        codec = Schema.model_validate({**config, "tokenizer": tokenizer})
+        counts = [0] * len(codec.class_names)
+        card = Card(config={"data": {}, **config["training"]}, codec=codec, class_counts=counts)
+        model: Any = OnnxClassifier(load_session(path), codec.task, config["unknown_ids"])
     except UserError:
         raise
     except Exception as error:  # onnxruntime raises many types
         reason = first_mistake(error) if isinstance(error, ValidationError) else str(error)
         reason = reason.strip().partition("\n")[0][:200]
         raise UserError(f"{path}: is not the model of an export, or is damaged ({reason}): export it again") from error
-    if export.format > FORMAT:
-        raise UserError(
-            f"{path}: has format {export.format}, and this version of Heedful reads {FORMAT}: update Heedful"
-        )
     return Member(str(path), card, model, plain_loss(codec.task, counts))
 
 

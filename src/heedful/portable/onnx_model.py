@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import Inputs
-from heedful.data.texts import SINGLE_TEXTS, TextForm
 from heedful.models.classifier import Classifier, mean_weights
 from heedful.tasks.task import Task
 
@@ -38,23 +37,23 @@ class PortableModel(nn.Module):
     Args:
         task: converts the model's logits into probabilities.
         max_length: maximum of L.
-        form: what the model reads of each row.
+        pairs, features: as for `heedful.training.build.classifier`.
     """
 
     def __init__(
-        self, model: Classifier, task: Task, vocab_size: int, max_length: int, form: TextForm = SINGLE_TEXTS
+        self, model: Classifier, task: Task, vocab_size: int, max_length: int, pairs: bool = False, features: int = 0
     ) -> None:
         super().__init__()
         self.model = model
         self.task = task
         self.vocab_size = vocab_size
         self.max_length = max_length
-        self.form = form
+        self.pairs, self.features = pairs, features
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         tokens, mask, *others = tensors
-        segments = others.pop(0) if self.form.pairs else None
-        columns = others.pop() if self.form.columns else None
+        segments = others.pop(0) if self.pairs else None
+        columns = others.pop() if self.features else None
         logits, weights = self.model.forward_with_weights(Inputs(tokens, mask, segments, columns))
         outputs = self.task.probabilities(logits).float(), mean_weights(weights.float())
         return (*outputs, weights[:, :, 0].float()) if self.model.attention.per_class else outputs
@@ -220,9 +219,8 @@ def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -
     mask = torch.arange(length) < lengths.unsqueeze(1)
     ids = torch.randint(1, portable.vocab_size, (texts, length), generator=generator) * mask
     segments = (torch.arange(length) >= (lengths // 2).unsqueeze(1)) & mask
-    features = portable.form.features
-    columns = torch.randn(texts, features, generator=generator) if features else None
-    return Inputs(ids, mask, segments.long() if portable.form.pairs else None, columns)
+    columns = torch.randn(texts, portable.features, generator=generator) if portable.features else None
+    return Inputs(ids, mask, segments.long() if portable.pairs else None, columns)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from heedful.base.files import first_mistake
 from heedful.config.keys import rename_earlier
 from heedful.config.mistakes import TextColumn
 from heedful.config.overrides import escape_references
-from heedful.data.codec import Codec
+from heedful.data.schema import Schema
 from heedful.data.trained_texts import TrainedTexts
 
 if TYPE_CHECKING:  # importing Lightning takes seconds
@@ -72,7 +72,7 @@ class Card(BaseModel):
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
 
     config: dict[str, Any]
-    codec: Codec
+    codec: Schema
     class_counts: list[NonNegativeInt]
     texts: NonNegativeInt = 0
     fingerprint: str = ""

@@ -23,7 +23,6 @@ from heedful.config.mistakes import no_such
 from heedful.config.places import PLACES, TRUSTED_IN_CHECKPOINTS, find_class
 from heedful.config.schema import class_at, of_class, trusted_modules, validate_config
 from heedful.data.padded_batches import limited
-from heedful.data.texts import SINGLE_TEXTS, TextForm
 from heedful.kernels.recurrence import has_lstm
 from heedful.models.check import check_loss, is_foreign, require_output_dim
 from heedful.models.classifier import Classifier
@@ -110,9 +109,14 @@ def prefix_errors(key: str) -> Iterator[None]:
 
 
 def classifier(
-    cfg: DictConfig, vocabulary: Sequence[str], num_logits: int, form: TextForm = SINGLE_TEXTS
+    cfg: DictConfig, vocabulary: Sequence[str], num_logits: int, pairs: bool = False, features: int = 0
 ) -> Classifier:
-    """Create the classifier; each component receives the output size of the component before it."""
+    """Create the classifier; each component receives the output size of the component before it.
+
+    Args:
+        pairs: whether the model reads pairs of texts.
+        features: the number of features of the columns beside the text.
+    """
     embedding = _component(cfg, "embedding", vocabulary)
     position = _component(cfg, "position", embedding.output_dim)
     encoder = _component(cfg, "encoder", position.output_dim)
@@ -133,8 +137,8 @@ def classifier(
     branch = None
     if OmegaConf.select(cfg, "model.branch._target_") is not None:
         branch = make(cfg, "model.branch", vocabulary, num_logits)
-    segments = SegmentEmbedding(embedding.output_dim) if form.pairs and not encoder.reads_segments else None
-    columns = ColumnEmbedding(pooling.output_dim, form.features) if form.columns else None
+    segments = SegmentEmbedding(embedding.output_dim) if pairs and not encoder.reads_segments else None
+    columns = ColumnEmbedding(pooling.output_dim, features) if features else None
     return Classifier(embedding, position, encoder, attention, pooling, head, branch, segments, columns)
 
 
@@ -148,7 +152,8 @@ def _component(cfg: DictConfig, kind: str, *args: Any) -> Any:
 def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
     """Create an untrained model for the vocabulary and classes of a card, and its loss."""
     created = loss(cfg, card)
-    model = classifier(cfg, card.codec.tokenizer.vocabulary, created.num_logits, card.codec)
+    codec = card.codec
+    model = classifier(cfg, codec.tokenizer.vocabulary, created.num_logits, codec.pairs, codec.features)
     if model.branch is not None:
         model.branch.bind(card.codec.task)
     return model, created
@@ -215,7 +220,7 @@ def rehearse(cfg: DictConfig, data: "Source") -> None:
         require_scores(monitored, created, np.asarray(data.tokenized("val").labels), data.task)
     require_directions(cfg, created, data.task)
     with _on_meta_device():
-        classifier(cfg, data.vocabulary, trained.num_logits, data.codec)
+        classifier(cfg, data.vocabulary, trained.num_logits, data.pairs, data.codec.features)
 
 
 def monitors(cfg: DictConfig) -> dict[str, dict[str, Any]]:

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from heedful import load
 from heedful.data.padded_batches import Inputs
-from heedful.data.texts import MARK
 from heedful.models.attention.hierarchical import HierarchicalAttention
 from heedful.models.component import Encoded
+from heedful.runtime import MARK
 from tests.helpers import train
 from tests.models.reference import ragged, softmax
 

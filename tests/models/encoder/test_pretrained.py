@@ -14,8 +14,8 @@ from safetensors.torch import load_file, save_file
 from tokenizers import models, pre_tokenizers, processors
 
 from heedful.base.errors import UserError
-from heedful.data.codec import Codec
 from heedful.data.padded_batches import Inputs
+from heedful.data.schema import Schema
 from heedful.data.tokenizer import Pretrained, Tokenizer
 from heedful.models import hugging_face
 from heedful.models.check import check_component
@@ -88,7 +88,7 @@ def load_tokenizer(model: Path) -> Tokenizer:
 
 def batch(model: Path, texts: list[str], padded_length: int = 0) -> Inputs:
     """The inputs of texts, padded to at least `padded_length`."""
-    codec = Codec(tokenizer=load_tokenizer(model), class_names=("x",), max_length=20, keep="first")
+    codec = Schema(tokenizer=load_tokenizer(model), class_names=("x",), max_length=20, keep="first")
     inputs = one_batch(codec, texts).inputs
     padding = (0, max(0, padded_length - inputs.ids.shape[1]))
     return Inputs(*(torch.nn.functional.pad(tensor, padding) for tensor in inputs[:2]))

@@ -18,7 +18,6 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 from heedful.runtime import (
-    MARK,
     UNSURE,
     choose_limit,
     cut,
@@ -114,8 +113,7 @@ class Classifier:
     def read(self, parts: tuple[str, ...]) -> tuple[list[int], int, list[str]]:
         """Return the ids of a text or pair, the number of those before its second text, and their spelling."""
         is_pair = len(parts) == 2
-        parts = tuple(part.replace(MARK, " ") for part in parts) if is_pair else parts
-        parts = tuple(unicodedata.normalize("NFC", cut(part)) for part in parts)
+        parts = tuple(unicodedata.normalize("NFC", part) for part in (cut(parts) if is_pair else map(cut, parts)))
         encoding = self.tokenizer.encode(parts[0], parts[1] if is_pair else None, add_special_tokens=is_pair)
         special = self.config["special"] if is_pair else (0, 0)
         start, end, second, stop = pair_bounds(encoding, special) if is_pair else (0, 0, 0, len(encoding.ids))

@@ -43,10 +43,10 @@ class AttentionRecorder(pl.Callback):
         selected = self._select_rows(rows, *list(notable.values())[:2])
         errors = [(kind, row) for kind in KINDS for row in notable.get(kind, [])[: self.errors]]
         shown = list(dict.fromkeys([*selected, *(row for _, row in errors)]))  # each text is classified once
-        explained = ensemble.examples([*data.texts("test", shown), *self.texts])
-        of_test = dict(zip(shown, _of_test(data, explained[: len(shown)], shown), strict=True))
+        explained = ensemble.examples(data.table("test", shown))
+        of_test = dict(zip(shown, _of_test(data, explained, shown), strict=True))
         examples = [of_test[row] for row in selected]
-        examples += [replace(example, index=i) for i, example in enumerate(explained[len(shown) :])]
+        examples += [replace(example, index=i) for i, example in enumerate(ensemble.examples(self.texts))]
         examples += [replace(of_test[row], kind=kind, matrix=None, layers={}) for kind, row in errors]
         write_examples(Path(self.folder), examples)
         self._write_statistics(trainer, pl_module)

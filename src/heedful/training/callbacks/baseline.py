@@ -16,7 +16,7 @@ from heedful.base.files import csv_line, read_arrays, write_arrays, write_text
 from heedful.data.corpus import SPLITS
 from heedful.data.source import Source, source_of
 from heedful.data.store import code_version, load_or_build
-from heedful.data.texts import parts_of
+from heedful.data.table import Text, parts_of
 from heedful.runs.run_files import Predictions
 from heedful.tasks.task import converging
 
@@ -106,7 +106,7 @@ class LinearBaseline(pl.Callback):
         if data.pairs:
             words = vectorizer.build_analyzer()
 
-            def of_sides(text: str) -> list[str]:
+            def of_sides(text: Text) -> list[str]:
                 return [f"{side}: {word}" for side, part in enumerate(parts_of(text), 1) for word in words(part)]
 
             vectorizer = TfidfVectorizer(analyzer=of_sides, sublinear_tf=True)
