@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from heedful.base.errors import UserError
-from heedful.data.source import Source
+from heedful.data.reading import Reading
 from tests.helpers import change_checkpoint, evaluate, run, saved_predictions, train
 
 NAMES = ("bad", "fair", "good")
@@ -58,7 +58,7 @@ def test_the_data_are_tokenized_once(
     training_run: TrainingRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluate(tmp_path / "first", best_checkpoint(training_run))
-    monkeypatch.setattr(Source, "_write", pytest.fail)
+    monkeypatch.setattr(Reading, "write", pytest.fail)
     evaluate(tmp_path / "second", best_checkpoint(training_run))
     assert list((training_run[0].parent / "tokens").glob("*/train.tokens.npy"))
 

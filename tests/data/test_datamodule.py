@@ -11,6 +11,7 @@ import torch
 
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import Batches, ShuffledBatches
+from heedful.data.reading import Reading
 from heedful.data.source import Source, suited_batch_size
 from heedful.data.tokenizer import Bpe, Word
 from tests.data.conftest import Options
@@ -37,7 +38,7 @@ def all_texts(module: Source, split: str) -> list[str]:
 
 def test_with_a_cache_the_source_is_not_read(set_up: SetUp, monkeypatch: pytest.MonkeyPatch) -> None:
     first = set_up()
-    monkeypatch.setattr(Source, "_write", pytest.fail)
+    monkeypatch.setattr(Reading, "write", pytest.fail)
     repeated = set_up(seed=5, max_length=3, batch_size=2, keep="last", length_buckets=False)
     assert repeated.data_fingerprint == first.data_fingerprint
     assert np.array_equal(repeated.tokenized("val").rows, first.tokenized("val").rows)

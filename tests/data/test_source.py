@@ -213,8 +213,8 @@ def test_a_folder_of_ones_own_may_have_a_validation_file(
 ) -> None:
     for name in ("train.csv", "test.csv", *names):
         write(tmp_path / name, "")
-    assert Source(str(tmp_path), **source_options).files["val"] == [tmp_path / names[found]]
-    assert "val" not in Source(str(tmp_path), name="owner/name", **source_options).files
+    assert Source(str(tmp_path), **source_options).opener.files["val"] == [tmp_path / names[found]]
+    assert "val" not in Source(str(tmp_path), name="owner/name", **source_options).opener.files
 
 
 def found_files(folder: Path, names: list[str], source_options: Options) -> list[str]:
@@ -223,7 +223,8 @@ def found_files(folder: Path, names: list[str], source_options: Options) -> list
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         write(folder / name, "")
     return [
-        str(file.relative_to(folder)) for file in Source(str(folder), test_split=None, **source_options).files["train"]
+        str(file.relative_to(folder))
+        for file in Source(str(folder), test_split=None, **source_options).opener.files["train"]
     ]
 
 

@@ -34,6 +34,10 @@ def code_version(*classes: type) -> str:
     return content_hash(sorted(module_files | package_files | {Path(runtime.__file__)}))
 
 
+def hash_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def load_or_build(path: Path, load: Callable[[Path], T], build: Callable[[Path], None]) -> T:
     """Return `load(path)`, the content of a folder in the cache; if it is missing or damaged, build it first.
 

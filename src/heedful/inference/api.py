@@ -280,7 +280,7 @@ def evaluation_data(cfg: DictConfig, card: Card) -> "Source":
         original.use_codec(card.codec)
         if original.data_fingerprint != card.fingerprint:
             message = "%s has changed since the training: its splits were drawn anew. To score a whole file, add file=…"
-            log.warning(message, data.title)
+            log.warning(message, data.opener.title)
     return data
 
 

@@ -21,6 +21,12 @@ def canonical(label: str) -> str:
     return spell_text(label) or ""
 
 
+def match_classes(names: Iterable[str], classes: Sequence[str]) -> list[str]:
+    """Return names, in the spelling of the classes that are the same label; earlier versions had other spellings."""
+    known = {canonical(name): name for name in reversed(classes)}
+    return [known.get(canonical(name), name) for name in names]
+
+
 def describe_look_alikes(counts: Mapping[str, int], are_set: bool = False) -> str:
     """Return a warning of labels that look alike, with the option that merges them; empty if there are none.
 

@@ -325,7 +325,7 @@ def datamodule(
     if OmegaConf.select(cfg, "task._target_") is not None:
         data.task = make(cfg, "task")
     if sets is not None:
-        data.sets, data.title = sets, "data"
+        data.opener.sets, data.opener.title = sets, "data"
     if card is None and cfg.get("init_from") is not None:
         codec = (resumed or _origin(cfg.init_from)[0]).codec
         codec.check(data.pairs, f"init_from={cfg.init_from}")

@@ -1,0 +1,196 @@
+"""What a run reads of its rows: texts, labels, groups and further columns, which become a corpus in the cache."""
+
+import hashlib
+import json
+import logging
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, compress, islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from heedful.base.errors import UserError
+from heedful.base.formatting import format_list, format_repr
+from heedful.base.progress import row_progress
+from heedful.config.mistakes import did_you_mean
+from heedful.data.corpus import FACTS, KEPT, PARTS, READ
+from heedful.data.opener import Opener
+from heedful.data.table import Text, is_blank, join_parts
+from heedful.data.tables import Rows, format_places
+from heedful.tasks.labels import canonical, match_classes
+from heedful.tasks.task import Task
+
+log = logging.getLogger(__name__)
+TEXT = pa.large_string()
+# types of the columns: the number of a row's file among those of its split, its place there, and the text's hash
+TYPES = {"text": TEXT, "second": TEXT, "label": pa.list_(TEXT), "group": TEXT}
+TYPES |= {"file": pa.int32(), "place": pa.int64(), "digest": pa.int64()}
+SIMILAR_LABELS = 0.8  # similarity of a misspelt label to a class
+RENAME = "correct the key 'huggingface' of the schema's metadata, or remove it to use the numbers as classes"
+OTHER_CLASSES = "; unknown_classes=wrong counts such rows as wrong, and unknown_classes=drop leaves them out"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a run reads its rows.
+
+    Args:
+        columns: the names that text, second (of a pair), label and group have in the rows.
+        read, kept: the names of further columns, of which the former are spelled and the latter stay as they are.
+        names: the class of each allowed label; None allows all labels.
+        on_bad_rows: error or drop: how to treat rows without a text or label.
+        unknown_classes: error, drop or wrong (keep): how an evaluation treats rows whose class the model does not have.
+    """
+
+    columns: Mapping[str, str]
+    read: Sequence[str]
+    kept: Sequence[str]
+    names: Mapping[str, str] | None
+    on_bad_rows: str
+    unknown_classes: str | None = None
+
+    @property
+    def stored(self) -> list[str]:
+        """The further columns that are stored with the texts."""
+        return list(dict.fromkeys([*self.kept, *self.read]))
+
+    @property
+    def every_column(self) -> list[str]:
+        return list(dict.fromkeys([*self.columns.values(), *self.stored]))
+
+    def of_model(self, classes: Sequence[str], unknown_classes: str) -> "Reading":
+        """Return the reading of texts with these classes of a trained model."""
+        names = self.names or {canonical(name): name for name in classes}
+        names = dict(zip(names, match_classes(names.values(), classes), strict=True))
+        names = {label: name for label, name in names.items() if name in classes}
+        if classes and not names:
+            raise UserError(f"data.labels: the model has only other classes, {format_list(classes, plain=True)}")
+        return replace(self, names=names or None, unknown_classes=unknown_classes)
+
+    def fingerprint(self, opener: Opener, task: Task) -> str:
+        """Return a string that changes whenever the texts or labels change: hashes of the content, and the options."""
+        roles = ("text", "label", "group", "", *(["second"] * ("second" in self.columns)))  # "": of earlier versions
+        names = self.names if self.unknown_classes in (None, "error") else (self.names, self.unknown_classes)
+        options = (tuple(map(self.columns.get, roles)), names, self.on_bad_rows, *opener.csv[:2])
+        return f"{opener.content(self.columns.values())} {options}{task.reading}"
+
+    def write(self, folder: Path, opener: Opener, task: Task, progress: bool) -> None:
+        """Write the valid rows of each split to a file, and the names of the classes to another."""
+
+        def rows_of(split: str) -> Iterator[Rows]:
+            with row_progress("Read", noun=f"rows of {Path(opener.title).name}", is_shown=progress) as advance:
+                for rows in opener.rows(split, self.every_column):
+                    yield rows
+                    advance(len(rows.places))
+
+        reading = self
+        for split in sorted(opener.splits, key="train".__ne__):  # its labels are the classes of the others
+            own, found = reading._write_split(folder / f"{split}.arrow", rows_of(split), task)
+            names = dict(reading.names or {})
+            if split == "train":
+                try:
+                    classes = own or task.find_classes(found)
+                except ValueError as error:
+                    raise UserError(f"{opener.title}: {error}") from None
+                names = names or dict(zip(classes, classes, strict=True))
+            elif names:
+                names |= {name: name for name in sorted(found - set(names.values()))}
+            reading = replace(reading, names=names or None)
+        (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys((reading.names or {}).values()))}))
+
+    def _write_split(self, path: Path, chunks: Iterable[Rows], task: Task) -> tuple[list[str], set[str]]:
+        """Write the valid rows; return the named classes of the data set, if it has any, and those found."""
+        columns, names, keeps = self.columns, self.names, self.unknown_classes == "wrong"
+        # places by source and wrong label, which is empty if a cell is missing
+        faults = defaultdict[tuple[str, str], list[int]](list)
+        own, found, files, count = list[str](), set[str](), dict[str, int](), 0
+        stored = [*(READ + name for name in self.read), *(KEPT + name for name in self.kept)]
+        types = {name: TYPES[name] for name in (*columns, "file", "place", "digest")} | dict.fromkeys(stored, TEXT)
+        schema = pa.schema(list(types.items()))
+        with pa.ipc.new_stream(str(path), schema) as stream:
+            for rows in chunks:
+                own = own or [canonical(name) for name in rows.class_names.get(columns["label"], ())]
+                parts = {name: rows.texts(columns[name]) for name in PARTS if name in columns}
+                texts: Any = list(zip(*parts.values(), strict=True)) if len(parts) > 1 else parts["text"]
+                labels, is_valid = _labels(rows, columns["label"], task), list[bool]()
+                for place, text, own_labels in zip(rows.places, texts, labels, strict=True):
+                    wrong = [
+                        label
+                        for label in own_labels
+                        if not label or task.fault(label) or (names is not None and label not in names)
+                    ]
+                    is_missing = "" in wrong or is_blank(text)
+                    is_valid.append(not is_missing and (not wrong or (keeps and not any(map(task.fault, wrong)))))
+                    if wrong or is_missing:
+                        faults[rows.source, "" if is_missing else wrong[0]].append(place)
+                if names is not None:
+                    labels = [[names.get(label, label if keeps else "") for label in listed] for listed in labels]
+                found.update(*compress(labels, is_valid))
+                count += sum(is_valid)
+                cells: dict[str, Any] = {**parts, "label": labels, "place": list(rows.places)}
+                cells |= {"file": [files.setdefault(rows.source, len(files))] * len(texts)}
+                cells |= {"digest": list(map(_digest, texts))}
+                cells |= {READ + name: rows.spelled(name) for name in self.read}
+                cells |= {KEPT + name: rows.plain_texts(name) for name in self.kept}
+                if "group" in columns:
+                    cells["group"] = [group or "" for group in rows.spelled(columns["group"])]
+                stream.write_batch(pa.RecordBatch.from_pydict(cells, schema).filter(pa.array(is_valid)))
+        for (source, label), places in faults.items():
+            self._report(f"{source}: {format_places(rows.unit, places)}:", label, task)
+        if not count:
+            raise UserError(f"{rows.source}: no row has {' and '.join(self._required)}")
+        return own, found
+
+    @property
+    def _required(self) -> list[str]:
+        return [repr(self.columns[name]) for name in (*PARTS, "label") if name in self.columns]
+
+    def _report(self, where: str, label: str, task: Task) -> None:
+        """Refuse rows with a wrong label, or without a text or label if it is empty, or warn of them."""
+        classes = dict.fromkeys((self.names or {}).values())
+        if reason := label and task.fault(label):
+            raise UserError(f"{where} label {format_repr(label)} {reason}: correct the file")
+        if label and self.unknown_classes in ("drop", "wrong"):
+            effect = "count as wrong" if self.unknown_classes == "wrong" else "are left out"
+            log.warning("%s %s, because the model has no class %s", where, effect, format_repr(label))
+        elif label:
+            raise UserError(
+                f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"
+                f"{did_you_mean(label, classes, SIMILAR_LABELS)}. Correct the label, or list all labels of each class "
+                f"in data.labels{OTHER_CLASSES if self.unknown_classes else ''}"
+            )
+        elif self.on_bad_rows == "error":
+            missing = f"no {' or no '.join(self._required)}"
+            raise UserError(f"{where} {missing}. Correct the file, or drop such rows with data.on_bad_rows=drop")
+        else:
+            log.warning("%s dropped, because %s is missing", where, " or ".join(self._required))
+
+
+def _digest(text: Text) -> int:
+    """Return a hash of a text; the probability that two different texts have the same hash is 2**-64."""
+    digest = hashlib.blake2b(join_parts(text).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, sys.byteorder, signed=True)
+
+
+def _labels(rows: Rows, column: str, task: Task) -> list[list[str]]:
+    """Return the canonical labels of each row; a missing label is an empty string."""
+    cells = [task.split(cell) for cell in rows.cells(column)]
+    places = [place for place, own in zip(rows.places, cells, strict=True) for _ in own]
+    spelled = replace(rows, places=places, columns={column: list(chain(*cells))}).spelled(column)
+    labels = [label or "" for label in spelled]
+    if own := rows.class_names.get(column):
+        names = {str(i): canonical(name) for i, name in enumerate(own)}
+        where, classes = f"{rows.source}: the metadata name {len(own)} classes", set(names.values())
+        if len(classes) < len(own) or "" in classes:
+            raise UserError(f"{where}, {format_list(own)}, but two have the same name, or one has none: {RENAME}")
+        names |= {"": "", "-1": ""}  # -1 means that the class is unknown
+        if wrong := [label for label in labels if label not in names]:
+            place = format_places(rows.unit, [places[labels.index(wrong[0])]])
+            raise UserError(f"{where}, but {place} has the class {format_repr(wrong[0])}: {RENAME}")
+        labels = [names[label] for label in labels]
+    rest = iter(labels)
+    return [list(islice(rest, len(own))) for own in cells]
