@@ -13,6 +13,8 @@ from heedful import load
 from heedful.base.errors import UserError
 from heedful.faithfulness.measurement import measure_texts
 from heedful.faithfulness.trained import ProbedRun
+from heedful.inference.input_texts import text_source
+from heedful.inference.predictions import write_predictions
 from tests.commands.test_export import export
 from tests.helpers import command, evaluate, read_csv, run_config, saved_predictions, small_config
 from tests.helpers import run as run_command
@@ -74,8 +76,8 @@ def test_all_ways_to_predict_agree(run: Path, tmp_path: Path) -> None:
     assert json.loads(process.stdout)["label"] is None and process.stderr == "Error: text 2 must be one text\n"
 
 
-def test_evaluation_of_a_file(run: Path, tmp_path: Path) -> None:
-    """A new category is unseen; two models are read together."""
+def test_evaluation_of_a_file(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A new category is unseen, which an evaluation, Python and predictions of a file say."""
     rows = pd.read_csv(run.parent / "data.csv").head(31)
     rows.loc[3, "country"] = "IT"
     rows.to_csv(tmp_path / "new.csv", index=False)
@@ -83,6 +85,10 @@ def test_evaluation_of_a_file(run: Path, tmp_path: Path) -> None:
     assert result["data"]["splits"]["test"]["unseen"] == {"age": 0, "country": 1}
     expected = load(run).predict_proba(rows)
     np.testing.assert_allclose(saved_predictions(tmp_path / "eval").probabilities, expected, atol=1e-5)
+    source = text_source(None, str(tmp_path / "new.csv"), "review", others=["age", "country"])
+    write_predictions(tmp_path / "out.csv", source, load(run), 32)
+    message = "Column 'country': 1 of 31 cells are of categories without training texts"
+    assert [record.getMessage() for record in caplog.records].count(message) == 2
 
 
 def test_faithfulness_removes_tokens_and_keeps_the_columns(run: Path) -> None:

@@ -14,8 +14,11 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 
 from heedful.base.errors import UserError
+from heedful.data.sets import as_set
 from heedful.data.source import Source
 from heedful.runs.data_summary import summarize_data
+from heedful.tasks.multiclass import Multiclass
+from heedful.tasks.multilabel import Multilabel
 from tests.data.conftest import Options
 from tests.data.data_files import write, write_parquet
 
@@ -114,6 +117,37 @@ def test_a_model_may_be_evaluated_on_its_training_file(tmp_path: Path, source_op
     module.use_codec(trained.codec)  # evaluates a model, so nothing is trained on these texts
     module.setup()
     assert module.sizes["test"] == 8
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_classes_of_an_earlier_version_keep_their_names(whole: bool, tmp_path: Path, source_options: Options) -> None:
+    path = write_reviews(tmp_path / "a.csv", *["a,12:30", "b,7.0"] * 7)
+    trained = reviews(path, source_options)
+    trained.setup()
+    assert trained.class_names == ("12:30", "7")
+    module = reviews(path, source_options)
+    module.use_codec(trained.codec.model_copy(update={"task": Multiclass(("7.0", "12:30:00"))}))
+    if whole:
+        module.score_whole("test", [7, 7])
+    module.setup()
+    assert module.class_names == ("7.0", "12:30:00")
+    texts, labels = module.texts("test", range(module.sizes["test"])), module.tokenized("test").labels
+    assert {*zip(texts, labels.tolist(), strict=True)} == {("a", 1), ("b", 0)}
+
+
+def test_a_split_may_have_no_label_at_all(source_options: Options) -> None:
+    train = {"text": [f"t{i}" for i in range(20)], "label": [["a"], ["b"], ["a", "b"], []] * 5}
+    for labels in ([[], []], ["", ""]):
+        module = Source.of(
+            {"train": Dataset.from_dict(train), "test": as_set({"text": ["u", "v"], "label": labels})}, **source_options
+        )
+        module.task = Multilabel()
+        module.setup()
+        assert module.tokenized("test").labels.tolist() == [[False, False]] * 2
+    without = Source.of({"train": as_set({**train, "label": [[]] * 20})}, **source_options)
+    without.task = Multilabel()
+    with pytest.raises(UserError, match="no row has a label; training needs two or more classes"):
+        without.setup()
 
 
 GAPS = 'text,label\n"two\nlines",pos\n,neg\ngood,\nbad,neg\n"  ",pos\n'

@@ -1,7 +1,7 @@
 """The schema of a model: what it reads of a row, and its task; a checkpoint and an export contain it."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import torch
@@ -112,6 +112,12 @@ class Schema(TextField):
     def _builder(self, table: Table, tokens: Tokens, device: torch.device | str) -> BatchBuilder:
         (features, _), labels = self.encode_columns(table), self.task.unlabelled(len(table))
         return BatchBuilder(tokens.ids, tokens.offsets, labels, self.truncation, device, tokens.bounds, features)
+
+
+def warn_of_unseen(unseen: Mapping[str, int], cells: int) -> None:
+    """Log how many cells of each column are of categories that a model does not know."""
+    for name, count in unseen.items():
+        log.warning("Column %r: %s are of categories without training texts", name, f"{count:,} of {cells:,} cells")
 
 
 def warn_of_missing(columns: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ from heedful.config.keys import plain_value
 from heedful.config.overrides import escape_references
 from heedful.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from heedful.config.schema import Device, validate_config
-from heedful.data.schema import warn_of_missing
+from heedful.data.schema import warn_of_missing, warn_of_unseen
 from heedful.data.sets import as_set, is_table, list_rows
 from heedful.data.table import Table, Text
 from heedful.data.tables import arrow_rows, check_columns, table_columns
@@ -170,12 +170,14 @@ class Model(Ensemble):
         if not (columns or set(names) & set(data.column_names)) and len(data.column_names) == len(names):
             names = data.column_names
         check_columns("texts", [*names, *columns], data.column_names)
-        table = data.select_columns([*names, *columns]).with_format("arrow")[:]
-        (rows,) = arrow_rows("texts", [table], {name: name for name in table.column_names}, table.schema)
+        cells = data.select_columns([*names, *columns]).with_format("arrow")[:]
+        (rows,) = arrow_rows("texts", [cells], {name: name for name in cells.column_names}, cells.schema)
         for name in names:
-            if None in (cells := rows.cells(name)):
-                raise TypeError(f"{TEXTS}, but row {cells.index(None)} has no {name!r}")
-        return rows.table(names, columns)
+            if None in (found := rows.cells(name)):
+                raise TypeError(f"{TEXTS}, but row {found.index(None)} has no {name!r}")
+        table = rows.table(names, columns)
+        warn_of_unseen(self.check(table), len(table))
+        return table
 
     def explain(self, texts: Any, batch_size: int = 32) -> list[Prediction]:
         """Classify texts as `predict` does; the predictions also have the token × token weights, `maps`."""

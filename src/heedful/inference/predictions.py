@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from heedful.base.files import number_names, write_text
 from heedful.base.formatting import format_count
 from heedful.base.process import handle_signals, raise_interrupt
 from heedful.base.progress import row_progress
+from heedful.data.schema import warn_of_unseen
 from heedful.data.table import Text, join_parts
 from heedful.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
 from heedful.data.text_files import absolute_path, existing_path
@@ -78,13 +80,14 @@ def _survey(source: TextSource, ensemble: Ensemble) -> tuple[list[str], int | No
     """
     if source.is_stream:
         return list(source.columns), None
-    names, total = dict[str, None](), 0
+    names, total, unseen = dict[str, None](), 0, Counter[str]()
     with row_progress("Read") as advance:
         for rows, table in source.chunks(ensemble.reads_pairs):
             names |= dict.fromkeys(rows.columns)
-            ensemble.check(table)
+            unseen += ensemble.check(table)
             total += len(table)
             advance(len(table))
+    warn_of_unseen(unseen, total)
     return list(names), total
 
 

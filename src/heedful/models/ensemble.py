@@ -1,6 +1,7 @@
 """Predictions for texts with the attention weight of each word, by one trained model or the mean of several."""
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -89,10 +90,17 @@ class Ensemble:
         """The names of the columns that the models read beside the text."""
         return list(dict.fromkeys(column.name for member in self.members for column in member.card.codec.columns))
 
-    def check(self, table: Table) -> None:
-        """Raise a UserError if a model cannot read these texts or their cells."""
+    def check(self, table: Table) -> Counter[str]:
+        """Return how many cells of each column are of categories without training texts.
+
+        Raises:
+            UserError: if a model cannot read these texts or their cells.
+        """
+        unseen = Counter[str]()
         for member in self.members:
-            member.card.codec.encode_columns(member.card.codec.checked(table))
+            _, coverage = member.card.codec.encode_columns(member.card.codec.checked(table))
+            unseen |= Counter({name: found.unseen for name, found in coverage.items()})
+        return unseen
 
     @torch.inference_mode()
     def classify(self, texts: Table | Sequence[Text], batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:

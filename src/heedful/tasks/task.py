@@ -89,7 +89,8 @@ class Task(ABC):
     def find_classes(self, labels: Collection[str]) -> Sequence[str]:
         """Return the classes of labels that were found; a ValueError says why they cannot be trained on."""
         if len(labels) < 2:
-            raise ValueError(f"every row has the label {format_repr(*labels)}; training needs two or more classes")
+            found = f"every row has the label {format_repr(*labels)}" if labels else "no row has a label"
+            raise ValueError(f"{found}; training needs two or more classes")
         return sort_classes(labels)
 
     def learn(self, targets: np.ndarray) -> Self:
