@@ -18,7 +18,6 @@ from tests.models.combinations import (
     component,
     compose,
     texts,
-    with_pooling,
 )
 
 RESIDUAL = ("simple_self", "keras", "multi_head", "windowed", "elementwise")
@@ -39,73 +38,57 @@ def pooling_and_head(pooling: str, input_dim: int) -> tuple[Any, Any]:
     return module, component("head", "linear", module.output_dim, LOGITS).double()
 
 
-@cache
-def contributing_parameters(encoder: str, attention: str) -> frozenset[str]:
-    """The parameters that affect the states or the summary; some components use only one of them."""
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_each_parameter_affects_the_output_and_has_finite_gradients(encoder: str, attention: str) -> None:
+    """Those below a pooling affect the states or the summary, of which some poolings use only one."""
     model = build_model(encoder, attention).train()
-    inputs = texts()
     model.zero_grad()
-    encoded = model.encode(inputs)
+    encoded = model.encode(texts())
     output = model.attention(encoded)
     outputs = (encoded.states, encoded.summary, output.states, output.summary)
-    torch.stack([tensor.square().sum() for tensor in outputs]).sum().backward()
-    gradients = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
-    for name, gradient in gradients.items():
-        assert torch.isfinite(gradient).all(), name
-    return frozenset(gradients)
+    torch.stack([tensor.square().sum() for tensor in outputs]).sum().backward(retain_graph=True)
+    above = model.pooling, model.head
+    ignored = {id(parameter) for module in above for parameter in module.parameters()}
+    below = {name: parameter for name, parameter in model.named_parameters() if id(parameter) not in ignored}
+    for name, parameter in below.items():
+        assert parameter.grad is not None, f"{name} does not contribute to the output"
+        assert torch.isfinite(parameter.grad).all(), name
+    ends = [tensor.detach().requires_grad_() for tensor in (output.states, output.summary)]
+    for name in POOLINGS:
+        pooling, head = pooling_and_head(name, model.attention.output_dim)
+        logits = head(pooling(output._replace(states=ends[0], summary=ends[1])))
+        assert logits.shape == (len(LENGTHS), LOGITS) and torch.isfinite(logits).all(), name
+        logits.square().sum().backward()
+        for parameter in (*pooling.parameters(), *head.parameters()):
+            assert parameter.grad is not None and torch.isfinite(parameter.grad).all(), name
+            parameter.grad = None
+    torch.autograd.backward([output.states, output.summary], [end.grad for end in ends])
+    for name, parameter in below.items():
+        assert parameter.grad is not None and torch.isfinite(parameter.grad).all(), name
 
 
-@cache
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("encoder", ENCODERS)
 @torch.no_grad()
-def attention_outputs(encoder: str, attention: str) -> tuple[list[Encoded], Encoded, Encoded]:
-    """Inputs of a pooling: from each text alone, from the texts with a longer text, and from empty texts."""
-    model = build_model(encoder, attention).eval()
-    inputs = texts()
+def test_padding_does_not_change_the_logits(encoder: str, attention: str) -> None:
+    """With every pooling, for texts alone, with a longer text and without tokens."""
+    model, inputs = build_model(encoder, attention).eval(), texts()
 
     def attend(inputs: Inputs) -> Encoded:
         return model.attention(model.encode(inputs))
 
     single = [attend(inputs.of_text(i, n)) for i, n in enumerate(LENGTHS)]
-    empty = inputs._replace(mask=torch.zeros_like(inputs.mask))
-    return single, attend(texts((*LENGTHS, 13), padded_length=17)), attend(empty)
-
-
-COMBINATIONS = [
-    pytest.param(encoder, attention, pooling, id=f"{encoder}-{attention}-{pooling}")
-    for encoder in ENCODERS
-    for attention in ATTENTIONS
-    for pooling in POOLINGS
-]
-
-
-@pytest.mark.parametrize(("encoder", "attention", "pooling"), COMBINATIONS)
-def test_padding_does_not_change_the_logits_and_each_parameter_affects_the_output(
-    encoder: str, attention: str, pooling: str
-) -> None:
-    model = build_model(encoder, attention)
-    model = with_pooling(model, *pooling_and_head(pooling, model.attention.output_dim))
-    inputs = texts()
-
-    model.train()
-    logits = model(inputs)
-    assert logits.shape == (len(LENGTHS), LOGITS)
-    assert torch.isfinite(logits).all()
-    contributing_without_pooling = contributing_parameters(encoder, attention)
-    model.zero_grad()
-    logits.square().sum().backward()
-    for name, parameter in model.named_parameters():
-        if parameter.grad is None:
-            assert name in contributing_without_pooling, f"{name} does not contribute to the output"
-        else:
-            assert torch.isfinite(parameter.grad).all(), name
-
-    model.eval()
-    single, together, empty = attention_outputs(encoder, attention)
-    with torch.no_grad():
-        expected = torch.cat([model.head(model.pooling(encoded)) for encoded in single])
-        logits = model.head(model.pooling(together))[: len(LENGTHS)]
-        assert torch.allclose(logits, expected, rtol=0, atol=1e-10), "padding or a longer text changed the output"
-        assert torch.isfinite(model.head(model.pooling(empty))).all(), "an empty text gave NaN"
+    together, empty = (
+        attend(texts((*LENGTHS, 13), padded_length=17)),
+        attend(inputs._replace(mask=torch.zeros_like(inputs.mask))),
+    )
+    for name in POOLINGS:
+        pooling, head = pooling_and_head(name, model.attention.output_dim)
+        expected = torch.cat([head(pooling(encoded)) for encoded in single])
+        logits = head(pooling(together))[: len(LENGTHS)]
+        assert torch.allclose(logits, expected, rtol=0, atol=1e-10), f"{name}: padding or a longer text changes it"
+        assert torch.isfinite(head(pooling(empty))).all(), f"{name}: an empty text gave NaN"
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
