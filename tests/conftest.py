@@ -9,6 +9,7 @@ os.environ.update(
 # torch reads this at import. The tensors of the tests are so small that starting threads takes longer than computing.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterator
@@ -35,27 +36,47 @@ def close_log_files() -> Iterator[None]:
         handler.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def shared_config_files() -> None:
+    from tests.helpers import share_config_files
+
+    share_config_files()
+
+
 @pytest.fixture(scope="session")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The last checkpoint of a short run with `callbacks=checkpoints`; tests must not change it."""
-    from tests.helpers import trained
+def store(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Callable[..., Path]:
+    """A function that trains with overrides, once for all workers, and returns the run's folder.
 
-    return trained(tmp_path_factory.mktemp("checkpoint") / "run")
-
-
-@pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> tuple[Path, dict[str, Any]]:
-    """The folder and result of a run with the default callbacks, which all workers share; tests must not change it."""
+    Tests must not change it. A short run has `callbacks=checkpoints` and no test; `draws` is that of `train`.
+    """
     from tests.helpers import train
 
-    folder = tmp_path_factory.getbasetemp()
-    shared = (folder if worker_id == "master" else folder.parent) / "finished"
-    shared.mkdir(exist_ok=True)
-    result_file = shared / "result.json"  # written after the run is complete
-    with FileLock(shared / "lock"):
-        if not result_file.exists():
-            result_file.write_text(json.dumps(train(shared / "run", draws=True)))
-    return shared / "run", json.loads(result_file.read_text())
+    base = tmp_path_factory.getbasetemp() if worker_id == "master" else tmp_path_factory.getbasetemp().parent
+
+    def run(*overrides: str, short: bool = True, draws: bool = False) -> Path:
+        lines = (*(("callbacks=checkpoints", "test=false") if short else ()), *overrides)
+        folder = base / "trained" / hashlib.sha256(repr((lines, draws)).encode()).hexdigest()[:16]
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / "lock"):
+            if not (folder / "complete").exists():
+                train(folder / "run", *lines, draws=draws)
+                (folder / "complete").touch()
+        return folder / "run"
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def checkpoint(store: Callable[..., Path]) -> Path:
+    """The last checkpoint of a short run with `callbacks=checkpoints`; tests must not change it."""
+    return store() / "checkpoints" / "last.ckpt"
+
+
+@pytest.fixture(scope="session")
+def finished(store: Callable[..., Path]) -> tuple[Path, dict[str, Any]]:
+    """The folder and result of a run with the default callbacks; tests must not change it."""
+    run = store(short=False, draws=True)
+    return run, json.loads((run / "result.json").read_text())
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from heedful.faithfulness.trained import ProbedRun
 from heedful.inference.input_texts import text_source
 from heedful.inference.predictions import write_predictions
 from tests.commands.test_export import export
+from tests.forks import complete
 from tests.helpers import command, evaluate, read_csv, run_config, saved_predictions, small_config
 from tests.helpers import run as run_command
 
@@ -125,7 +126,6 @@ def test_a_table_is_predicted_with_its_columns(run: Path, tmp_path: Path) -> Non
     written = read_csv(tmp_path / "out.csv")
     assert [row["predicted"] for row in written] == [each.label for each in load(run).predict(rows)]
     rows.astype({"age": object}).assign(age=[*rows.age[:7], "x", *rows.age[8:]]).to_csv(tmp_path / "new.csv")
-    line, environment = command(tmp_path, "predict", *options, "out=other.csv")
-    message = subprocess.run(line, **environment, capture_output=True).stderr
+    message = complete(*command(tmp_path, "predict", *options, "out=other.csv")).stderr
     assert "new.csv: line 9: column 'age' holds 'x', but its training cells are numbers" in message
     assert not (tmp_path / "other.csv").exists()

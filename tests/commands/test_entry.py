@@ -284,15 +284,19 @@ def test_the_files_are_composed_at_most_twice(run: Run, arguments: list[str], co
     assert load.call_count == count
 
 
-@pytest.mark.parametrize(
-    "arguments", [["optimizer.lrr=3"], ["model/attention=luong"], ["-m", "sede=1,2"], ["--help"], ["--cfg=job"]]
-)
-def test_names_are_checked_and_pages_are_printed_before_torch_is_imported(arguments: list[str]) -> None:
-    code = (
-        f"import sys, heedful.commands.train; sys.argv[1:] = {arguments}\n"
-        "try: heedful.commands.train.main()\nexcept SystemExit as end: print(end)\nprint(*sys.modules)"
-    )
+def test_names_are_checked_and_pages_are_printed_before_torch_is_imported() -> None:
+    lines = [["optimizer.lrr=3"], ["model/attention=luong"], ["-m", "sede=1,2"], ["--help"], ["--cfg=job"]]
+    code = f"""
+import sys, heedful.commands.train
+for arguments in {lines}:
+    sys.argv[1:] = arguments
+    print("next")
+    try:
+        heedful.commands.train.main()
+    except SystemExit as end:
+        print(end)
+    assert not {{"torch", "pytorch_lightning", "datasets", "numpy"}} & sys.modules.keys(), arguments
+"""
     process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    message, _, modules = process.stdout.strip().rpartition("\n")
-    assert message.startswith("Error: 1 mistake in the configuration") != arguments[0].startswith("--")
-    assert not {"torch", "pytorch_lightning", "datasets", "numpy"} & set(modules.split())
+    for arguments, output in zip(lines, process.stdout.split("next\n")[1:], strict=True):
+        assert output.startswith("Error: 1 mistake in the configuration") != arguments[0].startswith("--")

@@ -19,17 +19,16 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from heedful import TextClassifier
 from heedful.base.errors import UserError
-from tests.helpers import ROOT, repository
+from tests.helpers import ROOT
 
-SMALL = ["model.encoder.hidden_dim=6", "trainer.max_epochs=2"]
+TINY = ["model/encoder=identity", "model/embedding=learned", "model.embedding.dim=8", "callbacks=checkpoints"]
+SMALL = [*TINY, "trainer.max_epochs=2"]
 
 
 @pytest.fixture(autouse=True, scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        # the files are read once
-        patch.setattr("heedful.commands.composition.config_files", lambda command, flags: repository(command))
         yield
 
 
@@ -94,10 +93,10 @@ def test_overrides_are_parameters() -> None:
 
 
 def test_searches_pipelines_and_cross_validation(reviews: tuple[pd.Series, pd.Series]) -> None:
-    grid = {"model/attention": ["uniform", "bahdanau"], "optimizer.lr": [0.001, 0.03]}
+    pairs = {("uniform", 0.001), ("bahdanau", 0.03)}
+    grid = [{"model/attention": [attention], "optimizer.lr": [rate]} for attention, rate in pairs]
     search = GridSearchCV(TextClassifier(SMALL), grid, cv=2, error_score="raise").fit(*reviews)
-    tried = {(params["model/attention"], params["optimizer.lr"]) for params in search.cv_results_["params"]}
-    assert tried == {("uniform", 0.001), ("uniform", 0.03), ("bahdanau", 0.001), ("bahdanau", 0.03)}
+    assert {(params["model/attention"], params["optimizer.lr"]) for params in search.cv_results_["params"]} == pairs
     assert search.best_estimator_.model_.members[0].card.choices["attention"] == search.best_params_["model/attention"]
     scores = cross_val_score(search.best_estimator_, *reviews, cv=2, error_score="raise")
     assert scores.mean() == search.best_score_
@@ -134,7 +133,8 @@ def test_it_is_quiet_and_keeps_files_only_on_demand(
     monkeypatch.chdir(tmp_path)
     TextClassifier(SMALL).fit(*reviews)
     assert capfd.readouterr() == ("", "") and not list(tmp_path.iterdir())
-    kept = TextClassifier(SMALL, folder="kept", verbose=True).fit(*reviews)
+    shown = [*SMALL, "callbacks=[checkpoints,progress]"]
+    kept = TextClassifier(shown, folder="kept", verbose=True).fit(*reviews)
     assert "Epoch 2 of 2" in capfd.readouterr().out
     assert kept.model_.members[0].name == str(tmp_path / "kept" / "checkpoints" / "best.ckpt")
     assert (tmp_path / "kept" / "checkpoints" / "last.ckpt").exists()
@@ -170,7 +170,7 @@ def test_all_rows_are_trained_on_without_validation(reviews: tuple[pd.Series, pd
         torch.equal(value, content["state_dict"][f"model.{name}"]) for name, value in member.model.state_dict().items()
     )
     with pytest.raises(UserError, match=r"model\.branch: validation texts choose c=null and weight=null"):
-        TextClassifier([*options, "experiment=recommended"]).fit(*reviews)
+        TextClassifier(["data.val_fraction=0", "experiment=recommended"]).fit(*reviews)
 
 
 def test_columns_beside_the_text_are_read_from_a_frame() -> None:
@@ -239,9 +239,6 @@ class RowClassifier(TextClassifier):
 
 def _words(rows: np.ndarray) -> list[str]:
     return [" ".join(f"c{column}v{round(2 * float(value))}" for column, value in enumerate(row)) for row in rows]
-
-
-TINY = ["model/encoder=identity", "model/embedding=learned", "model.embedding.dim=8", "callbacks=checkpoints"]
 
 
 @parametrize_with_checks([RowClassifier([*TINY, "trainer.max_epochs=1", "optimizer.lr=0.1", "data.batch_size=4"])])

@@ -253,7 +253,7 @@ def three_runs(training_run: TrainingRun) -> list[Path]:
 def test_several_checkpoints_give_mean_probabilities(three_runs: list[Path], tmp_path: Path, split: str) -> None:
     paths = ",".join(str(run / "checkpoints" / "best.ckpt") for run in three_runs)
     arguments = ["callbacks=attention", "callbacks.attention.examples=4"] if split == "test" else []
-    result = evaluate(tmp_path / "eval", f"[{paths}]", f"split={split}", *arguments, draws=True)
+    result = evaluate(tmp_path / "eval", f"[{paths}]", f"split={split}", *arguments, draws=split == "test")
     single = []
     for i, run_folder in enumerate(three_runs):
         evaluate(tmp_path / str(i), run_folder / "checkpoints" / "best.ckpt", f"split={split}")

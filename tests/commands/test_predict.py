@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from heedful.commands.predict import main
 from heedful.models.ensemble import Ensemble
 from tests.forks import complete
-from tests.helpers import command, read_csv, run, trained
+from tests.helpers import command, read_csv, run
 
 NAMES = ["negative", "neutral", "positive"]
 SPECIAL_TEXT = 'Truly = 10/10, "great"! {a: [b]} ${c} ça 映画 🎬 # it\'s'
@@ -34,10 +35,9 @@ sys.stderr.write(output.decode())
 
 
 @pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The checkpoint of a model with self-attention of two heads."""
-    heads = ("model/attention=multi_head", "model.attention.heads=2")
-    return trained(tmp_path_factory.mktemp("predict") / "run", *heads)
+def checkpoint(store: Callable[..., Path]) -> Path:
+    """The checkpoint of a model with self-attention of several heads."""
+    return store("model/attention=multi_head") / "checkpoints" / "last.ckpt"
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -83,22 +82,6 @@ STEPS = (2, 4, 5, 8)  # within the first epoch, before its last step, at its las
 PLATEAU = ("scheduler=plateau", "scheduler.patience=0", "scheduler.threshold=1.0", "scheduler.min_lr=0.0")
 
 
-Uninterrupted = Callable[[tuple[str, ...]], Path]
-
-
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Uninterrupted:
-    """A function that returns the folder of a run of three uninterrupted epochs with a further options."""
-
-    @cache
-    def run_with(more: tuple[str, ...]) -> Path:
-        folder = tmp_path_factory.mktemp("whole") / "run"
-        train(folder, *THREE_EPOCHS, *more)
-        return folder
-
-    return run_with
-
-
 def train_until(monkeypatch: pytest.MonkeyPatch, number: int, folder: Path, *options: str) -> int:
     """Train until SIGINT arrives in this batch, the first of which is 1, and return the number of batches."""
     training_step, batches = LitClassifier.training_step, []
@@ -124,7 +107,7 @@ def train_until(monkeypatch: pytest.MonkeyPatch, number: int, folder: Path, *opt
     ],
 )
 def test_resuming_is_exact(
-    more: tuple[str, ...], step: int, uninterrupted: Uninterrupted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    more: tuple[str, ...], step: int, store: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that is interrupted in step `step` and resumed has the weights and curves of an uninterrupted run."""
     options = [*THREE_EPOCHS, *more]
@@ -135,7 +118,7 @@ def test_resuming_is_exact(
     assert torch.load(last, weights_only=True)["global_step"] == step + 1
 
     train(tmp_path / "half", *options, f"ckpt_path='{last}'")
-    whole = uninterrupted(more)
+    whole = store(*THREE_EPOCHS, *more, short=False)
     assert_equal_weights(whole, tmp_path / "half")
     history = read_history(whole)
     assert history is not None and list(history["train/loss"]) == [0, 1, 2]
@@ -180,11 +163,10 @@ def test_a_training_without_a_validation_selects_nothing(tmp_path: Path, caplog:
 
 
 def test_a_killed_run_has_the_row_of_each_epoch_that_it_completed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The row is written before the checkpoint from which the next epoch resumes."""
     options = ("callbacks=checkpoints", "test=false")
-    train(tmp_path / "whole", *options)
     save = CheckpointWriter.save_checkpoint
 
     def killed(self: CheckpointWriter, checkpoint: dict[str, Any], path: str, **more: Any) -> None:
@@ -199,7 +181,7 @@ def test_a_killed_run_has_the_row_of_each_epoch_that_it_completed(
     part.parent.mkdir()
     part.touch()
     train(tmp_path / "run", *options, f"ckpt_path='{tmp_path / 'run' / 'checkpoints' / 'last.ckpt'}'")
-    whole, killed_run = (read_csv(tmp_path / name / "csv" / "metrics.csv") for name in ("whole", "run"))
+    whole, killed_run = (read_csv(run / "csv" / "metrics.csv") for run in (checkpoint.parents[1], tmp_path / "run"))
     for row in (*whole, *killed_run):
         row.pop("train/texts_per_second")
     assert killed_run == whole

@@ -103,8 +103,7 @@ def test_an_error_out_of_range_is_refused_as_in_the_command(model: Path, error: 
         load(model).predict(TEXTS, abstain=error)
 
 
-def test_an_ensemble_has_models_of_one_task(tmp_path: Path) -> None:
-    for name, task in (("one", "multiclass"), ("many", "multilabel")):
-        trained(tmp_path / name, f"task={task}", "trainer.max_epochs=1")
-    with pytest.raises(UserError, match=r"same task and classes: .*one.* one class for each .*; .*many.* many labels"):
-        load([tmp_path / "one/checkpoints/last.ckpt", tmp_path / "many/checkpoints/last.ckpt"])
+def test_an_ensemble_has_models_of_one_task(checkpoint: Path, tmp_path: Path) -> None:
+    many = trained(tmp_path / "many", "task=multilabel", "trainer.max_epochs=1")
+    with pytest.raises(UserError, match=r"same task and classes: .*last.* one class for each .*; .*many.* many labels"):
+        load([checkpoint, many])

@@ -1,6 +1,7 @@
 """Trained models in Python: `from heedful import load`."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from omegaconf import OmegaConf
 from heedful import load
 from heedful.base.errors import UserError
 from heedful.inference.api import Prediction, with_data
-from tests.helpers import ROOT, change_card, change_checkpoint, evaluate, run, trained
+from tests.helpers import ROOT, change_card, change_checkpoint, evaluate, run
 
 
 def test_a_file_is_divided_into_the_groups_of_the_training(checkpoint: Path, tmp_path: Path) -> None:
@@ -187,8 +188,8 @@ def test_probabilities_have_the_order_of_the_classes(checkpoint: Path) -> None:
         model.explain("A film")
 
 
-def test_explanations_have_the_weights_of_each_head(tmp_path: Path) -> None:
-    model = load(trained(tmp_path / "run", "model/attention=multi_head"))
+def test_explanations_have_the_weights_of_each_head(store: Callable[..., Path]) -> None:
+    model = load(store("model/attention=multi_head"))
     (explained,), (predicted,) = model.explain(["a great film"]), model.predict(["a great film"])
     assert explained == predicted and predicted.maps == {}
     assert explained.maps["attention"].shape == (4, 3, 3)

@@ -1,12 +1,12 @@
 """The share of the weight on words of a lexicon, compared with chance."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from studies.lexicon import compare_with_chance, main
-from tests.helpers import train
 
 
 def test_shares_equal_numbers_computed_by_hand() -> None:
@@ -17,10 +17,11 @@ def test_shares_equal_numbers_computed_by_hand() -> None:
     assert result["texts_above_chance"] == pytest.approx(1 / 3)
 
 
-def test_uniform_weights_are_exactly_at_chance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    train(tmp_path / "run", "model/attention=uniform", "callbacks=checkpoints")
+def test_uniform_weights_are_exactly_at_chance(
+    store: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "words.txt").write_text("good\t2\nbad\t-2\nnot\t-0.5\n")
-    main(str(tmp_path / "run" / "checkpoints" / "best.ckpt"), str(tmp_path / "words.txt"))
+    main(str(store("model/attention=uniform") / "checkpoints" / "best.ckpt"), str(tmp_path / "words.txt"))
     lines = dict(line.split(": ") for line in capsys.readouterr().out.splitlines()[-6:])
     assert 0 < float(lines["chance"]) < 1
     assert float(lines["ratio"]) == pytest.approx(1)

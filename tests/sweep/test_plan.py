@@ -86,6 +86,7 @@ def test_files_are_merged_once_for_each_choice_of_them(monkeypatch: pytest.Monke
     composed = Mock(side_effect=hydra.compose)
     monkeypatch.setattr(hydra, "compose", composed)
     files = ConfigFiles("train")
+    monkeypatch.setattr(files, "_merged", {})
     sweep = files.compose(["hydra.mode=MULTIRUN", "hydra.sweep.dir=sweep"], sweeps=True)
     for seed, attention in product((1, 2, 3), ("none", "bahdanau")):
         (job,) = grid([[f"seed={seed}", f"model/attention={attention}"]])

@@ -182,7 +182,7 @@ def test_a_run_without_loggers_and_callbacks_is_tested(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:No positive samples in targets")  # debug modes show all warnings
 @pytest.mark.parametrize("mode", ["default", "fdr", "limit", "overfit", "profiler"])
 def test_each_debug_mode_completes(mode: str, tmp_path: Path) -> None:
-    result = train(tmp_path / "run", f"debug={mode}", draws=True)
+    result = train(tmp_path / "run", f"debug={mode}")
     assert result["task"] == "debug"
     assert result["status"] == "completed"
 

@@ -34,11 +34,10 @@ def texts(folder: Path, kind: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv"])
 def test_a_model_of_several_labels_is_trained_evaluated_and_predicts(
-    tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = texts(tmp_path, kind)
+    path = texts(tmp_path, "jsonl")
     run = tmp_path / "run"
     result = train(run, *OPTIONS, f"data.path='{path}'", "trainer.max_epochs=4")
     names = {name.removeprefix("test/") for name in result["metrics"] if name.startswith("test/")}

@@ -1,7 +1,5 @@
 """Label-wise attention and its head against their formulas, computed class by class in float64."""
 
-from pathlib import Path
-
 import pytest
 import torch
 from torch import Tensor
@@ -9,10 +7,6 @@ from torch import Tensor
 from heedful.models.attention.label import LabelAttention
 from heedful.models.check import check_component
 from heedful.models.head import LabelHead
-from heedful.portable.onnx_model import TOLERANCE, PortableModel, convert
-from heedful.tasks.multiclass import Multiclass
-from heedful.training.lit import LitClassifier
-from tests.helpers import one_batch, train
 from tests.models.combinations import LENGTHS, LOGITS, POOLINGS, VOCABULARY, compose, texts
 from tests.models.reference import ragged, softmax
 
@@ -70,21 +64,6 @@ def test_the_head_by_hand() -> None:
     assert logits.tolist() == [[5 + 3 * 7 + 0.5, 2 * 6 + 4 * 8 - 0.5]]
     with pytest.raises(ValueError, match="7 features are not those of 3 logits: use model/attention=label"):
         LabelHead(7, 3)
-
-
-def test_a_model_with_both_is_exported(tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    model = compose(encoder="gru", attention="label", pooling="mean_max", head="label")
-    portable = PortableModel(model, Multiclass(), len(VOCABULARY), max_length=40).eval()
-    assert convert(portable, tmp_path / "model.onnx") <= TOLERANCE
-
-
-def test_a_trained_model_has_weights_for_each_class(tmp_path: Path) -> None:
-    train(tmp_path / "run", "model/attention=label", "model/head=label", "callbacks=checkpoints", "test=false")
-    module = LitClassifier.load_from_checkpoint(tmp_path / "run").eval()
-    batch = one_batch(module.card.codec, ["a great product", "bad"])
-    with torch.no_grad():
-        assert module.model.weights(batch.inputs).shape[:3] == (2, 3, 1)
 
 
 def test_it_keeps_the_rules_with_several_classes_and_is_initially_uniform() -> None:

@@ -114,7 +114,9 @@ def test_explanations_from_embeddings_use_the_factors() -> None:
     assert probability(ones) == pytest.approx(float(probe.probabilities([text])[0, 1]))
 
 
-@pytest.mark.parametrize("encoder", ["gru", "cnn", "transformer"])
+@pytest.mark.parametrize(
+    "encoder", ["gru", *(pytest.param(name, marks=pytest.mark.weekly) for name in ("cnn", "transformer"))]
+)
 def test_it_is_exported(encoder: str, tmp_path: Path) -> None:
     portable = PortableModel(build(encoder).float(), Multiclass(), len(VOCABULARY), max_length=40)
     assert convert(portable.eval(), tmp_path / "model.onnx") <= TOLERANCE

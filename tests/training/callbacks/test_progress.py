@@ -126,7 +126,7 @@ def test_in_a_terminal_the_lines_are_above_the_bar(tmp_path: Path, monkeypatch: 
 
 
 def test_a_closed_pipe_does_not_end_the_training(tmp_path: Path) -> None:
-    small = ("model.encoder.hidden_dim=6", "trainer.max_epochs=2", "logger=csv", "hydra.run.dir=run")
+    small = (*OPTIONS[:1], "trainer.max_epochs=1", "logger=csv", "hydra.run.dir=run")
     (python, *_), options = command(tmp_path, "train")
     complete([python, "-c", CLOSED_PIPE, *small], options)
     assert (tmp_path / "run" / "checkpoints" / "best.ckpt").exists()
