@@ -1,5 +1,6 @@
 """A hyperparameter search: Optuna chooses each job's values on the basis of earlier jobs' results."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from heedful.sweep.job import recorded_result
 from heedful.sweep.plan import create_job, parse_overrides
 from heedful.sweep.sweeper import SweepRunner
 
+log = logging.getLogger(__name__)
+
 
 class SearchOptions(BaseModel):
     """The options of a search, `hydra.sweeper.search`; conf/hparams_search/optuna.yaml describes them."""
@@ -26,13 +29,15 @@ class SearchOptions(BaseModel):
     n_jobs: PositiveInt
     n_startup_trials: NonNegativeInt
     seed: NonNegativeInt
+    storage: str | None = None
 
 
 def run_search(runner: SweepRunner, overrides: Sequence[str], options: DictConfig) -> None:
     """Run jobs with option values that Optuna chooses, or print the plan.
 
     The search optimizes the metric that callbacks.best_checkpoint monitors. The records of the sweep and of its jobs
-    are its whole state, so `sweep.resume=…` resumes it. The errors are those of `Sweeper.sweep`.
+    are its whole state, so `sweep.resume=…` resumes it; a storage gets a copy of the completed jobs. The errors are
+    those of `Sweeper.sweep`.
     """
     require_extra("optuna", by="hparams_search=optuna", extra="optuna")
     try:
@@ -51,23 +56,39 @@ def run_search(runner: SweepRunner, overrides: Sequence[str], options: DictConfi
         runner.show_plan(boundaries, title)
         return
     jobs, pending = runner.sweep.jobs, runner.pending()
+
+    def outcomes() -> tuple[Any, dict[tuple[str, ...], float]]:
+        results = [(job, recorded_result(runner.folder / job.folder).best) for job in jobs]
+        values = {tuple(job.overrides): each.value for job, each in results if each.value is not None}
+        mode = next((each.mode for _, each in results if each.mode), best.mode)  # which the metric knows
+        direction = "maximize" if mode == "max" else "minimize"
+        try:
+            if search.storage is not None:
+                copy_trials(search.storage, str(runner.folder), direction, space, values)
+        except Exception as error:  # of the database or its driver
+            message = f"hparams_search.storage={search.storage}: {str(error).partition(chr(10))[0]}"
+            if runner.objective is None:
+                raise UserError(message) from None
+            log.warning(message)
+        return direction, values
+
+    outcomes()  # a storage that cannot be opened is reported now
     runner.objective = best
     with runner.recorded():
         while not runner.signals and (pending or len(jobs) < search.trials):
             if not pending:
-                results = [(job, recorded_result(runner.folder / job.folder).best) for job in jobs]
-                values = {tuple(job.overrides): each.value for job, each in results if each.value is not None}
-                mode = next((each.mode for _, each in results if each.mode), best.mode)  # which the metric knows
-                for sampled in sample(search, mode, space, values, len(jobs)):
+                direction, values = outcomes()
+                for sampled in sample(search, direction, space, values, len(jobs)):
                     pending.append(create_job(len(jobs) + len(pending), [*shared, *sampled], shared))
                 jobs += pending
                 runner.sweep.write(runner.folder)
             batch, pending = pending[: search.n_jobs], pending[search.n_jobs :]
             runner.launch(batch)
+        outcomes()
 
 
 def sample(
-    search: SearchOptions, mode: Any, space: Mapping[str, Any], values: Mapping[tuple[str, ...], float], jobs: int
+    search: SearchOptions, direction: Any, space: Mapping[str, Any], values: Mapping[tuple[str, ...], float], jobs: int
 ) -> list[list[str]]:
     """Return the overrides of the next jobs, which the tree-structured Parzen estimator chooses.
 
@@ -81,13 +102,34 @@ def sample(
     sampler = optuna.samplers.TPESampler(
         n_startup_trials=search.n_startup_trials, constant_liar=True, seed=search.seed + jobs
     )
-    study = optuna.create_study(sampler=sampler, direction="maximize" if mode == "max" else "minimize")
+    study = optuna.create_study(sampler=sampler, direction=direction)
     for overrides, value in values.items():
-        texts = dict(line.partition("=")[::2] for line in overrides)  # `~key` has no value
-        params = {key: each.to_external_repr(each.to_internal_repr(texts[key])) for key, each in space.items()}
-        study.add_trial(optuna.trial.create_trial(params=params, distributions=dict(space), value=value))
+        study.add_trial(_trial(space, overrides, value))
     trials = [study.ask(dict(space)) for _ in range(min(search.n_jobs, search.trials - jobs))]
     return [[f"{key}={value}" for key, value in trial.params.items()] for trial in trials]
+
+
+def copy_trials(storage: str, name: str, direction: Any, space: Mapping[str, Any], values: Any) -> None:
+    """Add the jobs that the study of this name in a storage lacks; the parameters are those of `sample`."""
+    import optuna
+
+    database = optuna.storages.get_storage(storage)
+    if not values:  # nothing tells the direction
+        return
+    study = optuna.create_study(storage=database, study_name=name, direction=direction, load_if_exists=True)
+    known = [trial.user_attrs.get("job") for trial in study.trials]
+    for overrides, value in values.items():
+        if (line := " ".join(overrides)) not in known:
+            study.add_trial(_trial(space, overrides, value, job=line))
+
+
+def _trial(space: Mapping[str, Any], overrides: Sequence[str], value: float, **attributes: str) -> Any:
+    """Return the completed trial of a job, with these attributes."""
+    from optuna.trial import create_trial
+
+    texts = dict(line.partition("=")[::2] for line in overrides)  # `~key` has no value
+    params = {key: each.to_external_repr(each.to_internal_repr(texts[key])) for key, each in space.items()}
+    return create_trial(params=params, distributions=dict(space), value=value, user_attrs=attributes)
 
 
 def parse_space(parsed: Sequence[Override]) -> tuple[list[str], dict[str, Any]]:
