@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from datasets import Dataset, DatasetDict
@@ -23,6 +24,7 @@ FRAME = pd.DataFrame({"text": TEXTS, "label": LABELS})
         FRAME.astype({"text": "string", "label": "category"}),
         FRAME.set_index(pd.Index([7, 5, 3])),
         Dataset.from_pandas(FRAME),
+        pa.table({"text": pa.array(TEXTS).cast(pa.string_view()), "label": pa.array(LABELS).dictionary_encode()}),
         (TEXTS, LABELS),
         [TEXTS, tuple(LABELS)],
         (FRAME.text, FRAME.label),

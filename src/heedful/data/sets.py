@@ -61,6 +61,9 @@ def as_set(data: Any, text: str | Sequence[str] = "text", label: str = "label") 
     if isinstance(data, datasets.Dataset):
         return data
     columns: Any = None
+    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "items"):  # polars, Arrow and others
+        data = pa.table(data)
+        data = dict(zip(data.column_names, data.columns, strict=True))
     if hasattr(data, "items") and hasattr(data, "columns"):
         names = list(map(str, data.columns))
         if len(set(names)) < len(names):
@@ -109,6 +112,11 @@ def _cells(name: object, column: Any) -> pa.Array:
     if isinstance(column, str) or not hasattr(column, "__iter__") or hasattr(column, "tocsr"):
         raise UserError(f"data: the column {name!r} is of type {type(column).__name__}, but must be a list of cells")
     column = column.numpy() if hasattr(column, "numpy") else column  # a tensor
+    column = column.to_arrow() if hasattr(column, "to_arrow") else column  # of polars
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        if pa.types.is_floating(column.type):
+            return column
+        column = column.to_pylist()
     cells = list(map(_plain, column))
     typed = column if getattr(getattr(column, "dtype", None), "kind", "O") in "biuf" else cells  # a float32 stays one
     with suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
