@@ -117,9 +117,10 @@ class GraphMemory:
         """Copy the gradients of a step to those that all graphs share; the first step creates them."""
         if not self.gradients:
             self.gradients = [None if gradient is None else torch.empty_like(gradient) for gradient in gradients]
-        for shared, gradient in zip(self.gradients, gradients, strict=True):
-            if shared is not None and gradient is not None:
-                shared.copy_(gradient)
+        pairs = zip(self.gradients, gradients, strict=True)
+        known = [(shared, gradient) for shared, gradient in pairs if shared is not None and gradient is not None]
+        # one kernel for all, as in torch's optimizers; torch has no public name for it
+        torch._foreach_copy_([shared for shared, _ in known], [gradient for _, gradient in known])
 
 
 class StepGraph:
