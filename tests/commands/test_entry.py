@@ -238,8 +238,6 @@ def test_cfg_prints_the_configuration(run: Run, started: list[DictConfig]) -> No
         (["--info=searchpath"], f"| main     | file://{TEST_CONF} "),
         (["--info=config", "seed=13"], "\nseed: 13\n"),
         (["--hydra-help"], "== Configuration groups =="),
-        (["-sc", "install=bash"], "-F hydra_bash_completion heedful\n"),
-        (["-sc", "install=fish"], "complete -c heedful -x"),
     ],
 )
 def test_hydra_prints_its_own_pages(run: Run, started: list[DictConfig], arguments: list[str], text: str) -> None:

@@ -120,11 +120,6 @@ def test_rows_of_classes_that_the_model_lacks_count_as_wrong_or_are_left_out(
         evaluate(tmp_path / "error", best_checkpoint(training_run), *other_data(tmp_path, other))
 
 
-def test_single_data_options_can_be_changed(training_run: TrainingRun, tmp_path: Path) -> None:
-    result = evaluate(tmp_path / "eval", best_checkpoint(training_run), "+data.limit=5", "+data.batch_size=2")
-    assert result["data"]["test"] == 5
-
-
 def test_the_command_requires_only_the_run(checkpoint: Path, tmp_path: Path) -> None:
     output = run(tmp_path, "eval", f"ckpt_path={checkpoint.parent.parent}", "callbacks=none", "logger=none")
     assert "test/acc" in output
@@ -221,7 +216,9 @@ def test_changed_training_data_are_reported(
         evaluate(tmp_path / f"moved{len(options)}", training_run[0], f"+data.path='{moved}'", *options)
     assert "has changed" not in caplog.text
     write(moved, 73)
-    result = evaluate(tmp_path / "changed", training_run[0], f"+data.path='{moved}'", "+data.limit=9")
+    result = evaluate(
+        tmp_path / "changed", training_run[0], f"+data.path='{moved}'", "+data.limit=9", "+data.batch_size=2"
+    )
     assert "moved.csv has changed since the training: its splits were drawn anew" in caplog.text
     assert result["data"]["test"] == 9
 
