@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heedful.commands.estimator import TextClassifier as TextClassifier
+    from heedful.commands.shortlist import shortlist as shortlist
     from heedful.commands.trained_run import train as train
     from heedful.config.compose import compose as compose
     from heedful.inference.api import load as load
@@ -20,6 +21,7 @@ MODULES = {
     "compose": "heedful.config.compose",
     "load": "heedful.inference.api",
     "train": "heedful.commands.trained_run",
+    "shortlist": "heedful.commands.shortlist",
     "TextClassifier": "heedful.commands.estimator",
     "datamodule": "heedful.training.build",
     "LitClassifier": "heedful.training.lit",

@@ -29,7 +29,7 @@ def test_all_commands_are_listed(arguments: tuple[str, ...], tmp_path: Path) -> 
     returncode, page, _ = heedful(tmp_path, *arguments)
     assert returncode == 0
     names = re.findall(r"^  (\w+) +[A-Z].{10,}$", page, re.MULTILINE)
-    assert names == ["compare", "eval", "export", "faithfulness", "predict", "train"] == [*commands()]
+    assert names == ["compare", "eval", "export", "faithfulness", "predict", "shortlist", "train"] == [*commands()]
     assert max(map(len, page.splitlines())) < 100
 
 

@@ -88,9 +88,9 @@ def train(*overrides: str | Sequence[str], data: Any = None, verbose: bool = Tru
 def run_training(
     overrides: Collection[str], data: Any, typed: str, verbose: bool, without: Collection[str] = ()
 ) -> TrainedRun:
-    """Train as `train` does, without some callbacks; the record contains the call, as typed."""
+    """Train as `train` does, without some callbacks or the page; the record contains the call, as typed."""
     require_overrides(overrides)
-    flags = parse_flags([*_data_lines(overrides, data), *overrides])
+    flags = parse_flags([*data_lines(overrides, data), *overrides])
     with ONE_AT_A_TIME:
         _, cfg = compose_command("train", flags)
         if cfg.hydra.mode == RunMode.MULTIRUN:
@@ -112,7 +112,9 @@ def run_training(
             hydra = OmegaConf.masked_copy(cfg, ["hydra"])  # a run resumes from what Hydra writes for a command
             for name, node in {"config": task, "hydra": hydra, "overrides": OmegaConf.create(lines)}.items():
                 write_text(folder / str(cfg.hydra.output_subdir) / f"{name}.yaml", OmegaConf.to_yaml(node))
-        launch = Launch(typed, tuple(lines), dict(cfg.hydra.runtime.choices), is_quiet=not verbose)
+        launch = Launch(
+            typed, tuple(lines), dict(cfg.hydra.runtime.choices), is_quiet=not verbose, has_page="page" not in without
+        )
         try:
             with isolate_rng(), _restored_process(), nullcontext() if verbose else _without_last_resort():
                 run, module = train_classifier(values, launch, sets)
@@ -150,7 +152,7 @@ def _without_last_resort() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def _data_lines(overrides: Collection[str], data: Any) -> list[str]:
+def data_lines(overrides: Collection[str], data: Any) -> list[str]:
     """Return the overrides that select `data`, unless `overrides` do."""
     keys = set(map(key_of, overrides))
     if data is None:

@@ -84,7 +84,7 @@ def describe_gain(gain: Interval, name: str, reference: str, verdict: Verdict, m
     the rule of three has a width of 3 / n if all texts agree (Hanley and Lippman-Hand 1983), is within NEGLIGIBLE.
     """
     size = as_gain(gain, lower_is_better=gain.value < 0)
-    ends = [_number(end, metric) for end in (size.low, size.high) if end is not None]
+    ends = [format_number(end, metric) for end in (size.low, size.high) if end is not None]
     bounds, amount = f" ({' to '.join(ends)})" if ends else "", format_sizes([size.value], metric)
     better = comparative("better" if gain.value > 0 else "worse", metric)
     if verdict in ("better", "worse"):
@@ -95,8 +95,8 @@ def describe_gain(gain: Interval, name: str, reference: str, verdict: Verdict, m
     has_unit = metric in EVERY_SCORE and EVERY_SCORE[metric].has_unit
     if not has_unit and all(limit is not None and abs(limit) <= NEGLIGIBLE for limit in limits):
         return f"{name} is {comparative('as good', metric)} as {reference}{bounds}"
-    signed = " to ".join(_number(end, metric) for end in (gain.low, gain.high) if end is not None)
-    seen = f"{_number(gain.value, metric)}{_unit(metric)}" + (f"; {signed}" if signed else "")
+    signed = " to ".join(format_number(end, metric) for end in (gain.low, gain.high) if end is not None)
+    seen = f"{format_number(gain.value, metric)}{_unit(metric)}" + (f"; {signed}" if signed else "")
     if verdict == "not significant" and ends:
         return f"{name} {comparative('is not shown to differ', metric)} from {reference} ({seen})"
     return f"{format_count(n, 'text')} cannot tell {name} {comparative('from', metric, reference)} ({seen})"
@@ -110,11 +110,11 @@ def comparative(word: str, metric: str, reference: str = "") -> str:
 
 def format_sizes(sizes: Sequence[float], metric: str) -> str:
     """Format the range of some sizes: "2.1 points", or "7.1 to 9.3 points"; for other metrics without the unit."""
-    ends = dict.fromkeys(_number(abs(size), metric) for size in (min(sizes, key=abs), max(sizes, key=abs)))
+    ends = dict.fromkeys(format_number(abs(size), metric) for size in (min(sizes, key=abs), max(sizes, key=abs)))
     return " to ".join(ends) + _unit(metric)
 
 
-def _number(value: float, metric: str) -> str:
+def format_number(value: float, metric: str) -> str:
     return f"{100 * value:z.1f}" if _is_share(metric) else format_known(value)
 
 

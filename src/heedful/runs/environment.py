@@ -31,6 +31,7 @@ class Launch:
         by_group: the choice of each config group.
         is_job: whether a sweep started the run; it locks the folder and shows the data itself.
         is_quiet: whether the run prints nothing.
+        has_page: whether the run draws its figures and its page.
     """
 
     command: str | None = None
@@ -38,6 +39,7 @@ class Launch:
     by_group: Mapping[str, str | None] = field(default_factory=dict)
     is_job: bool = False
     is_quiet: bool = False
+    has_page: bool = True
 
     def choices(self, config: Mapping[str, Any]) -> dict[str, str]:
         """Return the choices of config groups except Hydra's, by the last name in the group's path.

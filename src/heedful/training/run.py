@@ -173,6 +173,8 @@ class Run:
             self.record(branch_weight=round(module.model.branch.weight.item(), 6))
         self.record_costs()
         predictions = own.get("test") or own.get("val")
+        if not self.launch.has_page:
+            return
         try:
             figures = write_run_report(self.folder, self.result, predictions)
             for tracker in self.trackers:

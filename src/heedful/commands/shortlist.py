@@ -1,0 +1,149 @@
+"""Find the model to use for some texts: `heedful shortlist data=csv data.path=my.csv`."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful.base.errors import UserError
+from heedful.base.process import exit_with_message, typed
+
+if TYPE_CHECKING:
+    from heedful.commands.trained_run import TrainedRun
+    from heedful.selection.answer import Answer
+
+HELP = """\
+usage: {name} data=csv data.path=my.csv [data.text=… data.label=…] [minutes=10] [candidates=[…]] [out=folder]
+
+Trains candidates on five folds of the texts, and says which one to use, how sure that is, and what it costs. The winner
+is trained again on all texts and saved. The same command with the same out=… goes on after an interruption.
+
+minutes     trainings start only if they end within this time (10)
+candidates  some of {candidates}, or experiments in conf/experiment: [linear,mine]
+out         folder of the report and the winner (outputs/shortlist/<time>)
+
+All other options are those of `train`, for all candidates: task=multilabel, data.columns=[…], seed=1."""
+TIMED_TEXTS = 100
+OPTIONS = ("minutes", "candidates", "out")
+
+
+@dataclass(frozen=True, repr=False)
+class Shortlist:
+    """The answer of a shortlist.
+
+    Args:
+        folder: contains page.html, shortlist.md and the winner's run, `winner`.
+        answer: the scores, costs and the choice.
+        winner: the named candidate, trained on all texts; None if none is better than the most frequent class.
+    """
+
+    folder: Path
+    answer: "Answer"
+    winner: "TrainedRun | None"
+
+    def __repr__(self) -> str:
+        return ". ".join(self.answer.sentences()) + "."
+
+
+def shortlist(
+    *overrides: str | Sequence[str],
+    data: Any = None,
+    minutes: float = 10,
+    candidates: Sequence[str] | Mapping[str, Sequence[str]] = (),
+    folder: str | Path | None = None,
+    verbose: bool = True,
+) -> Shortlist:
+    """Find the model to use for some texts, as the command `shortlist` does.
+
+    Args:
+        overrides: options of all trainings, as for `train`.
+        data: as for `train`, without a test split.
+        minutes: time within which trainings end; the first candidate, and the winner on all texts, are always trained.
+        candidates: names, or names with the overrides of each; () means all.
+        folder: of the report; what an interrupted race has written there is used.
+        verbose: whether to print each training.
+
+    Raises:
+        UserError: if an option or the data are wrong.
+    """
+    from heedful.base.files import write_text
+    from heedful.commands.trained_run import run_training
+    from heedful.config.overrides import as_lines
+    from heedful.report.html import render_html
+    from heedful.report.markdown import render_markdown
+    from heedful.selection.answer import Answer
+    from heedful.selection.candidates import select_candidates
+    from heedful.selection.race import Race
+    from heedful.selection.sections import sections
+
+    if not minutes > 0:
+        raise UserError(f"minutes={minutes}: must be greater than 0")
+    names = candidates if isinstance(candidates, Mapping) else select_candidates(candidates)
+    chosen = {name: (*lines, *as_lines(overrides)) for name, lines in names.items()}
+
+    def train(lines: Sequence[str], without: Sequence[str]) -> "TrainedRun":
+        return run_training(lines, data, "shortlist(…)", False, without)
+
+    out = Path(folder or Path("outputs", "shortlist", datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")))
+    say = (lambda line: print(line, file=sys.stderr, flush=True)) if verbose else (lambda line: None)
+    race = Race(out, chosen, train, timed_texts(list(chosen.values()), data), minutes, say)
+    race.run()
+    answer = Answer.of(race.entries, race.spent())
+    winner = None if answer.is_useless() else race.refit(answer.chosen)
+    parts, verdict = sections(answer), ". ".join(answer.sentences()) + "."
+    texts = f"{len(answer.chosen.terms()):,}"
+    write_text(out / "page.html", render_html("Shortlist", verdict, {"Texts": texts}, parts))
+    write_text(out / "shortlist.md", render_markdown("Shortlist", verdict, parts))
+    return Shortlist(out, answer, winner)
+
+
+def timed_texts(candidates: Sequence[Sequence[str]], data: Any) -> list[str]:
+    """Compose the configurations of all candidates, and return some texts, of the first fold."""
+    from heedful.commands.trained_run import data_lines
+    from heedful.config.compose import compose
+    from heedful.data.sets import as_sets
+    from heedful.selection.race import FOLDS
+    from heedful.training.build import datamodule
+
+    folds = [f"data.folds={FOLDS}", "data.fold=0"]
+    first, *_ = (compose([*data_lines(lines, data), *lines, *folds]) for lines in candidates)
+    is_file = data is None or isinstance(data, str | PathLike)
+    source = datamodule(first, sets=None if is_file else as_sets(data, first.data.text, first.data.label))
+    return source.texts("test", range(min(TIMED_TEXTS, source.sizes["test"])))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the race that the command line describes, and print the answer and the leaderboard."""
+    with exit_with_message("standard output"):
+        arguments = list(sys.argv[1:] if argv is None else argv)
+        if not arguments or {"--help", "-h"} & set(arguments):
+            from heedful.selection.candidates import CANDIDATES
+
+            return print(HELP.format(name=typed("shortlist"), candidates=", ".join(CANDIDATES)))
+        lines = [line for line in arguments if line.partition("=")[0] not in OPTIONS]
+        named = dict(line.partition("=")[::2] for line in arguments if line not in lines)
+        if flags := [line for line in lines if line.startswith("-") and not line.startswith("~")]:
+            raise UserError(f"{flags[0]}: no such flag; options are written key=value")
+        try:
+            minutes = float(named.get("minutes", "10"))
+        except ValueError:
+            raise UserError(f"minutes={named['minutes']}: must be a number of minutes, such as 10") from None
+        names = [name.strip() for name in named.get("candidates", "").strip("[]").split(",") if name.strip()]
+        found = shortlist(lines, minutes=minutes, candidates=names, folder=named.get("out"))
+
+        from heedful.report.terminal import OutputConsole, files_table, render_terminal
+        from heedful.selection.sections import sections
+
+        console = OutputConsole()
+        console.print(render_terminal(sections(found.answer), repr(found)))
+        files = [found.folder / name for name in ("page.html", "shortlist.md")]
+        console.print(files_table(found.folder, [*files, *([found.winner.folder] if found.winner else [])]))
+        if found.winner:
+            console.print(f"Use it:    {typed('predict')} ckpt_path={found.winner.folder}", highlight=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""The choice of a model: paired differences, what is shown, and what is dropped."""
+
+import math
+
+import numpy as np
+import pytest
+
+from heedful.selection.choice import FOLD_VARIANCE, Gain, choose, corrected_score, find_beaten
+
+CHEAP, DEAR = True, False
+
+
+def hits(texts: int, *groups: tuple[int, str]) -> np.ndarray:
+    """Return the hits of models on groups of texts: (7, "101") are 7 texts that the first and third get right."""
+    columns = [[int(digit) for digit in right] for count, right in groups for _ in range(count)]
+    assert len(columns) == texts
+    return np.array(columns, float).T
+
+
+def test_the_interval_of_a_difference_is_paired_and_widened_for_folds() -> None:
+    differences = np.array([1.0] * 3 + [0.0] * 7 + [-1.0])  # mean 2/11
+    gain = Gain.of(differences)
+    variance = (3 * (9 / 11) ** 2 + 7 * (2 / 11) ** 2 + (13 / 11) ** 2) / 10
+    assert gain.value == pytest.approx(2 / 11)
+    assert gain.error == pytest.approx(math.sqrt(1.5 * variance / 11)) and FOLD_VARIANCE == 1.5
+    assert (gain.low, gain.high) == pytest.approx(
+        (2 / 11 - 1.95996 * gain.error, 2 / 11 + 1.95996 * gain.error), abs=1e-5
+    )
+    assert Gain.of(differences, tests=5).high == pytest.approx(2 / 11 + 2.57583 * gain.error, abs=1e-5)  # 0.05 / 5
+    assert Gain.of(np.zeros(7)).p_value == 1
+
+
+@pytest.mark.parametrize(
+    ("groups", "negligible", "expected"),
+    [
+        pytest.param(
+            [(70, "11"), (2, "01"), (31, "00")], [CHEAP, DEAR], ("cheapest", 0, 1), id="dear and 1.2 errors ahead"
+        ),
+        pytest.param(
+            [(70, "11"), (2, "01"), (31, "00")], [CHEAP, CHEAP], ("probably", 1, 1), id="cheap and 1.2 errors ahead"
+        ),
+        pytest.param([(70, "11"), (1, "01"), (32, "00")], [CHEAP, CHEAP], ("cheapest", 0, 1), id="0.8 errors ahead"),
+        pytest.param([(70, "11"), (13, "01"), (20, "00")], [CHEAP, DEAR], ("clearly", 1, 1), id="13 wins of 13"),
+        pytest.param([(70, "11"), (13, "10"), (20, "00")], [CHEAP, CHEAP], ("cheapest", 0, 0), id="13 losses"),
+        pytest.param(
+            [(70, "111"), (13, "011"), (1, "001"), (19, "000")],
+            [CHEAP, DEAR, DEAR],
+            ("clearly", 1, 2),
+            id="as good, cheaper",
+        ),
+        pytest.param(
+            [(70, "111"), (13, "011"), (11, "001"), (9, "000")],
+            [CHEAP, DEAR, DEAR],
+            ("clearly", 2, 2),
+            id="still better",
+        ),
+        pytest.param([(103, "1")], [CHEAP], ("cheapest", 0, 0), id="a single model"),
+    ],
+)
+def test_the_choice(groups: list[tuple[int, str]], negligible: list[bool], expected: tuple[str, int, int]) -> None:
+    choice = choose(hits(103, *groups), negligible)
+    assert (choice.reason, choice.chosen, choice.best) == expected
+
+
+def test_several_candidates_need_a_larger_difference() -> None:
+    one, texts = "01", 103
+    assert choose(hits(texts, (90, "11"), (7, one), (6, "00")), [CHEAP, DEAR]).reason == "clearly"
+    others = [(90, "1" * 12), (7, one + "0" * 10), (6, "0" * 12)]
+    assert choose(hits(texts, *others), [CHEAP] + 11 * [DEAR]).reason == "cheapest"
+
+
+def test_the_corrected_score_has_no_luck_of_the_choice() -> None:
+    rng = np.random.default_rng(0)
+    equal = (rng.random((19, 211)) < 0.7).astype(float)
+    score, low, high = corrected_score(equal, [CHEAP] * 19)
+    assert low < score < high
+    assert score < equal.mean(1).max() - 0.02 and abs(score - 0.7) < 0.03
+
+
+def test_beaten_models_are_dropped_more_reluctantly_at_first() -> None:
+    terms = hits(101, (60, "111"), (11, "010"), (30, "000"))  # 11 losses: 2.8 standard errors
+    assert find_beaten(terms, [0, 1, 2], folds=1) == {}
+    assert find_beaten(terms, [0, 1, 2], folds=3) == {2: 1}  # the first model stays
+    assert find_beaten(terms, [0, 2], folds=3) == {}
