@@ -100,7 +100,7 @@ def shortlist(
     return Shortlist(out, answer, winner)
 
 
-def timed_texts(candidates: Sequence[Sequence[str]], data: Any) -> list[str]:
+def timed_texts(candidates: Sequence[Sequence[str]], data: Any) -> list[Any]:
     """Compose the configurations of all candidates, and return some texts, of the first fold."""
     from heedful.commands.trained_run import data_lines
     from heedful.config.compose import compose
