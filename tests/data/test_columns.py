@@ -101,7 +101,20 @@ def test_booleans_of_pandas_and_of_json_are_the_same() -> None:
     assert column.encode(["true", "False"], where)[0].toarray().tolist() == [[0, 1, 0], [1, 0, 0]]
 
 
-@pytest.mark.parametrize("cells", [["18_25", "26_35", "36_45"], ["1", "2", "b", "c"]])
+@pytest.mark.parametrize(
+    ("cells", "warns"), [(["1.800", "950"], True), (["1.800", "2.5"], False), (["1.8", "9"], False)]
+)
+def test_points_between_thousands(cells, warns, caplog):
+    fit(cells)
+    message = "Column 'age' holds 1.800 beside 950: if the point separates thousands, write 1800"
+    assert (message in caplog.text) == warns
+
+
+BEYOND = ["9007199254740992", "9007199254740993"]  # equal as floats
+OTHERS = [["18_25", "26_35", "36_45"], ["1", "2", "b", "c"], BEYOND, ["1,2,3", "1,5"], ["31.12.24", "7"]]
+
+
+@pytest.mark.parametrize("cells", OTHERS)
 def test_text_is_no_number(cells):
     assert fit(cells).categories == cells
 
@@ -112,6 +125,11 @@ def test_text_is_no_number(cells):
         (["1", "x", "2", "inf"][:3], r"rows \[1\]: column 'age' holds 'x', but most of its cells are numbers"),
         (["7", "7.0", "7"], "all training texts have the same value in column 'age'"),
         (["a", " a"], "all training texts have the same value"),
+        (
+            ["1", None, "3,5", "1,200.5"],
+            r"rows \[3\]: column 'age' holds '1,200.5', and all cells look like",
+        ),
+        (["12%", "7 %"], r"rows \[0\]: column 'age' holds '12%', and all cells look like"),
         ([None, ""], "all training texts have the same value"),
         ([f"c{i}" for i in range(1001)], "column 'age' has 1,001 categories, such as 'c0', but may have at most 1,000"),
     ],

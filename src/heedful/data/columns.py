@@ -1,5 +1,7 @@
 """Further columns of the data, beside the texts: numbers and dates are standardized, and categories are told apart."""
 
+import logging
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
@@ -15,8 +17,11 @@ from heedful.data.table import Cells, Where
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+log = logging.getLogger(__name__)
 MAX_CATEGORIES = 1000
 MISSING = "(missing)"
+GROUPED = re.compile(r"[0-9]{1,3}\.[0-9]{3}")  # a number of three decimals, or with a point between thousands
+FOREIGN = re.compile(r"[-+]?[0-9]+(?:(?:\.[0-9]{3})*(?:,[0-9]+)?|(?:,[0-9]{3})*(?:\.[0-9]+)?) ?%?")  # 3,5 and 12%
 ONE_VALUE = "data.columns: all training texts have the same value in column {!r}: remove it"
 CORRECT = (
     ": correct it, or leave the cell empty. If the numbers stand for categories, write them as text, such as 'c1' for 1"
@@ -111,6 +116,19 @@ class NumberField(_Scaled):
     def parse(text: str | None) -> float:
         return runtime.number_of(text)
 
+    @classmethod
+    def fit(cls, name: str, cells: Sequence[str | None], where: Where) -> Self | None:
+        written = {cell for cell in cells if cell}
+        large = {int(cell) for cell in written if 15 < len(cell) < 100 and cell.lstrip("+-").isdecimal()}
+        if len(set(map(float, large))) < len(large):
+            return None  # numbers beyond 2**53, which would be equal
+        column = super().fit(name, cells, where)
+        grouped, plain = sorted(filter(GROUPED.fullmatch, written)), sorted(filter(str.isdecimal, written))
+        if column and grouped and plain and len(grouped) + len(plain) == len(written):
+            remedy = f"if the point separates thousands, write {grouped[0].replace('.', '')}"
+            log.warning("Column %r holds %s beside %s: %s", name, grouped[0], plain[0], remedy)
+        return column
+
 
 class DateField(_Scaled):
     """A date or time stamp, as the days since 1970."""
@@ -152,6 +170,12 @@ class CategoryField(ColumnField):
         if len(set(cells)) < 2:
             raise UserError(ONE_VALUE.format(name))
         categories = sorted({cell for cell in cells if cell is not None})
+        odd = [name for name in categories if "," in name or "%" in name]
+        if odd and all(map(FOREIGN.fullmatch, categories)):
+            raise UserError(
+                f"{where([cells.index(odd[0])])}: column {name!r} holds {odd[0]!r}, and all cells look like numbers: "
+                "write a point before decimals, and no other characters, such as 1200.5"
+            )
         if len(categories) > MAX_CATEGORIES:
             raise UserError(
                 f"data.columns: column {name!r} has {len(categories):,} categories, such as "
