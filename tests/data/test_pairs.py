@@ -13,13 +13,12 @@ from tokenizers import models, pre_tokenizers, processors
 
 from heedful.base.errors import UserError
 from heedful.config.schema import config_mistakes
-from heedful.data.padded_batches import Truncation
 from heedful.data.schema import Schema
 from heedful.data.source import Source
 from heedful.data.table import Table, join_parts
 from heedful.data.tokenizer import Bpe, Tokenizer, TokenizerBuilder, Whitespace, Word
 from heedful.inference.api import as_texts
-from heedful.runtime import LONGEST
+from heedful.runtime import LONGEST, spans
 from heedful.tasks.multiclass import Multiclass
 from tests.helpers import small_config
 
@@ -97,17 +96,15 @@ def test_the_longer_text_is_cut_first(first: int, second: int, length: int, kept
 def test_truncation_removes_one_token_of_the_longer_text_at_a_time(
     first: int, second: int, marks: int, max_length: int
 ) -> None:
-    spans = Truncation(max_length, "first").spans(
-        np.array([0, first + marks + second]), np.array([[first, first + marks]])
-    )
+    kept_spans = spans(np.array([0, first + marks + second]), np.array([[first, first + marks]]), max_length, "first")
     kept = [first, second]
     while sum(kept) > max_length - marks:
         kept[0 if kept[0] > kept[1] else 1] -= 1
-    assert spans.seconds is not None
-    assert spans.seconds.tolist() == [kept[0] + marks]
-    assert spans.lengths.tolist() == [kept[0] + marks + kept[1]]
+    assert kept_spans.seconds is not None
+    assert kept_spans.seconds.tolist() == [kept[0] + marks]
+    assert kept_spans.lengths.tolist() == [kept[0] + marks + kept[1]]
     expected = [*range(kept[0]), *range(first, first + marks + kept[1])]
-    assert spans.positions(0).tolist() == expected
+    assert kept_spans.positions(0).tolist() == expected
 
 
 def test_only_the_ends_of_very_long_parts_are_read() -> None:

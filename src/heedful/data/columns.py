@@ -3,7 +3,7 @@
 import logging
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
 from heedful import runtime
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_repr
-from heedful.data.table import Cells, Where
+from heedful.data.table import Where
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -209,14 +209,3 @@ def fit_column(name: str, cells: Sequence[Any], where: Where) -> Any:
     """
     spelled = runtime.spell_all(cells)
     return next(column for kind in KINDS if (column := kind.fit(name, spelled, where)) is not None)
-
-
-def encode_columns(
-    columns: Iterable[ColumnField], cells: Cells, where: Where
-) -> "tuple[csr_matrix, dict[str, Coverage]]":
-    """Return the features of all columns, n×K float32, and the coverage of each column by name."""
-    from scipy.sparse import hstack
-
-    encoded = {column.name: column.encode(cells[column.name], where) for column in columns}
-    matrix = hstack([features for features, _ in encoded.values()], format="csr")
-    return matrix, {name: coverage for name, (_, coverage) in encoded.items()}

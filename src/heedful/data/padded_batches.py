@@ -16,7 +16,7 @@ from torch import Tensor
 
 from heedful.base.errors import UserError
 from heedful.kernels.device import to_device
-from heedful.runtime import Spans, spans
+from heedful.runtime import spans
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -76,14 +76,6 @@ class Truncation:
         step = 1 << max(0, longest.bit_length() - SIGNIFICANT_BITS)
         return min(-(-longest // step) * step, self.max_length)
 
-    def spans(self, offsets: np.ndarray, bounds: np.ndarray | None = None) -> Spans:
-        """Return the tokens that remain of texts; of a pair, the longer text is cut first, and both if both are long.
-
-        Args:
-            offsets, bounds: as in `Tokens`.
-        """
-        return spans(offsets, bounds, self.max_length, self.keep)
-
 
 class Tokens(NamedTuple):
     """The tokens of n texts, one text after another, untruncated."""
@@ -115,7 +107,7 @@ class BatchBuilder:
         self.truncation = truncation
         self.columns = columns  # on the host, because most of them are 0
         self.offsets = offsets  # on the host, so that the size of a batch is known without waiting for the device
-        self.spans = truncation.spans(offsets, bounds)
+        self.spans = spans(offsets, bounds, truncation.max_length, truncation.keep)
         self.lengths = self.spans.lengths.astype(np.int32)  # after truncation
         nonempty = tokens if len(tokens) else np.array([PAD_ID], dtype=np.int32)  # because padding reads tokens[0]
         self.tokens = torch.from_numpy(nonempty).to(device)

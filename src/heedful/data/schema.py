@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidat
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_list
-from heedful.data.columns import Column, Coverage, encode_columns
+from heedful.data.columns import Column, Coverage
 from heedful.data.padded_batches import BatchBuilder, Tokens, Truncation
 from heedful.data.table import Table, Text
 from heedful.data.tokenizer import Tokenizer
@@ -91,9 +91,12 @@ class Schema(TextField):
         """
         if not self.columns:
             return None, {}
+        from scipy.sparse import hstack  # slow, and few models have columns
+
         missing = [None] * len(table)
-        cells = {column.name: table.cells.get(column.name, missing) for column in self.columns}
-        return encode_columns(self.columns, cells, table.where)
+        encoded = [column.encode(table.cells.get(column.name, missing), table.where) for column in self.columns]
+        coverage = {column.name: found for column, (_, found) in zip(self.columns, encoded, strict=True)}
+        return hstack([features for features, _ in encoded], format="csr"), coverage
 
     def builder(self, texts: Table | Sequence[Text], device: torch.device | str = "cpu") -> BatchBuilder:
         """Return a builder of batches of these texts; their labels are unknown."""

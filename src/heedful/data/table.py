@@ -7,7 +7,6 @@ from heedful import runtime
 from heedful.runtime import MARK
 
 Text = str | tuple[str, str]  # one text, or the two of a pair
-Cells = Mapping[str, Sequence[str | None]]  # n spelled cells of each column, by name
 Where = Callable[[Sequence[int]], str]  # names the places of rows, such as "a.csv: lines 3, 9"
 SEPARATOR = f" {MARK} "  # the mark is the token of a learned vocabulary; no text of a pair contains it
 
@@ -18,10 +17,10 @@ def _numbers(rows: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows in memory, or mapped into it; cells of columns that it lacks are missing."""
+    """Rows in memory, or mapped into it, with spelled cells by column; those of columns that it lacks are missing."""
 
     texts: Sequence[Text]
-    cells: Cells = field(default_factory=dict)
+    cells: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     where: Where = _numbers
 
     def __len__(self) -> int:
