@@ -67,3 +67,9 @@ def test_an_added_metric_may_be_monitored_and_a_removed_one_may_not() -> None:
     assert mistakes(metrics=metrics, callbacks={"stop": stop}) == {}
     (message,) = mistakes(metrics={**metrics, "kappa": None}, callbacks={"stop": stop}).values()
     assert message.startswith("no such metric")
+
+
+def test_the_loss_of_the_network_alone_is_logged_beside_a_branch() -> None:
+    stop = {"_target_": STOP, "monitor": "val/network_loss", "mode": "min"}
+    assert mistakes(callbacks={"stop": stop}, model={"branch": {"_target_": "x"}}) == {}
+    assert len(mistakes(callbacks={"stop": stop}, model={"branch": None})) == 1

@@ -182,7 +182,7 @@ def test_training_resumes_exactly_without_a_data_module(tmp_path: Path) -> None:
         ("train/calm", 1e-4, 2),  # not of predictions
     ],
 )
-def test_early_stopping_waits_for_a_network_without_weight(
+def test_early_stopping_and_plateau_wait_for_an_unused_network(
     monitor: str, rate: float, epochs: int, tmp_path: Path
 ) -> None:
     class Calm(LitClassifier):
@@ -193,13 +193,15 @@ def test_early_stopping_waits_for_a_network_without_weight(
             super().on_validation_epoch_start()
             self.weights = [*getattr(self, "weights", []), float(self.model.branch.weight)]
 
-    cfg, data, _ = make(tmp_path, *LINEAR, f"optimizer.lr={rate}", "metrics=default")
+    plateau = ("scheduler=plateau", "scheduler.patience=0")
+    cfg, data, _ = make(tmp_path, *LINEAR, *plateau, f"optimizer.lr={rate}", "metrics=default")
     module = Calm.from_config(cfg, data)
     last, again = (ModelCheckpoint(tmp_path / name, save_last=True) for name in ("last", "again"))
     stop = EarlyStopping(monitor, patience=1)
     run = trainer(tmp_path, [last, stop], max_epochs=4, num_sanity_val_steps=0)
     run.fit(module, data)
     assert (run.current_epoch, set(module.weights)) == (epochs, {1.0})
+    assert run.optimizers[0].param_groups[0]["lr"] == rate  # the plateau waits, too
     best, module.network_loss = module.network_loss, 0.0
     trainer(tmp_path, [again, stop], max_epochs=4).fit(module, data, ckpt_path=str(tmp_path / "last" / "last.ckpt"))
     assert 0.0 < module.network_loss == best <= run.callback_metrics["val/network_loss"].item()

@@ -9,6 +9,7 @@ from heedful.config.keys import default_metrics, metric_nodes
 from heedful.config.mistakes import Mistake, no_such
 
 ALWAYS_LOGGED = ("train/loss", "train/acc", "val/loss")
+WITH_BRANCH = ("val/network_loss",)
 # Scores in a result that are not metrics; no metric may have one of these names.
 OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")
 Values = dict[str, Any]
@@ -28,7 +29,8 @@ def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
     callbacks = {key: node for key, node in group.items() if isinstance(node, dict)} if isinstance(group, dict) else {}
     targets = [str(node.get("_target_")) for node in callbacks.values()]
     all_known = all(target.startswith(("heedful.", "pytorch_lightning.")) for target in targets)  # others may log more
-    names = (*ALWAYS_LOGGED, *(f"val/{name}" for name in metrics))  # logged by training
+    of_branch = WITH_BRANCH if (values.get("model") or {}).get("branch") else ()
+    names = (*ALWAYS_LOGGED, *of_branch, *(f"val/{name}" for name in metrics))  # logged by training
     for key, node in callbacks.items():
         monitor = node.get("monitor")
         if isinstance(monitor, str) and monitor not in names and all_known:

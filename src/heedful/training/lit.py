@@ -327,16 +327,22 @@ class LitClassifier(pl.LightningModule):
             self._wait_for_network(float(loss))
 
     def _wait_for_network(self, loss: float) -> None:
-        """Let early stopping count a lower loss of the network alone while its branch has all the weight.
+        """Let what counts validations without improvement count a lower loss of the network as one, until it is used.
 
-        Until then, neither the predictions change nor what early stopping monitors, although the network learns.
+        While its branch has all the weight, neither the predictions change nor what early stopping and a plateau
+        monitor, although the network learns.
         """
         if self.trainer.sanity_checking or loss >= self.network_loss:
             return
         self.network_loss = loss
-        for callback in self._monitoring() if self.model.branch.weight == 1 else ():  # type: ignore[union-attr]
+        if self.model.branch.weight < 1:  # type: ignore[union-attr]
+            return
+        for callback in self._monitoring():
             if isinstance(callback, EarlyStopping) and callback.monitor.startswith("val/"):
                 callback.wait_count = -1  # the check that follows adds 1
+        for config in self._plateaus():
+            if str(config.monitor).startswith("val/"):
+                config.scheduler.num_bad_epochs = -1
 
     def on_validation_epoch_start(self) -> None:
         self._choose_branch_weight()  # of averaged weights, which Lightning's callbacks have set by now
