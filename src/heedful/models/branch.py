@@ -164,8 +164,10 @@ class NgramBranch(Component):
         """Find the first code with each sequence of leading bits."""
         self.codes[-1] = ABSENT
         bits = len(self.codes).bit_length() + 1  # at most half a code for each sequence, so that STEPS are enough
-        prefixes = torch.arange(2**bits, device=self.codes.device) * 2 ** (32 - bits) - 2**31
-        self.starts = torch.searchsorted(self.codes, prefixes.int(), out_int32=True)
+        prefixes = np.arange(2**bits) * 2 ** (32 - bits) - 2**31
+        places = torch.from_numpy(prefixes.astype(np.int32)).to(self.codes.device)
+        # on the meta device, torch's own arange and searchsorted would import torch._dynamo and sympy
+        self.starts = places if places.is_meta else torch.searchsorted(self.codes, places, out_int32=True)
 
     def ngrams(self, inputs: Inputs) -> list[Ngrams]:
         """Return the n-grams of texts by kind."""
