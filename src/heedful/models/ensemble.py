@@ -20,7 +20,7 @@ from heedful.runs.checkpoint import Card
 from heedful.runs.examples import BranchWords, Example
 
 HEADS_WORDS = 64  # maximum number of words of a text that gets a map for each head, and maps of the encoder's layers
-SMALL_BATCH = 5e8  # tokens × weights, below which two threads gain less than a fifth
+SMALL_BATCH = 1.5e8  # tokens × weights; below, two threads gain little (docs/performance.md)
 SPARSE = ("embedding.", "branch.")  # parts of a model of whose weights a token needs few
 MAP_WORDS = 512  # maximum number of words of a text that gets a map
 
