@@ -2,14 +2,17 @@
 
 import json
 import re
+import signal
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from heedful import load, shortlist
 from heedful.base.errors import UserError
+from heedful.base.process import Interrupted
 from heedful.commands import shortlist as command
 from heedful.commands.shortlist import Shortlist
 from heedful.runs.run_files import Predictions
@@ -89,6 +92,16 @@ def test_a_mistake_is_reported_before_the_race(lines: list[str], message: str, t
     with pytest.raises(SystemExit) as error:
         command.main([*lines, f"out={tmp_path / 'out'}"])
     assert message in " ".join(str(error.value).split()) and not (tmp_path / "out").exists()
+
+
+def test_ctrl_c_ends_the_command_and_says_how_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("heedful.commands.trained_run.train_classifier", Mock(side_effect=Interrupted(signal.SIGINT)))
+    with pytest.raises(SystemExit) as end:
+        command.main([f"out={tmp_path / 'out'}"])
+    assert end.value.code == 128 + signal.SIGINT
+    assert f"Interrupted. The same with out={tmp_path / 'out'} goes on" in capsys.readouterr().err
 
 
 def entry(name: str, hits: Sequence[int], ms: float, cpu: float = 1.0, ended: str = "", folds: int = 5) -> Entry:

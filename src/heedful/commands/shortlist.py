@@ -90,7 +90,11 @@ def shortlist(
     out = Path(folder or Path("outputs", "shortlist", datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")))
     say = (lambda line: print(line, file=sys.stderr, flush=True)) if verbose else (lambda line: None)
     race = Race(out, chosen, train, timed_texts(list(chosen.values()), data), minutes, say)
-    race.run()
+    try:
+        race.run()
+    except KeyboardInterrupt:
+        say(f"Interrupted. The same with {'out' if data is None else 'folder'}={out} goes on")
+        raise
     answer = Answer.of(race.entries, race.spent())
     winner = None if answer.is_useless() else race.refit(answer.chosen)
     parts, verdict = sections(answer), ". ".join(answer.sentences()) + "."

@@ -119,7 +119,7 @@ def run_training(
             with isolate_rng(), _restored_process(), nullcontext() if verbose else _without_last_resort():
                 run, module = train_classifier(values, launch, sets)
         except Interrupted as stop:
-            raise KeyboardInterrupt(str(stop)) from None
+            raise KeyboardInterrupt(stop.signum, str(stop)) from None
         except (UserError, OSError):
             remove_if_unused(folder, "train")
             raise
