@@ -29,7 +29,8 @@ def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
     callbacks = {key: node for key, node in group.items() if isinstance(node, dict)} if isinstance(group, dict) else {}
     targets = [str(node.get("_target_")) for node in callbacks.values()]
     all_known = all(target.startswith(("heedful.", "pytorch_lightning.")) for target in targets)  # others may log more
-    of_branch = WITH_BRANCH if (values.get("model") or {}).get("branch") else ()
+    model = values.get("model")
+    of_branch = WITH_BRANCH if isinstance(model, dict) and model.get("branch") else ()
     names = (*ALWAYS_LOGGED, *of_branch, *(f"val/{name}" for name in metrics))  # logged by training
     for key, node in callbacks.items():
         monitor = node.get("monitor")
