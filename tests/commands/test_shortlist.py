@@ -40,6 +40,7 @@ def test_the_answer_has_a_leaderboard_and_a_winner_that_predicts(found: Shortlis
     assert re.match("Use (linear|words): nothing tried was better, and it is the cheapest", repr(found))
     for text in (page, table):
         assert "nothing tried was better" in text and "small" in text and "5 of 5" in text
+        assert "Without the luck of the choice, the score of" in text
     assert found.answer.finalists[0].terms().mean() == 1
     model = load(found.folder / "winner")
     assert [prediction.label for prediction in model.predict(["good x", "bad x"])] == ["yes", "no"]
@@ -104,14 +105,14 @@ def test_ctrl_c_ends_the_command_and_says_how_it_goes_on(
     assert f"Interrupted. The same with out={tmp_path / 'out'} goes on" in capsys.readouterr().err
 
 
-def entry(name: str, hits: Sequence[int], ms: float, cpu: float = 1.0, ended: str = "", folds: int = 5) -> Entry:
+def entry(name: str, hits: Sequence[int], ms: float, cpu: float = 1.0, folds: int = 5) -> Entry:
     """Return a candidate that gets these texts of class b right, of three classes; the others are of class a."""
     labels = np.arange(len(hits)) % 3
     predicted = np.where(np.asarray(hits) == 1, labels, (labels + 1) % 3)
     rows = [np.arange(len(hits))[fold::5] for fold in range(folds)]
     task = Multiclass(("a", "b", "c"))
     parts = [Predictions("test", np.eye(3)[predicted[r]], labels[r], task, r) for r in rows]
-    return Entry(name, (), [Fit(2, cpu, ms, 0.5)] * folds, parts, ended)
+    return Entry(name, (), [Fit(2, cpu, ms, 0.5)] * folds, parts)
 
 
 def of(*counts: tuple[int, int]) -> list[int]:

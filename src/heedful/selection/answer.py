@@ -15,11 +15,8 @@ from heedful.selection.race import FOLDS, Entry
 
 FEWEST_FOLDS = 3  # of a candidate that may be chosen
 SAME = 0.01  # a difference in a share of the texts that is called "about the same"
-MOST_MS, MOST_TIMES, MOST_SECONDS = (
-    1.0,
-    2.0,
-    60.0,
-)  # of a negligible cost: milliseconds a text, or times the cheapest, and a fit
+# A negligible cost is at most so many milliseconds a text, or times the cheapest's, and CPU seconds a fit
+MOST_MS, MOST_TIMES, MOST_SECONDS = 1.0, 2.0, 60.0
 POWER = 2.8  # standard errors of a difference that is found in 80 % of the samples
 MOST_TEXTS = 10  # times the texts: more are not recommended
 RECALL_GAP, RARE = 0.1, 10  # what is said of a class with so many texts
@@ -40,7 +37,7 @@ class Answer:
     @classmethod
     def of(cls, entries: Sequence[Entry], seconds: float) -> "Answer":
         """Choose among the candidates that are not beaten, on the folds that all of them have classified."""
-        known = [entry for entry in entries if len(entry.fits) >= FEWEST_FOLDS and not entry.is_beaten]
+        known = [entry for entry in entries if len(entry.fits) >= FEWEST_FOLDS and entry.end != "beaten"]
         finalists = sorted(known, key=lambda entry: entry.mean("cpu_seconds"))
         folds = min(len(entry.fits) for entry in finalists)
         terms = np.stack([entry.terms(folds) for entry in finalists])
@@ -87,15 +84,14 @@ class Answer:
             least, guess = (format_sizes([number], metric) for number in (max(gain.low, 0), gain.value))
             ours, theirs = (entry.mean("ms_per_text") for entry in (chosen, cheapest))
             return (
-                f"Use {chosen.name}: at least {least} {better} than {cheapest.name} on your texts "
-                f"(best guess {guess}); "
-                f"it needs {ours:.2g} ms a text instead of {theirs:.2g}"
+                f"Use {chosen.name}: at least {least} {better} than {cheapest.name} on your texts (best guess "
+                f"{guess}); it needs {ours:.2g} ms a text instead of {theirs:.2g}"
             )
         if choice.reason == "probably":
             doubt = f"({seen}; {texts:,} texts cannot prove it), and its extra cost is negligible"
             return f"Use {chosen.name}: probably {size} {better} than {cheapest.name} {doubt}"
         if choice.best == 0:
-            is_only = len(self.finalists) == 1 and not any(entry.is_beaten for entry in self.entries)
+            is_only = len(self.finalists) == 1 and not any(entry.end == "beaten" for entry in self.entries)
             reason = "nothing else was tried" if is_only else "nothing tried was better, and it is the cheapest"
             return f"Use {cheapest.name}: {reason}"
         dearer = _dearer(best, cheapest)
@@ -127,13 +123,13 @@ class Answer:
             yield f"But it finds {format_percent(found)} of `{name}`; {cheapest} finds {format_percent(before)}"
 
     def _untried(self) -> Iterator[str]:
-        late = [entry for entry in self.entries if entry.ended == "no time"]
+        late = [entry for entry in self.entries if entry.end == "late"]
         if late:
             known = [entry.mean("seconds") * (FOLDS - len(entry.fits)) for entry in late if entry.fits]
             time = f" (about {format_duration(sum(known))} more)" if len(known) == len(late) else ""
             names = format_names(entry.name for entry in late)
             yield f"The race ended after {format_duration(self.seconds)}. Not tried to the end: {names}{time}"
-        if impossible := [entry for entry in self.entries if entry.ended.startswith("not possible")]:
+        if impossible := [entry for entry in self.entries if entry.end == "impossible"]:
             yield f"Not possible with these data: {format_names(entry.name for entry in impossible)}"
 
 

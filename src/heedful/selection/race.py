@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -42,18 +42,16 @@ class Entry:
 
     Args:
         predictions: of the held-out texts of each fold, in the order of the folds.
-        ended: why it was not trained on all folds; "" if it was, or still races.
+        end: why it was not trained on all folds: late, beaten or impossible; "" if it was, or still races.
+        reason: the same in words.
     """
 
     name: str
     overrides: tuple[str, ...]
     fits: list[Fit] = field(default_factory=list)
     predictions: list[Predictions] = field(default_factory=list)
-    ended: str = ""
-
-    @property
-    def is_beaten(self) -> bool:
-        return self.ended.startswith("worse")
+    end: Literal["", "late", "beaten", "impossible"] = ""
+    reason: str = ""
 
     def mean(self, cost: str) -> float:
         return float(np.mean([getattr(fit, cost) for fit in self.fits]))
@@ -107,18 +105,19 @@ class Race:
         for fold in range(FOLDS):
             self._fit(first, fold)
         for fold in range(FOLDS):
-            for entry in [entry for entry in others if not entry.ended]:
+            for entry in [entry for entry in others if not entry.end]:
                 needed = entry.mean("seconds") if entry.fits else 0
                 if f"{entry.name}/{fold}" not in self.known and self.spent() + needed >= self.seconds:
-                    entry.ended = "no time"
+                    entry.end, entry.reason = "late", "no time"
                     continue
                 try:
                     self._fit(entry, fold)
                 except UserError as error:  # such as a component that cannot read pairs
                     if fold:
                         raise
-                    entry.ended = f"not possible: {error}"
-            self._end_beaten(fold + 1)
+                    entry.end, entry.reason = "impossible", str(error)
+            if fold < FOLDS - 1:
+                self._end_beaten(fold + 1)
 
     def spent(self) -> float:
         """Return the seconds of all trainings, also of those before an interruption."""
@@ -139,15 +138,12 @@ class Race:
         return 1000 * (time.process_time() - before) / len(self.texts)
 
     def _end_beaten(self, folds: int) -> None:
-        racing = [row for row, entry in enumerate(self.entries) if len(entry.fits) >= folds and not entry.ended]
-        terms = {row: self.entries[row].terms(folds) for row in racing}
-        matrix = np.zeros((len(self.entries), len(terms[0])))
-        for row in racing:
-            matrix[row] = terms[row]
-        for row, leader in find_beaten(matrix, racing, folds).items():
-            if folds < FOLDS:
-                self.entries[row].ended = f"worse than {self.entries[leader].name}"
-                self.say(f"{self.entries[row].name}: ends after fold {folds}, {self.entries[row].ended}")
+        racing = [row for row, entry in enumerate(self.entries) if len(entry.fits) >= folds and not entry.end]
+        terms = np.stack([self.entries[row].terms(folds) for row in racing])
+        for beaten, leader in find_beaten(terms, range(len(racing)), folds).items():
+            entry, better = self.entries[racing[beaten]], self.entries[racing[leader]]
+            entry.end, entry.reason = "beaten", f"worse than {better.name}"
+            self.say(f"{entry.name}: ends after fold {folds}, {entry.reason}")
 
     def _fit(self, entry: Entry, fold: int) -> None:
         """Train a candidate on all folds but one, or read what an earlier race has written."""

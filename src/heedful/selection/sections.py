@@ -31,8 +31,10 @@ def sections(answer: Answer) -> list[Section]:
         "folds",
     ]
     table = Table(head, [cells for _, cells in rows], text_columns=frozenset(head[2:3]))
-    others = [[entry.name, entry.ended] for entry in answer.entries if entry.ended]
-    found = [Section("Leaderboard", [table], NOTE)]
+    others = [[entry.name, entry.reason] for entry in answer.entries if entry.end]
+    value, *bounds = (format_number(abs(number), answer.metric) for number in answer.score)
+    corrected = f"Without the luck of the choice, the score of {answer.chosen.name} is {value} ({' to '.join(bounds)})."
+    found = [Section("Leaderboard", [table], f"{NOTE} {corrected}")]
     return [*found, Section("Ended early", [Table(["model", "reason"], others)])] if others else found
 
 
