@@ -12,6 +12,7 @@ Every simulated pair of variants has the same expected score, so a significant d
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -21,7 +22,7 @@ from scipy.special import ndtr
 from heedful.runs.run_files import Predictions
 from heedful.tasks.multiclass import Multiclass
 from heedful.terms.evaluation import evaluate
-from heedful.terms.intervals import LEVEL, Interval, Sample, estimate, sample_score
+from heedful.terms.intervals import LEVEL, Interval, Sample, estimate, estimate_over_texts, sample_score
 
 TEXTS = 211
 
@@ -91,12 +92,9 @@ def simulate_runs(noise: Noise, seeds: int, of_second: int, rng: np.random.Gener
     return estimate([(1, samples[0]), (-1, second)])
 
 
-def simulate_folds(setup: CrossValidation, rng: np.random.Generator, is_corrected: bool = True) -> Interval:
-    """Return the difference of two models with the same expected accuracy in a cross-validation.
-
-    Args:
-        is_corrected: whether the variance accounts for the overlap of the training sets.
-    """
+def simulate_folds(setup: CrossValidation, rng: np.random.Generator) -> dict[str, Interval]:
+    """Return the difference of two models with the same expected accuracy in a cross-validation, by the way to
+    estimate its variance."""
     labels = rng.integers(0, 2, setup.texts)
     halves = rng.normal(size=(2, setup.texts, INPUTS)) + 0.35 * (2 * labels[:, None] - 1)
     folds = rng.permutation(setup.texts) % setup.folds
@@ -110,8 +108,10 @@ def simulate_folds(setup: CrossValidation, rng: np.random.Generator, is_correcte
                 train, targets = features[~is_test], 2.0 * labels[~is_test] - 1
                 solution = np.linalg.solve(train.T @ train + np.eye(FEATURES), train.T @ targets)
                 correct[model, seed, is_test] = (features[is_test] @ solution > 0) == labels[is_test]
-    first, second = (Sample(scores, tuple(range(setup.seeds)), folds if is_corrected else None) for scores in correct)
-    return estimate([(1, first), (-1, second)])
+    first, second = (Sample(scores, tuple(range(setup.seeds)), folds) for scores in correct)
+    pair = [(1.0, first), (-1.0, second)]
+    uncorrected = estimate([(weight, replace(sample, folds=None)) for weight, sample in pair])
+    return {"over folds": estimate(pair), "over texts": estimate_over_texts(pair), "uncorrected": uncorrected}
 
 
 def simulate_groups(sizes: np.ndarray, are_known: bool, rng: np.random.Generator) -> tuple[Interval, Interval]:
@@ -188,11 +188,9 @@ def main() -> None:
             f"noise of {noise.name}: {', '.join(rates)}; coverage of {SEEDS[-1]} seeds against one {alone}", flush=True
         )
     for setup in CROSS_VALIDATIONS:
-        plain, overlap = (
-            false_positives(repeat(partial(simulate_folds, setup, is_corrected=is_corrected), times))
-            for is_corrected in (False, True)
-        )
-        print(f"N {setup.texts}, {setup.folds} folds, {setup.seeds} seeds: {overlap}; uncorrected {plain}", flush=True)
+        results = repeat(partial(simulate_folds, setup), times)
+        rates = [f"{way} {false_positives([result[way] for result in results])}" for way in results[0]]
+        print(f"N {setup.texts}, {setup.folds} folds, {setup.seeds} seeds: {'; '.join(rates)}", flush=True)
     for name, sizes in GROUPS.items():
         for are_known in (True, False):
             scores, differences = zip(*repeat(partial(simulate_groups, sizes, are_known), times), strict=True)

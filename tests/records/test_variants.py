@@ -105,6 +105,13 @@ NAMES: dict[str, tuple[list[dict[str, Any]], list[str]]] = {  # the runs, and th
         ],
         ["first · none", "first · keras", "second"],
     ),
+    "what the command line sets beside a preset": (
+        [
+            preset(1, experiment="first", branch="none") | {"result": {"overrides": ["model/branch=none"]}},
+            preset(2, experiment="second", branch="ngrams"),
+        ],
+        ["first · no branch", "second"],
+    ),
     "many differences within one preset": (
         [preset(1, experiment="first"), preset(2, experiment="first")],
         [f"encoder_{n} · {' · '.join(['opt…=' + str(n)] * 3)}…" for n in (1, 2)],

@@ -54,6 +54,9 @@ def _csv_cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]
     yield "peak_memory_mb", row.peak_memory_mb
     yield "baseline", comparison.baseline.variant.name
     yield from _with_bounds(f"{comparison.metric}_difference", row.difference)
+    if comparison.folds > 1:
+        yield from _with_bounds(f"{comparison.metric}_difference_over_texts", row.over_texts)
+        yield "p_over_texts", row.over_texts and row.over_texts.p_value
     yield "p", row.difference and row.difference.p_value
     yield "p_holm", row.p_adjusted
     yield "verdict", row.verdict
@@ -65,7 +68,7 @@ def _with_bounds(name: str, interval: tuple[Any, ...] | None) -> Iterator[tuple[
 
 def _facts(comparison: Comparison) -> dict[str, str]:
     """Return facts about the runs, such as data, seeds, machines and dates, by heading."""
-    runs = [run for variant in comparison.variants for run in variant.runs]
+    runs = [run for variant in comparison.trained for run in variant.runs]
     results = [run.result for run in runs]
     ranked = f", ranked by {label(comparison.metric)}" if len(comparison.rows) > 1 else ""
     return {

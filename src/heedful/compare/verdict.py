@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from heedful.base.formatting import format_count
+from heedful.base.formatting import format_count, format_names
 from heedful.report.verdict import as_gain, comparative, describe_gain, describe_score, format_sizes
 from heedful.tasks.stored import scores_of
 from heedful.terms.comparison import Comparison, Verdict
 from heedful.terms.intervals import MIN_SEEDS, Interval
 
 LINEAR = "the linear baseline"
+UNCHECKED = "whether {name} saw these texts in training"
 
 
 class Judged(NamedTuple):
@@ -55,6 +56,8 @@ def comparison_verdict(comparison: Comparison) -> str:
         texts = comparison.texts
         sentences.append(_summarize(of_baseline, baseline, "other variant", metric, is_tested, texts))
         sentences += [_summarize(of_linear, LINEAR, "variant", metric, is_tested, texts)] if of_linear else []
+    if unchecked := [row.variant.name for row in rows if not row.variant.is_checked]:
+        sentences.append(f"Not checked: {UNCHECKED.format(name=format_names(unchecked))}")
     return ". ".join(sentences) + "."
 
 

@@ -33,6 +33,7 @@ class FinishedRun:
     folder: Path
     result: RunResult  # has a value for each field in REQUIRED
     config: dict[str, Any]  # content of config.yaml
+    given: Predictions | None = None  # of another program, in place of those in the folder
 
     @property
     def seed(self) -> int:
@@ -53,15 +54,16 @@ class FinishedRun:
         return cast(str, self.result.started)
 
     @property
-    def parameters(self) -> int:
-        return cast(int, self.result.parameters.total)
+    def parameters(self) -> int | None:
+        """The number of parameters; None if another program made the predictions."""
+        return self.result.parameters.total
 
     @property
     def choices(self) -> dict[str, str]:
         return dict(self.result.choices)
 
     def predictions(self) -> Predictions:
-        predictions = read_predictions(self.folder)
+        predictions = self.given or read_predictions(self.folder)
         assert predictions is not None, f"{self.folder} had predictions when it was discovered"
         return predictions
 

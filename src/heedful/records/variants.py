@@ -37,6 +37,8 @@ class Variant:
     name: str  # such as "bilstm · bahdanau"; unique in a comparison
     differs: dict[str, str]  # such as {"encoder": "bilstm", "attention": "bahdanau"}
     runs: tuple[FinishedRun, ...]  # one for each seed and fold
+    outside: str = ""  # the file with the predictions of another program; "" for runs
+    is_checked: bool = True  # whether it is known that the model was not trained on the texts that it predicts
 
     @property
     def runs_by_seed(self) -> dict[int, tuple[FinishedRun, ...]]:
@@ -62,6 +64,7 @@ class Settings(NamedTuple):
 
     choices: dict[str, str]  # the choice of each config group
     options: dict[str, str | None]  # varying options as JSON by dotted path; None if the variant lacks the option
+    overridden: frozenset[str] = frozenset()  # the keys that the command line of the run sets
 
 
 def find_variants(
@@ -108,7 +111,8 @@ def group_runs(runs: Sequence[FinishedRun], ignored: Sequence[str] = ()) -> list
         groups.setdefault(tuple(values.get(key) for key in varying), {})[run.seed, run.fold] = run
     first_runs = [next(iter(repetitions.values())) for repetitions in groups.values()]
     settings = [
-        Settings(run.choices, dict(zip(varying, key, strict=True))) for run, key in zip(first_runs, groups, strict=True)
+        Settings(run.choices, dict(zip(varying, key, strict=True)), _overridden(run))
+        for run, key in zip(first_runs, groups, strict=True)
     ]
     differences = _differences(settings)
     names = _make_unique([_name(differs, run) for differs, run in zip(differences, first_runs, strict=True)])
@@ -127,20 +131,30 @@ def _options(config: dict[str, Any], ignored: Sequence[str]) -> dict[str, str]:
     return {key: json.dumps(portable(value)) for key, value in options.items()}
 
 
+def _overridden(run: FinishedRun) -> frozenset[str]:
+    return frozenset(line.partition("=")[0].lstrip("+~").replace("/", ".") for line in run.result.overrides)
+
+
 def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
     keys = variants[0].options
     varying = [name for name in GROUPS if len({variant.choices.get(name) for variant in variants}) > 1]
     groups = {name: GROUPS[name] for name in varying if any(is_within(key, [GROUPS[name]]) for key in keys)}
     differences = _describe(variants, groups)
-    presets = [" ".join(choices[group] for group in PRESETS if group in choices) for choices, _ in variants]
+    presets = [" ".join(choices[group] for group in PRESETS if group in choices) for choices, *_ in variants]
     names = [_join([_item(key, value) for key, value in items.items()]) for items in differences]
     if max(map(len, names)) <= MAX_NAME or len(set(presets)) == 1:
         return differences
     differences = [{} for _ in variants]
-    for preset in dict.fromkeys(presets):  # what a preset determines differs between presets, but not within one
+    # what a preset determines differs between presets, but not within one, unless the command line sets it
+    for preset in dict.fromkeys(presets):
         places = [place for place, name in enumerate(presets) if name == preset]
         alike = [variants[place] for place in places]
-        own = {name: key for name, key in groups.items() if len({choices.get(name) for choices, _ in alike}) > 1}
+        own = {
+            name: key
+            for name, key in groups.items()
+            if len({variant.choices.get(name) for variant in alike}) > 1
+            or any(key in variant.overridden for variant in alike)
+        }
         for place, items in zip(places, _describe(alike, own), strict=True):
             differences[place] = {"experiment": preset, **items} if preset else items
     return differences
@@ -154,7 +168,7 @@ def _describe(variants: Sequence[Settings], groups: Mapping[str, str]) -> list[d
     undetermined = []
     for key in variants[0].options:
         owners = [name for name, prefix in groups.items() if is_within(key, [prefix])]
-        values = {(tuple(choices.get(name) for name in owners), options[key]) for choices, options in variants}
+        values = {(tuple(choices.get(name) for name in owners), options[key]) for choices, options, _ in variants}
         if len(values) > len({selection for selection, _ in values}):
             undetermined.append(key)
     labels = {}  # dotted path → its shortest unique suffix
@@ -165,7 +179,7 @@ def _describe(variants: Sequence[Settings], groups: Mapping[str, str]) -> list[d
     return [
         {name: str(choices[name]) for name in groups if name in choices}
         | {labels[key]: format_value(json.loads(text)) for key in undetermined if (text := options[key]) is not None}
-        for choices, options in variants
+        for choices, options, _ in variants
     ]
 
 
@@ -234,7 +248,8 @@ def pool_folds(parts: Sequence[Predictions]) -> tuple[Predictions, np.ndarray | 
     groups = np.concatenate(of_parts) if of_parts else None
     folds = np.repeat(np.arange(len(parts)), [len(part.labels) for part in parts])
     task = parts[0].task.pool([part.task for part in parts], [len(part.labels) for part in parts])
-    return Predictions(parts[0].split, probabilities, labels, task, index, groups), folds
+    pooled = parts[0]._replace(probabilities=probabilities, labels=labels, task=task, index=index, groups=groups)
+    return pooled, folds
 
 
 def _with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], list[ExcludedRun]]:

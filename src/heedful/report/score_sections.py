@@ -50,7 +50,7 @@ def scores_section(
         MAJORITY_NOTE if any(f"{split}/majority_acc" in metrics for split in splits) else ""
     )
     if predictions is not None:
-        split, _, labels, task, _, groups = predictions
+        split, labels, task, groups = predictions.split, predictions.labels, predictions.task, predictions.groups
         if "thresholds" in task.state_names and "val" in splits:
             note += " The thresholds were chosen on the validation texts, whose scores are therefore too high."
         if rare := task.describe_rare_classes(labels, groups, split):

@@ -39,6 +39,7 @@ class Predictions(NamedTuple):
     task: Task
     index: np.ndarray  # type: ignore[assignment]  # n int64, row number in the split
     groups: np.ndarray | None = None  # n int64, equal for texts that may depend on each other; None without groups
+    has_probabilities: bool = True  # False if only the predicted labels of another program are known
 
     @classmethod
     def load(cls, path: Path) -> "Predictions":
@@ -65,7 +66,9 @@ class Predictions(NamedTuple):
         return np.asarray(self.task.predicted(self.probabilities))
 
     def terms(self, score: str) -> np.ndarray | None:
-        """Return the n terms of a score; None if it is not defined on these texts."""
+        """Return the n terms of a score; None if it is not defined on these texts or needs unknown probabilities."""
+        if self.task.scores[score].needs_probabilities and not self.has_probabilities:
+            return None
         return self.task.scores[score].terms(self.probabilities, self.labels)
 
     @property

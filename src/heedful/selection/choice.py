@@ -7,12 +7,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from heedful.terms.intervals import holm
+from heedful.terms.intervals import FOLD_VARIANCE, holm
 
 LEVEL = 0.05  # of all tests together
-# Models of different folds share most of their training texts, so that their scores vary together: measured on folds,
-# the root mean square of error / standard error is 1.21.
-FOLD_VARIANCE = 1.5
 LOOKS = (3.3, 2.8, 2.5, 2.33)  # standard errors after 1, 2, 3 and more folds (as O'Brien and Fleming 1979)
 DRAWS = 500
 

@@ -71,7 +71,11 @@ class Multilabel(Task):
             "f1_macro": score(_macro_f1, "macro F1", is_by_class=True),
             "hamming": score(lambda p, t: (p != t).mean(1), "Hamming loss", lower_is_better=True),
             "map": ScoreType(
-                _mean_average_precision, "mean average precision", is_by_class=True, interval=AreaInterval()
+                _mean_average_precision,
+                "mean average precision",
+                is_by_class=True,
+                interval=AreaInterval(),
+                needs_probabilities=True,
             ),
         }
 
@@ -133,6 +137,9 @@ class Multilabel(Task):
 
     def values(self, targets: np.ndarray) -> list[list[str]]:
         return [[self.classes[c] for c in np.flatnonzero(np.asarray(row))] for row in targets]
+
+    def certain(self, targets: np.ndarray) -> np.ndarray:
+        return targets.astype(np.float32)
 
     def recode(self, targets: np.ndarray, classes: Sequence[str]) -> np.ndarray:
         recoded = np.zeros((len(targets), len(self.classes)), dtype=bool)

@@ -38,6 +38,7 @@ class ScoreType(NamedTuple):
     is_by_class: bool = False  # whether it is a mean over classes
     limits: tuple[float, float] = (0.0, 1.0)  # of the probabilities, which rounding may exceed
     interval: MeanInterval = MeanInterval()
+    needs_probabilities: bool = False  # whether predicted labels alone do not determine it
     share: str = ""  # what the texts are of which it is the share, such as "right"; "" for other scores
 
     def terms(self, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
@@ -168,8 +169,10 @@ SCORES = {
     "precision_macro": ScoreType(partial(macro, predicted=1, true=0), "macro precision", is_by_class=True),
     "f1_macro": ScoreType(partial(macro, predicted=1, true=1), "macro F1", is_by_class=True),
     "mcc": ScoreType(mcc, "Matthews correlation", low=-1.0),
-    "auroc": ScoreType(auroc, "AUROC", is_by_class=True, interval=AreaInterval()),
-    "ece": ScoreType(ece, "calibration error", lower_is_better=True, interval=CalibrationInterval()),
-    "brier": ScoreType(brier, "Brier score", high=2.0, lower_is_better=True),
-    "nll": ScoreType(nll, "negative log-likelihood", high=math.inf, lower_is_better=True),
+    "auroc": ScoreType(auroc, "AUROC", is_by_class=True, interval=AreaInterval(), needs_probabilities=True),
+    "ece": ScoreType(
+        ece, "calibration error", lower_is_better=True, interval=CalibrationInterval(), needs_probabilities=True
+    ),
+    "brier": ScoreType(brier, "Brier score", high=2.0, lower_is_better=True, needs_probabilities=True),
+    "nll": ScoreType(nll, "negative log-likelihood", high=math.inf, lower_is_better=True, needs_probabilities=True),
 }

@@ -234,6 +234,10 @@ class Task(ABC):
         hits, mistakes = order[is_correct[order]], order[~is_correct[order]]
         return {"hit": hits, "mistake": mistakes, "uncertain": np.argsort(confidence, kind="stable")}
 
+    def certain(self, targets: np.ndarray) -> np.ndarray:
+        """Return probabilities that leave no doubt about these predicted targets, n×C."""
+        return np.eye(len(self.classes), dtype=np.float32)[targets]
+
     def trial(self, texts: int) -> np.ndarray:
         """Return the probabilities of texts that are predicted as each class in turn, to try metrics with."""
         size = len(self.classes)

@@ -1,8 +1,9 @@
 """Compare finished runs: a ranking of variants, and differences from a baseline."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -10,10 +11,11 @@ import numpy as np
 from heedful.base.errors import UserError
 from heedful.config.keys import default_metrics, metric_nodes
 from heedful.config.mistakes import did_you_mean, no_such
+from heedful.records.outside import Outside, outside_variant
 from heedful.records.runs import ExcludedRun
 from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant, find_variants, pool_folds
-from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, holm
+from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, estimate_over_texts, holm
 from heedful.terms.measurements import Measurement, measure
 
 DRAWS = 4000  # for the excess of the best variant
@@ -34,6 +36,7 @@ class Row:
     gain: Interval | None  # difference from the linear baseline
     gain_p_adjusted: float | None
     gain_verdict: Verdict | None  # None without a linear baseline
+    over_texts: Interval | None = None  # difference from the baseline over the texts of all folds; None without folds
 
     @property
     def peak_memory_mb(self) -> float | None:
@@ -62,6 +65,11 @@ class Comparison:
         return tuple(row.variant for row in self.rows)
 
     @property
+    def trained(self) -> tuple[Variant, ...]:
+        """The variants of runs, without those of other programs."""
+        return tuple(variant for variant in self.variants if not variant.outside)
+
+    @property
     def class_names(self) -> tuple[str, ...]:
         """The classes, which are the same in all runs."""
         return self.variants[0].runs[0].result.data.class_names
@@ -78,6 +86,7 @@ def compare(
     metric: str | None = None,
     command: str = "",
     ignored: Sequence[str] = (),
+    outside: Mapping[str, Outside] = MappingProxyType({}),
 ) -> Comparison:
     """Compare all runs below the folders.
 
@@ -88,8 +97,13 @@ def compare(
             which only the value of each run is known; None means the main score.
         command: the command line that the page shows.
         ignored: keys of options that make no other variant.
+        outside: predictions of other programs for the same test texts, by name.
     """
     variants, excluded = find_variants(folders, ignored)
+    if taken := outside.keys() & {variant.name for variant in variants}:
+        raise UserError(f"outside.{min(taken)}: a variant of the runs has this name; choose another one")
+    (reference, *_) = variants[0].runs_by_seed.values()
+    variants += [outside_variant(name, given, reference) for name, given in outside.items()]
     runs = [run for variant in variants for run in variant.runs]
     added = dict.fromkeys(name for run in runs for name in metric_nodes(run.config) if name not in default_metrics())
     (first, *_), *_ = variants[0].runs_by_seed.values()
@@ -177,8 +191,11 @@ def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, l
         name = item.variant.name
         means = {name: sample.mean for name, sample in item.samples.items()}
         of_linear = None if item.linear is None else item.linear.mean
-        gain = gains.get(name, (None, None, None))
-        rows.append(Row(item.variant, means, item.ensemble, *by_name[name], of_linear, *gain))
+        gain: tuple[Interval | None, float | None, Verdict | None] = gains.get(name, (None, None, None))
+        over_texts = None
+        if base.folds is not None and item.variant is not baseline:
+            over_texts = estimate_over_texts([(1, item.samples[metric]), (-1, base)])
+        rows.append(Row(item.variant, means, item.ensemble, *by_name[name], of_linear, *gain, over_texts))
     return sorted(rows, key=lambda row: row.metrics[metric].value, reverse=not lower_is_better)
 
 

@@ -100,7 +100,7 @@ def _class_scores(predictions: Predictions) -> dict[str, ClassScore]:
 
 
 def _score(name: str, score: ScoreType, predictions: Predictions) -> Score:
-    _, probabilities, labels, _, _, groups = predictions
+    probabilities, labels, groups = predictions.probabilities, predictions.labels, predictions.groups
     n = len(labels)
     if (sample := sample_score(name, [predictions])) is None:
         return Score(n=n)

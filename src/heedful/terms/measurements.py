@@ -49,6 +49,8 @@ def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measure
             for name in dict.fromkeys(metrics)
         }
         samples = {name: sample for name, sample in found.items() if sample is not None}
+        if metric not in samples and not predictions[0].has_probabilities:
+            raise UserError(f"--metric {metric}: {variant.name} has labels alone, without probabilities")
         if metric not in samples:
             raise UserError(f"--metric {metric} is not defined on these test texts; perhaps a class has no text")
         ensemble = linear = None
