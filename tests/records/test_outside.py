@@ -10,7 +10,7 @@ import pytest
 from heedful.base.errors import UserError
 from heedful.compare.sections import factors, sections
 from heedful.compare.verdict import comparison_verdict
-from heedful.records.outside import parse_outside
+from heedful.records.outside import Outside, parse_outside
 from heedful.runs.run_files import Predictions
 from heedful.tasks.multilabel import Multilabel
 from heedful.tasks.regression import Regression
@@ -82,6 +82,14 @@ def test_probabilities_have_all_scores(run: Path) -> None:
     true = [each if label == "a" else 1 - each for each, label in zip(first, RIGHT, strict=True)]
     assert row.metrics["brier"].value == pytest.approx(np.mean([2 * (1 - each) ** 2 for each in true]))
     assert row.metrics["acc"].value == 4 / 5
+
+
+def test_arrays_in_place_of_a_file(run: Path) -> None:
+    columns = {"id": np.array(IDS), "predicted": np.array(["a", "b", "a", "a", "a"])}
+    row = outside_row(compare([run], outside={"svc": Outside(columns)}))
+    assert (row.metrics["acc"].value, row.variant.outside) == (3 / 5, "outside svc")
+    with pytest.raises(UserError, match=r"outside svc: the columns must have the same length, not \[4, 5\]"):
+        compare([run], outside={"svc": Outside({**columns, "id": IDS[1:]})})
 
 
 def test_an_empty_answer_is_wrong_and_a_program_may_be_untrained(run: Path) -> None:

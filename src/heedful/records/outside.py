@@ -32,11 +32,11 @@ class Outside:
     """The predictions of another program.
 
     Args:
-        file: contains them.
+        file: contains them; or the columns of such a file by name, as sequences or arrays.
         trained: never, if the program was not trained on any of these texts; "" if only a column `fold` may show it.
     """
 
-    file: Path
+    file: Path | Mapping[str, Sequence[Any]]
     trained: str = ""
 
 
@@ -49,7 +49,7 @@ def parse_outside(arguments: Sequence[str]) -> dict[str, Outside]:
             if (name := key.removesuffix(TRAINED)) not in found or value != "never":
                 raise UserError(f"outside.{key}={value}: must be never, beside outside.{name}=<file>")
             found[name] = replace(found[name], trained=value)
-    if broken := [key for key, outside in found.items() if not key or not outside.file.name]:
+    if broken := [key for key, value in given if not key or not value]:
         raise UserError(f"outside.{broken[0]}: write outside.<name>=<file with predictions>")
     return found
 
@@ -57,7 +57,7 @@ def parse_outside(arguments: Sequence[str]) -> dict[str, Outside]:
 def outside_variant(name: str, outside: Outside, runs: Sequence[FinishedRun]) -> Variant:
     """Return a variant with the predictions of another program for the test texts of `runs`, the folds of one seed."""
     texts = _TestTexts.of(runs)
-    table = _Table.read(outside.file)
+    table = _Table.of(name, outside.file)
     rows = table.match(texts)
     predictions = _predictions(table, rows, texts)
     folds = table.columns.get("fold")
@@ -71,9 +71,9 @@ def outside_variant(name: str, outside: Outside, runs: Sequence[FinishedRun]) ->
         groups = None if predictions.groups is None else predictions.groups[of_fold]
         result = RunResult(status="completed", seed=run.seed, started=run.started, data=run.result.data)
         given = predictions._replace(**arrays, groups=groups)
-        parts.append(FinishedRun(outside.file, result, {}, given))
+        parts.append(FinishedRun(Path(table.file), result, {}, given))
     is_checked = folds is not None or bool(outside.trained)
-    return Variant(name, {}, tuple(parts), str(outside.file), is_checked)
+    return Variant(name, {}, tuple(parts), table.file, is_checked)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class _TestTexts:
             folds += [run.fold] * len(table)
         return cls(columns, folds, predictions)
 
-    def key(self, columns: Mapping[str, Any], file: Path) -> tuple[str, ...]:
+    def key(self, columns: Mapping[str, Any], file: str) -> tuple[str, ...]:
         """Return those of the columns that name a text: one of `data.keep_columns`, or the line (and the file)."""
         source, place, *kept = self.columns
         lines = (source, place) if source in columns else (place,)
@@ -119,21 +119,26 @@ class _TestTexts:
 class _Table:
     """The rows of a file with predictions."""
 
-    file: Path
+    file: str
     unit: str
     places: list[int]
     columns: dict[str, list[Any]]
 
     @classmethod
-    def read(cls, file: Path) -> "_Table":
+    def of(cls, name: str, file: Path | Mapping[str, Sequence[Any]]) -> "_Table":
+        if isinstance(file, Mapping):
+            columns = {column: list(cells) for column, cells in file.items()}
+            if len(sizes := {len(cells) for cells in columns.values()}) != 1:
+                raise UserError(f"outside {name}: the columns must have the same length, not {sorted(sizes)}")
+            return cls(f"outside {name}", "row", list(range(1, 1 + sizes.pop())), columns)
         if not file.is_file():
             raise UserError(f"{file}: no such file; name a file with predictions")
-        places, columns, unit = list[int](), dict[str, list[Any]](), "row"
+        places, columns, unit = list[int](), {}, "row"
         for rows in TableFile(file, [], others=True).read():
             for name in rows.columns:
                 columns.setdefault(name, [None] * len(places)).extend(rows.cells(name))
             places, unit = [*places, *rows.places], rows.unit
-        return cls(file, unit, places, columns)
+        return cls(str(file), unit, places, columns)
 
     def where(self, row: int) -> str:
         return f"{self.file}: {format_places(self.unit, [self.places[row]])}"
