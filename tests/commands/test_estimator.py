@@ -210,15 +210,49 @@ def test_mistakes_are_reported(reviews: tuple[pd.Series, pd.Series]) -> None:
         TextClassifier().fit(texts[:4], ["a", None, "b", float("nan")])
 
 
+@pytest.mark.parametrize("model", [SMALL, ["model=linear", "callbacks=checkpoints"]], ids=["neural", "linear"])
+def test_texts_count_by_their_weights(model: list[str], reviews: tuple[pd.Series, pd.Series]) -> None:
+    texts, labels = reviews
+
+    def probabilities(rows: Any, weights: Any) -> np.ndarray:
+        return TextClassifier(model).fit(texts[rows], labels[rows], sample_weight=weights).predict_proba(texts)
+
+    every, weights = range(39), np.arange(39) % 3
+    plain = probabilities(every, None)
+    np.testing.assert_array_equal(probabilities(every, [0.3] * 39), plain)
+    kept = weights > 0
+    np.testing.assert_array_equal(probabilities(every, weights), probabilities(kept, weights[kept]))
+    shifted = probabilities(every, np.where(labels == "neutral", 20, 1)) - plain
+    assert (shifted[:, 1] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("weights", "options", "message"),
+    [
+        (
+            [1.0, -1.0, np.nan, 2.0],
+            [],
+            r"sample_weight is not a number of 0 or more in rows 1, 2 \(2 in all\), counted",
+        ),
+        ([1, 0, 1, 0], [], "y has 1 class, 'a', but training needs two or more"),
+        ([0, 0, 0, 0], [], "sample_weight is zero for all texts"),
+        ([1, 1, 1, 1], ["data.weight=w"], r"data\.weight already names a column of weights; give one of them"),
+    ],
+)
+def test_wrong_weights_are_refused(weights: list[float], options: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TextClassifier(options).fit(["t1", "t2", "t3", "t4"], ["a", "b"] * 2, sample_weight=weights)
+
+
 class RowClassifier(TextClassifier):
     """Reads rows of numbers, which the checks of scikit-learn use, as texts with a word for each number."""
 
-    def fit(self, X: Any, y: Any) -> "RowClassifier":
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RowClassifier":
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         rows = check_array(X, estimator=self)
         self.n_features_in_ = rows.shape[1]
-        return super().fit(_words(rows), y)
+        return super().fit(_words(rows), y, sample_weight)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -241,7 +275,10 @@ def _words(rows: np.ndarray) -> list[str]:
     return [" ".join(f"c{column}v{round(2 * float(value))}" for column, value in enumerate(row)) for row in rows]
 
 
-@parametrize_with_checks([RowClassifier([*TINY, "trainer.max_epochs=1", "optimizer.lr=0.1", "data.batch_size=4"])])
+@parametrize_with_checks(
+    [RowClassifier([*TINY, "trainer.max_epochs=1", "optimizer.lr=0.1", "data.batch_size=4"])],
+    expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": "an epoch has n draws"},
+)
 def test_the_checks_of_scikit_learn_pass(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -33,7 +33,7 @@ OVERRIDES = (
     *("model/encoder=gru", "model/attention=none", "model.encoder.hidden_dim=6", "model.head.dropout=0.3"),
     *("optimizer.lr=0.02", "data.batch_size=5", "trainer.max_epochs=3", "tags=[a,b]", "seed=3"),
     *("callbacks=[checkpoints,gradient_norms]", "callbacks.gradient_norms.every_n_steps=1"),
-    "model/embedding=glove",
+    *("model/embedding=glove", "data=csv", "data.path=weighted.csv", "data.weight=w"),
 )
 SPEED = "train/texts_per_second"
 
@@ -72,6 +72,11 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_an_interrupted_run_resumes_exactly_with_the_printed_command(tmp_path: Path) -> None:
+    with (tmp_path / "weighted.csv").open("w") as file:
+        file.write(
+            "text,label,w\n"
+            + "".join(f"{['good', 'bad'][i % 2]} no{i % 11},{'pn'[i % 2]},{i % 5}\n" for i in range(43))
+        )
     run(tmp_path, "train", *OVERRIDES, "hydra.run.dir=whole")
     (python, *_), options = command(tmp_path, "train")
     line = [python, "-c", INTERRUPTED, *OVERRIDES, "hydra.run.dir=half of it"]
@@ -89,7 +94,7 @@ def test_an_interrupted_run_resumes_exactly_with_the_printed_command(tmp_path: P
     assert_equal_weights(whole, resumed)
     runs = [path.name.rpartition("-")[2] for path in (resumed / "wandb").glob("offline-run-*")]
     assert len(runs) == 2 and len(set(runs)) == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "half of it", "whole"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "half of it", "weighted.csv", "whole"]
     assert RunResult.load(resumed).data == RunResult.load(whole).data
     assert OmegaConf.load(resumed / "config.yaml").tags == ["a", "b"]
 

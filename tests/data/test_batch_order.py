@@ -55,6 +55,23 @@ def test_every_row_is_in_one_of_the_even_batches_of_all_ranks(
         assert len(rows) == n
 
 
+@pytest.mark.parametrize("buckets", [True, False])
+def test_rows_are_drawn_by_their_weights(buckets: bool) -> None:
+    """32 rows with a mean weight of 0.6: those of 0.3 are drawn in half of the epochs, those of 1.2 always twice."""
+    weights = np.repeat([0.3, 0.6, 1.2, 0.3], 8)
+    drawn = []
+    for epoch in range(200):
+        batches = shuffled(LENGTHS[:32], 7, 0, buckets, 0, 1, epoch, weights)
+        assert list(map(len, batches)) == list(map(len, shuffled(LENGTHS[:32], 7, 0, buckets, 0, 1, epoch)))
+        drawn.append(np.bincount(np.concatenate(batches), minlength=32))
+    counts = np.array(drawn)
+    assert (counts[:, 8:16] == 1).all() and (counts[:, 16:24] == 2).all()  # 32 · 0.6 / 19.2 = 1
+    assert counts[:, :8].max() == 1 and counts[:, 24:].max() == 1 and (counts.sum(1) == 32).all()
+    assert abs(counts[:, [*range(8), *range(24, 32)]].mean(0) - 0.5).max() < 0.12  # 3.4 standard deviations
+    equal = shuffled(LENGTHS, 7, 3, buckets, 0, 1, 5, np.full(len(LENGTHS), 0.1))
+    assert are_equal(equal, plan(3, 5, buckets))
+
+
 def padding_fraction(batches: Plan) -> float:
     cells = sum(LENGTHS[rows].max() * len(rows) for rows in batches)
     return 1 - LENGTHS.sum() / cells

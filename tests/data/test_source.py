@@ -135,6 +135,50 @@ def test_classes_of_an_earlier_version_keep_their_names(whole: bool, tmp_path: P
     assert {*zip(texts, labels.tolist(), strict=True)} == {("a", 1), ("b", 0)}
 
 
+def test_a_text_of_weight_zero_is_not_trained_on(tmp_path: Path, source_options: Options) -> None:
+    rows = [f"both word{i} only{i % 3},{i % 2},{i % 3}" for i in range(60)]
+    path, test = write_reviews(tmp_path / "a.csv", *rows), write_reviews(tmp_path / "test.csv", "both,0", "new,1")
+    (tmp_path / "a.csv").write_text("review,stars,w\n" + "\n".join(rows))  # the test file has no weights
+    source, plain = (reviews(path, source_options, test_path=test, weight=name) for name in ("w", None))
+    for each in (source, plain):
+        each.setup()
+    assert source.data_fingerprint == plain.data_fingerprint  # so that a comparison of both accepts them
+    assert source.texts("val", range(6)) == plain.texts("val", range(6)) and source.weights("val") is None
+    texts = source.texts("train", range(source.sizes["train"]))
+    weights = dict(enumerate(source.weights("train").tolist()))
+    assert weights == {i: int(text[-1]) for i, text in enumerate(texts)} and set(weights.values()) == {1, 2}
+    assert "only0" not in source.vocabulary and {"only1", "only2"} <= set(source.vocabulary)
+    assert plain.weights("train") is None and plain.sizes["train"] == 54
+    evaluated = reviews(test, source_options, weight="w")
+    evaluated.use_codec(source.codec)
+    evaluated.score_whole("test", source.class_counts)
+    evaluated.setup()
+    assert evaluated.sizes == {"test": 2}
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (
+            ["1", "-2", "3", "-1"],
+            r"a\.csv: lines 3, 5 \(2 in all\): column 'w' holds '-2', but a weight is a number of 0",
+        ),
+        (["1", "", "3", "1"], r"a\.csv: line 3: column 'w' is empty, but a weight"),
+        (["1", "inf", "3", "1"], r"line 3: column 'w' holds 'inf'"),
+        (["1", "0,5", "3", "1"], r"line 3: column 'w' holds '0,5'"),
+        (
+            ["1", "0", "1", "0"],
+            r"data\.weight: the training rows with a weight above 0 have one class, or there are none",
+        ),
+    ],
+)
+def test_wrong_weights_are_named(cells: list[str], message: str, tmp_path: Path, source_options: Options) -> None:
+    rows = "\n".join(f"t{i};{i % 2};{cell}" for i, cell in enumerate(cells))
+    (tmp_path / "a.csv").write_text(f"review;stars;w\n{rows}")
+    with pytest.raises(UserError, match=message):
+        reviews(str(tmp_path / "a.csv"), source_options, weight="w", val_fraction=0, test_fraction=0).setup()
+
+
 def test_a_split_may_have_no_label_at_all(source_options: Options) -> None:
     train = {"text": [f"t{i}" for i in range(20)], "label": [["a"], ["b"], ["a", "b"], []] * 5}
     for labels in ([[], []], ["", ""]):

@@ -201,6 +201,33 @@ def test_class_weights_weigh_the_texts(weights: list[float], factor: float) -> N
         assert branch.bias[0].item() == pytest.approx(np.log(share / (1 - share)))
 
 
+def repeat(data: BatchBuilder, counts: np.ndarray) -> BatchBuilder:
+    parts = [data.tokens.numpy()[slice(*data.offsets[row : row + 2])] for row in np.repeat(range(len(data)), counts)]
+    offsets = np.cumsum([0, *map(len, parts)])
+    return BatchBuilder(np.concatenate(parts), offsets, np.repeat(data.targets.numpy(), counts), data.truncation)
+
+
+@pytest.mark.parametrize(
+    ("scale", "classes"), [("idf", 2), ("nb", 2), ("nb_idf", 3), ("idf", 0)], ids=["idf", "nb", "nb_idf", "number"]
+)
+def test_the_weights_of_equal_texts_add_up(scale: str, classes: int) -> None:
+    """Two copies of a text with the weights s/4 and 3s/4 are as good as s copies; the mean of s is 2."""
+    data, other = batches(60, classes or 2), batches(29, classes or 2, seed=1)
+    s = np.array([1, 1, 4] * 20)[np.random.default_rng(2).permutation(60)]
+    weighted, repeated = repeat(data, np.full(60, 2)), repeat(data, s)
+    weighted.weights = 7 * np.stack([s / 4, 3 * s / 4], 1).ravel()
+    found = []
+    for texts in (weighted, repeated, repeat(data, np.full(60, 2))):
+        branch = NgramBranch(VOCABULARY, max(classes, 1), scale=scale).eval()
+        if not classes:
+            texts.targets = texts.targets.float()
+            branch.bind(Regression())
+        branch.fit(texts, None, CrossEntropy([1] * classes) if classes else SquaredError([]))
+        found.append(logits(branch, other))
+    np.testing.assert_allclose(found[0], found[1], rtol=5e-3, atol=5e-3)
+    assert abs(found[0] - found[2]).max() > 0.05
+
+
 def test_class_weights_reach_a_linear_model_by_name(tmp_path: Path) -> None:
     probabilities = []
     for number, weights in enumerate(["null", "[1,1,50]", "{positive: 50}"]):

@@ -75,11 +75,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             self.overrides = list(lines.values())
         return self
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on texts X, a sequence of n texts, with labels y, n of any type that can be sorted.
 
         X may also be a table, such as a frame or a data set, with the columns `data.text` and, if it is set,
-        `data.columns`; the name of a single column does not matter.
+        `data.columns`; the name of a single column does not matter. A text of twice the `sample_weight` (n numbers of
+        at least 0, as in `data.weight`) is drawn twice as often in training; one of weight 0 is left out.
         """
         texts = as_set(X) if is_table(X) or self.get_params().get("data.columns") else as_texts(X)
         y = list(y) if hasattr(y, "__iter__") and not hasattr(y, "__array__") else y  # such as a column of a data set
@@ -87,12 +88,19 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         if missing := [row for row, cell in enumerate(cells) if not isinstance(cell, str) and spell(cell) is None]:
             raise ValueError(f"y has no label in {format_places('row', missing)}, counted from 0; leave these rows out")
         labels = column_or_1d(y, warn=True)
-        check_consistent_length(texts, labels)
+        weights = np.ones(len(labels)) if sample_weight is None else column_or_1d(sample_weight, dtype=np.float64)
+        check_consistent_length(texts, labels, weights)
+        if len(wrong := np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))):
+            where = format_places("row", wrong.tolist())
+            raise ValueError(f"sample_weight is not a number of 0 or more in {where}, counted from 0")
         assert_all_finite(labels)
         check_classification_targets(labels)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has 1 class, {format_repr(self.classes_.tolist()[0])}, but training needs two or more")
+        rows = np.flatnonzero(weights)
+        if not len(rows):
+            raise ValueError("sample_weight is zero for all texts")
+        if len(found := self.classes_[np.unique(numbers[rows])].tolist()) < 2:
+            raise ValueError(f"y has 1 class, {format_repr(found[0])}, but training needs two or more")
         self._names = [canonical(str(label)) for label in self.classes_.tolist()]
         if len(set(self._names)) < len(self._names) or "" in self._names:
             self._names = list(map(str, range(len(self._names))))
@@ -102,7 +110,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         lines = [*self._lines(), *(f"{key}={value}" for key, value in OF_A_MODEL.items() if key not in keys)]
         if seed is not None:
             lines.append(f"seed={seed.randint(2**31) if isinstance(seed, np.random.RandomState) else seed}")
-        data = (texts, [self._names[number] for number in numbers])
+        data: Any = (texts, [self._names[number] for number in numbers])
+        if sample_weight is not None:
+            if "data.weight" in keys:
+                raise ValueError("sample_weight: data.weight already names a column of weights; give one of them")
+            options = self.get_params()
+            table = as_set(data, options.get("data.text", "text"), options.get("data.label", "label"))
+            name = max(table.column_names, key=len) + "_weight"  # no other column has this name
+            data = table.add_column(name, weights).select(rows)
+            lines.append(format_override("data.weight", name))
         with TemporaryDirectory() as parent:
             folder, without = (Path(parent, "run"), FOR_FILES) if self.folder is None else (self.folder, ())
             lines.append(f"hydra.run.dir={quote(str(folder))}")

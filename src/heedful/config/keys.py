@@ -44,7 +44,7 @@ OF_TRAINING = tuple(
     f"model.{part}.{name}" for part in MODEL_COMPONENTS for name in ("dropout", "word_dropout", "freeze", "max_length")
 )
 # Options of later versions, with the values that the results of earlier versions have.
-LATER = {"calibrate": False, "data.columns": None}
+LATER = {"calibrate": False, "data.columns": None, "data.weight": None}
 
 
 def is_conf(folder: Path) -> bool:

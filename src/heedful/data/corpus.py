@@ -54,6 +54,7 @@ class Split:
     groups: np.ndarray | None = None  # n int64; rows of the same group stay together when rows are held out
     digests: np.ndarray | None = None  # n int64, hashes of the texts; duplicates have equal hashes
     columns: Mapping[str, pa.ChunkedArray] = field(default_factory=dict)  # file, place, read and kept
+    weights: np.ndarray | None = None  # n float64, at least 0; by which training rows are drawn
 
     def cells(self, name: str, rows: np.ndarray) -> list[Any]:
         """Return the cells of a further column in some rows."""
@@ -87,6 +88,7 @@ class Corpus:
                 _number_groups(columns["group"].to_numpy()) if "group" in columns else None,
                 columns["digest"].to_numpy(),
                 columns,
+                columns["weight"].to_numpy() if "weight" in columns else None,
             )
         return cls(**splits, task=task)
 

@@ -80,6 +80,7 @@ class Origin(pl.LightningDataModule):
         ] = "first",
         keep_columns: Sequence[str] | None = None,
         columns: Sequence[str] | None = None,
+        weight: str | None = None,
         duplicates: Literal["drop"] | None = None,
         val_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.1,
         test_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.2,
@@ -105,7 +106,8 @@ class Origin(pl.LightningDataModule):
             raise ValueError(f"max_length={max_length}: must be at least {MIN_LENGTH} for pairs of texts")
         if path is None and name is not None and name.startswith((".", "/", "~")):
             raise UserError(f"data.name={name}: is a path: use data=csv data.path={name}")
-        roles = {**dict(zip(PARTS, texts, strict=False)), "label": label, **({"group": group} if group else {})}
+        roles = {**dict(zip(PARTS, texts, strict=False)), "label": label}
+        roles |= {role: own for role, own in (("group", group), ("weight", weight)) if own}
         further, kept = (list(dict.fromkeys(names or ())) for names in (columns, keep_columns))
         if twice := [(role, own) for role, own in roles.items() if own in further]:
             raise ValueError(
@@ -197,6 +199,11 @@ class Origin(pl.LightningDataModule):
         """The fingerprint of the texts, labels and splits, which is the same for all folds."""
         return hash_text(self._content)[:16]
 
+    @property
+    def rows_key(self) -> str:
+        """A string that changes whenever the rows of a split or their weights change."""
+        return f"{self._content} {self.splitting.fold} {self.reading.columns.get('weight')}"
+
     @cached_property
     def corpus(self) -> Corpus:
         return self.read()
@@ -205,7 +212,8 @@ class Origin(pl.LightningDataModule):
         """Return the corpus in the cache; read the source first if it is not in the cache."""
         reading, opener, stored = self.reading, self.opener, self.reading.stored
         in_sets = [] if opener.files or not stored else [opener.hash_columns(split, stored) for split in opener.splits]
-        key = f"{self.source_fingerprint} {reading.read} {reading.kept} {in_sets} {code_version(type(self))}"
+        columns = (reading.columns.get("weight"), reading.read, reading.kept)
+        key = f"{self.source_fingerprint} {columns} {in_sets} {code_version(type(self))}"
 
         def write(folder: Path) -> None:
             if self._model is None:

@@ -92,6 +92,7 @@ class BatchBuilder:
         tokens, offsets, bounds: as in `Tokens`.
         targets: n or n×…
         columns: n×K, further features of each text; None if there are none.
+        weights: n numbers above 0, by which the texts count in training; None if all count alike.
     """
 
     def __init__(
@@ -103,9 +104,11 @@ class BatchBuilder:
         device: torch.device | str = "cpu",
         bounds: np.ndarray | None = None,
         columns: "csr_matrix | None" = None,
+        weights: np.ndarray | None = None,
     ) -> None:
         self.truncation = truncation
         self.columns = columns  # on the host, because most of them are 0
+        self.weights = weights
         self.offsets = offsets  # on the host, so that the size of a batch is known without waiting for the device
         self.spans = spans(offsets, bounds, truncation.max_length, truncation.keep)
         self.lengths = self.spans.lengths.astype(np.int32)  # after truncation
@@ -222,7 +225,14 @@ def limited(batches: int, limit: float) -> int:
 
 
 def shuffled(
-    lengths: np.ndarray, batch_size: int, seed: int, buckets: bool, rank: int, world_size: int, epoch: int
+    lengths: np.ndarray,
+    batch_size: int,
+    seed: int,
+    buckets: bool,
+    rank: int,
+    world_size: int,
+    epoch: int,
+    weights: np.ndarray | None = None,
 ) -> Plan:
     """Return the plan for one training epoch; the same arguments always give the same plan.
 
@@ -231,9 +241,13 @@ def shuffled(
         buckets: build batches of texts of similar length, also across the processes of a step. The rows are shuffled,
             then sorted by length within chunks of 50 steps, or of an eighth of all steps if that is fewer, so that the
             order stays random. Then the steps are shuffled.
+        weights: n numbers above 0: instead of each row once, the plan has row i n w_i / Σw times on average, rounded up
+            or down at random, and n rows in all. Equal weights change nothing.
     """
     rng = np.random.default_rng([seed, epoch])
     rows = rng.permutation(len(lengths))
+    if weights is not None:
+        rows = np.repeat(np.arange(len(rows)), _draw(weights, np.random.default_rng([seed, epoch, 1])))[rows]
     bounds = _bounds(len(rows), batch_size, world_size)
     steps = (len(bounds) - 1) // world_size
     if buckets:
@@ -243,6 +257,17 @@ def shuffled(
             rows[start:stop] = chunk_rows[np.argsort(lengths[chunk_rows], kind="stable")]
     batches = _divide(rows, bounds)
     return [batches[step * world_size + rank] for step in rng.permutation(steps)]
+
+
+def _draw(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return how often each of n rows is drawn: a systematic sample of n points, of the rows in a random order."""
+    n, order = len(weights), rng.permutation(len(weights))
+    ends = np.cumsum(weights[order] / weights.max(initial=0.0))
+    ends = np.append(0.0, ends * (n / ends[-1])) - rng.random()
+    ends[-1] = n  # rounded, it could be another number
+    counts = np.empty(n, dtype=np.int64)
+    counts[order] = np.diff(np.ceil(ends))
+    return counts
 
 
 def _bounds(rows: int, batch_size: int, world_size: int) -> np.ndarray:

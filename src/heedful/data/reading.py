@@ -11,6 +11,7 @@ from itertools import chain, compress, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from heedful.base.errors import UserError
@@ -21,13 +22,14 @@ from heedful.data.corpus import FACTS, KEPT, PARTS, READ
 from heedful.data.opener import Opener
 from heedful.data.table import Text, is_blank, join_parts
 from heedful.data.tables import Rows, format_places
+from heedful.runtime import number_of, parse_all
 from heedful.tasks.labels import canonical, match_classes
 from heedful.tasks.task import Task
 
 log = logging.getLogger(__name__)
 TEXT = pa.large_string()
 # types of the columns: the number of a row's file among those of its split, its place there, and the text's hash
-TYPES = {"text": TEXT, "second": TEXT, "label": pa.list_(TEXT), "group": TEXT}
+TYPES = {"text": TEXT, "second": TEXT, "label": pa.list_(TEXT), "group": TEXT, "weight": pa.float64()}
 TYPES |= {"file": pa.int32(), "place": pa.int64(), "digest": pa.int64()}
 SIMILAR_LABELS = 0.8  # similarity of a misspelt label to a class
 RENAME = "correct the key 'huggingface' of the schema's metadata, or remove it to use the numbers as classes"
@@ -39,7 +41,7 @@ class Reading:
     """How a run reads its rows.
 
     Args:
-        columns: the names that text, second (of a pair), label and group have in the rows.
+        columns: the names that text, second (of a pair), label, group and weight (of training rows) have in the rows.
         read, kept: the names of further columns, of which the former are spelled and the latter stay as they are.
         names: the class of each allowed label; None allows all labels.
         on_bad_rows: error or drop: how to treat rows without a text or label.
@@ -69,21 +71,29 @@ class Reading:
         names = {label: name for label, name in names.items() if name in classes}
         if classes and not names:
             raise UserError(f"data.labels: the model has only other classes, {format_list(classes, plain=True)}")
-        return replace(self, names=names or None, unknown_classes=unknown_classes)
+        return replace(self.without_weight(), names=names or None, unknown_classes=unknown_classes)
+
+    def without_weight(self) -> "Reading":
+        return replace(self, columns={role: name for role, name in self.columns.items() if role != "weight"})
 
     def fingerprint(self, opener: Opener, task: Task) -> str:
-        """Return a string that changes whenever the texts or labels change: hashes of the content, and the options."""
+        """Return a string that changes whenever the texts or labels change: hashes of the content, and the options.
+
+        The column of weights changes neither, but the content of data sets includes its cells.
+        """
         roles = ("text", "label", "group", "", *(["second"] * ("second" in self.columns)))  # "": of earlier versions
         names = self.names if self.unknown_classes in (None, "error") else (self.names, self.unknown_classes)
         options = (tuple(map(self.columns.get, roles)), names, self.on_bad_rows, *opener.csv[:2])
-        return f"{opener.content(self.columns.values())} {options}{task.reading}"
+        own = self.columns.get("weight")
+        weights = "" if own is None or opener.files else opener.hash_columns("train", [own])
+        return f"{opener.content(self.without_weight().columns.values())} {options}{task.reading}{weights}"
 
     def write(self, folder: Path, opener: Opener, task: Task, progress: bool) -> None:
         """Write the valid rows of each split to a file, and the names of the classes to another."""
 
         def rows_of(split: str) -> Iterator[Rows]:
             with row_progress("Read", noun=f"rows of {Path(opener.title).name}", is_shown=progress) as advance:
-                for rows in opener.rows(split, self.every_column):
+                for rows in opener.rows(split, reading.every_column):
                     yield rows
                     advance(len(rows.places))
 
@@ -96,7 +106,7 @@ class Reading:
                     classes = own or task.find_classes(found)
                 except ValueError as error:
                     raise UserError(f"{opener.title}: {error}") from None
-                names = names or dict(zip(classes, classes, strict=True))
+                names, reading = names or dict(zip(classes, classes, strict=True)), reading.without_weight()
             elif names:
                 names |= {name: name for name in sorted(found - set(names.values()))}
             reading = replace(reading, names=names or None)
@@ -138,6 +148,8 @@ class Reading:
                 cells |= {KEPT + name: rows.plain_texts(name) for name in self.kept}
                 if "group" in columns:
                     cells["group"] = [group or "" for group in rows.spelled(columns["group"])]
+                if "weight" in columns:
+                    cells["weight"] = _weights(rows, columns["weight"], is_valid)
                 stream.write_batch(pa.RecordBatch.from_pydict(cells, schema).filter(pa.array(is_valid)))
         for (source, label), places in faults.items():
             self._report(f"{source}: {format_places(rows.unit, places)}:", label, task)
@@ -174,6 +186,17 @@ def _digest(text: Text) -> int:
     """Return a hash of a text; the probability that two different texts have the same hash is 2**-64."""
     digest = hashlib.blake2b(join_parts(text).encode(), digest_size=8).digest()
     return int.from_bytes(digest, sys.byteorder, signed=True)
+
+
+def _weights(rows: Rows, column: str, is_valid: Sequence[bool]) -> np.ndarray:
+    """Return the weight of each row; those of invalid rows may be anything."""
+    cells = rows.spelled(column)
+    weights = parse_all(cells, number_of)
+    if len(wrong := np.flatnonzero(is_valid & ~(np.isfinite(weights) & (weights >= 0)))):
+        where, cell = rows.where(wrong.tolist()), cells[wrong[0]]
+        held = "is empty" if cell is None else f"holds {format_repr(cell)}"
+        raise UserError(f"{where}: column {column!r} {held}, but a weight is a number of 0 or more: correct it")
+    return weights
 
 
 def _labels(rows: Rows, column: str, task: Task) -> list[list[str]]:

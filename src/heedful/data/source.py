@@ -86,11 +86,12 @@ class Source(Origin):
 
     def _tokenize(self, rows: np.ndarray | None) -> TokenizedCorpus:
         """Return the tokens in the cache; tokenize these rows of the training split if they are not there."""
-        content = self._content if (fold := self.splitting.fold) is None else f"{self._content} {fold}"
 
         def folder(tokenizer: TokenizerBuilder) -> Path:
             code = code_version(type(self), type(tokenizer))
-            return self.cache_dir / hash_text(f"{content} {tokenizer.fingerprint()} {tokenizers.__version__} {code}")
+            return self.cache_dir / hash_text(
+                f"{self.rows_key} {tokenizer.fingerprint()} {tokenizers.__version__} {code}"
+            )
 
         def build(part: Path) -> None:
             tokenize(self.corpus, divide(self.corpus, self.splitting, rows), self.tokenizer, part, self.progress)
@@ -179,6 +180,12 @@ class Source(Origin):
         groups = self.corpus.of(data.origin).groups
         return None if groups is None else groups[data.rows]
 
+    def weights(self, split: str) -> np.ndarray | None:
+        """Return the weight of each training text, n float64 above 0; None if all texts of the split weigh the same."""
+        data = self.tokenized(split)
+        weights = self.corpus.of(data.origin).weights if split == "train" else None
+        return None if weights is None else weights[data.rows]
+
     def _where(self, split: str, index: Sequence[int]) -> str:
         """Return the file of the first of some texts, and the places of those that are in it."""
         files, places, *_ = self.origins(split, index).values()
@@ -189,7 +196,8 @@ class Source(Origin):
 
     def train_dataloader(self) -> ShuffledBatches | Batches:
         builder = self.builder("train")
-        order = partial(shuffled, builder.lengths, self.batch_size, self.seed, self.length_buckets, *self._ranks())
+        options = (self.batch_size, self.seed, self.length_buckets, *self._ranks())
+        order = partial(shuffled, builder.lengths, *options, weights=builder.weights)
         if getattr(self.trainer, "overfit_batches", 0):
             return Batches(builder, order(0))  # the same batches in every epoch
         return ShuffledBatches(builder, order)
@@ -218,7 +226,8 @@ class Source(Origin):
         is_stored = fits_on_gpu(data.tokens.nbytes, device) if self.on_device is None else self.on_device
         place = device if is_stored else "cpu"
         tokens = (data.tokens, data.offsets, data.labels)
-        return BatchBuilder(*tokens, self.truncation, place, data.bounds, self.features.get(split))
+        further = (data.bounds, self.features.get(split), self.weights(split))
+        return BatchBuilder(*tokens, self.truncation, place, *further)
 
     def _ranks(self) -> tuple[int, int]:
         """Return the rank of this process and the number of processes."""

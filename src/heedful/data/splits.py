@@ -53,7 +53,7 @@ def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None)
     test split. If the source has no validation split, `val_fraction` of the remaining training rows is held out;
     with 0, there is none.
     Without a training split, nothing is held out. If `limit` is set, each split is then reduced to a sample. If a
-    single row (or group) of a class remains, it stays in train.
+    single row (or group) of a class remains, it stays in train. At last, training rows of weight 0 are left out.
 
     Args:
         rows: the rows of the source's training split to use, ascending; None means all.
@@ -82,6 +82,13 @@ def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None)
             is_held_out = _held_out(corpus.train, train, corpus.task, split, splitting)
             divided[split], train = ("train", train[is_held_out]), train[~is_held_out]
     if corpus.train is not None:
+        if corpus.train.weights is not None:
+            train = train[corpus.train.weights[train] > 0]
+            if len(np.unique(corpus.train.labels[train], axis=0)) < 2:
+                raise UserError(
+                    "data.weight: the training rows with a weight above 0 have one class, or there are none: correct "
+                    "the weights, or set data.weight=null"
+                )
         divided["train"] = ("train", train)
     if limit is not None:
         for split, (origin, rows) in divided.items():

@@ -124,8 +124,9 @@ def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) 
             raise UserError(
                 f"{source}: no column {name!r}{did_you_mean(name, columns)}; its columns are "
                 f"{format_list(columns) or 'none'}. Specify your columns with data.text, data.label, data.group, "
-                "data.columns and data.keep_columns; those of file=… with text_column and label_column. The first line "
-                "of a CSV or TSV file names its columns; those that a model reads beside the text keep their names"
+                "data.weight, data.columns and data.keep_columns; those of file=… with text_column and label_column. "
+                "The first line of a CSV or TSV file names its columns; those that a model reads beside the text keep "
+                "their names"
             )
         if (count := columns.count(name)) > 1:
             raise UserError(f"{source}: {count} columns are called {name!r}; rename all but one of them")

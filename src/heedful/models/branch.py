@@ -38,6 +38,14 @@ class Features(NamedTuple):
 
     ngrams: np.ndarray  # int32, codes or rows of the table
     offsets: np.ndarray  # n+1 int64
+    weights: np.ndarray | None = None  # n, the weights of the texts, whose mean is 1
+
+    def counts(self, size: int, texts: np.ndarray | None = None) -> np.ndarray:
+        """Return the sum of the weights of the texts (or of some, n bool) with each of `size` n-grams."""
+        sizes = np.diff(self.offsets)
+        selected = slice(None) if texts is None else np.repeat(texts, sizes)
+        weights = None if self.weights is None else np.repeat(self.weights, sizes)[selected]
+        return np.bincount(self.ngrams[selected], weights, minlength=size)
 
 
 class Ngrams(NamedTuple):
@@ -273,7 +281,8 @@ class NgramBranch(Component):
     def fit(self, texts: BatchBuilder, held_out: BatchBuilder | None, loss: Loss) -> None:
         """Fit the weights to the training texts, which have the class weights of the loss divided by their mean.
 
-        With many labels, the texts that have a class have the `pos_weight` of the loss.
+        With many labels, the texts that have a class have the `pos_weight` of the loss. The weights of the texts,
+        divided by their mean, are further factors, and count in the scales of the n-grams.
 
         The result does not depend on any random state.
         """
@@ -292,6 +301,9 @@ class NgramBranch(Component):
             positive = 1.0 if loss.pos_weight is None else loss.pos_weight.cpu().double().numpy()
             of_text = np.where(labels, positive, 1.0)  # N×C
         features = self._find_ngrams(self._distinct(texts))
+        if texts.weights is not None:
+            weights = texts.weights / texts.weights.mean()
+            features, of_text = features._replace(weights=weights), (of_text.T * weights).T
         if texts.columns is not None:
             self.of_columns = self.bias.new_zeros(texts.columns.shape[1], len(self.bias))
 
@@ -322,7 +334,7 @@ class NgramBranch(Component):
         from scipy.sparse import csr_matrix, hstack
 
         sizes, used = np.diff(features.offsets), len(self.table) - 1  # the last row belongs to no n-gram
-        counts = np.bincount(features.ngrams, minlength=used)
+        counts = features.counts(used)
         table, columns = np.zeros(self.table.shape, dtype=np.float32), len(self.bias)
         for column in range(columns):
             positive = labels[:, column] if self.separates else labels == (1 if columns == 1 else column)
@@ -344,7 +356,7 @@ class NgramBranch(Component):
             if self.numbers is None:
                 model = logistic_regression(c).fit(matrix, positive, of_text)
             else:
-                model = self.numbers.linear_model(labels, c)[0].fit(matrix, labels)  # type: ignore[index]
+                model = self.numbers.linear_model(labels, c)[0].fit(matrix, labels, features.weights)  # type: ignore[index]
             coefficients = np.ravel(model.coef_)
             table[:used, column] = scales * coefficients[:used]
             self.bias[column] = float(np.ravel(model.intercept_)[0])
@@ -367,8 +379,7 @@ class NgramBranch(Component):
         idf = np.log((1 + len(positive)) / (1 + counts)) + 1
         if self.scale == "idf":
             return idf
-        of_class = np.repeat(positive, np.diff(features.offsets))
-        inside = np.bincount(features.ngrams[of_class], minlength=len(counts)) + SMOOTHING
+        inside = features.counts(len(counts), positive) + SMOOTHING
         outside = counts - inside + 2 * SMOOTHING
         ratio = np.log(inside / inside.sum()) - np.log(outside / outside.sum())
         return ratio if self.scale == "nb" else np.sqrt(np.abs(ratio)) * idf

@@ -20,12 +20,14 @@ from tests.helpers import read_csv, train
 ENDINGS = {"bad": "awful", "fair": "medium", "good": "superb"}
 
 
-def source(folder: Path, classes: int = 3, fill: str = "text {}") -> Source:
+def source(folder: Path, classes: int = 3, fill: str = "text {}", weight: float | None = None) -> Source:
+    """Texts of several classes, of which those of the first have a weight."""
     names = list(ENDINGS)[:classes]
     labels = [names[i % classes] for i in range(67)]
     rows = [f"{fill.format(i % 11)} {ENDINGS[label] if '{' in fill else ''}" for i, label in enumerate(labels)]
     data = Source.of(
-        Dataset.from_dict({"text": rows, "label": labels}),
+        Dataset.from_dict({"text": rows, "label": labels, "w": [weight if each == "bad" else 1 for each in labels]}),
+        weight=None if weight is None else "w",
         tokenizer=Word(),
         cache_dir=str(folder / "cache"),
         progress=False,
@@ -54,6 +56,16 @@ def test_two_classes_equal_the_pipeline_of_scikit_learn(tmp_path: Path, split: s
     assert probabilities.argmax(1).tolist() == labels.tolist() == data.tokenized(split).labels.tolist()
     assert index.tolist() == list(range(data.sizes[split]))
     assert names == ["bad", "fair"]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_weights_of_texts_count(classes: int, tmp_path: Path) -> None:
+    found = []
+    for weight in (None, 1.0, 50.0):
+        baseline(tmp_path).write(source(tmp_path, classes, weight=weight))
+        found.append(Predictions.load(tmp_path / "out" / "test.npz").probabilities[:, 0])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
+    assert (found[2] > found[0] + 0.005).all()
 
 
 def test_models_that_do_not_converge_are_reported_in_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -70,7 +70,7 @@ class LinearBaseline(pl.Callback):
                 "No linear baseline is fitted to more than callbacks.baseline.max_texts=%d texts", self.max_texts
             )
             return
-        key = (data.data_fingerprint, data.splitting.fold, self.max_order, self.c, self.top)
+        key = (data.rows_key, self.max_order, self.c, self.top)
         of_columns = [_digest(data.features[split]) for split in SPLITS if split in data.features]
         digest = hashlib.sha256(f"{key} {of_columns} {code_version(type(data), type(self))}".encode()).hexdigest()
         path = data.cache_dir / f"baseline-{digest}"
@@ -98,6 +98,7 @@ class LinearBaseline(pl.Callback):
 
     def _fit(self, data: Source, folder: Path) -> None:
         """Write the probabilities of the validation and test texts and the top features into a folder of the cache."""
+        from sklearn import config_context
         from sklearn.feature_extraction.text import TfidfVectorizer  # the import takes half a second
 
         texts = {split: data.texts(split, range(data.sizes[split])) for split in data.sizes}
@@ -115,8 +116,13 @@ class LinearBaseline(pl.Callback):
         if linear is not None and any(map(vectorizer.build_analyzer(), texts["train"])):
             model, targets, columns = linear
             matrix = _join(vectorizer.fit_transform(texts["train"]), data.features.get("train"))
-            with converging("callbacks.baseline.c"):
-                model.fit(matrix, targets)
+            weights = data.weights("train")
+            with converging("callbacks.baseline.c"), config_context(enable_metadata_routing=weights is not None):
+                if weights is None:
+                    model.fit(matrix, targets)
+                else:
+                    getattr(model, "estimator", model).set_fit_request(sample_weight=True)
+                    model.fit(matrix, targets, sample_weight=weights / weights.mean())
             predict = model.predict_proba if hasattr(model, "predict_proba") else model.predict
             for split in [name for name in texts if name != "train"]:
                 probabilities[split] = np.zeros((len(texts[split]), len(data.task.outputs)), dtype=np.float32)

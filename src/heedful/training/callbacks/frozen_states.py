@@ -84,7 +84,7 @@ class FrozenStates(pl.Callback):
             )
             return
         parts = (model.embedding, model.position, model.encoder)
-        key = (data.data_fingerprint, data.splitting.fold, data.truncation, code_version(*map(type, parts)))
+        key = (data.rows_key, data.truncation, code_version(*map(type, parts)))
         digest = hashlib.sha256(repr(key).encode())
         for part in parts:
             for name, value in part.state_dict().items():
