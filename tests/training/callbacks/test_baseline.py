@@ -50,7 +50,7 @@ def test_two_classes_equal_the_pipeline_of_scikit_learn(tmp_path: Path, split: s
         LogisticRegression(C=10, tol=1e-8, max_iter=1000),
     )
     expected = pipeline.fit(texts["train"], data.tokenized("train").labels).predict_proba(texts[split])
-    _, probabilities, labels, task, index, _ = Predictions.load(tmp_path / "out" / f"{split}.npz")
+    _, probabilities, labels, task, index, *_ = Predictions.load(tmp_path / "out" / f"{split}.npz")
     names = list(task.classes)
     np.testing.assert_allclose(probabilities, expected, atol=0.05)  # liblinear penalizes the intercept, too
     assert probabilities.argmax(1).tolist() == labels.tolist() == data.tokenized(split).labels.tolist()
