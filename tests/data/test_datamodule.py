@@ -93,17 +93,16 @@ def test_ranks_divide_a_pass_evenly(set_up: SetUp) -> None:
         assert rows == list(range(module.sizes[split]))
 
 
-@pytest.mark.parametrize("split", ["val", "test"])
-def test_a_limit_reads_an_even_sample_of_a_split(split: str, set_up: SetUp) -> None:
+@pytest.mark.parametrize(("split", "overfits"), [("val", False), ("val", True), ("test", False)])
+def test_a_limit_reads_an_even_sample_of_a_split(split: str, overfits: bool, set_up: SetUp) -> None:
     module = set_up()
     whole = [set(rows.tolist()) for rows in getattr(module, f"{split}_dataloader")().plan]
     attach_trainer(module, **{f"limit_{split}_batches": 1})
     sample = set(getattr(module, f"{split}_dataloader")().plan[0].tolist())
     assert len(whole) > 1 and all(sample & rows for rows in whole)
-    attach_trainer(module, **{f"limit_{split}_batches": 0.01})
-    with pytest.raises(
-        UserError, match=rf"trainer\.limit_{split}_batches=0\.01: is less than one batch of {len(whole)};"
-    ):
+    option = "overfit_batches" if overfits else f"limit_{split}_batches"  # Lightning sets the others, too
+    attach_trainer(module, **{f"limit_{split}_batches": 0.01}, overfit_batches=0.01 if overfits else 0)
+    with pytest.raises(UserError, match=rf"trainer\.{option}=0\.01: is less than one batch of {len(whole)};"):
         getattr(module, f"{split}_dataloader")()
 
 

@@ -39,7 +39,7 @@ def test_every_row_fits_80_columns() -> None:
     assert rows["tokens per text, max"] == "20,000"
     assert rows["unknown tokens"] == "<0.1 %"
     assert rows["texts that the model was trained on"] == "–"
-    assert "tokens with a GloVe vector" not in rows
+    assert "tokens with a pretrained vector" not in rows
 
 
 def test_truncated_and_repeated_texts_are_stated() -> None:

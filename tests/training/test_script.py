@@ -20,7 +20,9 @@ from pytorch_lightning.callbacks import (
     StochasticWeightAveraging,
     WeightAveraging,
 )
+from pytorch_lightning.loggers import TensorBoardLogger
 from pytorch_lightning.tuner import Tuner
+from pytorch_lightning.utilities.model_summary import ModelSummary
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torch.utils.data import DataLoader
 
@@ -151,6 +153,18 @@ def test_only_texts_that_processes_share_are_left_out(untrained: LitClassifier) 
     assert shards([0, 2, 4], [1, 3, 0]) == [0, 1, 2, 3, 4]  # as torch's DistributedSampler divides five rows
     with pytest.raises(UserError, match=r"a process read an index twice.*: evaluate with one device"):
         shards([0, 2, 2], [1, 3, 0])
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::torch.jit.TracerWarning")  # of TensorBoard's graph
+def test_an_example_draws_and_summarizes_the_model(tmp_path: Path) -> None:
+    _, data, module = make(tmp_path)
+    batch = next(iter(data.train_dataloader()))
+    for example in (batch, batch.inputs):
+        module.example_input_array = example
+        logger = TensorBoardLogger(tmp_path / "logs", log_graph=True)
+        logger.log_graph(module)
+        summary = ModelSummary(module)
+        assert summary.out_sizes[0] == [len(batch.targets), 3]
 
 
 @pytest.mark.parametrize("step", ["training_step", "validation_step", "predict_step"])

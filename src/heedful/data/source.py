@@ -208,7 +208,8 @@ class Source(Origin):
         batches = Batches(builder, by_length(builder.lengths, self.batch_size, *self._ranks(), limit))
         if isinstance(limit, float) and 0 < limit * len(batches) < 1:
             of_all = f"less than one batch of {len(batches)}; set a larger fraction, or a smaller data.batch_size"
-            raise UserError(f"trainer.limit_{split}_batches={limit}: is {of_all}")
+            option = "overfit_batches" if getattr(self.trainer, "overfit_batches", 0) else f"limit_{split}_batches"
+            raise UserError(f"trainer.{option}={limit}: is {of_all}")
         return batches
 
     def test_dataloader(self) -> Batches:

@@ -39,7 +39,7 @@ def data_section(data: Data) -> Section | None:
         ["unknown tokens", *(format_percent(split.unknown_share) for split in splits)],
     ]
     if data.vectors is not None:
-        rows.append(["tokens with a GloVe vector", *(format_percent(split.vector_share) for split in splits)])
+        rows.append(["tokens with a pretrained vector", *(format_percent(split.vector_share) for split in splits)])
     for column, kind in data.columns.items():
         title = f"{clean_text(column)} ({kind})"
         rows.append([f"{title}: texts without a value", *(_count(split.missing.get(column)) for split in splits)])
@@ -82,7 +82,7 @@ def _notes(data: Data) -> list[str]:
     share = data.splits.get("train", SplitSummary()).vector_share
     if share is not None and share < ENOUGH_VECTORS:
         notes.append(
-            f"{format_percent(share)} of the training tokens have a GloVe vector: for texts of another language, "
+            f"{format_percent(share)} of the training tokens have a pretrained vector: for texts of another language, "
             "compare with model/embedding=learned, or give vectors of this language (model.embedding.path)"
         )
     remedy = " (data.duplicates=drop)" if "train" in data.splits else ""

@@ -231,13 +231,26 @@ class LitClassifier(pl.LightningModule):
         """Yield the buffers that can be averaged, as Lightning's `WeightAveraging` does; codes and flags cannot."""
         return (each for each in super().buffers(recurse) if each.is_floating_point() and each is not self.thresholds)
 
-    def forward(self, inputs: Inputs) -> Tensor:
+    def forward(self, inputs: Inputs, *further: Tensor) -> Tensor:
         """Return the logits of texts, N×num_logits.
 
-        `card.codec.builder(texts)` encodes texts, and `task.probabilities` converts logits to probabilities N×C.
+        `card.codec.builder(texts)` encodes texts, and `task.probabilities` converts logits to probabilities N×C. As
+        Lightning passes a tuple of `example_input_array`, the parts of the inputs may be arguments.
         """
-        logits: Tensor = self.model(inputs)
+        logits: Tensor = self.model(Inputs(inputs, *further) if further else inputs)  # type: ignore[arg-type]
         return logits
+
+    @property
+    def example_input_array(self) -> Any:
+        """A batch or its inputs, with which Lightning summarizes the model and loggers draw it."""
+        return self._example_input_array
+
+    @example_input_array.setter
+    def example_input_array(self, example: Any) -> None:
+        inputs = example.inputs if isinstance(example, Batch) else example
+        while isinstance(inputs, tuple) and inputs[-1] is None:  # a graph has tensors alone
+            inputs = tuple(inputs[:-1])
+        self._example_input_array = inputs
 
     def predict_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> dict[str, Tensor]:
         """Return the predictions for the N texts of a batch.
