@@ -58,7 +58,8 @@ class Split:
 
     def cells(self, name: str, rows: np.ndarray) -> list[Any]:
         """Return the cells of a further column in some rows."""
-        cells: list[Any] = self.columns[name].take(rows).to_pylist()
+        index = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(np.ascontiguousarray(rows, np.int64))])
+        cells: list[Any] = self.columns[name].take(index).to_pylist()  # of a NumPy array, it would import pandas
         return cells
 
 
@@ -85,10 +86,10 @@ class Corpus:
             splits[file.stem] = Split(
                 Texts([columns[name] for name in PARTS if name in columns], np.arange(len(table))),
                 task.encode(labels.dictionary.to_pylist(), numbers, sizes),
-                _number_groups(columns["group"].to_numpy()) if "group" in columns else None,
-                columns["digest"].to_numpy(),
+                _number_groups(np.array(columns["group"].to_pylist())) if "group" in columns else None,
+                np.from_dlpack(columns["digest"].combine_chunks()),
                 columns,
-                columns["weight"].to_numpy() if "weight" in columns else None,
+                np.from_dlpack(columns["weight"].combine_chunks()) if "weight" in columns else None,
             )
         return cls(**splits, task=task)
 
