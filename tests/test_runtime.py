@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.runtime import Fault, features, number_of, spell, spell_all
+from heedful.runtime import Fault, NumberForm, features, number_form, number_of, number_remedy, spell, spell_all
 
 
 class Colour(Enum):
@@ -78,6 +78,50 @@ def test_equal_cells_of_other_types_keep_their_spelling() -> None:
 def test_numbers() -> None:
     cells = ["NA", "n/a", "null", "nan", None, "18_25", "x", "1e101", "-2.5"]
     np.testing.assert_array_equal([number_of(cell) for cell in cells], [np.nan] * 5 + [np.inf] * 3 + [-2.5])
+
+
+@pytest.mark.parametrize(
+    ("form", "texts", "spellings"),
+    [
+        ((".",), [" 1.50", "1,5", "1.800"], ["1.50", "1,5", "1.800"]),
+        ((",",), ["-3,50", "950", ",5", "1,5e-3", "1,200"], ["-3.50", "950", "0.5", "1.5e-3", "1.200"]),
+        ((",", "."), ["1.800", "1.200.300,5", "1.80.0", "31.12.24"], ["1800", "1200300.5", "1.80.0", "31.12.24"]),
+        ((".", ","), ["1,800", "1.5", "18,00"], ["1800", "1.5", "18,00"]),
+        ((".", " "), ["1 800", "1\u202f800.0", "a b"], ["1800", "1800", "a b"]),
+        ((",", "'"), ["1\u2019800,5", 1.5, True, None, Decimal("1.50")], ["1800.5", "1.5", "true", None, "1.50"]),
+    ],
+)
+def test_numbers_in_texts_have_a_form(form: tuple[Any, ...], texts: list[Any], spellings: list[str | None]) -> None:
+    assert spell_all(texts, NumberForm(*form).spell) == spellings
+
+
+@pytest.mark.parametrize("thousands", [None, "."])
+def test_points_among_decimal_commas_are_refused(thousands: Any) -> None:
+    with pytest.raises(Fault, match=r"holds '1.5', but numbers have a comma before decimals \(data.decimal=comma\)"):
+        NumberForm(",", thousands).spell("1.5")
+
+
+@pytest.mark.parametrize(
+    ("texts", "remedy"),
+    [
+        (["3,5", "2"], "set data.decimal=comma"),
+        (["1,200", "950"], "set data.decimal=comma or data.thousands=comma"),
+        (["1.200,5"], "set data.thousands=point"),
+        (["1 200,5"], "set data.decimal=comma data.thousands=space"),
+        (["12%", "7,5 %"], "set data.decimal=comma and leave out %"),
+        (["3,5", "1,200.5"], "write a point before decimals, and no other characters"),
+        (["1.5", "2"], None),
+        (["3,5", "1,2,3"], None),
+    ],
+)
+def test_remedies_name_options(texts: list[str], remedy: str | None) -> None:
+    assert number_remedy(texts) == remedy
+
+
+def test_points_between_thousands_imply_decimal_commas() -> None:
+    assert number_form(None, "point") == number_form("comma", ".") == (",", ".")
+    with pytest.raises(ValueError, match="thousands=',': also stands before decimals"):
+        number_form("comma", "comma")
 
 
 def test_features_of_requests() -> None:

@@ -11,7 +11,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -169,6 +169,86 @@ def _refusal(cell: Any) -> str:
     return f"holds {_shorten(cell)}, a {kind}: {remedy}"
 
 
+# Numbers
+
+
+class NumberForm(NamedTuple):
+    """How texts write numbers: the character before decimals, and that between thousands, if there is one."""
+
+    decimal: Literal[".", ","] = "."
+    thousands: Literal[".", ",", " ", "'"] | None = None
+
+    def spell(self, cell: Any) -> str | None:
+        """Return the spelling of a cell; in a text that is a number of this form, it is that of the number."""
+        if self == PLAIN or not isinstance(cell, str) or isinstance(cell, Enum):
+            return spell(cell)
+        number = self.plain(cell)
+        if number is None and self.decimal == "," and "." in cell and PLAIN.plain(cell):
+            option = "" if self.thousands else ", or set data.thousands=point if the point separates thousands"
+            reason = "but numbers have a comma before decimals (data.decimal=comma)"
+            raise Fault(f"holds {_shorten(cell)}, {reason}: correct it{option}")
+        return spell(number or cell)
+
+    def plain(self, text: str) -> str | None:
+        """Return a number with a point before decimals and nothing between thousands; None for other texts."""
+        if not (found := _pattern(self).fullmatch(text.strip())):
+            return None
+        sign, whole, fraction, exponent = found.groups(default="")
+        return f"{sign}{''.join(filter(str.isdecimal, whole)) or 0}{fraction.replace(',', '.')}{exponent}"
+
+    @property
+    def options(self) -> str:
+        """The options of the data that set this form."""
+        decimal = ["data.decimal=comma"] if self.decimal == "," and self.thousands != "." else []  # which implies it
+        return " ".join([*decimal, *([f"data.thousands={CHARACTERS[self.thousands]}"] if self.thousands else [])])
+
+
+CHARACTERS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe"}  # names of the characters in numbers
+BETWEEN = {" ": "[ \u00a0\u202f]", "'": "['\u2019]"}  # the characters that count as one of them
+PLAIN = NumberForm()
+FORMS = (
+    NumberForm(","),
+    *(NumberForm(".", between) for between in (",", " ", "'")),
+    *(NumberForm(",", between) for between in (".", " ")),
+)
+
+
+def number_form(decimal: str | None, thousands: str | None) -> NumberForm:
+    """Return the form with these characters, or names of characters; points between thousands imply decimal commas."""
+    characters: dict[Any, Any] = {name: character for character, name in CHARACTERS.items()}
+    decimal, thousands = characters.get(decimal, decimal), characters.get(thousands, thousands)
+    form = NumberForm(decimal or ("," if thousands == "." else "."), thousands)
+    if form.decimal == form.thousands:
+        raise ValueError(f"thousands={thousands!r}: also stands before decimals: set another character")
+    return form
+
+
+@lru_cache
+def _pattern(form: NumberForm) -> re.Pattern[str]:
+    between = BETWEEN.get(form.thousands, re.escape(form.thousands)) if form.thousands else ""
+    grouped = rf"[0-9]{{1,3}}(?:{between}[0-9]{{3}})+|" if between else ""
+    point = re.escape(form.decimal)
+    return re.compile(rf"([-+]?)(?=[0-9]|{point}[0-9])({grouped}[0-9]*)({point}[0-9]*)?(e[-+]?[0-9]+)?", re.IGNORECASE)
+
+
+def number_remedy(texts: Iterable[str]) -> str | None:
+    """Return the options with which all texts are numbers, such as "set data.decimal=comma".
+
+    None if they are numbers already, or if one of them is none in any form.
+    """
+    numbers = {text: text.removesuffix("%").rstrip() for text in texts}
+    if all(map(PLAIN.plain, numbers)) or not all(any(form.plain(text) for form in FORMS) for text in numbers.values()):
+        return None
+    forms = list[NumberForm]()
+    for form in () if all(map(PLAIN.plain, numbers.values())) else FORMS:
+        is_simpler = any(form.decimal == other.decimal or form.thousands == other.thousands for other in forms)
+        if not is_simpler and all(map(form.plain, numbers.values())):
+            forms.append(form)
+    percent = ["leave out %"] if any(text.endswith("%") for text in numbers) else []
+    options = ["set " + " or ".join(form.options for form in forms)] if forms else []
+    return " and ".join([*options, *percent]) or "write a point before decimals, and no other characters"
+
+
 # Columns
 
 
@@ -246,19 +326,21 @@ def kind_of(column: Mapping[str, Any]) -> str:
     return column.get("kind") or ("number" if column.get("categories") is None else "category")
 
 
-def encode(column: Mapping[str, Any], cells: Sequence[Any]) -> Entries:
-    """Return the features of the cells of a column; the column is as in config.json."""
+def encode(column: Mapping[str, Any], cells: Sequence[Any], numbers: NumberForm = PLAIN) -> Entries:
+    """Return the features of the cells of a column, as in config.json; a spelled cell has the plain form of numbers."""
     try:
-        return KINDS[kind_of(column)](column, spell_all(cells))
+        return KINDS[kind_of(column)](column, spell_all(cells, numbers.spell))
     except Fault as fault:
         raise Fault(f"column {column['name']!r} {fault}", fault.row) from None
 
 
-def features(columns: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
-    """Return the features of rows of cells by column, n×K float32."""
+def features(
+    columns: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], numbers: Sequence[Any] = PLAIN
+) -> np.ndarray:
+    """Return the features of rows of cells by column, n×K float32; `numbers` is the form of numbers in texts."""
     blocks = []
     for column in columns:
-        entries = encode(column, [row.get(column["name"]) for row in rows])
+        entries = encode(column, [row.get(column["name"]) for row in rows], NumberForm(*numbers))
         block = np.zeros((len(rows), entries.width), dtype=np.float32)
         block[entries.rows, entries.columns] = entries.values
         blocks.append(block)

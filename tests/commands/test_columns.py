@@ -24,6 +24,7 @@ OPTIONS = [
     "data=csv",
     "data.text=review",
     "data.columns=[age,country]",
+    "data.thousands=.",
     "model/branch=ngrams",
     "model/encoder=identity",
 ]
@@ -31,14 +32,14 @@ OPTIONS = [
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run on texts whose label the columns tell; the words do not."""
+    """A run on texts whose label the columns tell, with numbers such as 1.050,5; the words do not."""
     folder, rng = tmp_path_factory.mktemp("columns"), np.random.default_rng(0)
     labels = np.arange(120) % 2
     rows = pd.DataFrame(
         {
             "review": [" ".join(rng.choice(["good", "bad", "film", "plot"], 5)) for _ in labels],
             "label": np.where(labels, "pos", "neg"),
-            "age": [None if i % 11 == 0 else 20 + 30 * label + i % 7 for i, label in enumerate(labels)],
+            "age": [None if i % 11 == 0 else f"1.{20 + 30 * label + i % 7:03},5" for i, label in enumerate(labels)],
             "country": np.where(labels, "DE", rng.choice(["FR", "US"], 120)),
         }
     )
@@ -62,7 +63,9 @@ def test_all_ways_to_predict_agree(run: Path, tmp_path: Path) -> None:
     rows = pd.read_csv(run.parent / "data.csv")
     test = [int(row["line"]) - 2 for row in read_csv(run / "predictions" / "test.csv")]
     expected = saved_predictions(run).probabilities
-    np.testing.assert_allclose(load(run).predict_proba(rows.iloc[test]), expected, atol=1e-5)
+    typed = rows.assign(age=[float(str(age).replace(".", "").replace(",", ".")) for age in rows.age])
+    for frame in (rows, typed):
+        np.testing.assert_allclose(load(run).predict_proba(frame.iloc[test]), expected, atol=1e-5)
     records = json.loads(rows.iloc[test].to_json(orient="records"))
     export(run / "checkpoints" / "best.ckpt", tmp_path / "model")
     np.testing.assert_allclose(load(tmp_path / "model").predict_proba(records), expected, atol=1e-5)
@@ -86,7 +89,8 @@ def test_evaluation_of_a_file(run: Path, tmp_path: Path, caplog: pytest.LogCaptu
     assert result["data"]["splits"]["test"]["unseen"] == {"age": 0, "country": 1}
     expected = load(run).predict_proba(rows)
     np.testing.assert_allclose(saved_predictions(tmp_path / "eval").probabilities, expected, atol=1e-5)
-    source = text_source(None, str(tmp_path / "new.csv"), "review", others=["age", "country"])
+    read = {"others": ["age", "country"], "numbers": load(run).numbers}
+    source = text_source(None, str(tmp_path / "new.csv"), "review", **read)
     write_predictions(tmp_path / "out.csv", source, load(run), 32)
     message = "Column 'country': 1 of 31 cells are of categories without training texts"
     assert [record.getMessage() for record in caplog.records].count(message) == 2

@@ -106,7 +106,7 @@ def test_booleans_of_pandas_and_of_json_are_the_same() -> None:
 )
 def test_points_between_thousands(cells, warns, caplog):
     fit(cells)
-    message = "Column 'age' holds 1.800 beside 950: if the point separates thousands, write 1800"
+    message = "Column 'age' holds 1.800 beside 950: if the point separates thousands, set data.thousands=point"
     assert (message in caplog.text) == warns
 
 
@@ -122,12 +122,13 @@ def test_text_is_no_number(cells):
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["1", "x", "2", "inf"][:3], r"rows \[1\]: column 'age' holds 'x', but most of its cells are numbers"),
+        (["1", "x", "2", "inf"][:3], r"rows \[1\]: column 'age' holds 'x', but most of its cells are numbers: correct"),
+        (["1.5", "2", "1,200"], r"rows \[2\]: .* most of its cells are numbers: set data.thousands=comma\. If"),
         (["7", "7.0", "7"], "all training texts have the same value in column 'age'"),
         (["a", " a"], "all training texts have the same value"),
         (
             ["1", None, "3,5", "1,200.5"],
-            r"rows \[3\]: column 'age' holds '1,200.5', and all cells look like",
+            r"rows \[2\]: column 'age' holds '3,5', and all cells look like numbers: write a point before decimals",
         ),
         (["12%", "7 %"], r"rows \[0\]: column 'age' holds '12%', and all cells look like"),
         ([None, ""], "all training texts have the same value"),

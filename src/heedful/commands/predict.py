@@ -18,7 +18,7 @@ def main(cfg: DictConfig) -> None:
     if out is not None and cfg.pictures is not None:
         raise UserError("out=… and pictures=… are both set: remove one of them")
     ensemble = restore_ensemble(cfg.ckpt_path, cfg.extras, device=cfg.device)
-    read = (ensemble.column_names, ensemble.members[0].card.text_column)
+    read = (ensemble.column_names, ensemble.members[0].card.text_column, ensemble.numbers)
     source = text_source(cfg.text, cfg.file, cfg.text_column, cfg.delimiter, cfg.quotes, cfg.second, *read)
     limit = None if cfg.abstain is None else choose_limit(ensemble, cfg.abstain)
     if out is None:

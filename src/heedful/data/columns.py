@@ -1,7 +1,7 @@
 """Further columns of the data, beside the texts: numbers and dates are standardized, and categories are told apart."""
 
 import logging
-import re
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 MAX_CATEGORIES = 1000
 MISSING = "(missing)"
-GROUPED = re.compile(r"[0-9]{1,3}\.[0-9]{3}")  # a number of three decimals, or with a point between thousands
-FOREIGN = re.compile(r"[-+]?[0-9]+(?:(?:\.[0-9]{3})*(?:,[0-9]+)?|(?:,[0-9]{3})*(?:\.[0-9]+)?) ?%?")  # 3,5 and 12%
 ONE_VALUE = "data.columns: all training texts have the same value in column {!r}: remove it"
-CORRECT = (
-    ": correct it, or leave the cell empty. If the numbers stand for categories, write them as text, such as 'c1' for 1"
-)
+CATEGORIES = "If the numbers stand for categories, write them as text, such as 'c1' for 1"
+CORRECT = f": correct it, or leave the cell empty. {CATEGORIES}"
 
 
 class Coverage(NamedTuple):
@@ -98,7 +95,9 @@ class _Scaled(ColumnField):
         known, wrong = values[np.isfinite(values)], np.flatnonzero(np.isinf(values)).tolist()
         if len(known) > len(wrong) > 0:
             held = f"column {name!r} holds {format_repr(cells[wrong[0]])}, but most of its cells are "
-            raise UserError(f"{where(wrong)}: {held}{cls.model_fields['kind'].default}s{CORRECT}")
+            remedy = runtime.number_remedy(cell for cell in cells if cell and not math.isnan(cls.parse(cell)))
+            remedy = f": {remedy}. {CATEGORIES}" if remedy else CORRECT
+            raise UserError(f"{where(wrong)}: {held}{cls.model_fields['kind'].default}s{remedy}")
         if wrong or not len(known):
             return None
         if np.ptp(known) == 0 and len(known) == len(values):
@@ -123,9 +122,10 @@ class NumberField(_Scaled):
         if len(set(map(float, large))) < len(large):
             return None  # numbers beyond 2**53, which would be equal
         column = super().fit(name, cells, where)
-        grouped, plain = sorted(filter(GROUPED.fullmatch, written)), sorted(filter(str.isdecimal, written))
+        plain = sorted(filter(str.isdecimal, written))
+        grouped = sorted(cell for cell in written.difference(plain) if runtime.NumberForm(",", ".").plain(cell))
         if column and grouped and plain and len(grouped) + len(plain) == len(written):
-            remedy = f"if the point separates thousands, write {grouped[0].replace('.', '')}"
+            remedy = "if the point separates thousands, set data.thousands=point"
             log.warning("Column %r holds %s beside %s: %s", name, grouped[0], plain[0], remedy)
         return column
 
@@ -170,12 +170,10 @@ class CategoryField(ColumnField):
         if len(set(cells)) < 2:
             raise UserError(ONE_VALUE.format(name))
         categories = sorted({cell for cell in cells if cell is not None})
-        odd = [name for name in categories if "," in name or "%" in name]
-        if odd and all(map(FOREIGN.fullmatch, categories)):
-            raise UserError(
-                f"{where([cells.index(odd[0])])}: column {name!r} holds {odd[0]!r}, and all cells look like numbers: "
-                "write a point before decimals, and no other characters, such as 1200.5"
-            )
+        if remedy := runtime.number_remedy(categories):
+            row = next(row for row, cell in enumerate(cells) if cell and not runtime.PLAIN.plain(cell))
+            held = f"column {name!r} holds {cells[row]!r}, and all cells look like numbers"
+            raise UserError(f"{where([row])}: {held}: {remedy}. {CATEGORIES}")
         if len(categories) > MAX_CATEGORIES:
             raise UserError(
                 f"data.columns: column {name!r} has {len(categories):,} categories, such as "

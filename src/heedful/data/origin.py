@@ -26,6 +26,7 @@ from heedful.data.store import code_version, hash_text, load_or_build
 from heedful.data.tables import parse_delimiter
 from heedful.data.text_files import absolute_path
 from heedful.data.tokenizer import TokenizerBuilder
+from heedful.runtime import number_form
 from heedful.tasks.labels import parse_labels
 from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.task import Task
@@ -81,6 +82,8 @@ class Origin(pl.LightningDataModule):
         keep_columns: Sequence[str] | None = None,
         columns: Sequence[str] | None = None,
         weight: str | None = None,
+        decimal: Literal[",", ".", "comma", "point"] | None = None,
+        thousands: Literal[",", ".", " ", "'", "comma", "point", "space", "apostrophe"] | None = None,
         duplicates: Literal["drop"] | None = None,
         val_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.1,
         test_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.2,
@@ -113,7 +116,8 @@ class Origin(pl.LightningDataModule):
             raise ValueError(
                 "columns: {1!r} is also data.{0}, which a model must not read twice: remove it".format(*twice[0])
             )
-        self.reading = Reading(roles, further, kept, parse_labels(labels), on_bad_rows)
+        self.sets_numbers = decimal is not None or thousands is not None
+        self.reading = Reading(roles, further, kept, parse_labels(labels), on_bad_rows, number_form(decimal, thousands))
         named = {"train": train_split, "val": val_split, "test": test_split}
         splits = {split: own for split, own in named.items() if own is not None}
         others, is_copy = {"val": val_path, "test": test_path}, name is not None
@@ -149,7 +153,8 @@ class Origin(pl.LightningDataModule):
         codec.check(self.pairs, "data.text")
         self._model, self.tokenizer, self.truncation = codec, codec.tokenizer, codec.truncation
         self.task = codec.task.with_classes([])
-        self.reading = replace(self.reading, read=[column.name for column in codec.columns])
+        numbers = self.reading.numbers if self.sets_numbers else codec.numbers
+        self.reading = replace(self.reading, read=[column.name for column in codec.columns], numbers=numbers)
 
     def score_whole(self, split: str, class_counts: Sequence[int], unknown_classes: str = "error") -> None:
         """Keep only the split "test" or "val" of the source, undivided; must be called after `use_codec`.

@@ -22,7 +22,7 @@ from heedful.data.corpus import FACTS, KEPT, PARTS, READ
 from heedful.data.opener import Opener
 from heedful.data.table import Text, is_blank, join_parts
 from heedful.data.tables import Rows, format_places
-from heedful.runtime import number_of, parse_all
+from heedful.runtime import PLAIN, NumberForm, number_of, parse_all
 from heedful.tasks.labels import canonical, match_classes
 from heedful.tasks.task import Task
 
@@ -45,6 +45,7 @@ class Reading:
         read, kept: the names of further columns, of which the former are spelled and the latter stay as they are.
         names: the class of each allowed label; None allows all labels.
         on_bad_rows: error or drop: how to treat rows without a text or label.
+        numbers: how texts write the numbers of columns, weights and targets.
         unknown_classes: error, drop or wrong (keep): how an evaluation treats rows whose class the model does not have.
     """
 
@@ -53,6 +54,7 @@ class Reading:
     kept: Sequence[str]
     names: Mapping[str, str] | None
     on_bad_rows: str
+    numbers: NumberForm = PLAIN
     unknown_classes: str | None = None
 
     @property
@@ -83,7 +85,8 @@ class Reading:
         """
         roles = ("text", "label", "group", "", *(["second"] * ("second" in self.columns)))  # "": of earlier versions
         names = self.names if self.unknown_classes in (None, "error") else (self.names, self.unknown_classes)
-        options = (tuple(map(self.columns.get, roles)), names, self.on_bad_rows, *opener.csv[:2])
+        numbers = [] if self.numbers == PLAIN else [self.numbers]
+        options = (tuple(map(self.columns.get, roles)), names, self.on_bad_rows, *opener.csv[:2], *numbers)
         own = self.columns.get("weight")
         weights = "" if own is None or opener.files else opener.hash_columns("train", [own])
         return f"{opener.content(self.without_weight().columns.values())} {options}{task.reading}{weights}"
@@ -126,7 +129,7 @@ class Reading:
                 own = own or [canonical(name) for name in rows.class_names.get(columns["label"], ())]
                 parts = {name: rows.texts(columns[name]) for name in PARTS if name in columns}
                 texts: Any = list(zip(*parts.values(), strict=True)) if len(parts) > 1 else parts["text"]
-                labels, is_valid = _labels(rows, columns["label"], task), list[bool]()
+                labels, is_valid = _labels(rows, columns["label"], task, self.numbers), list[bool]()
                 for place, text, own_labels in zip(rows.places, texts, labels, strict=True):
                     wrong = [
                         label
@@ -144,12 +147,12 @@ class Reading:
                 cells: dict[str, Any] = {**parts, "label": labels, "place": list(rows.places)}
                 cells |= {"file": [files.setdefault(rows.source, len(files))] * len(texts)}
                 cells |= {"digest": list(map(_digest, texts))}
-                cells |= {READ + name: rows.spelled(name) for name in self.read}
+                cells |= {READ + name: rows.spelled(name, self.numbers) for name in self.read}
                 cells |= {KEPT + name: rows.plain_texts(name) for name in self.kept}
                 if "group" in columns:
                     cells["group"] = [group or "" for group in rows.spelled(columns["group"])]
                 if "weight" in columns:
-                    cells["weight"] = _weights(rows, columns["weight"], is_valid)
+                    cells["weight"] = _weights(rows, columns["weight"], self.numbers, is_valid)
                 stream.write_batch(pa.RecordBatch.from_pydict(cells, schema).filter(pa.array(is_valid)))
         for (source, label), places in faults.items():
             self._report(f"{source}: {format_places(rows.unit, places)}:", label, task)
@@ -188,9 +191,9 @@ def _digest(text: Text) -> int:
     return int.from_bytes(digest, sys.byteorder, signed=True)
 
 
-def _weights(rows: Rows, column: str, is_valid: Sequence[bool]) -> np.ndarray:
+def _weights(rows: Rows, column: str, numbers: NumberForm, is_valid: Sequence[bool]) -> np.ndarray:
     """Return the weight of each row; those of invalid rows may be anything."""
-    cells = rows.spelled(column)
+    cells = rows.spelled(column, numbers)
     weights = parse_all(cells, number_of)
     if len(wrong := np.flatnonzero(is_valid & ~(np.isfinite(weights) & (weights >= 0)))):
         where, cell = rows.where(wrong.tolist()), cells[wrong[0]]
@@ -199,12 +202,12 @@ def _weights(rows: Rows, column: str, is_valid: Sequence[bool]) -> np.ndarray:
     return weights
 
 
-def _labels(rows: Rows, column: str, task: Task) -> list[list[str]]:
+def _labels(rows: Rows, column: str, task: Task, numbers: NumberForm) -> list[list[str]]:
     """Return the canonical labels of each row; a missing label is an empty string."""
     cells = [task.split(cell) for cell in rows.cells(column)]
     places = [place for place, own in zip(rows.places, cells, strict=True) for _ in own]
-    spelled = replace(rows, places=places, columns={column: list(chain(*cells))}).spelled(column)
-    labels = [label or "" for label in spelled]
+    listed = replace(rows, places=places, columns={column: list(chain(*cells))})
+    labels = [label or "" for label in listed.spelled(column, PLAIN if task.has_classes else numbers)]
     if own := rows.class_names.get(column):
         names = {str(i): canonical(name) for i, name in enumerate(own)}
         where, classes = f"{rows.source}: the metadata name {len(own)} classes", set(names.values())

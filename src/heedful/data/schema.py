@@ -13,6 +13,7 @@ from heedful.data.columns import Column, Coverage
 from heedful.data.padded_batches import BatchBuilder, Tokens, Truncation
 from heedful.data.table import Table, Text
 from heedful.data.tokenizer import Tokenizer
+from heedful.runtime import PLAIN, NumberForm
 from heedful.tasks.stored import StoredTask
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Schema(TextField):
     """The text, the further columns, and the task, with pure functions that read new rows as in training."""
 
     columns: list[Column] = []
+    numbers: NumberForm = PLAIN  # in texts
     task: StoredTask
 
     @model_validator(mode="before")

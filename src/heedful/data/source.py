@@ -107,7 +107,14 @@ class Source(Origin):
         labels = np.asarray(self.tokenized("train").labels)
         task, table = self.corpus.task.learn(labels), self.table("train", range(len(labels)))
         columns = [fit_column(name, cells, table.where) for name, cells in table.cells.items()]
-        return Schema(tokenizer=tokenizer, task=task, pairs=self.pairs, columns=columns, **asdict(self.truncation))
+        return Schema(
+            tokenizer=tokenizer,
+            task=task,
+            pairs=self.pairs,
+            columns=columns,
+            numbers=self.reading.numbers,
+            **asdict(self.truncation),
+        )
 
     def _recode(self, codec: Schema) -> Schema:
         """Give the targets the numbers of a model's classes; return its schema, perhaps with further classes."""

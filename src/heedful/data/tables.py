@@ -25,7 +25,7 @@ from heedful.base.formatting import format_list, format_repr
 from heedful.config.mistakes import did_you_mean
 from heedful.data.table import Table
 from heedful.data.text_files import PARQUET, file_format, open_file, open_text, refuse_signatures
-from heedful.runtime import Fault, spell, spell_all, text_of
+from heedful.runtime import PLAIN, Fault, NumberForm, spell_all, text_of
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".json")
 OUTPUT_FORMATS = (".csv", ".jsonl")
@@ -73,9 +73,9 @@ class Rows:
         """Return the cells of a column as texts: others are spelled, and a missing one becomes an empty string."""
         return [text or "" for text in self._spell(column, text_of)]
 
-    def spelled(self, column: str) -> list[str | None]:
+    def spelled(self, column: str, numbers: NumberForm = PLAIN) -> list[str | None]:
         """Return the one spelling of each cell of a column; None if it is missing."""
-        return self._spell(column, spell)
+        return self._spell(column, numbers.spell)
 
     def _spell(self, column: str, rule: Callable[[Any], str | None]) -> list[str | None]:
         cells = self.columns.get(column)
@@ -88,11 +88,12 @@ class Rows:
     def where(self, rows: Sequence[int]) -> str:
         return f"{self.source}: {format_places(self.unit, [self.places[row] for row in rows])}"
 
-    def table(self, texts: Sequence[str], others: Sequence[str] = ()) -> Table:
+    def table(self, texts: Sequence[str], others: Sequence[str] = (), numbers: NumberForm = PLAIN) -> Table:
         """Return what a model reads of the rows: the text in one column, or the pairs in two, and further columns."""
         parts = list(map(self.texts, texts))
         pairs: Any = list(zip(*parts, strict=True))
-        return Table(pairs if len(parts) > 1 else parts[0], {name: self.spelled(name) for name in others}, self.where)
+        cells = {name: self.spelled(name, numbers) for name in others}
+        return Table(pairs if len(parts) > 1 else parts[0], cells, self.where)
 
     def plain_texts(self, column: str) -> list[str | None]:
         """Return the cells of a column as a CSV file contains them; a missing value or NaN is None."""

@@ -175,7 +175,7 @@ class Model(Ensemble):
         for name in names:
             if None in (found := rows.cells(name)):
                 raise TypeError(f"{TEXTS}, but row {found.index(None)} has no {name!r}")
-        table = rows.table(names, columns)
+        table = rows.table(names, columns, self.numbers)
         warn_of_unseen(self.check(table), len(table))
         return table
 

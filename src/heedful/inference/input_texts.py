@@ -16,6 +16,7 @@ from heedful.data.schema import warn_of_missing
 from heedful.data.table import Table
 from heedful.data.tables import CHUNK, DEFAULT_FORM, FORMATS, CsvForm, Rows, TableFile, gather, parse_delimiter
 from heedful.data.text_files import existing_path, file_format, open_text
+from heedful.runtime import PLAIN, NumberForm
 
 PIPED = "standard input"
 READ_SIZE = 1 << 20  # bytes
@@ -30,6 +31,7 @@ class TextSource:
     read_rows: Callable[[], Iterator[Rows]]  # yields all rows from the start, in chunks
     columns: Sequence[str] = ("text",)
     others: Sequence[str] = ()  # that the models read beside the text
+    numbers: NumberForm = PLAIN  # in texts
     is_stream: bool = False  # whether it can be read only once
     form: CsvForm = DEFAULT_FORM  # of a table with the predictions
 
@@ -41,7 +43,7 @@ class TextSource:
         """
         has_text = False
         for rows in self.read_rows():
-            table = rows.table(self.columns, self.others)
+            table = rows.table(self.columns, self.others, self.numbers)
             if are_pairs and len(self.columns) == 1:
                 table = replace(table, texts=[_divide(rows, row, str(text)) for row, text in enumerate(table.texts)])
             has_text = has_text or bool(table.not_blank())
@@ -70,6 +72,7 @@ def text_source(
     second: str | None = None,
     others: Sequence[str] = (),
     trained_column: str | Sequence[str] = "text",
+    numbers: NumberForm = PLAIN,
 ) -> TextSource:
     """Return the source of the texts: the command line, a table, or the lines of a file or of standard input.
 
@@ -81,6 +84,7 @@ def text_source(
         delimiter, quotes: as for `heedful.data.tables.TableFile`.
         others: further columns of the table, which the models read; they are missing in other texts.
         trained_column: the column, or columns, of texts in the data of the training.
+        numbers: how texts write the numbers of `others`.
     """
     if second is not None and text is None:
         raise UserError("second=… is the second text of a pair: add text=…")
@@ -110,7 +114,7 @@ def text_source(
             table = TableFile(path, [*columns, *others], True, parse_delimiter(delimiter), quotes)
         except ValueError as error:
             raise UserError(str(error)) from None
-        return TextSource(str(path), table.read, columns, others, form=table.form())
+        return TextSource(str(path), table.read, columns, others, numbers, form=table.form())
     return TextSource(name, partial(_lines, path, name))
 
 

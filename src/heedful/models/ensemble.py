@@ -18,6 +18,7 @@ from heedful.models.classifier import Classifier, mean_weights
 from heedful.models.loss import Loss
 from heedful.runs.checkpoint import Card
 from heedful.runs.examples import BranchWords, Example
+from heedful.runtime import PLAIN, NumberForm
 
 HEADS_WORDS = 64  # maximum number of words of a text that gets a map for each head, and maps of the encoder's layers
 SMALL_BATCH = 1.5e8  # tokens × weights; below, two threads gain little (docs/performance.md)
@@ -89,6 +90,14 @@ class Ensemble:
     def column_names(self) -> list[str]:
         """The names of the columns that the models read beside the text."""
         return list(dict.fromkeys(column.name for member in self.members for column in member.card.codec.columns))
+
+    @property
+    def numbers(self) -> NumberForm:
+        """How texts write the numbers of the columns."""
+        forms = {member.card.codec.numbers for member in self.members if member.card.codec.columns}
+        if len(forms) > 1:
+            raise UserError("ckpt_path: the models read numbers with different data.decimal or data.thousands")
+        return next(iter(forms), PLAIN)
 
     def check(self, table: Table) -> Counter[str]:
         """Return how many cells of each column are of categories without training texts.

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field, FiniteFloat
 
 from heedful.base.formatting import format_repr
+from heedful.runtime import number_remedy
 from heedful.tasks.score_intervals import FISHER, LOGARITHM, MeanInterval
 from heedful.tasks.scores import ScoreType, Terms
 from heedful.tasks.task import Task
@@ -124,7 +125,8 @@ class Regression(Task):
         try:
             value = float(label.replace("_", "?"))  # Python ignores _ in numbers
         except ValueError:
-            return "is not a number, which task=regression needs"
+            remedy = number_remedy([label])
+            return "is not a number, which task=regression needs" + (f" ({remedy})" if remedy else "")
         is_finite = abs(value) <= float(np.finfo(np.float32).max)
         return "" if is_finite else "is not a finite number in float32, which task=regression needs"
 

@@ -84,7 +84,9 @@ class Classifier:
         inputs = {"tokens": tokens, "mask": mask} | ({"segments": segments} if self.config["pairs"] else {})
         if self.config["columns"]:
             cells = columns or [{}] * len(texts)
-            inputs["columns"] = features(self.config["columns"], [cells[i] for i in selected])
+            inputs["columns"] = features(
+                self.config["columns"], [cells[i] for i in selected], self.config.get("numbers", ())
+            )
         probabilities, weights, *by_class = self.session.run(None, inputs)
         if not np.isfinite(probabilities).all():
             raise ValueError("the model computes probabilities that are not finite: it is damaged, so export it again")
