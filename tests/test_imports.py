@@ -88,7 +88,8 @@ def state():
 
 before = state()
 import heedful
-assert state() == before and not {"torch", "pytorch_lightning", "hydra", "numpy"} & set(sys.modules)
+assert state() == before and not {"torch", "pytorch_lightning", "hydra", "numpy", "sklearn"} & set(sys.modules)
+assert {"load", "train", "TextClassifier"} < set(dir(heedful)) == set(heedful.__all__)
 names = [module.name for module in pkgutil.walk_packages(heedful.__path__, "heedful.")]
 assert len(names) > 150
 for library in ("torch", "pytorch_lightning", "torchmetrics", "hydra", "datasets", "wandb", "sklearn.linear_model"):

@@ -4,7 +4,6 @@ import logging
 import os
 import random
 import signal
-import subprocess
 import sys
 import threading
 import warnings
@@ -156,16 +155,3 @@ def test_a_test_needs_test_texts(frame: pd.DataFrame) -> None:
         train(*SMALL, *COLUMNS, "data.test_fraction=0", data=frame)
     trained = train(*SMALL, *COLUMNS, "data.test_fraction=0", "test=false", data=frame, verbose=False)
     assert trained.result.data.sizes == {"train": 35, "val": 4} and trained.scores == {}
-
-
-def test_the_import_changes_nothing_and_is_fast(tmp_path: Path) -> None:
-    program = """
-import os, signal, sys
-before = dict(os.environ), signal.getsignal(signal.SIGINT), set(sys.modules)
-import heedful
-assert (dict(os.environ), signal.getsignal(signal.SIGINT)) == before[:2]
-assert not {"torch", "hydra", "sklearn", "pytorch_lightning"} & sys.modules.keys()
-assert {"load", "train", "TextClassifier"} < set(dir(heedful)) == set(heedful.__all__)
-"""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, check=True)

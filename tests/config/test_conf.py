@@ -1,8 +1,5 @@
 """The configs in conf/ are valid, and the schema contains their keys."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +10,8 @@ from heedful.config.compose import without_hydra
 from heedful.config.keys import CONF
 from heedful.config.mistakes import Mistake
 from heedful.config.schema import COMMANDS, RECORDS, config_mistakes
-from tests.helpers import repository
+from tests.forks import complete
+from tests.helpers import command, repository
 
 REQUIRED = {*("ckpt_path", "out"), *("data.path", "data.name", "data.tokenizer.name_or_path")}
 
@@ -74,6 +72,5 @@ def test_a_library_with_a_handler_of_its_own_prints_a_warning_once(tmp_path: Pat
         "from huggingface_hub.utils import logging\n"
         "logging.get_logger('huggingface_hub.utils').warning('Retrying in 1s')\n"
     )
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    options: Any = {"check": True, "cwd": tmp_path, "env": environment, "capture_output": True, "text": True}
-    assert subprocess.run([sys.executable, "-c", program], **options).stderr.count("Retrying in 1s") == 1
+    (python, *_), options = command(tmp_path, "predict")
+    assert complete([python, "-c", program], options).stderr.count("Retrying in 1s") == 1

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import ROOT, command, read_csv, train
+from tests.forks import complete
+from tests.helpers import command, read_csv, train
 from tests.sweep.sweeps import SMALL, find_descendants, find_job, read_results, start_sweep, wait_for_end
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
@@ -52,8 +53,7 @@ def test_kills_do_not_change_the_results_of_a_sweep(tmp_path: Path) -> None:
         time.sleep(moments.uniform(0, 0.3))
         orphans = find_descendants(process.pid)
         process.kill()
-    line, options = command(tmp_path, "train", f"sweep.resume={sweep}")
-    resumed = subprocess.run(line, capture_output=True, **options)
+    resumed = complete(*command(tmp_path, "train", f"sweep.resume={sweep}"))
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert "Traceback" not in resumed.stderr and "Resuming from" in resumed.stderr
     wait_for_end(orphans)
@@ -89,7 +89,7 @@ def test_a_killed_sweep_with_workers_leaves_no_process(tmp_path: Path) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def test_a_process_ends_if_its_parent_ended_before_it_started() -> None:
+def test_a_process_ends_if_its_parent_ended_before_it_started(tmp_path: Path) -> None:
     """The parent of a process of joblib has no sentinel, which `is_alive` needs."""
     code = """
 import multiprocessing, time
@@ -101,5 +101,6 @@ multiprocessing.parent_process = lambda: SimpleNamespace(pid=-1, is_alive=is_ali
 die_with_parent()
 time.sleep(30)
 """
-    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    (python, *_), options = command(tmp_path, "train")
+    process = complete([python, "-c", code], options)
     assert process.returncode == -signal.SIGKILL, process.stderr
