@@ -42,7 +42,7 @@ def race(hits: np.ndarray) -> tuple[str, int]:
     """Return the reason of the choice and the model that is named, after the race over the folds."""
     folds, racing = np.arange(hits.shape[1]) % FOLDS, list(range(len(hits)))
     for fold in range(FOLDS - 1):
-        beaten = find_beaten(hits[:, folds <= fold], racing, fold + 1)
+        beaten = find_beaten(hits[:, folds <= fold], racing, fold + 1, range(len(hits)), FOLDS)
         racing = [row for row in racing if row not in beaten]
     choice = choose(hits[racing], [True] * len(racing))
     return choice.reason, racing[choice.chosen]

@@ -55,10 +55,9 @@ Defaults = dict[str, list[str]]  # each default value of an option → the choic
 
 def render() -> str:
     """Return the text of the page."""
-    commands = {path.stem for path in CONF.glob("*.yaml")}
     groups = {path.parent.relative_to(CONF).as_posix() for path in CONF.glob("*/**/*.yaml")} - {"hydra"}
     lines = [INTRODUCTION]
-    for command in sorted(commands, key=_position([*COMMANDS])):
+    for command in COMMANDS:
         lines += [f"## `python -m src.{command}`", "", *_table(rows([CONF / f"{command}.yaml"], "")), ""]
     for group in sorted(groups, key=_position(GROUPS)):
         lines += [f"## `{group}`", "", *_group(group), ""]

@@ -36,13 +36,6 @@ def close_log_files() -> Iterator[None]:
         handler.close()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def shared_config_files() -> None:
-    from tests.helpers import share_config_files
-
-    share_config_files()
-
-
 @pytest.fixture(scope="session")
 def store(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Callable[..., Path]:
     """A function that trains with overrides, once for all workers, and returns the run's folder.

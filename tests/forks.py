@@ -39,9 +39,8 @@ def preload() -> None:
         if name not in ENTRY_POINTS:
             with suppress(ImportError):  # the extra of this module may not be installed
                 importlib.import_module(name)
-    from tests.helpers import repository, share_config_files
+    from tests.helpers import repository
 
-    share_config_files()
     repository("train").compose([])
     repository("predict").compose(["ckpt_path=x"])
 

@@ -33,19 +33,6 @@ def repository(command: str) -> ConfigFiles:
     return ConfigFiles(command)
 
 
-def share_config_files() -> None:
-    """Let all `ConfigFiles` of conf/ share what they merged, which takes half a second for the choices of a command."""
-    create = ConfigFiles.__init__
-
-    def shared(self: ConfigFiles, command: str, folder: Path = Path(CONF), *search: Any, **options: Any) -> None:
-        create(self, command, folder, *search, **options)
-        if self.folders == [Path(CONF)] and self.name == command:
-            self._merged = merged.setdefault(command, {})
-
-    merged: dict[str, dict[tuple[str, ...], bytes]] = {}
-    ConfigFiles.__init__ = shared  # type: ignore[method-assign]
-
-
 def small_config(folder: Path, overrides: Sequence[str] = ()) -> DictConfig:
     """Compose a short run on the bundled CSV file, which writes to `folder` and to the folder `cache` next to it."""
     paths = [f"paths.output_dir={folder}", f"data.cache_dir={folder.parent / 'cache'}"]

@@ -51,6 +51,7 @@ def test_with_a_cache_the_source_is_not_read(set_up: SetUp, monkeypatch: pytest.
         {"val_fraction": 0.3},
         {"test_fraction": 0.3},
         {"limit": 20},
+        {"train_limit": 7},
         {"tokenizer": Word(min_frequency=2)},
         {"tokenizer": Bpe(min_frequency=1)},
         {"labels": ["good", "bad"]},
@@ -62,6 +63,13 @@ def test_options_that_change_the_tokens_tokenize_again(set_up: SetUp, source_opt
     set_up(**change)
     folders = {path.parent.resolve() for path in Path(source_options["cache_dir"]).glob("*/train.tokens.npy")}
     assert len(folders) == 2
+
+
+def test_a_limit_of_the_training_texts_leaves_the_other_splits(set_up: SetUp) -> None:
+    whole, part = set_up(), set_up(train_limit=7)
+    rows = {name: [data.tokenized(name).rows for data in (whole, part)] for name in ("train", "val", "test")}
+    assert len(rows["train"][1]) == 7 and set(rows["train"][1]) < set(rows["train"][0])
+    assert all(np.array_equal(*rows[name]) for name in ("val", "test"))
 
 
 def test_the_fingerprint_depends_on_the_data_and_not_on_the_tokenizer(set_up: SetUp) -> None:

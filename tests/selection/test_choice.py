@@ -37,7 +37,10 @@ def test_the_interval_of_a_difference_is_paired_and_widened_for_folds() -> None:
             [(70, "11"), (2, "01"), (31, "00")], [CHEAP, DEAR], ("cheapest", 0, 1), id="dear and 1.2 errors ahead"
         ),
         pytest.param(
-            [(70, "11"), (2, "01"), (31, "00")], [CHEAP, CHEAP], ("probably", 1, 1), id="cheap and 1.2 errors ahead"
+            [(70, "11"), (2, "01"), (31, "00")], [CHEAP, CHEAP], ("cheapest", 0, 1), id="cheap and 1.2 errors ahead"
+        ),
+        pytest.param(
+            [(70, "11"), (3, "01"), (30, "00")], [CHEAP, CHEAP], ("probably", 1, 1), id="cheap and 1.4 errors ahead"
         ),
         pytest.param([(70, "11"), (1, "01"), (32, "00")], [CHEAP, CHEAP], ("cheapest", 0, 1), id="0.8 errors ahead"),
         pytest.param([(70, "11"), (13, "01"), (20, "00")], [CHEAP, DEAR], ("clearly", 1, 1), id="13 wins of 13"),
@@ -78,7 +81,16 @@ def test_the_corrected_score_has_no_luck_of_the_choice() -> None:
 
 
 def test_beaten_models_are_dropped_more_reluctantly_at_first() -> None:
-    terms = hits(101, (60, "111"), (11, "010"), (30, "000"))  # 11 losses: 2.8 standard errors
-    assert find_beaten(terms, [0, 1, 2], folds=1) == {}
-    assert find_beaten(terms, [0, 1, 2], folds=3) == {2: 1}  # the first model stays
-    assert find_beaten(terms, [0, 2], folds=3) == {}
+    terms = hits(101, (60, "111"), (8, "010"), (33, "000"))  # 8 losses: 2.4 standard errors
+    worse, cheap = {2: ("worse than", 1)}, [0, 2, 1]
+    assert find_beaten(terms, [0, 1, 2], 1, cheap, of=5) == {}
+    assert find_beaten(terms, [0, 1, 2], 4, cheap, of=5) == worse  # the first model stays
+    assert find_beaten(terms, [0, 2], 4, cheap, of=5) == {2: ("dearer than", 0)}  # it is right for the same texts
+
+
+def test_models_that_would_hardly_be_named_in_the_end_are_dropped() -> None:
+    # z = 0 after t = 3/5 of the folds: the final z has the variance 2/3, and a dearer model is named above 1.96
+    equal = hits(101, (60, "111"), (5, "010"), (5, "001"), (31, "000"))
+    assert find_beaten(equal, [0, 1, 2], 3, [0, 1, 2], of=5) == {2: ("dearer than", 1)}  # P = 0.8 %
+    assert find_beaten(equal, [0, 1, 2], 2, [0, 1, 2], of=5) == {}  # 5.4 %
+    assert find_beaten(equal, [0, 1, 2], 3, [0, 2, 1], of=5) == {}  # a cheaper one is named above -1.96

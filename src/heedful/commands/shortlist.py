@@ -1,8 +1,10 @@
 """Find the model to use for some texts: `heedful shortlist data=csv data.path=my.csv`."""
 
+import shlex
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
@@ -14,14 +16,15 @@ from heedful.base.process import exit_with_message, typed
 if TYPE_CHECKING:
     from heedful.commands.trained_run import TrainedRun
     from heedful.selection.answer import Answer
+    from heedful.selection.race import Race
 
 HELP = """\
 usage: {name} data=csv data.path=my.csv [data.text=… data.label=…] [minutes=10] [candidates=[…]] [out=folder]
 
-Trains candidates on five folds of the texts, and says which one to use, how sure that is, and what it costs. The winner
-is trained again on all texts and saved. The same command with the same out=… goes on after an interruption.
+Trains candidates on folds of the texts, and says which one to use, how sure that is, and what it costs. The winner
+is trained again on all texts, saved and exported. The same command with the same out=… goes on after an interruption.
 
-minutes     trainings start only if they end within this time (10)
+minutes     trainings start only if they end within this time (10); the winner is trained again on all texts after it
 candidates  some of {candidates}, or experiments in conf/experiment: [linear,mine]
 out         folder of the report and the winner (outputs/shortlist/<time>)
 
@@ -35,7 +38,7 @@ class Shortlist:
     """The answer of a shortlist.
 
     Args:
-        folder: contains page.html, shortlist.md and the winner's run, `winner`.
+        folder: contains page.html, shortlist.md, the winner's run, `winner`, and its export, `export`.
         answer: the scores, costs and the choice.
         winner: the named candidate, trained on all texts; None if none is better than the most frequent class.
     """
@@ -76,12 +79,16 @@ def shortlist(
     from heedful.report.markdown import render_markdown
     from heedful.selection.answer import Answer
     from heedful.selection.candidates import select_candidates
-    from heedful.selection.race import Race
+    from heedful.selection.race import FOLD_TEXTS, Race
     from heedful.selection.sections import sections
 
     if not minutes > 0:
         raise UserError(f"minutes={minutes}: must be greater than 0")
-    names = candidates if isinstance(candidates, Mapping) else select_candidates(candidates)
+    names, lacking = (candidates, {}) if isinstance(candidates, Mapping) else select_candidates(candidates)
+    if not names:
+        raise UserError(
+            f"candidates: {', '.join(lacking)} needs a package: run pip install {' '.join(lacking.values())}"
+        )
     chosen = {name: (*lines, *as_lines(overrides)) for name, lines in names.items()}
 
     def train(lines: Sequence[str], without: Sequence[str]) -> "TrainedRun":
@@ -89,23 +96,29 @@ def shortlist(
 
     out = Path(folder or Path("outputs", "shortlist", datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")))
     say = (lambda line: print(line, file=sys.stderr, flush=True)) if verbose else (lambda line: None)
-    race = Race(out, chosen, train, timed_texts(list(chosen.values()), data), minutes, say)
+    size, seed, texts = examine(list(chosen.values()), data)
+    race = Race(out, chosen, train, texts, minutes, say, seed if size > FOLD_TEXTS else None)
     try:
         race.run()
+        answer, winner = Answer.of(race.entries, race.spent(), size, lacking), None
+        if not answer.is_useless():
+            answer = replace(answer, curve=race.learn(answer.chosen))
+            winner = race.refit(answer.chosen)
+            say(export(winner, out / "export"))
     except KeyboardInterrupt:
         say(f"Interrupted. The same with {'out' if data is None else 'folder'}={out} goes on")
         raise
-    answer = Answer.of(race.entries, race.spent())
-    winner = None if answer.is_useless() else race.refit(answer.chosen)
-    parts, verdict = sections(answer), ". ".join(answer.sentences()) + "."
-    texts = f"{len(answer.chosen.terms()):,}"
-    write_text(out / "page.html", render_html("Shortlist", verdict, {"Texts": texts}, parts))
+    parts, verdict = (
+        sections(answer, repeat(answer, race, as_lines(overrides), data)),
+        ". ".join(answer.sentences()) + ".",
+    )
+    write_text(out / "page.html", render_html("Shortlist", verdict, {"Texts": f"{size:,}"}, parts))
     write_text(out / "shortlist.md", render_markdown("Shortlist", verdict, parts))
     return Shortlist(out, answer, winner)
 
 
-def timed_texts(candidates: Sequence[Sequence[str]], data: Any) -> list[Any]:
-    """Compose the configurations of all candidates, and return some texts, of the first fold."""
+def examine(candidates: Sequence[Sequence[str]], data: Any) -> tuple[int, int, list[Any]]:
+    """Compose the configurations of all candidates; return the number of texts, the seed, and some texts of a fold."""
     from heedful.commands.trained_run import data_lines
     from heedful.config.compose import compose
     from heedful.data.sets import as_sets
@@ -116,7 +129,30 @@ def timed_texts(candidates: Sequence[Sequence[str]], data: Any) -> list[Any]:
     first, *_ = (compose([*data_lines(lines, data), *lines, *folds]) for lines in candidates)
     is_file = data is None or isinstance(data, str | PathLike)
     source = datamodule(first, sets=None if is_file else as_sets(data, first.data.text, first.data.label))
-    return source.texts("test", range(min(TIMED_TEXTS, source.sizes["test"])))
+    texts = source.texts("test", range(min(TIMED_TEXTS, source.sizes["test"])))
+    return sum(source.sizes.values()), first.seed or 0, texts
+
+
+def export(winner: "TrainedRun", out: Path) -> str:
+    """Write the winner for use without Heedful, if the packages for it are installed; return what was done."""
+    from heedful.base.optional_packages import MissingExtra
+    from heedful.commands.export import export_member
+
+    shutil.rmtree(out, ignore_errors=True)
+    try:
+        export_member(winner.model.members[0], str(out))
+    except (MissingExtra, UserError) as error:
+        return f"The winner was not exported: {error}"
+    return f"The winner was exported to {out}"
+
+
+def repeat(answer: "Answer", race: "Race", lines: Sequence[str], data: Any) -> list[str]:
+    """Return what is typed to run the shortlist, and the training of the winner, again."""
+    winner = [] if answer.is_useless() else race.lines_of_refit(answer.chosen)
+    calls = [("shortlist", lines), *([("train", winner)] if winner else [])]
+    if data is None:
+        return [f"{typed(name)} {shlex.join(given)}" for name, given in calls]
+    return [f"{name}({', '.join([*map(repr, given), 'data=…'])})" for name, given in calls]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -124,9 +160,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     with exit_with_message("standard output"):
         arguments = list(sys.argv[1:] if argv is None else argv)
         if not arguments or {"--help", "-h"} & set(arguments):
-            from heedful.selection.candidates import CANDIDATES
+            from heedful.selection.candidates import candidate_names
 
-            return print(HELP.format(name=typed("shortlist"), candidates=", ".join(CANDIDATES)))
+            return print(HELP.format(name=typed("shortlist"), candidates=", ".join(candidate_names())))
         lines = [line for line in arguments if line.partition("=")[0] not in OPTIONS]
         named = dict(line.partition("=")[::2] for line in arguments if line not in lines)
         if flags := [line for line in lines if line.startswith("-") and not line.startswith("~")]:

@@ -4,6 +4,7 @@ Hydra reads and merges the chosen files, which takes 0.2 s, once per process and
 in a copy of the result, which takes milliseconds.
 """
 
+import os
 import pickle
 import re
 import shlex
@@ -23,7 +24,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.types import IntervalSweep
 from hydra.errors import HydraException, MissingConfigException
 from hydra.types import RunMode
-from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from heedful.base.errors import UserError
@@ -52,6 +53,8 @@ def job_name(kind: str) -> str | None:
     return {"command": str(node.job.name), "name": folder.name, "sweep": sweep}[kind]
 
 
+# what the files of a command compose in this process, pickled, by the state of all files and by the chosen ones
+MERGED: dict[tuple[Any, ...], dict[tuple[str, ...], bytes]] = {}
 _register: Any = OmegaConf.register_new_resolver if VERSION_BASE else OmegaConf.register_resolver  # renamed in 1.4
 _register("job", job_name, replace=True)
 
@@ -80,7 +83,9 @@ class ConfigFiles:
         others = ",".join(quote(f"file://{path}") for path in self.folders[1:])
         self.searchpath = [f"hydra.searchpath=[{others}]"] if others else []
         self.variables: set[str] = set()  # names to which the files that were checked last refer, as in ${size}
-        self._merged: dict[tuple[str, ...], bytes] = {}
+        files = sorted(chain(*(each.rglob("*.yaml") for each in self.folders)))
+        state = (command, self.name, *self.folders, *((file, file.stat().st_mtime_ns) for file in files))
+        self._merged = MERGED.setdefault(state, {})
 
     @classmethod
     def of(cls, cfg: DictConfig, command: str) -> "ConfigFiles":
@@ -216,6 +221,8 @@ class ConfigFiles:
                 raise UserError(f"the config files cannot be composed: {error}") from error
             self._merged[lines] = pickle.dumps(cfg)
         copy: DictConfig = pickle.loads(self._merged[lines])  # three times as fast as deepcopy
+        with read_write(copy.hydra):
+            copy.hydra.runtime.cwd = os.getcwd()  # perhaps another one than before
         return copy
 
     def _set(self, cfg: DictConfig, override: Override, paths: Mapping[str, Any]) -> None:

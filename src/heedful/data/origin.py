@@ -89,6 +89,7 @@ class Origin(pl.LightningDataModule):
         test_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.2,
         split_seed: Annotated[int, Field(ge=0)] = 0,
         limit: Annotated[int, Field(ge=1)] | None = None,
+        train_limit: Annotated[int, Field(ge=1)] | None = None,
         folds: Annotated[int, Field(ge=2)] | None = None,
         fold: Annotated[int, Field(ge=0)] | None = None,
         length_buckets: bool = True,
@@ -130,7 +131,7 @@ class Origin(pl.LightningDataModule):
         self.batch_size = batch_size or 0  # 0: `setup` chooses it
         self.length_buckets, self.on_device = length_buckets, on_device
         self.truncation = Truncation(max_length, keep)
-        self.splitting = Splitting(val_fraction, test_fraction, split_seed, limit, folds, fold)
+        self.splitting = Splitting(val_fraction, test_fraction, split_seed, limit, folds, fold, train_limit)
         default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "heedful")
         self.cache_dir = absolute_path(default if cache_dir is None else cache_dir, "data.cache_dir")
         self.seed, self.progress = torch.initial_seed() if seed is None else seed, progress
@@ -195,8 +196,9 @@ class Origin(pl.LightningDataModule):
     @cached_property
     def _content(self) -> str:
         """What determines the splits, except the fold."""
-        *shared, folds, _ = self.splitting
+        *shared, folds, _, most = self.splitting
         content = f"{self.source_fingerprint} {tuple(shared if folds is None else (*shared, folds))}"
+        content = content if most is None else f"{content} {most}"
         return f"{content} distinct" if self.drops_duplicates else content
 
     @property

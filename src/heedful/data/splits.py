@@ -25,6 +25,7 @@ class Splitting(NamedTuple):
     limit: int | None = None
     folds: int | None = None  # number of folds of a cross-validation
     fold: int | None = None  # index of the fold that is the test split
+    train_limit: int | None = None  # maximum number of training texts
 
 
 def distinct_rows(corpus: Corpus) -> np.ndarray:
@@ -90,9 +91,10 @@ def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None)
                     "the weights, or set data.weight=null"
                 )
         divided["train"] = ("train", train)
-    if limit is not None:
-        for split, (origin, rows) in divided.items():
-            selection = sample(corpus.task, getattr(corpus, origin).labels[rows], limit, (seed, LIMIT_DRAW))
+    for split, (origin, rows) in divided.items():
+        most = [size for size in (limit, splitting.train_limit if split == "train" else None) if size is not None]
+        if most:
+            selection = sample(corpus.task, getattr(corpus, origin).labels[rows], min(most), (seed, LIMIT_DRAW))
             divided[split] = (origin, rows[selection])
     return divided
 

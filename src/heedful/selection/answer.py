@@ -1,7 +1,7 @@
 """What a shortlist says: which model to use, and why, in words whose evidence the leaderboard has."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +9,10 @@ import numpy as np
 from heedful.base.formatting import format_duration, format_names
 from heedful.report.numbers import format_percent
 from heedful.report.verdict import comparative, format_number, format_sizes
-from heedful.runs.run_files import Predictions
 from heedful.selection.choice import Choice, Gain, choose, corrected_score
-from heedful.selection.race import FOLDS, Entry
+from heedful.selection.race import FOLDS, Curve, Entry
 
+TITLES = {"linear": "the linear model", "cnn": "the CNN", "transformer": "the transformer"}
 FEWEST_FOLDS = 3  # of a candidate that may be chosen
 SAME = 0.01  # a difference in a share of the texts that is called "about the same"
 # A negligible cost is at most so many milliseconds a text, or times the cheapest's, and CPU seconds a fit
@@ -27,23 +27,37 @@ class Answer:
     """The choice among the candidates that are not beaten, the cheapest first."""
 
     finalists: tuple[Entry, ...]
-    folds: int  # that all of them have classified
+    folds: int  # that all of them have classified; or seeds that all have
     choice: Choice
     score: tuple[float, float, float]  # of the named model, without the luck of its choice; higher is better
     entries: tuple[Entry, ...]  # all candidates
-    majority: float | None  # accuracy of always predicting the most frequent class
+    texts: int  # with labels
     seconds: float  # of all trainings
+    lacking: Mapping[str, str]  # the packages that candidates need and that are not installed
+    curve: Curve | None = None  # of the named model
 
     @classmethod
-    def of(cls, entries: Sequence[Entry], seconds: float) -> "Answer":
-        """Choose among the candidates that are not beaten, on the folds that all of them have classified."""
-        known = [entry for entry in entries if len(entry.fits) >= FEWEST_FOLDS and entry.end != "beaten"]
+    def of(
+        cls,
+        entries: Sequence[Entry],
+        seconds: float,
+        texts: int | None = None,
+        lacking: Mapping[str, str] | None = None,
+    ) -> "Answer":
+        """Choose among the candidates that are not beaten, on the folds that all of them have classified.
+
+        Args:
+            texts: with labels; None: those that were classified.
+        """
+        fewest = 1 if entries[0].screened else FEWEST_FOLDS
+        known = [entry for entry in entries if len(entry.fits) >= fewest and entry.end != "beaten"]
         finalists = sorted(known, key=lambda entry: entry.mean("cpu_seconds"))
         folds = min(len(entry.fits) for entry in finalists)
         terms = np.stack([entry.terms(folds) for entry in finalists])
         negligible = [_is_negligible(entry, finalists[0]) for entry in finalists]
         choice, score = choose(terms, negligible), corrected_score(terms, negligible)
-        return cls(tuple(finalists), folds, choice, score, tuple(entries), _majority(finalists[0].predictions), seconds)
+        size = len(entries[0].terms()) if texts is None else texts
+        return cls(tuple(finalists), folds, choice, score, tuple(entries), size, seconds, lacking or {})
 
     @property
     def chosen(self) -> Entry:
@@ -53,84 +67,106 @@ class Answer:
     def metric(self) -> str:
         return self.chosen.predictions[0].task.main_score
 
+    @property
+    def scored(self) -> int:
+        """The number of texts from which the choice was made."""
+        return len(self.chosen.terms(self.folds))
+
+    def majority(self) -> tuple[str, np.ndarray] | None:
+        """Return the most frequent class, and whether the texts of the first candidate have it, or None."""
+        first = self.entries[0]
+        labels, names = first.labels(), first.predictions[0].class_names
+        if self.metric != "acc" or labels.ndim > 1:
+            return None
+        frequent = int(np.bincount(labels).argmax())
+        return names[frequent], (labels == frequent).astype(float)
+
     def is_useless(self) -> bool:
         """Return whether no candidate is shown to be better than always predicting the most frequent class."""
-        if self.majority is None:
-            return False
-        best = Gain.of(self.finalists[self.choice.best].terms(self.folds) - self.majority)
-        return best.low <= 0
+        majority, best = self.majority(), self.finalists[self.choice.best].terms(self.folds)
+        return majority is not None and Gain.of(best - majority[1][: len(best)]).low <= 0
 
     def sentences(self) -> Iterator[str]:
         """Yield the recommendation, then what limits it."""
-        if self.is_useless():
-            names = self.chosen.predictions[0].class_names
-            counts = np.bincount(np.concatenate([part.labels for part in self.chosen.predictions]))
-            frequent = f"`{names[int(counts.argmax())]}` ({format_percent(self.majority)})"
+        if self.is_useless() and (majority := self.majority()):
+            frequent = f"`{majority[0]}` ({format_percent(majority[1].mean())})"
             yield f"Do not use any of these: the best is not shown to be better than always answering {frequent}"
             yield "Check the labels"
         else:
-            yield self._recommendation()
-            yield from self._losses()
+            yield from self._recommendation()
         yield from self._untried()
 
-    def _recommendation(self) -> str:
+    def _recommendation(self) -> Iterator[str]:
         choice, cheapest, chosen, metric = self.choice, self.finalists[0], self.chosen, self.metric
-        texts = len(chosen.terms(self.folds))
+        name, reference = title(chosen), title(cheapest)
         gain, best = choice.gains[choice.best], self.finalists[choice.best]
         size, better = format_sizes([gain.value], metric), comparative("better", metric)
         seen = f"{format_number(gain.low, metric)} to {format_number(gain.high, metric)}"
+        is_share = best.predictions[0].task.scores[metric].is_share
+        tried = sum(len(entry.fits) > 0 for entry in self.entries)
+        is_late = any(entry.end == "late" for entry in self.entries)
+        among = f"; it is the best of {tried} tried in {format_duration(self.seconds)}" if is_late and tried > 1 else ""
         if choice.reason == "clearly":
             gain = choice.gains[choice.chosen]
             least, guess = (format_sizes([number], metric) for number in (max(gain.low, 0), gain.value))
+            if loss := self._loss():
+                yield f"Use {name} for accuracy (at least {least} {better}; best guess {guess}), {loss}{among}"
+            else:
+                whose = f"on your {'test texts' if chosen.screened else 'texts'} (best guess {guess})"
+                yield f"Use {name}: at least {least} {better} than {reference} {whose}{among}"
             ours, theirs = (entry.mean("ms_per_text") for entry in (chosen, cheapest))
-            return (
-                f"Use {chosen.name}: at least {least} {better} than {cheapest.name} on your texts (best guess "
-                f"{guess}); it needs {ours:.2g} ms a text instead of {theirs:.2g}"
-            )
-        if choice.reason == "probably":
-            doubt = f"({seen}; {texts:,} texts cannot prove it), and its extra cost is negligible"
-            return f"Use {chosen.name}: probably {size} {better} than {cheapest.name} {doubt}"
-        if choice.best == 0:
+            yield f"It needs {ours:.2g} ms a text instead of {theirs:.2g}"
+        elif choice.reason == "probably":
+            doubt = f"({seen}; {self.scored:,} texts cannot prove it), and its extra cost is negligible"
+            yield f"Use {name}: probably {size} {better} than {reference} {doubt}{among}"
+            if loss := self._loss():
+                yield loss[0].upper() + loss[1:]
+        elif choice.best == 0:
             is_only = len(self.finalists) == 1 and not any(entry.end == "beaten" for entry in self.entries)
             reason = "nothing else was tried" if is_only else "nothing tried was better, and it is the cheapest"
-            return f"Use {cheapest.name}: {reason}"
-        dearer = _dearer(best, cheapest)
-        if gain.value <= max(gain.error, SAME if best.predictions[0].task.scores[metric].is_share else 0):
-            return f"Use {cheapest.name}: {best.name} scores about the same ({size} {better}; {seen}) and {dearer}"
-        sentence = f"Use {cheapest.name} for now: {best.name} may be {size} {better} ({seen}), but {dearer}"
-        more = texts * ((POWER * gain.error / gain.value) ** 2 - 1)
-        if 0 < more <= MOST_TEXTS * texts:
-            sentence += f". About {math.ceil(more / 100) * 100:,} more labelled texts would decide"
-        return sentence
+            yield f"Use {reference}: {reason}{among}"
+        elif gain.value <= max(gain.error, SAME if is_share else 0):
+            about = f"{title(best)} scores about the same ({size} {'more' if is_share else better}; {seen})"
+            yield f"Use {reference}: {about} and {_dearer(best, cheapest)}{among}"
+        else:
+            may = f"{title(best)} may be {size} {better} ({seen}), but {_dearer(best, cheapest)}"
+            yield f"Use {reference} for now: {may}{among}"
+            more = self.texts * ((POWER * gain.error / gain.value) ** 2 - 1)
+            if 0 < more <= MOST_TEXTS * self.texts:
+                yield f"About {math.ceil(more / 100) * 100:,} more labelled texts would decide"
 
-    def _losses(self) -> Iterator[str]:
-        """Yield the class of which the named model finds far fewer texts than the cheapest one."""
-        names = self.chosen.predictions[0].class_names
-        labels = np.concatenate([part.labels for part in self.chosen.predictions[: self.folds]])
-        if self.chosen is self.finalists[0] or not names or labels.ndim > 1:
-            return
-        both = (entry.predictions[: self.folds] for entry in (self.chosen, self.finalists[0]))
-        ours, theirs = (np.concatenate([part.is_correct for part in parts]) for parts in both)
+    def _loss(self) -> str:
+        """Return what is said of a class of which the named model finds far fewer texts than the cheapest one."""
+        cheapest, names = self.finalists[0], self.chosen.predictions[0].class_names
+        labels = self.chosen.labels(self.folds)
+        if not names or labels.ndim > 1:
+            return ""
+        ours, theirs = (entry.hits(self.folds) for entry in (self.chosen, cheapest))
         gaps = []
         for row, name in enumerate(names):
             rows = labels == row
             if rows.sum() >= RARE:
-                gap = Gain.of(theirs[rows].astype(float) - ours[rows], len(names))
+                gap = Gain.of(theirs[rows] - ours[rows], len(names))
                 gaps.append((gap.low, gap.value, name, ours[rows].mean(), theirs[rows].mean()))
-        if gaps and max(gaps)[0] > 0 and max(gaps)[1] >= RECALL_GAP:
-            _, _, name, found, before = max(gaps)
-            cheapest = self.finalists[0].name
-            yield f"But it finds {format_percent(found)} of `{name}`; {cheapest} finds {format_percent(before)}"
+        if not gaps or max(gaps)[0] <= 0 or max(gaps)[1] < RECALL_GAP:
+            return ""
+        _, _, name, found, before = max(gaps)
+        return f"but it finds {format_percent(found)} of `{name}`; {title(cheapest)} finds {format_percent(before)}"
 
     def _untried(self) -> Iterator[str]:
-        late = [entry for entry in self.entries if entry.end == "late"]
-        if late:
-            known = [entry.mean("seconds") * (FOLDS - len(entry.fits)) for entry in late if entry.fits]
-            time = f" (about {format_duration(sum(known))} more)" if len(known) == len(late) else ""
-            names = format_names(entry.name for entry in late)
-            yield f"The race ended after {format_duration(self.seconds)}. Not tried to the end: {names}{time}"
+        for fits, words in ((False, "Not tried"), (True, "Not tried to the end")):
+            if late := [entry for entry in self.entries if entry.end == "late" and bool(entry.fits) == fits]:
+                known = [entry.mean("seconds") * (FOLDS - len(entry.fits)) for entry in late if entry.fits]
+                time = f" (about {format_duration(sum(known))} more)" if known and not late[0].screened else ""
+                yield f"{words}: {format_names(entry.name for entry in late)}{time}"
+        for name, package in self.lacking.items():
+            yield f"Not tried: {name} (the package {package} is not installed)"
         if impossible := [entry for entry in self.entries if entry.end == "impossible"]:
             yield f"Not possible with these data: {format_names(entry.name for entry in impossible)}"
+
+
+def title(entry: Entry) -> str:
+    return TITLES.get(entry.name, entry.name)
 
 
 def _is_negligible(entry: Entry, cheapest: Entry) -> bool:
@@ -147,11 +183,3 @@ def _dearer(entry: Entry, cheapest: Entry) -> str:
         return "is no cheaper"
     times = f"{factor:.0f} times" if factor >= 2 else f"{factor:.1f} times"
     return f"answers {times} slower" if answer >= fit else f"costs {times} as much to train"
-
-
-def _majority(predictions: Sequence[Predictions]) -> float | None:
-    """Return the accuracy of always predicting the most frequent class; None for other tasks."""
-    labels = np.concatenate([part.labels for part in predictions])
-    if predictions[0].task.main_score != "acc" or labels.ndim > 1:
-        return None
-    return float(np.bincount(labels).max() / len(labels))

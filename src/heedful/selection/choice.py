@@ -11,6 +11,8 @@ from heedful.terms.intervals import FOLD_VARIANCE, holm
 
 LEVEL = 0.05  # of all tests together
 LOOKS = (3.3, 2.8, 2.5, 2.33)  # standard errors after 1, 2, 3 and more folds (as O'Brien and Fleming 1979)
+AHEAD = 1.3  # standard errors of a model that is probably better
+CHANCE = 0.02  # of being named in the end: with less, a model is no longer trained
 DRAWS = 500
 
 
@@ -41,8 +43,8 @@ class Choice:
     """The model that is named, and why.
 
     Args:
-        reason: clearly: shown to be better than the cheapest (Holm 1979); probably: the highest mean, more than a
-            standard error ahead, at a negligible cost; cheapest: no other model is either.
+        reason: clearly: shown to be better than the cheapest (Holm 1979); probably: the highest mean, more than AHEAD
+            standard errors ahead, at a negligible cost; cheapest: no other model is either.
         chosen, best: the positions of the named model, and of the highest mean.
         gains: of each model over the cheapest, the first one.
     """
@@ -68,7 +70,7 @@ def choose(terms: np.ndarray, is_negligible: Sequence[bool]) -> Choice:
         top = max(shown, key=lambda row: gains[row].value)
         chosen = next(row for row in shown if row == top or Gain.of(terms[top] - terms[row]).low <= 0)
         return Choice("clearly", chosen, best, gains)
-    if best and gains[best].value > gains[best].error and is_negligible[best]:
+    if best and gains[best].value > AHEAD * gains[best].error and is_negligible[best]:
         return Choice("probably", best, best, gains)
     return Choice("cheapest", 0, best, gains)
 
@@ -89,13 +91,29 @@ def corrected_score(terms: np.ndarray, is_negligible: Sequence[bool], seed: int 
     return float(np.mean(scores)), float(low), float(high)
 
 
-def find_beaten(terms: np.ndarray, racing: Collection[int], folds: int) -> dict[int, int]:
-    """Return the models that are clearly worse than the best one so far, each with this one; the first model stays.
+def find_beaten(
+    terms: np.ndarray, racing: Collection[int], folds: int, costs: Sequence[float], of: int
+) -> dict[int, tuple[str, int]]:
+    """Return the models that end, with the reason and the best one so far; the first model stays.
+
+    They are those that are clearly worse, and those that are hardly ever named in the end. A dearer one than the best
+    is named only if it is shown to be better, and a cheaper one only if it is not shown to be worse. The z of the
+    difference after all folds is predicted from the one so far, whose share of the folds is t: it has the mean z / √t
+    and the variance (1 − t) / t (predictive power: Spiegelhalter, Freedman and Blackburn 1986).
 
     Args:
         terms: k×n scores on the texts that all racing models have classified, of so many folds; higher is better.
+        costs: of the k models.
+        of: number of all folds.
     """
     leader = max(racing, key=lambda row: terms[row].mean())
-    limit = LOOKS[min(folds, len(LOOKS)) - 1]
-    gains = {row: Gain.of(terms[row] - terms[leader]) for row in racing if row not in (0, leader)}
-    return {row: leader for row, gain in gains.items() if gain.value + limit * gain.error < 0}
+    limit, share, ends = LOOKS[min(folds, len(LOOKS)) - 1], folds / of, dict[int, tuple[str, int]]()
+    for row in set(racing) - {0, leader}:
+        gain = Gain.of(terms[row] - terms[leader])
+        z = gain.value / gain.error if gain.error else 0.0
+        is_dearer = costs[row] > costs[leader]
+        needed = float(ndtri(1 - LEVEL / 2)) * (1 if is_dearer else -1)
+        chance = ndtr((z / share**0.5 - needed) / ((1 - share) / share) ** 0.5)
+        if z < -limit or chance < CHANCE:
+            ends[row] = ("dearer than" if is_dearer and z >= -limit else "worse than"), leader
+    return ends

@@ -1,4 +1,4 @@
-"""The race of a shortlist: trainings on folds, in one process, until the time is up; it goes on where it ended."""
+"""The race of a shortlist: trainings in one process, until the time is up; it goes on where it ended."""
 
 import json
 import resource
@@ -13,12 +13,19 @@ import numpy as np
 
 from heedful.base.errors import UserError
 from heedful.base.files import write_json
-from heedful.config.overrides import quote
-from heedful.runs.result import RESULT_FILE
-from heedful.runs.run_files import Predictions, read_predictions
+from heedful.base.formatting import format_names
+from heedful.config.compose import read_options
+from heedful.config.overrides import key_of, quote
+from heedful.runs.result import RunResult
+from heedful.runs.run_files import Predictions
 from heedful.selection.choice import find_beaten
 
 FOLDS = 5
+SEEDS = 3
+FOLD_TEXTS = 2000  # with more texts, a test split and several seeds take the place of folds
+FINALISTS = 3  # candidates with several seeds
+SHARES = (4, 2)  # the curve has the scores of so many parts of the training texts
+CHEAP = 2.0  # seconds of a training of which the curve has all folds instead of two
 FITS_FILE = "fits.json"
 # A fit writes no files but predictions and the best checkpoint
 OF_A_FIT = ("logger=none", "test=true")
@@ -28,7 +35,7 @@ Train = Callable[[Sequence[str], Sequence[str]], Any]  # overrides, names of cal
 
 @dataclass(frozen=True)
 class Fit:
-    """What a training on all folds but one cost."""
+    """What a training on all folds but one, or on the training split, cost."""
 
     seconds: float  # of wall time
     cpu_seconds: float
@@ -41,8 +48,9 @@ class Entry:
     """A candidate in the race: its overrides, and what is known so far.
 
     Args:
-        predictions: of the held-out texts of each fold, in the order of the folds.
-        end: why it was not trained on all folds: late, beaten or impossible; "" if it was, or still races.
+        predictions: of the test texts of each training: of a fold, or of the test split.
+        screened: of the validation texts, which the race reads if there is a test split.
+        end: why it was not trained to the end: late, beaten or impossible; "" if it was, or still races.
         reason: the same in words.
     """
 
@@ -50,18 +58,53 @@ class Entry:
     overrides: tuple[str, ...]
     fits: list[Fit] = field(default_factory=list)
     predictions: list[Predictions] = field(default_factory=list)
+    screened: list[Predictions] = field(default_factory=list)
     end: Literal["", "late", "beaten", "impossible"] = ""
     reason: str = ""
 
     def mean(self, cost: str) -> float:
         return float(np.mean([getattr(fit, cost) for fit in self.fits]))
 
-    def terms(self, folds: int = FOLDS) -> np.ndarray:
-        """Return the scores of the texts of the first folds, n; higher is better."""
-        score = self.predictions[0].task.main_score
-        sign = -1 if self.predictions[0].task.scores[score].lower_is_better else 1
-        found = [part.terms(score) for part in self.predictions[:folds]]
-        return sign * np.concatenate([part for part in found if part is not None])
+    def terms(self, fits: int = FOLDS) -> np.ndarray:
+        """Return the scores of the test texts of the first trainings, n; higher is better."""
+        return self._by_text([scores_of(part) for part in self.predictions[:fits]])
+
+    def hits(self, fits: int = FOLDS) -> np.ndarray:
+        """Return the share of the first trainings after which the test texts are right, n."""
+        return self._by_text([part.is_correct.astype(float) for part in self.predictions[:fits]])
+
+    def labels(self, fits: int = FOLDS) -> np.ndarray:
+        """Return the labels of the test texts, n."""
+        parts = [part.labels for part in self.predictions[:fits]]
+        return parts[0] if self.screened else np.concatenate(parts)
+
+    def _by_text(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        return np.mean(parts, 0) if self.screened else np.concatenate(parts)
+
+    def score(self) -> float:
+        """Return the mean score of the last training, of the texts that the race reads; higher is better."""
+        return float(np.mean(scores_of((self.screened or self.predictions)[-1])))
+
+
+def scores_of(part: Predictions) -> np.ndarray:
+    """Return the terms of the main score, n; higher is better."""
+    score = part.task.main_score
+    terms = part.terms(score)
+    sign = -1 if part.task.scores[score].lower_is_better else 1
+    return np.empty(0) if terms is None else sign * terms
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The scores of a candidate on the same n test texts after trainings of as many steps on parts of the texts.
+
+    Args:
+        texts: numbers of training texts; the last one is that of all.
+        terms: for each, n; higher is better.
+    """
+
+    texts: tuple[int, ...]
+    terms: tuple[np.ndarray, ...]
 
 
 class Race:
@@ -73,6 +116,7 @@ class Race:
         texts: to time predictions.
         minutes: within which trainings end.
         say: shows the progress.
+        seed: None: trainings on folds; otherwise the first of several seeds, with a test split.
     """
 
     def __init__(
@@ -80,13 +124,14 @@ class Race:
         folder: Path,
         candidates: Mapping[str, Sequence[str]],
         train: Train,
-        texts: Sequence[str],
+        texts: Sequence[Any],
         minutes: float,
         say: Callable[[str], None],
+        seed: int | None = None,
     ) -> None:
-        self.folder, self.train, self.texts, self.say = folder, train, list(texts), say
+        self.folder, self.train, self.texts, self.seconds, self.say = folder, train, texts, 60 * minutes, say
+        self.seed = seed
         self.entries = [Entry(name, tuple(overrides)) for name, overrides in candidates.items()]
-        self.seconds = 60 * minutes
         self.known: dict[str, Any] = {}
         record = {"candidates": {entry.name: list(entry.overrides) for entry in self.entries}, "fits": {}}
         if (file := folder / FITS_FILE).exists():
@@ -97,38 +142,81 @@ class Race:
         self.record = {**record, "fits": self.known}
 
     def run(self) -> None:
-        """Train the first candidate on all folds, then the others fold by fold; the beaten ones end.
+        """Train the first candidate, then the others, fold by fold or seed by seed; the beaten ones end.
 
         A training starts only if one that lasts as long as the candidate's first one ends in time.
         """
         first, *others = self.entries
-        for fold in range(FOLDS):
-            self._fit(first, fold)
-        for fold in range(FOLDS):
-            for entry in [entry for entry in others if not entry.end]:
-                needed = entry.mean("seconds") if entry.fits else 0
-                if f"{entry.name}/{fold}" not in self.known and self.spent() + needed >= self.seconds:
-                    entry.end, entry.reason = "late", "no time"
-                    continue
-                try:
-                    self._fit(entry, fold)
-                except UserError as error:  # such as a component that cannot read pairs
-                    if fold:
-                        raise
-                    entry.end, entry.reason = "impossible", str(error)
-            if fold < FOLDS - 1:
-                self._end_beaten(fold + 1)
+        if self.seed is None:
+            for fold in range(FOLDS):
+                self._fit(first, fold)
+            for fold in range(FOLDS):
+                self._fit_all(others, fold)
+                if fold < FOLDS - 1:
+                    self._end_beaten(fold + 1)
+            return
+        self._fit(first, 0)
+        self._fit_all(others, 0)
+        self._select_finalists()
+        for number in range(1, SEEDS):
+            self._fit_all(self.entries, number)
+
+    def _fit_all(self, entries: Sequence[Entry], number: int) -> None:
+        """Train the racing ones of some candidates, as long as there is time."""
+        for entry in [entry for entry in entries if not entry.end]:
+            needed = entry.mean("seconds") if entry.fits else 0
+            if f"{entry.name}/{number}" not in self.known and self.spent() + needed >= self.seconds:
+                entry.end, entry.reason = "late", "no time"
+                continue
+            try:
+                self._fit(entry, number)
+            except UserError as error:  # such as a component that cannot read pairs
+                if number:
+                    raise
+                entry.end, entry.reason = "impossible", str(error)
 
     def spent(self) -> float:
         """Return the seconds of all trainings, also of those before an interruption."""
-        return sum(fit.seconds for entry in self.entries for fit in entry.fits)
+        return sum(fit["seconds"] for fit in self.known.values())
 
     def refit(self, entry: Entry) -> Any:
         """Train a candidate on all texts, except those that it holds out for validation."""
-        folder = self.folder / "winner"
-        shutil.rmtree(folder, ignore_errors=True)
-        lines = ["logger=none", "test=false", "data.test_fraction=0", f"hydra.run.dir={quote(str(folder))}"]
-        return self.train([*entry.overrides, *lines], ("graphs", "baseline"))
+        shutil.rmtree(folder := self.folder / "winner", ignore_errors=True)
+        lines = [*self.lines_of_refit(entry), "logger=none", f"hydra.run.dir={quote(str(folder))}"]
+        return self.train(lines, ("graphs", "baseline"))
+
+    @staticmethod
+    def lines_of_refit(entry: Entry) -> list[str]:
+        return replaced(entry.overrides, ["test=false", "data.test_fraction=0"])
+
+    def learn(self, entry: Entry) -> Curve | None:
+        """Train a candidate on parts of its training texts; return None if there is no time for it.
+
+        An epoch of half of the texts has half of the steps: so many more epochs, and epochs between two validations,
+        keep the numbers of steps and of validations.
+        """
+        trainings = range(1 if self.seed is not None else FOLDS if entry.mean("seconds") < CHEAP else 2)
+        folders = [self._folder(entry, number) for number in trainings]
+        config, result = read_options(folders[0] / "config.yaml"), RunResult.load(folders[0])
+        size, trainer = result.data.splits["train"].texts or 0, config["trainer"]
+        found = []
+        for share in SHARES:
+            parts = []
+            for number in trainings:
+                key = f"{entry.name}/{number} {share}"
+                if key not in self.known and self.spent() + entry.mean("seconds") >= self.seconds:
+                    return None
+                lines = [f"data.train_limit={round(size / share)}", f"data.batch_size={result.data.batch_size}"]
+                for option in ("max_epochs", "check_val_every_n_epoch"):
+                    if (trainer.get(option) or 0) > 0:
+                        lines.append(f"trainer.{option}={trainer[option] * share}")
+                folder = self._folder(entry, number, f"_{share}")
+                test, *_ = self._trained(key, folder, replaced(entry.overrides, [*self._division(number), *lines]))
+                parts.append(scores_of(test))
+            found.append(np.concatenate(parts))
+            self.say(f"{entry.name}: trained on {round(size / share):,} of {size:,} texts")
+        whole = np.concatenate([scores_of(entry.predictions[number]) for number in trainings])
+        return Curve((*(round(size / share) for share in SHARES), size), (*found, whole))
 
     def _time_prediction(self, model: Any) -> float:
         """Return the milliseconds of CPU time that the prediction of a text takes, a mean over some texts."""
@@ -138,41 +226,67 @@ class Race:
         return 1000 * (time.process_time() - before) / len(self.texts)
 
     def _end_beaten(self, folds: int) -> None:
-        racing = [row for row, entry in enumerate(self.entries) if len(entry.fits) >= folds and not entry.end]
-        terms = np.stack([self.entries[row].terms(folds) for row in racing])
-        for beaten, leader in find_beaten(terms, range(len(racing)), folds).items():
-            entry, better = self.entries[racing[beaten]], self.entries[racing[leader]]
-            entry.end, entry.reason = "beaten", f"worse than {better.name}"
-            self.say(f"{entry.name}: ends after fold {folds}, {entry.reason}")
+        racing = [entry for entry in self.entries if len(entry.fits) >= folds and not entry.end]
+        terms = np.stack([entry.terms(folds) for entry in racing])
+        costs = [entry.mean("cpu_seconds") for entry in racing]
+        for row, (reason, leader) in find_beaten(terms, range(len(racing)), folds, costs, FOLDS).items():
+            racing[row].end, racing[row].reason = "beaten", f"{reason} {racing[leader].name}"
+            self.say(f"{racing[row].name}: ends after fold {folds}, {racing[row].reason}")
 
-    def _fit(self, entry: Entry, fold: int) -> None:
-        """Train a candidate on all folds but one, or read what an earlier race has written."""
-        key, folder = f"{entry.name}/{fold}", self.folder / entry.name / f"fold{fold}"
+    def _select_finalists(self) -> None:
+        """End all candidates but the first and those with the best scores of the validation texts."""
+        others = [entry for entry in self.entries[1:] if entry.fits]
+        others.sort(key=Entry.score, reverse=True)
+        for entry in others[FINALISTS - 1 :]:
+            better = format_names(other.name for other in others[: FINALISTS - 1])
+            entry.end, entry.reason = "beaten", f"worse than {better} on the validation texts"
+            self.say(f"{entry.name}: ends, {entry.reason}")
+
+    def _fit(self, entry: Entry, number: int) -> None:
+        """Train a candidate on all folds but one or with a seed, or read what an earlier race has written."""
+        key, folder = f"{entry.name}/{number}", self._folder(entry, number)
+        test, *val = self._trained(key, folder, replaced(entry.overrides, self._division(number)))
+        entry.fits.append(Fit(**self.known[key]))
+        entry.predictions.append(test)
+        entry.screened += val
+        same = self.entries[0].predictions[number if self.seed is None else 0]
+        if not np.array_equal(test.labels, same.labels):
+            raise UserError(f"{folder}: its texts are not those of {self.entries[0].name}: the data have changed")
+        count = f"fold {number + 1} of {FOLDS}" if self.seed is None else f"seed {number + 1} of {SEEDS}"
+        cost = entry.fits[-1].cpu_seconds
+        self.say(f"{entry.name}: {count}, {test.task.main_score} {abs(entry.score()):.3f}, {cost:.1f} CPU s")
+
+    def _division(self, number: int) -> list[str]:
+        folds = [f"data.folds={FOLDS}", f"data.fold={number}"]
+        return folds if self.seed is None else [f"seed={self.seed + number}"]
+
+    def _folder(self, entry: Entry, number: int, part: str = "") -> Path:
+        return self.folder / entry.name / f"{'fold' if self.seed is None else 'seed'}{number}{part}"
+
+    def _trained(self, key: str, folder: Path, lines: Sequence[str]) -> list[Predictions]:
+        """Train unless `known` has the key, and return the predictions of the test texts and, with seeds, of the
+        validation texts.
+        """
         if key not in self.known:
             shutil.rmtree(folder, ignore_errors=True)
             started, before = time.perf_counter(), cpu_seconds()
-            lines = [f"data.folds={FOLDS}", f"data.fold={fold}", f"hydra.run.dir={quote(str(folder))}", *OF_A_FIT]
-            run = self.train([*entry.overrides, *lines], WITHOUT)
+            run = self.train([*lines, f"hydra.run.dir={quote(str(folder))}", *OF_A_FIT], WITHOUT)
             cost, seconds = cpu_seconds() - before, time.perf_counter() - started
-            size = (folder / "checkpoints" / "best.ckpt").stat().st_size
-            fit = Fit(seconds, cost, self._time_prediction(run.model), size / 1e6)
-            if fold:
-                (folder / "checkpoints" / "best.ckpt").unlink()
-            self.known[key] = asdict(fit)
+            best = folder / "checkpoints" / "best.ckpt"
+            size = best.stat().st_size
+            best.unlink()
+            self.known[key] = asdict(Fit(seconds, cost, self._time_prediction(run.model), size / 1e6))
             write_json(self.folder / FITS_FILE, self.record)
-        predictions = read_predictions(folder)
-        if predictions is None:
-            raise UserError(
-                f"{folder / RESULT_FILE}: its predictions are missing: remove {self.folder}, and begin again"
-            )
-        entry.fits.append(Fit(**self.known[key]))
-        entry.predictions.append(predictions)
-        if not np.array_equal(predictions.labels, self.entries[0].predictions[fold].labels):
-            raise UserError(f"{folder}: its texts are not those of {self.entries[0].name}: the data have changed")
-        score = predictions.task.main_score
-        value = float(np.mean(entry.terms()[-len(predictions.labels) :]))
-        cost = entry.fits[-1].cpu_seconds
-        self.say(f"{entry.name}: fold {fold + 1} of {FOLDS}, {score} {abs(value):.3f}, {cost:.1f} CPU s")
+        files = [folder / "predictions" / f"{name}.npz" for name in ("test", "val")[: 1 if self.seed is None else 2]]
+        if not all(map(Path.exists, files)):
+            raise UserError(f"{folder}: its predictions are missing: remove {self.folder}, and begin again")
+        return list(map(Predictions.load, files))
+
+
+def replaced(lines: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return the overrides, without those of the keys that the others set, and the others."""
+    keys = set(map(key_of, others))
+    return [*(line for line in lines if key_of(line) not in keys), *others]
 
 
 def cpu_seconds() -> float:

@@ -1,54 +1,90 @@
 """The sections of a shortlist's report."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from heedful.report.section import Section, Table
+from heedful.report.section import Lines, Section, Table
 from heedful.report.verdict import format_number
 from heedful.selection.answer import Answer
 from heedful.selection.choice import Gain
-from heedful.selection.race import FOLDS, Entry
+from heedful.selection.race import FOLDS, Curve, Entry
 from heedful.terms.measurements import label
 
+OF_FOLDS = "Each text is classified by models that were not trained on it. Seconds are those of all folds but one."
+OF_SEEDS = (
+    "All scores are of a test split, which the race has not read: the validation texts chose the candidates that were "
+    "trained with several seeds, of whose scores this is the mean."
+)
 NOTE = (
-    "Each text is classified by models that were not trained on it. The difference is paired by text; its interval "
-    "holds for all differences at once. A model that ended earlier has the score of the cheapest one plus its "
-    "difference on the texts that it classified. Seconds are CPU seconds of a training on all folds but one."
+    "The difference is paired by text; its interval holds for all differences at once. A model that ended earlier has "
+    "the score of the cheapest one plus its difference on the texts that it classified. Seconds are CPU seconds of a "
+    "training."
+)
+ENDED_NOTE = "A dearer model ends if it is unlikely to be shown to be better than the best so far."
+CURVE_NOTE = (
+    "The same test texts after trainings on parts of the training texts, with as many steps. The change is paired by "
+    "text, with its 95 % interval; it says what twice the labels brought."
 )
 
 
-def sections(answer: Answer) -> list[Section]:
-    """Return the leaderboard, the best first, and what became of the other candidates."""
-    reference = answer.finalists[0]
+def sections(answer: Answer, commands: Sequence[str] = ()) -> list[Section]:
+    """Return the leaderboard, the best first, what became of the other candidates, and what repeats the answer."""
+    reference, unit = answer.finalists[0], "seeds" if answer.chosen.screened else "folds"
     rows = [_row(entry, answer) for entry in answer.entries if entry.fits]
+    if majority := answer.majority():
+        terms = reference.terms(1 if reference.screened else len(reference.fits))
+        hits = majority[1][: len(terms)]
+        score, difference = _score(Gain.of(hits - terms), answer)
+        rows.append((score, [f"always {majority[0]}", format_number(score, answer.metric), difference, *"–––", "–"]))
     rows.sort(key=lambda row: row[0], reverse=True)
-    head = [
-        "model",
-        label(answer.metric),
-        f"difference from {reference.name}",
-        "CPU s a fit",
-        "ms a text",
-        "MB",
-        "folds",
-    ]
-    table = Table(head, [cells for _, cells in rows], text_columns=frozenset(head[2:3]))
-    others = [[entry.name, entry.reason] for entry in answer.entries if entry.end]
+    from_reference = f"difference from {reference.name}"
+    head = ["model", label(answer.metric), from_reference, "CPU s a fit", "ms a text", "MB", unit]
+    table = Table(head, [cells for _, cells in rows], text_columns=frozenset([from_reference]))
     value, *bounds = (format_number(abs(number), answer.metric) for number in answer.score)
     corrected = f"Without the luck of the choice, the score of {answer.chosen.name} is {value} ({' to '.join(bounds)})."
-    found = [Section("Leaderboard", [table], f"{NOTE} {corrected}")]
-    return [*found, Section("Ended early", [Table(["model", "reason"], others)])] if others else found
+    note = f"{OF_SEEDS if answer.chosen.screened else OF_FOLDS} {NOTE} {corrected}"
+    found = [Section("Leaderboard", [table], note)]
+    if answer.curve is not None:
+        found.append(
+            Section(f"More labels for {answer.chosen.name}", [_curve(answer.curve, answer.metric)], CURVE_NOTE)
+        )
+    ended = [[entry.name, entry.reason] for entry in answer.entries if entry.end]
+    ended += [[name, f"the package {package} is not installed"] for name, package in answer.lacking.items()]
+    if ended:
+        found.append(Section("Ended early", [Table(["model", "reason"], ended)], ENDED_NOTE))
+    if commands:
+        found.append(Section("Again", [Lines(commands)]))
+    return found
 
 
 def _row(entry: Entry, answer: Answer) -> tuple[float, list[str]]:
-    reference, folds = answer.finalists[0], len(entry.fits)
-    gain = Gain.of(entry.terms() - reference.terms(folds), max(1, len(answer.finalists) - 1))
-    score = float(np.mean(reference.terms())) + gain.value
-    if entry is reference:
-        difference = "reference"
-    else:
-        value, low, high = (format_number(number, answer.metric) for number in (gain.value, gain.low, gain.high))
-        difference = f"{value} ({low} to {high})"
+    reference, fits = answer.finalists[0], len(entry.fits)
+    gain = Gain.of(entry.terms() - reference.terms(fits), max(1, len(answer.finalists) - 1))
+    score, difference = _score(gain, answer)
     costs = [
         f"{entry.mean(name):.2g}" if entry.mean(name) < 10 else f"{entry.mean(name):.0f}"
         for name in ("cpu_seconds", "ms_per_text", "megabytes")
     ]
-    return score, [entry.name, format_number(abs(score), answer.metric), difference, *costs, f"{folds} of {FOLDS}"]
+    count = str(fits) if entry.screened else f"{fits} of {FOLDS}"
+    difference = "reference" if entry is reference else difference
+    return score, [entry.name, format_number(abs(score), answer.metric), difference, *costs, count]
+
+
+def _score(gain: Gain, answer: Answer) -> tuple[float, str]:
+    """Return the score of a model by its difference from the cheapest one, and this difference in words."""
+    value, low, high = (format_number(number, answer.metric) for number in (gain.value, gain.low, gain.high))
+    return float(np.mean(answer.finalists[0].terms())) + gain.value, f"{value} ({low} to {high})"
+
+
+def _curve(curve: Curve, metric: str) -> Table:
+    rows = []
+    for number, (texts, terms) in enumerate(zip(curve.texts, curve.terms, strict=True)):
+        change = "–"
+        if number:
+            gain = Gain.of(terms - curve.terms[number - 1])
+            value, low, high = (format_number(end, metric) for end in (gain.value, gain.low, gain.high))
+            change = f"{value} ({low} to {high})"
+        share = f"{100 * texts / curve.texts[-1]:.0f} %"
+        rows.append([share, f"{texts:,}", format_number(abs(float(terms.mean())), metric), change])
+    return Table(["of the training texts", "texts", label(metric), "twice the labels"], rows)
