@@ -8,6 +8,7 @@ import scipy.stats
 import torch
 from sklearn import metrics
 
+from heedful.base.errors import UserError
 from heedful.tasks.regression import Regression
 from heedful.tasks.stored import read_task, write_task
 
@@ -35,7 +36,8 @@ def test_a_label_is_a_finite_number(label: str, fault: str) -> None:
 
 
 def test_labels_become_numbers_and_labels_again() -> None:
-    targets = TASK.encode(["2.5", "7"], np.array([1, 0, 0]), np.ones(3, dtype=int))
+    numbers = TASK.encode(["2.5", "7"], np.array([1, 0, 0]), np.ones(3, dtype=int))
+    targets = TASK.recode(numbers, ())
     assert (targets.tolist(), targets.dtype, TASK.decode(targets)) == ([7.0, 2.5, 2.5], np.float32, ["7", "2.5", "2.5"])
     assert TASK.values(targets) == [7.0, 2.5, 2.5]
     with pytest.raises(ValueError, match="every row has the number '3'"):
@@ -106,6 +108,24 @@ def test_scores_are_undefined_if_all_numbers_are_equal() -> None:
     assert constant == {"pearson", "spearman"}
 
 
-def test_numbers_that_float32_does_not_tell_apart_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"5 different numbers, such as 1700000000 .* subtract a constant"):
-        Regression().find_classes([str(1700000000 + k) for k in range(5)])
+def test_large_numbers_are_learned_less_an_offset() -> None:
+    """By hand: of 0 to 4, the mean is 2, and the variance is 2."""
+    names = [str(1700000000 + k) for k in (3, 0, 4, 1, 2)]
+    assert Regression().find_classes(names) == ()
+    numbers = Regression().encode(names, np.arange(5), np.ones(5, dtype=int))
+    task = Regression().learn(numbers)
+    assert (task.offset, task.mean, task.scale) == (1700000000.0, 2.0, 2**0.5)
+    targets = task.recode(numbers, ())
+    assert (targets.tolist(), targets.dtype) == ([3.0, 0.0, 4.0, 1.0, 2.0], np.float32)
+    assert task.decode(targets) == names and task.values(targets[:1]) == [1700000003.0]
+    shown, labels = task.shown(targets[:, None]), task.shown(targets)
+    assert labels.tolist() == numbers.tolist() and task.of_shown.decode(labels) == names
+    assert task.scores["rmse"].terms(shown + 1, labels).mean() == 1  # type: ignore[union-attr]
+    assert Regression().recode(np.array([0.1]), ()).dtype == np.float32  # without an offset
+    with pytest.raises(UserError, match=r"the same offset, not \[0.0, 1700000000.0\]"):
+        task.joint([task, TASK])
+
+
+def test_numbers_that_float32_never_tells_apart_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"6 different numbers, such as 0 and 1700000000, .* leave out those that"):
+        Regression().find_classes(["0", *(str(1700000000 + k) for k in range(5))])

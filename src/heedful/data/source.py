@@ -71,8 +71,11 @@ class Source(Origin):
         data = self._tokenize(rows)
         tokenizer = Tokenizer.from_json(data.tokenizer)
         self.data, self.conflicts, self.vocabulary = data.splits, data.conflicts, tokenizer.vocabulary
-        self.codec = self._fit(tokenizer) if self._model is None else self._recode(self._model)
+        self.codec = self._fit(tokenizer) if self._model is None else self._of_model(self._model)
         self.task = self.codec.task
+        classes = match_classes(corpus.task.classes, self.task.classes)
+        targets = {name: self.task.recode(split.labels, classes) for name, split in self.data.items()}
+        self.data = {name: replace(split, labels=targets[name]) for name, split in self.data.items()}
         self.sizes = {split: len(self.data[split].labels) for split in SPLITS if split in self.data}
         for split, size in self.sizes.items():
             features, self.coverage[split] = self.codec.encode_columns(self.table(split, range(size)))
@@ -116,8 +119,8 @@ class Source(Origin):
             **asdict(self.truncation),
         )
 
-    def _recode(self, codec: Schema) -> Schema:
-        """Give the targets the numbers of a model's classes; return its schema, perhaps with further classes."""
+    def _of_model(self, codec: Schema) -> Schema:
+        """Return the schema of a trained model, perhaps with further classes."""
         classes = match_classes(self.corpus.task.classes, codec.class_names)
         unknown = [name for name in classes if name not in codec.class_names]
         if unknown and self.reading.unknown_classes != "wrong":
@@ -127,9 +130,6 @@ class Source(Origin):
             task = codec.task.with_classes([*codec.class_names, *unknown])
             codec = codec.model_copy(update={"task": task})
             self.class_counts += [0] * (len(task.classes) - len(self.class_counts))
-        assert self.data is not None
-        recoded = {name: codec.task.recode(split.labels, classes) for name, split in self.data.items()}
-        self.data = {name: replace(split, labels=recoded[name]) for name, split in self.data.items()}
         return codec
 
     @property

@@ -143,9 +143,8 @@ class Model(Ensemble):
                 name: list(zip(example.words, own.tolist(), strict=True)) for name, own in example.class_weights.items()
             }
             label = answer(example.value, example.confidence, limit)
-            prediction = Prediction(
-                text, label, example.probabilities, tokens, maps=example.maps, class_weights=by_class
-            )
+            chances = example.probabilities if example.has_classes else {"value": label}
+            prediction = Prediction(text, label, chances, tokens, maps=example.maps, class_weights=by_class)
             if (branch := example.branch) is not None:
                 shares = list(zip(example.words, branch.shares.tolist(), strict=True))
                 prediction = replace(prediction, branch=shares, branch_weight=branch.weight)
@@ -154,7 +153,7 @@ class Model(Ensemble):
 
     def predict_proba(self, texts: Any, batch_size: int = 32) -> np.ndarray:
         """Return the probability of each class, N×C float64, in the order of `class_names`."""
-        return self.classify(self._table(texts, batch_size), batch_size)[0]
+        return self.task.shown(self.classify(self._table(texts, batch_size), batch_size)[0])
 
     def _table(self, texts: Any, batch_size: int) -> Table:
         """Return what the models read; the texts of a table have the names of the training, or are its only columns."""

@@ -204,7 +204,7 @@ class _Table:
         names = list(dict.fromkeys(label for labels in lists for label in labels))
         numbers = np.array([names.index(label) for labels in lists for label in labels], dtype=np.int64)
         sizes = np.array([len(labels) for labels in lists], dtype=np.int64)
-        return task.encode(names, numbers, sizes), np.array(empty)
+        return task.recode(task.encode(names, numbers, sizes), task.classes), np.array(empty)
 
 
 def _predictions(table: _Table, rows: Sequence[int], texts: _TestTexts) -> Predictions:

@@ -7,7 +7,7 @@ import csv
 import json
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -27,6 +27,7 @@ HISTORY_FILE, GRADIENTS_FILE, STATISTICS_FILE = "csv/metrics.csv", "gradients.cs
 # what writes a damaged file of a run again
 RESUME = "resume its run (ckpt_path=<run>/checkpoints/last.ckpt) or its sweep (sweep.resume=<sweep>), or delete it"
 HISTORY = tuple(f"{split}/{name}" for name in ("loss", *MAIN_SCORES) for split in ("train", "val"))
+EVALUATED = ("probabilities", "labels")
 History = dict[str, dict[int, float]]  # metric → epoch → value
 
 
@@ -40,6 +41,14 @@ class Predictions(NamedTuple):
     index: np.ndarray  # type: ignore[assignment]  # n int64, row number in the split
     groups: np.ndarray | None = None  # n int64, equal for texts that may depend on each other; None without groups
     has_probabilities: bool = True  # False if only the predicted labels of another program are known
+
+    @classmethod
+    def of(
+        cls, split: str, task: Task, evaluated: Mapping[str, np.ndarray], groups: np.ndarray | None
+    ) -> "Predictions":
+        """Return the predictions of an evaluation: its probabilities, labels and index; `groups` are of the split."""
+        index, (probabilities, labels) = evaluated["index"], (task.shown(evaluated[name]) for name in EVALUATED)
+        return cls(split, probabilities, labels, task.of_shown, index, None if groups is None else groups[index])
 
     @classmethod
     def load(cls, path: Path) -> "Predictions":

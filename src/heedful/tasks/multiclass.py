@@ -62,7 +62,7 @@ class Multiclass(Task):
         return [self.classes[target] for target in targets]
 
     def recode(self, targets: np.ndarray, classes: Sequence[str]) -> np.ndarray:
-        return self._numbers(classes)[targets]
+        return targets if tuple(classes) == self.classes else self._numbers(classes)[targets]
 
     def unlabelled(self, texts: int) -> np.ndarray:
         return np.full(texts, -1)

@@ -142,6 +142,8 @@ class Multilabel(Task):
         return targets.astype(np.float32)
 
     def recode(self, targets: np.ndarray, classes: Sequence[str]) -> np.ndarray:
+        if tuple(classes) == self.classes:
+            return targets
         recoded = np.zeros((len(targets), len(self.classes)), dtype=bool)
         recoded[:, [self.classes.index(name) for name in classes]] = targets
         return recoded

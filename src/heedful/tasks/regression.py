@@ -1,5 +1,6 @@
 """The task of which each text has a number, such as a rating or a price."""
 
+import logging
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, FiniteFloat
 
+from heedful.base.errors import UserError
 from heedful.base.formatting import format_repr
 from heedful.runtime import number_remedy
 from heedful.tasks.score_intervals import FISHER, LOGARITHM, MeanInterval
@@ -18,7 +20,9 @@ if TYPE_CHECKING:  # comparisons do not import torch
     from torch import Tensor
 
 STRATA = 10  # largest number of strata, and smallest mean number of texts in one
+LARGE = 1e6  # ratio of mean and scale from which the seven digits of float32 do not tell numbers apart
 REAL = (-math.inf, math.inf)
+log = logging.getLogger(__name__)
 CORRELATION, ROOT = MeanInterval(FISHER, lost=2), MeanInterval(LOGARITHM, lost=2)
 
 
@@ -88,6 +92,17 @@ def _correlation(products: np.ndarray, first: np.ndarray, second: np.ndarray) ->
     return np.asarray(value + products - value * (first + second) / 2)
 
 
+def _fits(values: np.ndarray) -> bool:
+    """Whether float32 keeps more than half of different numbers apart."""
+    return 2 * len(np.unique(values.astype(np.float32))) > len(values)
+
+
+def _offset(values: np.ndarray) -> float:
+    """Return what to subtract from numbers so that float32 keeps them apart: 0 if it does, or the lowest one."""
+    distinct = np.unique(values)
+    return 0.0 if _fits(distinct) else float(distinct[0])
+
+
 @dataclass(frozen=True)
 class Regression(Task):
     """Each text has a number, float32; its prediction takes the place of the probabilities, n×1.
@@ -95,14 +110,16 @@ class Regression(Task):
     A model has one logit, the prediction in units in which the training numbers have mean 0 and variance 1.
 
     Args:
-        mean, scale: mean and standard deviation of the training numbers.
+        mean, scale: mean and standard deviation of the training numbers, less the offset.
+        offset: is subtracted from all numbers if they are so large that float32 would not keep them apart; otherwise 0.
     """
 
     mean: FiniteFloat = 0.0
     scale: Annotated[FiniteFloat, Field(gt=0)] = 1.0
+    offset: FiniteFloat = 0.0
     targets: ClassVar = "a number"
     default_loss: ClassVar = "heedful.models.loss.SquaredError"
-    state_names: ClassVar = ("classes", "mean", "scale")
+    state_names: ClassVar = ("classes", "mean", "scale", "offset")
     has_classes: ClassVar = False
     outputs: ClassVar = ("value",)
     trained: ClassVar = ()
@@ -133,29 +150,47 @@ class Regression(Task):
     def find_classes(self, labels: Collection[str]) -> Sequence[str]:
         if len(labels) < 2:
             raise ValueError(f"every row has the number {format_repr(*labels)}; training needs two or more numbers")
-        values = np.unique(np.array(list(labels), dtype=np.float64))
-        if 2 * len(np.unique(values.astype(np.float32))) <= len(values):
+        values = np.array(list(labels), dtype=np.float64)
+        if not _fits(values - _offset(values)):
+            first, second, *_ = np.unique(values)
             raise ValueError(
-                f"{len(values):,} different numbers, such as {values[0]:.17g} and {values[1]:.17g}, become fewer than "
-                f"half as many in float32: subtract a constant from all of them, such as {values[0]:.17g}"
+                f"{len(values):,} different numbers, such as {first:.17g} and {second:.17g}, become fewer than half as "
+                "many in float32: leave out those that are far from the others"
             )
         return ()
 
     def learn(self, targets: np.ndarray) -> Self:
-        values = targets.astype(np.float64)
-        return replace(self, mean=float(values.mean()), scale=float(values.std()) or 1.0)
+        if offset := _offset(targets):
+            log.info("%.17g is subtracted from all numbers, because float32 would not keep them apart", offset)
+        values = (targets - offset).astype(np.float32).astype(np.float64)
+        return replace(self, mean=float(values.mean()), scale=float(values.std()) or 1.0, offset=offset)
 
     def encode(self, names: Sequence[str], numbers: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        return np.array(names, dtype=np.float32)[numbers]
+        """Return the numbers as they are, float64; `recode` makes them targets."""
+        return np.array(names, dtype=np.float64)[numbers]
 
     def decode(self, targets: np.ndarray) -> list[str]:
-        return [f"{target:.7g}" for target in targets]
+        ratio = abs(self.mean + self.offset) / self.scale
+        digits = 7 if ratio < LARGE else min(17, 7 + math.ceil(math.log10(ratio)))
+        return [f"{value:.{digits}g}" for value in self.values(targets)]
 
     def values(self, targets: np.ndarray) -> list[Any]:
-        return [float(target) for target in targets]
+        return [float(target) + self.offset for target in targets]
 
     def recode(self, targets: np.ndarray, classes: Sequence[str]) -> np.ndarray:
-        return targets
+        return (targets - self.offset).astype(np.float32)
+
+    def shown(self, values: np.ndarray) -> np.ndarray:
+        return values.astype(np.float64) + self.offset if self.offset else values
+
+    @property
+    def of_shown(self) -> Self:
+        return replace(self, mean=self.mean + self.offset, offset=0.0)
+
+    def joint(self, tasks: Sequence[Any]) -> Self:
+        if len(offsets := {task.offset for task in tasks}) > 1:
+            raise UserError(f"an ensemble needs models of numbers with the same offset, not {sorted(offsets)}")
+        return self
 
     def unlabelled(self, texts: int) -> np.ndarray:
         return np.full(texts, np.nan, dtype=np.float32)
@@ -166,6 +201,7 @@ class Regression(Task):
 
     def strata(self, targets: np.ndarray) -> np.ndarray:
         """Return the tenth of each number, or fewer parts if these have fewer than ten texts."""
+        targets = targets.astype(np.float32) if _fits(np.unique(targets)) else targets
         size = min(STRATA, max(1, len(targets) // STRATA))
         edges = np.quantile(targets, np.arange(1, size) / size)
         return np.unique(edges).searchsorted(targets, "right")

@@ -18,7 +18,7 @@ from heedful.tasks.scores import ScoreType
 from heedful.tasks.task import Task
 
 DEFAULT = "multiclass"  # the task of files without a name of it, as of those of earlier versions
-LATER = {"temperature": 1.0, "limits": ()}  # what files without them have
+LATER = {"temperature": 1.0, "limits": (), "offset": 0.0}  # what files without them have
 TASKS: dict[str, type[Task]] = {DEFAULT: Multiclass, "multilabel": Multilabel, "regression": Regression}
 _trusted: ContextVar[Collection[str]] = ContextVar("trusted", default=())  # modules of the user's
 

@@ -117,11 +117,20 @@ class Task(ABC):
 
     @abstractmethod
     def recode(self, targets: np.ndarray, classes: Sequence[str]) -> np.ndarray:
-        """Return targets that were encoded with other classes, all of which are classes of this task."""
+        """Return targets that were encoded before, perhaps with other classes, which are all classes of this task."""
 
     @abstractmethod
     def unlabelled(self, texts: int) -> np.ndarray:
         """Return the targets of texts without known labels."""
+
+    def shown(self, values: np.ndarray) -> np.ndarray:
+        """Return probabilities (n×C) or targets (n) as users see them; numbers may have an offset within a model."""
+        return values
+
+    @property
+    def of_shown(self) -> Self:
+        """The task of such values."""
+        return self
 
     # Texts and their classes
 

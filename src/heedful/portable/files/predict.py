@@ -106,7 +106,7 @@ class Classifier:
     def label(self, probabilities: np.ndarray, least: float) -> str | float | list[str]:
         """Return what the model says of a text: a class, the list of its labels, or a number."""
         if not self.config["class_names"]:
-            return float(probabilities[0])
+            return float(probabilities[0]) + self.config["task"].get("offset", 0.0)
         if "separator" in self.config["task"]:  # several labels
             chosen = reached(probabilities, self.config["task"]["thresholds"])
             return [name for name, is_label in zip(self.names, chosen, strict=True) if is_label]

@@ -88,7 +88,8 @@ class LinearBaseline(pl.Callback):
             task = task.fit(probabilities["val"], np.asarray(data.tokenized("val").labels))
         for split, values in probabilities.items():
             labels = np.asarray(data.tokenized(split).labels)
-            predictions = Predictions(split, values, labels, task, np.arange(len(labels)), data.groups(split))
+            evaluated = {"probabilities": values, "labels": labels, "index": np.arange(len(labels))}
+            predictions = Predictions.of(split, task, evaluated, data.groups(split))
             predictions.save(Path(self.folder))
             self.predictions[split] = predictions
         if not probabilities:

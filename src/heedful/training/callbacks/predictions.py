@@ -36,13 +36,7 @@ class PredictionWriter(pl.Callback):
             )
         if trainer.is_global_zero:
             data = source_of(trainer)
-            groups = data.groups(split)
-            predictions = Predictions(
-                split,
-                **evaluated,
-                task=module.task,
-                groups=None if groups is None else groups[evaluated["index"]],
-            )
+            predictions = Predictions.of(split, module.task, evaluated, data.groups(split))
             predictions.save(self.folder)
             self.predictions[split] = predictions
             self._write_table(data, module.task, split, **evaluated)
