@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from heedful import load
-from heedful.base.errors import UserError
 from heedful.faithfulness.measurement import measure_texts
 from heedful.faithfulness.trained import ProbedRun
 from heedful.inference.input_texts import text_source
@@ -112,13 +111,23 @@ def test_faithfulness_removes_tokens_and_keeps_the_columns(run: Path) -> None:
 
 
 def test_texts_without_cells(run: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A list of texts is read with a warning, as if all cells were missing; a table must have the columns."""
+    """A list of texts, or a table without a column, is read with a warning, as if its cells were missing."""
     model = load(run)
     rows = {"review": ["good", "bad"], "age": [None, None], "country": ["", ""]}
     np.testing.assert_array_equal(model.predict_proba(["good", "bad"]), model.predict_proba(rows))
     assert "also reads age, country, which are missing" in caplog.text
-    with pytest.raises(UserError, match="no column 'country'"):
-        model.predict({"review": ["good"], "age": [3]})
+    caplog.clear()
+    cells = {"review": ["good", "bad"], "age": [3, 50]}
+    without = model.predict_proba(cells)
+    np.testing.assert_array_equal(without, model.predict_proba({**cells, "country": [None, None]}))
+    assert caplog.text.count("also reads country, which are missing") == 1
+    pd.DataFrame(cells).to_csv(run.parent / "without.csv", index=False)
+    given = (f"ckpt_path={run}", "file=without.csv", "text_column=review", "out=without.jsonl")
+    process = complete(*command(run.parent, "predict", *given))
+    assert process.stderr.count("also reads country, which are missing") == 1
+    rows = map(json.loads, (run.parent / "without.jsonl").read_text().splitlines())
+    names = [f"probability_{name}" for name in model.class_names]
+    assert [[row[name] for name in names] for row in rows] == without.round(6).tolist()
 
 
 def test_a_table_is_predicted_with_its_columns(run: Path, tmp_path: Path) -> None:

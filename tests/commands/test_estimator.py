@@ -290,3 +290,7 @@ def test_a_class_of_blank_texts_is_never_predicted() -> None:
     probabilities = fitted.predict_proba(["fine thing", "poor thing"])
     assert fitted.classes_.tolist() == ["neg", "odd", "pos"] and probabilities[:, 1].tolist() == [0.0, 0.0]
     assert probabilities.sum(1) == pytest.approx(1)
+    known = fitted.classes_[probabilities.argmax(1)].tolist()
+    assert fitted.predict(["fine thing", " ", "poor thing"]).tolist() == [known[0], None, known[1]]
+    assert np.isnan(fitted.predict_proba([" "])).any()
+    assert fitted.score(["fine thing", " ", "poor thing"], [known[0], "odd", known[1]]) == pytest.approx(2 / 3)

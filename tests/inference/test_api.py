@@ -58,7 +58,7 @@ def test_a_run_stands_for_its_best_checkpoint(checkpoint: Path, tmp_path: Path) 
         load(tmp_path)
 
 
-@pytest.mark.parametrize("texts", ["A film to remember", b"film", [b"film"], [None], [("a", None)]])
+@pytest.mark.parametrize("texts", ["A film to remember", b"film", [b"film"], [3], [("a", 3)]])
 def test_values_that_are_not_texts_are_refused(texts: Any, checkpoint: Path) -> None:
     with pytest.raises(TypeError, match="texts must be a list of texts"):
         load(checkpoint).predict(texts)
@@ -77,8 +77,24 @@ def test_a_table_has_the_names_of_the_training_or_only_texts(checkpoint: Path) -
         assert model.predict(table) == model.predict(texts)
     with pytest.raises(UserError, match=r"texts: no column 'cleaned_review'; its columns are 'comment', 'label'"):
         model.predict({"comment": texts, "label": ["x", "y"]})
-    with pytest.raises(TypeError, match=r"texts must be a list .* but row 1 has no 'cleaned_review'"):
-        model.predict(pd.DataFrame({"cleaned_review": ["dull", None]}))
+
+
+@pytest.mark.parametrize("blank", ["", " \n", None])
+@pytest.mark.parametrize(
+    "as_table", [list, lambda texts: pd.DataFrame({"cleaned_review": texts})], ids=["list", "frame"]
+)
+def test_a_blank_text_has_no_label(
+    blank: str | None, as_table: Any, checkpoint: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = load(checkpoint)
+    found = model.predict(as_table(["dull", blank, "fine"]))
+    assert [found[0], found[2]] == model.predict(["dull", "fine"])
+    assert (found[1].label, found[1].probabilities, found[1].tokens) == (None, {}, [])
+    assert "blank text" in found[1]._repr_html_()
+    assert "texts: row 1, counted from 0: blank text, so no prediction" in caplog.text
+    probabilities = model.predict_proba(as_table([blank, "fine"]))
+    assert np.isnan(probabilities[0]).all() and probabilities[1].tolist() == model.predict_proba(["fine"])[0].tolist()
+    assert np.isnan(model.predict_proba(as_table([blank]))).all()
 
 
 def test_a_device_that_the_machine_lacks_is_reported(
@@ -178,7 +194,7 @@ TEXTS = ["A great film, a film to remember", "dull", "", "xqzzy"]
 
 def test_probabilities_have_the_order_of_the_classes(checkpoint: Path) -> None:
     model = load(checkpoint)
-    expected = [list(prediction.probabilities.values()) for prediction in model.predict(TEXTS)]
+    expected = [list(prediction.probabilities.values()) or [np.nan] * 3 for prediction in model.predict(TEXTS)]
     np.testing.assert_allclose(model.predict_proba(iter(TEXTS)), expected, atol=1e-7)
     assert list(model.predict(TEXTS)[0].probabilities) == list(model.class_names)
     assert model.to("cpu") is model

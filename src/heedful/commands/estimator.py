@@ -127,7 +127,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class for n texts, n × the number of `classes_`, in their order."""
+        """Return the probability of each class for n texts, n × the number of `classes_`, in their order.
+
+        Those of a blank text are NaN.
+        """
         check_is_fitted(self)
         probabilities = self.model_.predict_proba(self._texts(X))
         of_classes = dict(zip(self.model_.class_names, probabilities.T, strict=True))
@@ -137,14 +140,22 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any, abstain: float | None = None) -> np.ndarray:
         """Return the most probable label of each text, n.
 
-        With `abstain`, an expected error such as 0.02, the labels are objects, and less certain ones are "unsure".
+        With `abstain`, an expected error such as 0.02, the labels are objects, and less certain ones are "unsure". That
+        of a blank text is None, in an array of objects.
         """
         probabilities = self.predict_proba(X)
         labels: np.ndarray = self.classes_[probabilities.argmax(1)]
         if abstain is not None:
             limit = choose_limit(self.model_, abstain)
             labels = np.where(probabilities.max(1) >= limit.confidence, labels.astype(object), UNSURE)
+        if (is_blank := np.isnan(probabilities).any(1)).any():
+            labels = labels.astype(object)
+            labels[is_blank] = None
         return labels
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy; a blank text counts as wrong."""
+        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
 
     def explain(self, X: Any) -> list[Prediction]:
         """Return the prediction for each text with its attention weights; a notebook shows the tokens in colour."""

@@ -126,8 +126,9 @@ def warn_of_unseen(unseen: Mapping[str, int], cells: int) -> None:
 
 
 def warn_of_missing(columns: Sequence[str]) -> None:
-    """Log that texts are read without the columns that a model reads beside them."""
-    log.warning(
-        "The model also reads %s, which are missing and count as empty: give a table with them",
-        format_list(columns, plain=True),
-    )
+    """Log which of the columns that a model reads beside the texts are absent."""
+    if columns:
+        log.warning(
+            "The model also reads %s, which are missing and count as empty: give a table with them",
+            format_list(columns, plain=True),
+        )

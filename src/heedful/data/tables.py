@@ -315,10 +315,16 @@ def _warn_once(message: str) -> None:
     log.warning("%s", message)
 
 
-def table_columns(path: Path, delimiter: str | None, quotes: bool) -> list[str]:
-    """Return the names of the columns in the first rows of a file."""
+def absent_columns(names: Iterable[str], columns: Iterable[str]) -> list[str]:
+    """Return those of the names that are none of the columns, in any spelling with the same NFC."""
+    known = _by_nfc(columns)
+    return [name for name in names if normalize("NFC", name) not in known]
+
+
+def table_columns(path: Path, delimiter: str | None, quotes: bool, required: Sequence[str] = ()) -> list[str]:
+    """Return the names of the columns in the first rows of a file, among which the required ones must be."""
     try:
-        return list(next(TableFile(path, [], True, parse_delimiter(delimiter), quotes).read()).columns)
+        return list(next(TableFile(path, required, True, parse_delimiter(delimiter), quotes).read()).columns)
     except ValueError as error:
         raise UserError(str(error)) from None
 

@@ -24,7 +24,7 @@ from heedful.config.schema import Device, validate_config
 from heedful.data.schema import warn_of_missing, warn_of_unseen
 from heedful.data.sets import as_set, is_table, list_rows
 from heedful.data.table import Table, Text
-from heedful.data.tables import arrow_rows, check_columns, table_columns
+from heedful.data.tables import arrow_rows, check_columns, format_places, table_columns
 from heedful.data.text_files import existing_path
 from heedful.inference.abstention import answer, choose_limit
 from heedful.models.classifier import Classifier
@@ -53,7 +53,8 @@ class Prediction:
 
     Args:
         label: the most probable class; "unsure" with `abstain`, if its error would be higher. With several labels for
-            each text, the list of its classes; a number if the model predicts numbers.
+            each text, the list of its classes; a number if the model predicts numbers. None for a blank text, which
+            has neither probabilities nor tokens.
         probabilities: the probability of each class; the sum is 1 if a text has one class. A number is repeated.
         tokens: each token that the model read, as spelled in the text, with its attention weight. The weights
             sum to 1, unless the text has no tokens.
@@ -66,7 +67,7 @@ class Prediction:
     """
 
     text: Text
-    label: str | list[str] | float
+    label: str | list[str] | float | None
     probabilities: dict[str, float]
     tokens: list[tuple[str, float]]
     branch: list[tuple[str, float]] = field(default_factory=list)
@@ -75,6 +76,8 @@ class Prediction:
     class_weights: dict[str, list[tuple[str, float]]] = field(default_factory=dict, repr=False)
 
     def _repr_html_(self) -> str:
+        if self.label is None:
+            return "<p>blank text: no prediction</p>"
         likeliest = max(self.probabilities, key=self.probabilities.__getitem__)
         label = likeliest if isinstance(self.label, float) or self.label == UNSURE else self.label
         labels = label if isinstance(label, list) else [label]
@@ -136,46 +139,56 @@ class Model(Ensemble):
         """
         table = self._table(texts, batch_size)
         limit = None if abstain is None else choose_limit(self, abstain)
-        predictions = []
-        for text, example in zip(table.texts, self.examples(table, batch_size, maps), strict=True):
+        predictions = [Prediction(text, None, {}, []) for text in table.texts]
+        rows = table.not_blank()
+        for row, example in zip(rows, self.examples(table.take(rows), batch_size, maps), strict=True):
             tokens = list(zip(example.words, example.weights.tolist(), strict=True))
             by_class = {
                 name: list(zip(example.words, own.tolist(), strict=True)) for name, own in example.class_weights.items()
             }
             label = answer(example.value, example.confidence, limit)
             chances = example.probabilities if example.has_classes else {"value": label}
-            prediction = Prediction(text, label, chances, tokens, maps=example.maps, class_weights=by_class)
+            prediction = Prediction(table.texts[row], label, chances, tokens, maps=example.maps, class_weights=by_class)
             if (branch := example.branch) is not None:
                 shares = list(zip(example.words, branch.shares.tolist(), strict=True))
                 prediction = replace(prediction, branch=shares, branch_weight=branch.weight)
-            predictions.append(prediction)
+            predictions[row] = prediction
         return predictions
 
     def predict_proba(self, texts: Any, batch_size: int = 32) -> np.ndarray:
-        """Return the probability of each class, N×C float64, in the order of `class_names`."""
-        return self.task.shown(self.classify(self._table(texts, batch_size), batch_size)[0])
+        """Return the probability of each class, N×C float64, in the order of `class_names`; NaN for a blank text."""
+        table = self._table(texts, batch_size)
+        probabilities, rows = np.full((len(table), len(self.task.outputs)), np.nan), table.not_blank()
+        if rows:
+            probabilities[rows] = self.task.shown(self.classify(table.take(rows), batch_size)[0])
+        return probabilities
 
     def _table(self, texts: Any, batch_size: int) -> Table:
-        """Return what the models read; the texts of a table have the names of the training, or are its only columns."""
+        """Return what the models read; the texts of a table have the names of the training, or are its only columns.
+
+        A warning names the columns that are absent, the number of cells of unseen categories, and the blank texts.
+        """
         if batch_size < 1:
             raise ValueError(f"batch_size={batch_size} must be at least 1")
         columns = self.column_names
         if not is_table(texts):
-            if columns:
-                warn_of_missing(columns)
-            return Table(as_texts(texts))
+            warn_of_missing(columns)
+            table = Table(as_texts(texts))
+            self.check(table)
+            warn_of_blank(table)
+            return table
         own, data = self.members[0].card.text_column, as_set(texts)
         names = [own] if isinstance(own, str) else own
         if not (columns or set(names) & set(data.column_names)) and len(data.column_names) == len(names):
             names = data.column_names
-        check_columns("texts", [*names, *columns], data.column_names)
-        cells = data.select_columns([*names, *columns]).with_format("arrow")[:]
+        check_columns("texts", names, data.column_names)
+        given = [name for name in columns if name in data.column_names]
+        warn_of_missing([name for name in columns if name not in given])
+        cells = data.select_columns([*names, *given]).with_format("arrow")[:]
         (rows,) = arrow_rows("texts", [cells], {name: name for name in cells.column_names}, cells.schema)
-        for name in names:
-            if None in (found := rows.cells(name)):
-                raise TypeError(f"{TEXTS}, but row {found.index(None)} has no {name!r}")
-        table = rows.table(names, columns, self.numbers)
+        table = rows.table(names, given, self.numbers)
         warn_of_unseen(self.check(table), len(table))
+        warn_of_blank(table)
         return table
 
     def explain(self, texts: Any, batch_size: int = 32) -> list[Prediction]:
@@ -221,13 +234,21 @@ class Model(Ensemble):
         return str(url)
 
 
+def warn_of_blank(table: Table) -> None:
+    """Log which texts are blank."""
+    if blank := sorted(set(range(len(table))) - set(table.not_blank())):
+        log.warning("texts: %s, counted from 0: blank text, so no prediction", format_places("row", blank))
+
+
 def as_texts(texts: Any) -> list[Text]:
-    """Return texts or pairs as a list, after checking them."""
+    """Return texts or pairs as a list, after checking them; one that is None is blank."""
     if isinstance(texts, str | Mapping) or not hasattr(texts, "__iter__"):
         raise TypeError(TEXTS)
     listed = list_rows(texts)
     for row, text in enumerate(listed):
+        text = "" if text is None else text
         parts = (text,) if isinstance(text, str) else tuple(text) if hasattr(text, "__len__") else ()
+        parts = tuple("" if part is None else part for part in parts)
         if not all(isinstance(part, str) for part in parts) or len(parts) != 2 - isinstance(text, str):
             raise TypeError(f"{TEXTS}, but row {row} is {text!r:.80}")
         for part in parts:

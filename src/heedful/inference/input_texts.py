@@ -14,7 +14,18 @@ from heedful.base.errors import UserError
 from heedful.data.corpus import PARTS
 from heedful.data.schema import warn_of_missing
 from heedful.data.table import Table
-from heedful.data.tables import CHUNK, DEFAULT_FORM, FORMATS, CsvForm, Rows, TableFile, gather, parse_delimiter
+from heedful.data.tables import (
+    CHUNK,
+    DEFAULT_FORM,
+    FORMATS,
+    CsvForm,
+    Rows,
+    TableFile,
+    absent_columns,
+    gather,
+    parse_delimiter,
+    table_columns,
+)
 from heedful.data.text_files import existing_path, file_format, open_text
 from heedful.runtime import PLAIN, NumberForm
 
@@ -95,7 +106,7 @@ def text_source(
     is_table = file is not None and (column is not None or file_format(Path(file)) in FORMATS)
     if delimiter is not None and not is_table:
         raise UserError("delimiter=… applies only to a table: name one with file=…")
-    if others and not is_table:
+    if not is_table:
         warn_of_missing(others)
     if text is not None:
         cells = {name: cell for name, cell in zip(PARTS, (text, second), strict=True) if cell is not None}
@@ -111,9 +122,12 @@ def text_source(
         column = trained_column if column is None else column
         try:
             columns = [column] if isinstance(column, str) else list(column)
-            table = TableFile(path, [*columns, *others], True, parse_delimiter(delimiter), quotes)
+            form = (parse_delimiter(delimiter), quotes)
         except ValueError as error:
             raise UserError(str(error)) from None
+        absent = absent_columns(others, table_columns(path, delimiter, quotes, columns)) if others else []
+        warn_of_missing(absent)
+        table = TableFile(path, [*columns, *(name for name in others if name not in absent)], True, *form)
         return TextSource(str(path), table.read, columns, others, numbers, form=table.form())
     return TextSource(name, partial(_lines, path, name))
 
