@@ -6,6 +6,7 @@ It imports nothing of Heedful. A mistake is a `Fault`, whose message follows the
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -335,15 +336,25 @@ def encode(column: Mapping[str, Any], cells: Sequence[Any], numbers: NumberForm 
 
 
 def features(
-    columns: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], numbers: Sequence[Any] = PLAIN
+    columns: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]],
+    numbers: Sequence[Any] = PLAIN,
+    unseen: Counter[str] | None = None,
 ) -> np.ndarray:
-    """Return the features of rows of cells by column, n×K float32; `numbers` is the form of numbers in texts."""
+    """Return the features of rows of cells by column, n×K float32.
+
+    Args:
+        numbers: the form of numbers in texts.
+        unseen: the cells of categories without training texts are added to it, by column.
+    """
     blocks = []
     for column in columns:
         entries = encode(column, [row.get(column["name"]) for row in rows], NumberForm(*numbers))
         block = np.zeros((len(rows), entries.width), dtype=np.float32)
         block[entries.rows, entries.columns] = entries.values
         blocks.append(block)
+        if unseen is not None:
+            unseen[column["name"]] += entries.unseen
     return np.concatenate(blocks, 1)
 
 

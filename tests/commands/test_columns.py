@@ -77,6 +77,9 @@ def test_all_ways_to_predict_agree(run: Path, tmp_path: Path) -> None:
     lines = '{"text": null, "age": 3}\n{"text": 3, "age": 3}'
     process = subprocess.run(line, cwd=tmp_path / "model", input=lines, capture_output=True, text=True, check=False)
     assert json.loads(process.stdout)["label"] is None and process.stderr == "Error: text 2 must be one text\n"
+    lines = '{"text": "good", "country": "IT"}\n{"text": "good", "country": "DE"}'
+    process = subprocess.run(line, cwd=tmp_path / "model", input=lines, capture_output=True, text=True, check=True)
+    assert process.stderr == "Column 'country': 1 of 2 cells are of categories without training texts\n"
 
 
 def test_evaluation_of_a_file(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

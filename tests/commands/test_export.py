@@ -66,6 +66,9 @@ def test_the_script_predicts_like_the_checkpoint(exported: tuple[Path, Path]) ->
         assert result["only_unknown"] == example.is_unknown
         np.testing.assert_allclose([weight for _, weight in result["weights"]], example.weights, atol=1e-5)
     assert len(examples[3].words) == 500  # truncated
+    line = [sys.executable, "-c", "from predict import Classifier; Classifier()(['fine', None, 3])"]
+    process = subprocess.run(line, cwd=out, capture_output=True, text=True, check=False)
+    assert process.stderr.endswith("TypeError: text 2, counted from 0, is 3; it must be a text\n")
 
 
 def test_an_export_predicts_like_the_checkpoint(exported: tuple[Path, Path], tmp_path: Path) -> None:

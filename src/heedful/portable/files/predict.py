@@ -11,7 +11,9 @@ import json
 import re
 import sys
 import unicodedata
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -39,6 +41,7 @@ class Classifier:
         self.names = self.config["class_names"] or ["value"]
         if len(set(self.names)) < len(self.names):
             raise ValueError(f"{folder / 'config.json'}: two classes have the same name: export the model again")
+        self.classified, self.unseen = 0, Counter[str]()  # texts so far; cells of unseen categories, by column
         self.unknown = set(self.config["unknown_ids"])  # ids of tokens that the model does not use
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.no_truncation()
@@ -70,7 +73,7 @@ class Classifier:
         least = 0.0 if abstain is None else self.least_confidence(float(abstain))
         keys = ("label", "probabilities", "weights", "only_unknown")
         results: list[dict] = [{"text": text, **dict.fromkeys(keys)} for text in texts]
-        parts = [tuple(text) if self.config["pairs"] else (text,) for text in texts]
+        parts = [self.parts(number, text) for number, text in enumerate(texts)]
         selected = [i for i, text in enumerate(parts) if not is_blank(text)]
         if not selected:
             return results
@@ -84,9 +87,9 @@ class Classifier:
         inputs = {"tokens": tokens, "mask": mask} | ({"segments": segments} if self.config["pairs"] else {})
         if self.config["columns"]:
             cells = columns or [{}] * len(texts)
-            inputs["columns"] = features(
-                self.config["columns"], [cells[i] for i in selected], self.config.get("numbers", ())
-            )
+            given = [cells[i] for i in selected]
+            self.classified += len(given)
+            inputs["columns"] = features(self.config["columns"], given, self.config.get("numbers", ()), self.unseen)
         probabilities, weights, *by_class = self.session.run(None, inputs)
         if not np.isfinite(probabilities).all():
             raise ValueError("the model computes probabilities that are not finite: it is damaged, so export it again")
@@ -102,6 +105,16 @@ class Classifier:
                 result["class_weights"] = {name: list(zip(words, shares, strict=False)) for name, shares in pairs}
             result["only_unknown"] = self.unknown.issuperset(ids)
         return results
+
+    def parts(self, number: int, text: Any) -> tuple[str, ...]:
+        """Return the parts of a text, which a pair has two of; None is blank."""
+        given = tuple(text) if self.config["pairs"] and isinstance(text, tuple | list) else (text,)
+        parts = tuple("" if part is None else part for part in given)
+        is_complete = text is None or len(parts) == 1 + self.config["pairs"]
+        if not is_complete or not all(isinstance(part, str) for part in parts):
+            expected = "a tuple of two texts" if self.config["pairs"] else "a text"
+            raise TypeError(f"text {number}, counted from 0, is {text!r:.80}; it must be {expected}")
+        return parts
 
     def label(self, probabilities: np.ndarray, least: float) -> str | float | list[str]:
         """Return what the model says of a text: a class, the list of its labels, or a number."""
@@ -156,3 +169,7 @@ if __name__ == "__main__":
             print(json.dumps(classify([text], error, [cells])[0], ensure_ascii=is_ascii))
         except ValueError as mistake:
             sys.exit(f"Error: {mistake}")
+    for name, count in classify.unseen.items():
+        if count:
+            cells_of = f"{count:,} of {classify.classified:,} cells"
+            print(f"Column {name!r}: {cells_of} are of categories without training texts", file=sys.stderr)
