@@ -111,6 +111,30 @@ def write_json(path: Path, record: Any) -> None:
     write_text(path, _adapter(type(record)).dump_json(record, indent=2).decode())
 
 
+class YamlDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # in C, ten times as fast
+    """Writes plain values as OmegaConf does, which reads more texts as numbers than other programs."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        is_number = data in ("y", "Y", "n", "N")
+        with suppress(ValueError):
+            float(data)
+            is_number = True
+        node: yaml.ScalarNode = self.represent_scalar("tag:yaml.org,2002:str", data, "'" if is_number else None)
+        return node
+
+
+YamlDumper.add_representer(str, YamlDumper.represent_str)
+
+
+def write_yaml(path: Path, config: Any) -> None:
+    """Write a configuration of plain values."""
+    options: Any = {"default_flow_style": False, "allow_unicode": True, "sort_keys": False}
+    write_text(path, yaml.dump(config, Dumper=YamlDumper, **options))
+
+
 def validate(value: Any, kind: type[Value]) -> Value:
     """Return JSON as bytes, or another plain value, as a value of a type that pydantic knows, such as a dataclass.
 

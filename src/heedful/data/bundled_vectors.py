@@ -18,7 +18,10 @@ def bundled_words() -> list[str]:
     return words
 
 
-def bundled_vectors() -> np.ndarray:
-    """Return the vectors of the words, 100,000×50 float32."""
+def bundled_vectors(rows: np.ndarray) -> np.ndarray:
+    """Return the vectors of the words in some ascending rows of all 100,000, m×50 float32."""
     with np.load(FIRST, allow_pickle=False) as first, np.load(OTHERS, allow_pickle=False) as others:
-        return np.concatenate([first["vectors"], others["codes"] * others["scales"].astype(np.float32)[:, None]])
+        vectors, codes = first["vectors"], others["codes"]
+        rare = rows[rows >= len(vectors)] - len(vectors)
+        scales = others["scales"][rare].astype(np.float32)[:, None]
+        return np.concatenate([vectors[rows[rows < len(vectors)]], codes[rare] * scales])

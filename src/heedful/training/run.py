@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint, WeightAveraging
 
 from heedful.base.errors import UserError
-from heedful.base.files import lock_folder, remove_parts, write_text
+from heedful.base.files import lock_folder, remove_parts, write_yaml
 from heedful.base.formatting import format_duration, format_now
 from heedful.base.lightning import is_main_process
 from heedful.base.process import Interrupted, announce, end_with_parent, handle_signals, typed, write_log
@@ -83,7 +83,7 @@ class Run:
         """Write the resolved configuration; from now on, the run has a record."""
         self.is_started = True
         if is_main_process():
-            write_text(self.folder / "config.yaml", OmegaConf.to_yaml(self.config))
+            write_yaml(self.folder / "config.yaml", self.config)
 
     def card(self, data: Source) -> Card:
         """Return the card of a model that this run trains on `data`."""

@@ -96,9 +96,10 @@ def read_glove(path: str | None, requested: Iterable[str], words: int | None = N
     """
     requested = set(requested)
     if path is None or path == PACKAGE:
-        known, vectors = (bundled_words(), bundled_vectors()) if path is None else _read_package()
-        rows = [i for i, word in enumerate(known[:words]) if word in requested]
-        return [known[i] for i in rows], np.asarray(vectors[rows])
+        known, vectors = (bundled_words(), None) if path is None else _read_package()
+        rows = np.array([i for i, word in enumerate(known[:words]) if word in requested], dtype=np.int64)
+        found = bundled_vectors(rows) if vectors is None else np.asarray(vectors[rows])
+        return [known[i] for i in rows.tolist()], found
     full, wanted = existing_path(path, "model.embedding.path"), _by_spelling(requested)
     with open_file(full, unpack=True) as raw:
         if full.suffix.lower() != ".zip":

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytorch_lightning.core.saving import save_hparams_to_yaml
 from pytorch_lightning.loggers import CSVLogger
 from pytorch_lightning.loggers.logger import rank_zero_experiment
 
-from heedful.base.files import replace_atomically
+from heedful.base.files import replace_atomically, write_yaml
 
 
 class Metrics(CSVLogger):
@@ -32,7 +31,7 @@ class MetricsFile:
 
     def log_hparams(self, params: dict[str, Any]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        save_hparams_to_yaml(self.path.with_name("hparams.yaml"), params)
+        write_yaml(self.path.with_name("hparams.yaml"), params)
 
     def log_metrics(self, metrics: Mapping[str, Any], step: int) -> None:
         self.metrics.append({**metrics, "step": step})
