@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -62,8 +63,8 @@ def test_all_ways_to_predict_agree(run: Path, tmp_path: Path) -> None:
     rows = pd.read_csv(run.parent / "data.csv")
     test = [int(row["line"]) - 2 for row in read_csv(run / "predictions" / "test.csv")]
     expected = saved_predictions(run).probabilities
-    typed = rows.assign(age=[float(str(age).replace(".", "").replace(",", ".")) for age in rows.age])
-    for frame in (rows, typed):
+    ages = [str(age).replace(".", "").replace(",", ".") for age in rows.age]
+    for frame in (rows, *(rows.assign(age=list(map(number, ages))) for number in (float, Decimal))):
         np.testing.assert_allclose(load(run).predict_proba(frame.iloc[test]), expected, atol=1e-5)
     records = json.loads(rows.iloc[test].to_json(orient="records"))
     export(run / "checkpoints" / "best.ckpt", tmp_path / "model")

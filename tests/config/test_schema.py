@@ -34,7 +34,7 @@ PARTS = "tests.config.parts"
         ("task_name=${nowhere}", "cannot be resolved: Interpolation key 'nowhere' not found"),
         ("data.batch_size=${task_name}", "must be a valid integer"),
         ("data.text=[premise,premise]", "must be one column, or two different ones for pairs of texts"),
-        ("data.label=[topic,tone]", "name one column; several labels of a text in one column need task=multilabel"),
+        ("data.label=[topic]", "must be one column, or with task=multilabel several different ones"),
         ("data.keep=[id,customer]", "must be first or last; to copy columns, write data.keep_columns=[…]"),
         ("data.keep=middle", "must be 'first' or 'last'"),
         ("data.keep_columns=id", "must be a list in [ ]"),

@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 import torch
 from datasets import Dataset, DatasetDict
+from scipy.sparse import csr_matrix
 
 from heedful.base.errors import UserError
-from heedful.data.sets import as_set, as_sets, split_names, usual_splits
+from heedful.data.sets import as_set, as_sets, label_names, split_names, usual_splits
 
 TEXTS, LABELS = ["good", "bad", "so so"], ["pos", "neg", "neu"]
 PAIRS = [("a dog", "it"), ("a cat", "she"), ("", "he")]
@@ -49,6 +50,31 @@ def test_texts_and_labels_get_the_names_of_the_columns() -> None:
 def test_pairs_become_two_columns(texts: Any) -> None:
     columns = {"a": [first for first, _ in PAIRS], "b": [second for _, second in PAIRS], "label": LABELS}
     assert as_sets((texts, LABELS), ["a", "b"])["train"].to_dict() == columns
+
+
+HAS = [[True, False], [False, False], [True, True]]
+MATRICES = [np.array(HAS), csr_matrix(np.array(HAS, dtype=float)), torch.tensor(HAS).int(), pd.DataFrame(HAS)]
+
+
+@pytest.mark.parametrize("matrix", MATRICES)
+def test_a_matrix_of_labels_becomes_columns(matrix: Any) -> None:
+    names = label_names((TEXTS, matrix), "label", ["x", "y"])
+    assert names == (["0", "1"] if hasattr(matrix, "columns") else ["x", "y"])
+    found = as_sets((TEXTS, matrix), label=names)["train"].to_dict()
+    assert [found[name] for name in names] == [[True, False, True], [False, False, True]]
+
+
+@pytest.mark.parametrize("classes", [None, ["x"], ["x", "x"]])
+def test_the_columns_of_a_matrix_need_names(classes: Any) -> None:
+    with pytest.raises(UserError, match=r"a matrix of 2 columns without names: list these names in data\.labels"):
+        label_names((TEXTS, np.array(HAS)), "label", classes)
+
+
+@pytest.mark.parametrize("labels", [LABELS, np.eye(3)])
+def test_names_of_columns_need_a_matrix_of_as_many(labels: Any) -> None:
+    assert label_names((TEXTS, labels), ["x", "y"], None) == ["x", "y"]
+    with pytest.raises(UserError, match=r"data\.label names 2 columns, so the labels must be a matrix of as many"):
+        as_sets((TEXTS, labels), label=["x", "y"])
 
 
 def test_tensors_are_numbers() -> None:

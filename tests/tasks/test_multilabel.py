@@ -89,7 +89,7 @@ def test_few_texts_of_a_label_are_on_both_sides(spare: int) -> None:
 def test_labels_that_cannot_be_told_apart_are_refused() -> None:
     with pytest.raises(ValueError, match=r"the label 'a\|b' contains '\|'.*task\.separator"):
         TASK.find_classes(["a|b", "c"])
-    with pytest.raises(ValueError, match=r"all labels are 0 or 1: .* give the list of the names of its classes"):
+    with pytest.raises(ValueError, match=r"all labels are 0 or 1: .* give columns of 0 and 1, data\.label="):
         TASK.find_classes(["1", "0"])  # the rows of a matrix of scikit-learn
 
 

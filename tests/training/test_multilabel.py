@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from heedful import TextClassifier
 from heedful.base.errors import UserError
 from heedful.config.schema import config_mistakes
 from heedful.inference.api import load
@@ -30,6 +32,9 @@ def texts(folder: Path, kind: str) -> Path:
     lines = [json.dumps({"text": text, "label": labels}) for text, labels in rows]
     if kind == "csv":
         lines = ["text,label", *(f"{text},{';'.join(labels)}" for text, labels in rows)]
+    if kind == "tsv":
+        columns = [[text, *(str(int(name in labels)) for name in WORDS)] for text, labels in rows]
+        lines = list(map("\t".join, [["text", *WORDS], *columns]))
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -58,6 +63,40 @@ def test_a_model_of_several_labels_is_trained_evaluated_and_predicts(
     (prediction,) = load(run).predict(["the bread match"])
     assert prediction.label == ["food", "sport"]
     assert evaluate(tmp_path / "whole", run / "checkpoints" / "best.ckpt", f"file='{path}'")["data"]["test"] == 120
+
+
+def test_columns_of_0_and_1_are_the_same_labels_as_lists(tmp_path: Path) -> None:
+    """In training, in an evaluation of a file, and as the matrix of a program."""
+    path, names = texts(tmp_path, "tsv"), f"[{','.join(WORDS)}]"
+    train(tmp_path / "lists", *OPTIONS, f"data.path='{texts(tmp_path, 'jsonl')}'")
+    train(tmp_path / "columns", *OPTIONS, f"data.path='{path}'", f"data.label={names}")
+    found, expected = saved_predictions(tmp_path / "columns"), saved_predictions(tmp_path / "lists")
+    np.testing.assert_array_equal(found.labels, expected.labels)
+    np.testing.assert_array_equal(found.probabilities, expected.probabilities)
+    evaluations = [("columns", []), ("lists", [f"label_column={names}"])]
+    scores = [evaluate(tmp_path / f"of {run}", tmp_path / run, f"file='{path}'", *more) for run, more in evaluations]
+    assert scores[0]["data"]["test"] == 120 and scores[0]["metrics"] == scores[1]["metrics"]
+    frame = pd.read_csv(path, sep="\t")
+    estimator = TextClassifier([*OPTIONS[2:], "trainer.max_epochs=4", "callbacks=checkpoints"])
+    estimator.fit(frame.text, frame[list(WORDS)].to_numpy(), sample_weight=np.ones(len(frame)))
+    assert estimator.predict(["the bread match"]).tolist() == [[1, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("cell", "option", "message"),
+    [
+        ("-1", "", "line 3: column 'food' holds '-1', but the columns of data.label hold 0 and 1: write 0 for -1"),
+        ("x", "", "column 'food' holds 'x', but the columns of data.label hold 0 and 1: correct it, or name one"),
+        ("", "", "line 3: no 'text' or no 'food, music'"),
+        ("1", "task=multiclass", r"data\.label=\[food, music\]: .* need task=multilabel; for another task, name one"),
+        ("1", "data.columns=[music]", "columns: 'music' is also data.label"),
+    ],
+)
+def test_wrong_columns_of_labels(tmp_path: Path, cell: str, option: str, message: str) -> None:
+    (tmp_path / "a.csv").write_text(f"text,food,music\na b,1,0\nc,{cell},true\n")
+    options = [*OPTIONS, f"data.path='{tmp_path / 'a.csv'}'", "data.label=[food,music]", *([option] if option else [])]
+    with pytest.raises(UserError, match=message):
+        train(tmp_path / "run", *options)
 
 
 def test_each_class_has_weights_of_its_own_in_python_on_pages_and_in_exports(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from heedful.commands.entry import remove_if_unused
 from heedful.config.compose import require_overrides
 from heedful.config.keys import plain_value
 from heedful.config.overrides import as_lines, escape_references, key_of, quote
-from heedful.data.sets import as_sets, split_names, usual_splits
+from heedful.data.sets import as_sets, label_names, split_names, usual_splits
 from heedful.inference.api import Model
 from heedful.report.score_sections import scores_section
 from heedful.report.terminal import render_terminal
@@ -105,6 +105,8 @@ def run_training(
                 task.data.progress = False
             values = OmegaConf.create(escape_references(OmegaConf.to_container(task, resolve=True)))
         is_in_memory = data is not None and not isinstance(data, str | PathLike)
+        if is_in_memory:
+            values.data.label = label_names(data, values.data.label, values.data.labels)
         sets = as_sets(data, values.data.text, values.data.label) if is_in_memory else None
         folder = Path(cfg.hydra.runtime.output_dir)
         lines = [line for line in flags.overrides if not key_of(line).startswith("hydra")]

@@ -77,7 +77,17 @@ def _two_columns(columns: list[str]) -> list[str]:
 
 
 TextColumn = str | Annotated[list[str], AfterValidator(_two_columns)]
-LabelColumn = Annotated[str, not_a_list("name one column; several labels of a text in one column need task=multilabel")]
+
+
+def _indicators(columns: list[str]) -> list[str]:
+    if len(columns) < 2 or len(set(columns)) < len(columns):
+        raise ValueError(
+            "must be one column, or with task=multilabel several different ones of 0 and 1, such as [billing,refund]"
+        )
+    return columns
+
+
+LabelColumn = str | Annotated[list[str], AfterValidator(_indicators)]
 
 
 def nearest(name: str, names: Iterable[str], similarity: float = 0.62) -> list[str]:

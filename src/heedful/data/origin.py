@@ -104,8 +104,10 @@ class Origin(pl.LightningDataModule):
             raise ValueError(f"folds={folds} and fold={fold}: set both, or sweep over all folds with {sweep}")
         texts = [text] if isinstance(text, str) else list(text)
         self.pairs = len(texts) == 2
-        if label in texts:
-            raise ValueError(f"text={label!r}: is also the column of labels: set data.text or data.label")
+        label_columns = [label] if isinstance(label, str) else list(label)
+        label = ", ".join(label_columns)
+        if both := [name for name in texts if name in label_columns]:
+            raise ValueError(f"text={both[0]!r}: is also the column of labels: set data.text or data.label")
         if self.pairs and max_length < MIN_LENGTH:
             raise ValueError(f"max_length={max_length}: must be at least {MIN_LENGTH} for pairs of texts")
         if path is None and name is not None and name.startswith((".", "/", "~")):
@@ -113,7 +115,8 @@ class Origin(pl.LightningDataModule):
         roles = {**dict(zip(PARTS, texts, strict=False)), "label": label}
         roles |= {role: own for role, own in (("group", group), ("weight", weight)) if own}
         further, kept = (list(dict.fromkeys(names or ())) for names in (columns, keep_columns))
-        if twice := [(role, own) for role, own in roles.items() if own in further]:
+        read = [*roles.items(), *(("label", name) for name in label_columns)]
+        if twice := [(role, own) for role, own in read if own in further]:
             raise ValueError(
                 "columns: {1!r} is also data.{0}, which a model must not read twice: remove it".format(*twice[0])
             )
@@ -125,7 +128,9 @@ class Origin(pl.LightningDataModule):
         files = {} if path is None else find_files(path, others, splits, is_copy)
         title = str(files["train"][0]) if files else name or type(self).__name__
         self.dataset = name, config
-        self.opener = Opener(title, files, splits, self.load, (parse_delimiter(delimiter), quotes, label))
+        indicators = {label: label_columns} if len(label_columns) > 1 else {}
+        csv = (parse_delimiter(delimiter), quotes, label_columns[0])
+        self.opener = Opener(title, files, splits, self.load, csv, indicators)
         self.drops_duplicates = duplicates == "drop"
         self.tokenizer = tokenizer
         self.batch_size = batch_size or 0  # 0: `setup` chooses it

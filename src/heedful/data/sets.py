@@ -39,11 +39,13 @@ def usual_splits(names: Collection[str]) -> dict[str, str | None]:
     return {option: next((name for name in others if name in names), None) for option, others in usual.items()}
 
 
-def as_sets(data: Any, text: str | Sequence[str] = "text", label: str = "label") -> "dict[str, datasets.Dataset]":
+def as_sets(
+    data: Any, text: str | Sequence[str] = "text", label: str | Sequence[str] = "label"
+) -> "dict[str, datasets.Dataset]":
     """Return the data set of each split of `data`.
 
     Args:
-        text, label: the columns of (texts, labels); the texts of two columns are pairs.
+        text, label: the columns of (texts, labels); the texts of two columns are pairs, the labels of several a matrix.
     """
     return {str(name): as_set(part, text, label) for name, part in _by_split(data).items()}
 
@@ -54,7 +56,32 @@ def is_table(data: Any) -> bool:
     return bool(isinstance(data, Mapping) or rows or hasattr(data, "column_names") or hasattr(data, "columns"))
 
 
-def as_set(data: Any, text: str | Sequence[str] = "text", label: str = "label") -> "datasets.Dataset":
+def is_matrix(labels: Any) -> bool:
+    """Return whether labels are a sparse matrix, an array or a frame with a column for each label."""
+    shape: Any = getattr(labels, "shape", ())
+    return len(shape) == 2 and shape[1] > 1
+
+
+def label_names(data: Any, label: str | Sequence[str], classes: Any) -> str | list[str]:
+    """Return the columns of the labels of `data`: those of the matrix in (texts, matrix), or else `label`.
+
+    Args:
+        classes: the option `labels`, which names the columns of a matrix without names.
+    """
+    part = next(iter(_by_split(data).values()))
+    matrix = part[1] if isinstance(part, tuple | list) and len(part) == 2 else None
+    if not isinstance(label, str) or not is_matrix(matrix):
+        return label if isinstance(label, str) else list(label)
+    assert matrix is not None
+    size, names = matrix.shape[1], list(map(str, getattr(matrix, "columns", classes or ())))
+    if len(set(names)) < len(names) or len(names) != size:
+        raise UserError(
+            f"data: the labels are a matrix of {size} columns without names: list these names in data.labels=[…]"
+        )
+    return names
+
+
+def as_set(data: Any, text: str | Sequence[str] = "text", label: str | Sequence[str] = "label") -> "datasets.Dataset":
     """Return the data set of a single table."""
     import datasets
 
@@ -75,7 +102,8 @@ def as_set(data: Any, text: str | Sequence[str] = "text", label: str = "label") 
         names = list(dict.fromkeys(name for row in data for name in row))
         columns = {name: [row.get(name) for row in data] for name in names}
     elif isinstance(data, tuple | list) and len(data) == 2 and not isinstance(data[0], str):
-        columns = {**_columns_of(data[0], [text] if isinstance(text, str) else list(text)), label: data[1]}
+        columns = _columns_of(data[0], [text] if isinstance(text, str) else list(text))
+        columns |= {label: data[1]} if isinstance(label, str) else _columns_of_labels(data[1], label)
     if columns is None:
         raise UserError(f"data: is of type {type(data).__name__}, but {EXPECTED}")
     cells = {str(name): _cells(name, column) for name, column in columns.items()}
@@ -107,6 +135,16 @@ def _columns_of(texts: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     return {name: [row[i] for row in rows] for i, name in enumerate(names)}
 
 
+def _columns_of_labels(matrix: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return the columns of a matrix, which say of each label whether a text has it."""
+    if not is_matrix(matrix) or matrix.shape[1] != len(names):
+        raise UserError(f"data: data.label names {len(names)} columns, so the labels must be a matrix of as many")
+    if hasattr(matrix, "columns"):
+        return {name: matrix[own] for name, own in zip(names, matrix.columns, strict=True)}
+    dense = matrix.toarray() if hasattr(matrix, "tocsr") else np.asarray(matrix)
+    return dict(zip(names, dense.T, strict=True))
+
+
 def _cells(name: object, column: Any) -> pa.Array:
     """Return the cells of a column; those of several types, and decimals, whose scales differ, are spelled."""
     if isinstance(column, str) or not hasattr(column, "__iter__") or hasattr(column, "tocsr"):
@@ -123,7 +161,10 @@ def _cells(name: object, column: Any) -> pa.Array:
         if not any(isinstance(cell, Decimal) for cell in cells):
             return pa.array(typed, from_pandas=True)
     try:
-        return pa.array(spell_all(cells))
+        spelled = spell_all(cells)
+        if any(isinstance(cell, str) for cell in cells):
+            return pa.array(spelled)
+        return pa.array([cell and cell.encode() for cell in spelled], pa.binary())  # no text, so no `data.decimal`
     except Fault as fault:
         raise UserError(f"data: row {fault.row + 1}: the column {name!r} {fault}") from None
 

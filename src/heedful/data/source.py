@@ -30,6 +30,7 @@ from heedful.data.tables import CHUNK, format_places
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder
 from heedful.kernels.device import fits_on_gpu
 from heedful.tasks.labels import describe_combinations, match_classes
+from heedful.tasks.multilabel import Multilabel
 
 if TYPE_CHECKING:
     pass
@@ -56,6 +57,11 @@ class Source(Origin):
         if self.data is not None:
             return
         reading = self.reading
+        if self.opener.indicators and self.task.targets != Multilabel.targets:
+            raise UserError(
+                f"data.label=[{reading.columns['label']}]: columns that say whether a text has a label need "
+                "task=multilabel; for another task, name one column"
+            )
         if self._model is None:
             first = islice(self.opener.rows("train", reading.every_column), SHOWN // CHUNK)
             self.task, message = self.task.suited(

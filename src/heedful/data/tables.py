@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -41,6 +41,7 @@ CSV_RULE = (
     "prediction"
 )
 JSON_RULE = "a .json file must be one array of objects, and each line of a .jsonl file one object"
+INDICATORS = {"0": False, "false": False, "1": True, "true": True, None: False}  # whether a text has a label
 MAX_PLACES = 5  # maximum number of rows that a message lists
 
 
@@ -84,6 +85,20 @@ class Rows:
             return spell_all(cells.to_pylist() if is_span and cells is not None else self.cells(column), rule)
         except Fault as fault:
             raise UserError(f"{self.where([fault.row])}: column {column!r} {fault}") from None
+
+    def with_indicators(self, label: str, columns: Sequence[str]) -> "Rows":
+        """Return rows with the column `label`, whose cells list the numbers of those columns that say 1 or true.
+
+        Where one of the columns is empty, the label is missing.
+        """
+        spelled = list(zip(*map(self.spelled, columns), strict=True))
+        for row, cells in enumerate(spelled):
+            if wrong := [(name, cell) for name, cell in zip(columns, cells, strict=True) if cell not in INDICATORS]:
+                held = "column {!r} holds {!r}".format(*wrong[0])
+                remedy = "write 0 for -1" if wrong[0][1] == "-1" else "correct it, or name one column of labels"
+                raise UserError(f"{self.where([row])}: {held}, but the columns of data.label hold 0 and 1: {remedy}")
+        has = [None if None in cells else [i for i, cell in enumerate(cells) if INDICATORS[cell]] for cells in spelled]
+        return replace(self, columns={**self.columns, label: has}, class_names={**self.class_names, label: columns})
 
     def where(self, rows: Sequence[int]) -> str:
         return f"{self.source}: {format_places(self.unit, [self.places[row] for row in rows])}"

@@ -318,7 +318,7 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
         options = {
             "path": str(existing_path(cfg.file, "file")),
             "text": plain_value(cfg, "text_column") or card.text_column,
-            "label": cfg.label_column or own.get("label", "label"),
+            "label": plain_value(cfg, "label_column") or own.get("label", "label"),
             "labels": own.get("labels"),
             "group": own.get("group"),
             "delimiter": cfg.delimiter,

@@ -121,8 +121,8 @@ class Multilabel(Task):
             )
         if set(labels) in ({"0", "1"}, {"false", "true"}):
             raise ValueError(
-                "all labels are 0 or 1: if a cell says for each class whether the text has it, give the list of the "
-                "names of its classes instead; if these are names, choose others"
+                "all labels are 0 or 1: if they say for each class whether the text has it, give columns of 0 and 1, "
+                "data.label=[…], or an array in Python; if these are names, choose others"
             )
         return super().find_classes(labels)
 
