@@ -44,6 +44,7 @@ def test_jobs_run_in_the_processes_of_a_launcher(
     assert len(outputs) == len(seeds) and all("test/acc" in text and "–" in text for text in outputs)
 
 
+@pytest.mark.weekly  # a cluster takes 20 seconds
 def test_jobs_share_a_gpu_of_a_ray_cluster_with_two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of two jobs uses half of the only GPU, which Ray counts without detecting it."""
     pytest.importorskip("hydra_plugins.hydra_ray_launcher")

@@ -72,19 +72,26 @@ def test_a_validation_of_an_earlier_epoch_is_not_repeated(tmp_path: Path, capsys
     assert ["val/loss" in line for line in lines] == [False, True, False]
 
 
-def test_early_stopping_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    train(tmp_path / "run", *OPTIONS, "callbacks.early_stopping.patience=1", "optimizer.lr=0.0")
-    output = capsys.readouterr().out
-    assert "Epoch 2 of 3" in output and "Epoch 3 of 3" not in output
-    assert re.search(r"^Stopped early: .*val/loss did not improve .* Best score: [\d.]+\.$", output, re.M)
-
-
-def test_early_stopping_at_a_threshold_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ("trainer.check_val_every_n_epoch=2", "+callbacks.early_stopping.stopping_threshold=100")
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (
+            ["callbacks.early_stopping.patience=1", "optimizer.lr=0.0"],
+            r".*val/loss did not improve .* Best score: [\d.]+\.",
+        ),
+        (
+            ["+callbacks.early_stopping.stopping_threshold=100"],
+            r"Stopping threshold reached: val/loss = [\d.]+ < 100.*",
+        ),
+    ],
+)
+def test_early_stopping_is_reported(
+    options: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     train(tmp_path / "run", *OPTIONS, *options)
-    assert re.search(
-        r"^Stopped early: Stopping threshold reached: val/loss = [\d.]+ < 100", capsys.readouterr().out, re.M
-    )
+    output = capsys.readouterr().out
+    assert "Epoch 1 of 3" in output and "Epoch 3 of 3" not in output
+    assert re.search(rf"^Stopped early: {reason}$", output, re.M)
 
 
 def test_the_log_file_contains_the_reason_of_a_failure(tmp_path: Path, log_file: Path) -> None:
