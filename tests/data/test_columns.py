@@ -9,9 +9,7 @@ import pytest
 from heedful.base.errors import UserError
 from heedful.data.columns import Coverage, DateField, fit_column
 from heedful.data.schema import Schema
-from heedful.data.sets import as_set
 from heedful.data.tables import Rows
-from heedful.inference.input_texts import text_source
 from heedful.training import build
 from tests.helpers import small_config
 
@@ -52,47 +50,6 @@ def test_dates():
     assert column.encode(cells, where)[0].toarray().tolist() == [[2.5, 0], [0, 0], [0, 1], [-1, 0]]
     with pytest.raises(UserError, match=r"rows \[0\]: column 'day' holds 'x', but its training cells are dates"):
         column.encode(["x"], where)
-
-
-FORMATS = {
-    "csv": lambda frame, path: frame.to_csv(path, index=False),
-    "jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True, date_format="iso"),
-    "parquet": lambda frame, path: frame.to_parquet(path),
-}
-CELLS = {
-    "bool": [True, False] * 10,
-    "int": range(20),
-    "int with missing": pd.array([None, *range(19)], "Int64"),
-    "float": [0.1 * i for i in range(20)],
-    "float32": np.arange(20, dtype=np.float32) / 8,
-    "date": [date(2024, 1, 1 + i) for i in range(20)],
-    "time stamp": pd.date_range("2024-01-01", periods=20, freq="7h"),
-    "zone": pd.date_range("2024-01-01", periods=20, freq="7h", tz="Europe/Berlin"),
-    "category": pd.Categorical(["DE", "FR"] * 10),
-    "text": ["a", "NA"] * 10,
-}
-
-
-@pytest.mark.parametrize("kind", CELLS)
-def test_every_format_gives_the_same_features(tmp_path, kind):
-    frame = pd.DataFrame({"text": [f"film {i}" for i in range(20)], "label": ["a", "b"] * 10, "cell": CELLS[kind]})
-    features, kinds = [], set()
-    for name, write in FORMATS.items():
-        write(frame, path := tmp_path / f"data.{name}")
-        read = text_source(None, str(path), "text", others=["cell"])
-        ((_, read_table),) = read.chunks()
-        column = fit(read_table.cells["cell"], "cell")
-        kinds.add(type(column).__name__)
-        features.append(column.encode(read_table.cells["cell"], where)[0].toarray())
-    table = as_set(frame).with_format("arrow")[:]
-    for columns in (frame.to_dict("records"), {name: list(frame[name]) for name in frame}):
-        features.append(column.encode(as_set(columns)["cell"], where)[0].toarray())
-    features.append(
-        column.encode(Rows("", "row", range(20), {"cell": table["cell"]}).spelled("cell"), where)[0].toarray()
-    )
-    assert len(kinds) == 1
-    for other in features[1:]:
-        np.testing.assert_array_equal(other, features[0])
 
 
 def test_booleans_of_pandas_and_of_json_are_the_same() -> None:

@@ -77,6 +77,10 @@ def test_names_of_columns_need_a_matrix_of_as_many(labels: Any) -> None:
         as_sets((TEXTS, labels), label=["x", "y"])
 
 
+def test_a_float32_beside_other_numbers_keeps_its_digits() -> None:
+    assert as_set({"number": [np.float32(0.1), 2, None]})["number"] == [0.1, 2, None]
+
+
 def test_tensors_are_numbers() -> None:
     assert as_sets((TEXTS, torch.tensor([3, 1, 2])))["train"]["label"] == [3, 1, 2]
 

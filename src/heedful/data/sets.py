@@ -170,9 +170,14 @@ def _cells(name: object, column: Any) -> pa.Array:
 
 
 def _plain(cell: Any) -> Any:
-    """Return the value of an Enum, a sorted set, the number of an array without axes; any other cell as it is."""
+    """Return the value of an Enum, a sorted set, the number of an array without axes; any other cell as it is.
+
+    A float32 gets the digits of its own precision, because Arrow widens it beside other numbers.
+    """
     if isinstance(cell, Enum):
         return cell.value
     if isinstance(cell, set | frozenset):
         return sorted(cell, key=str)
+    if isinstance(cell, np.floating) and not isinstance(cell, float):
+        return float(str(cell))
     return cell.item() if getattr(cell, "ndim", None) == 0 and not isinstance(cell, np.generic) else cell
