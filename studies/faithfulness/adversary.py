@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from heedful.data.padded_batches import Inputs
-from heedful.faithfulness.probe import QUADRATIC_TOKENS, Probe, TokenIds
 from heedful.faithfulness.trained import ProbedRun, SampledTexts
 from heedful.models.classifier import Classifier
+from heedful.models.probe import QUADRATIC_TOKENS, Probe, TokenIds
 from heedful.runs.faithfulness_record import ATTENTION
 from heedful.training import build
 from studies.faithfulness.script import EPOCHS, TRAIN_TEXTS, Arrays, study, training_batches

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from heedful.faithfulness.measurement import rank_texts
-from heedful.faithfulness.probe import Scores
 from heedful.faithfulness.trained import ProbedRun, SampledTexts
+from heedful.models.probe import Scores
 from heedful.runs.faithfulness_record import ATTENTION, GRADIENT, LEAVE_ONE_OUT
 from studies.faithfulness.script import Arrays, compute_chunks, record_file, study
 

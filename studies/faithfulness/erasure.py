@@ -12,8 +12,8 @@ import torch
 from heedful.data.tokenizer import UNKNOWN_ID
 from heedful.faithfulness.measurement import rank_texts
 from heedful.faithfulness.measures import Predicted, erase_shares
-from heedful.faithfulness.probe import Probe, Scores, pad
 from heedful.faithfulness.trained import ProbedRun, SampledTexts
+from heedful.models.probe import Probe, Scores, pad
 from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 
 DRAWS = 3  # number of random masks for each text in soft erasure

@@ -4,8 +4,8 @@ import numpy as np
 
 from heedful.faithfulness.measurement import rank_texts
 from heedful.faithfulness.measures import Predicted, Ranked
-from heedful.faithfulness.probe import Probe
 from heedful.faithfulness.trained import ProbedRun, SampledTexts
+from heedful.models.probe import Probe
 from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 
 HEADINGS = {"flip": "removed until the class changes (low)"}

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from heedful.faithfulness.probe import Probe, Scores, TokenIds, pad
 from heedful.faithfulness.trained import ProbedRun, SampledTexts
 from heedful.models.component import masked_softmax
+from heedful.models.probe import Probe, Scores, TokenIds, pad
 from heedful.runs.faithfulness_record import ATTENTION
 from studies.faithfulness.script import EPOCHS, TRAIN_TEXTS, Arrays, study, training_batches
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from heedful.faithfulness.measurement import rank_texts
 from heedful.faithfulness.measures import Ranked
-from heedful.faithfulness.probe import Scores
 from heedful.faithfulness.trained import ProbedRun, SampledTexts
+from heedful.models.probe import Scores
 from heedful.runs.faithfulness_record import LEAVE_ONE_OUT
 from studies.faithfulness.script import Arrays, by_ranking, compute_chunks, study
 

@@ -15,10 +15,10 @@ from heedful.base.process import exit_with_message
 from heedful.commands.faithfulness import TEXTS
 from heedful.data.padded_batches import Inputs, shuffled
 from heedful.faithfulness.measurement import map_chunks, measurable_variants
-from heedful.faithfulness.probe import Probe, TokenIds
 from heedful.faithfulness.sections import format_estimate
 from heedful.faithfulness.summary import MEASURES, Estimate, VariantSummary, summarize
 from heedful.faithfulness.trained import ProbedRun, SampledTexts, checkpoint_digest
+from heedful.models.probe import Probe, TokenIds
 from heedful.records.variants import Variant
 from heedful.report.section import Section, Table
 from heedful.report.terminal import OutputConsole, render_terminal

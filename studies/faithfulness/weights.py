@@ -15,9 +15,9 @@ from torch import Tensor
 from heedful.data.padded_batches import Inputs
 from heedful.faithfulness.measurement import measure_texts
 from heedful.faithfulness.measures import Predicted
-from heedful.faithfulness.probe import QUADRATIC_TOKENS, Probe
 from heedful.faithfulness.trained import ProbedRun, SampledTexts
 from heedful.models.component import Encoded, masked_softmax
+from heedful.models.probe import QUADRATIC_TOKENS, Probe
 from heedful.runs.faithfulness_record import ATTENTION
 from studies.faithfulness.script import Arrays, compute_chunks, study
 

@@ -35,7 +35,7 @@ def test_a_run_writes_all_files(finished: tuple[Path, dict[str, Any]]) -> None:
     splits = result["data"]["splits"]
     assert {split: summary["texts"] for split, summary in splits.items()} == {"train": 28, "val": 3, "test": 8}
     assert splits["train"]["vector_share"] > 0.5  # counted after the vectors are read
-    assert "<h2>Data" in (folder / "page.html").read_text()
+    assert "Texts of each split" in (folder / "page.html").read_text()
     assert len(result["seconds"]["per_epoch"]) == 2
     assert torch.__version__.startswith(result["versions"]["torch"])  # a local build has a suffix, such as +cpu
 

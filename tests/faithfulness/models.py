@@ -5,7 +5,6 @@ import torch
 from torch import Tensor, nn
 
 from heedful.data.padded_batches import Truncation
-from heedful.faithfulness.probe import Probe
 from heedful.models.attention.none import NoAttention
 from heedful.models.attention.query import QueryAttention
 from heedful.models.classifier import Classifier
@@ -14,6 +13,7 @@ from heedful.models.embedding.learned import LearnedEmbedding
 from heedful.models.encoder.identity import Identity
 from heedful.models.pooling import Sum
 from heedful.models.position import NoPosition
+from heedful.models.probe import Probe
 from heedful.tasks.multiclass import Multiclass
 
 NEUTRAL, GOOD, BAD, LURE = 2, 21, 22, 23  # ids of tokens; 2 to 20 are neutral

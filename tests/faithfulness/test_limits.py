@@ -7,7 +7,7 @@ import torch
 from heedful.data.padded_batches import Truncation
 from heedful.faithfulness.limits import search_limits
 from heedful.faithfulness.measures import Predicted, erased_counts, retain
-from heedful.faithfulness.probe import Probe
+from heedful.models.probe import Probe
 from heedful.runs.faithfulness_record import normalize
 from heedful.tasks.multiclass import Multiclass
 from tests.faithfulness.models import BAD, CONFIDENCE, GOOD, NEUTRAL, additive

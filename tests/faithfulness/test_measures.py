@@ -6,8 +6,8 @@ import torch
 
 from heedful.data.tokenizer import UNKNOWN_ID
 from heedful.faithfulness.measures import Predicted, erase_shares, erased_counts, rank, retain
-from heedful.faithfulness.probe import Probe
 from heedful.faithfulness.rankings import integrated_gradients, is_inexact
+from heedful.models.probe import Probe
 from studies.faithfulness.agreement import kendall
 from studies.faithfulness.erasure import replace, scale_scores, soft_erasure
 from studies.faithfulness.flips import decision_flips, flip_grid

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from heedful.faithfulness.measurement import measure_texts
-from heedful.faithfulness.probe import Probe
+from heedful.models.probe import Probe
 from heedful.runs.faithfulness_record import normalize
 from tests.faithfulness.models import CONFIDENCE, additive, faithful, marked_texts, misleading
 

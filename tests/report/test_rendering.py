@@ -13,7 +13,26 @@ from rich.console import Console
 from heedful.report.figures.style import new_figure
 from heedful.report.html import render_html
 from heedful.report.markdown import render_markdown
-from heedful.report.section import Chart, Group, Heat, Lines, Maps, Section, Strip, Table
+from heedful.report.section import (
+    Chart,
+    Columns,
+    Command,
+    Content,
+    Coverage,
+    Dot,
+    Dots,
+    Group,
+    Heat,
+    Limit,
+    Lines,
+    Maps,
+    Matrix,
+    Section,
+    Strip,
+    Table,
+    Texts,
+    Warning,
+)
 from heedful.report.terminal import render_terminal
 from heedful.report.words import coloured_words
 
@@ -35,6 +54,20 @@ def sections(text: str) -> list[Section]:
         ),
         Section("Rest", [chart(text), Lines([text, "second line"]), Group(text, [strip, Lines(["inner"])], False)]),
         Section("Maps", [Maps([text, "b"], {text: np.array([[0.25, 0.75], [1.0, 0.0]]), "head 2": np.eye(2)})]),
+    ]
+
+
+def contents(text: str) -> list[Content]:
+    """One of each kind of content that other formats show as a table."""
+    return [
+        Columns(
+            [Dots([Dot(text, 0.25, 0.125, 0.5, 0.75, rings=[0.3], strokes=[(0.4, True)], choice=(text, text))], text)]
+        ),
+        Matrix([text, "b"], np.array([[5, 2], [0, 3]])),
+        Coverage([Limit(0.9, 4, 0, 0.0, 0.4), Limit(0.0, 10, 2, None, None)], text),
+        Texts([{"t": text, "y": 0, "k": 1, "x": 1, "s": [], "o": text}], 10, [text, "b"], [("wrong", text, 1)]),
+        Command(text, text),
+        Warning(text, text, text),
     ]
 
 
@@ -67,13 +100,14 @@ class Reader(HTMLParser):
 
 
 def test_a_page_is_self_contained_and_escapes_every_text() -> None:
-    html = render_html(INJECTION, INJECTION, {INJECTION: INJECTION}, sections(INJECTION))
+    every = [*sections(INJECTION), Section(INJECTION, contents(INJECTION)), Section("", contents(INJECTION))]
+    html = render_html(INJECTION, INJECTION, {INJECTION: INJECTION}, every, INJECTION)
     reader = Reader(html)
     assert INJECTION not in html
-    assert reader.elements.count("script") == 1 and {"svg", "table", "details", "template"} <= set(reader.elements)
+    assert {"svg", "table", "details", "template"} <= set(reader.elements)
     (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert f"script-src 'sha256-{digest}'" in html and "default-src 'none'; img-src data:;" in html
+    assert f"script-src 'sha256-{digest}'" in html and "default-src 'none'; style-src" in html
     assert not re.search(r'(src|href)="(?!#)', html.replace("xlink:href", "href"))
 
 
@@ -98,6 +132,29 @@ def test_markdown_is_escaped_and_complete() -> None:
     assert table.split("\n")[1] == "| --- | ---: | --- |"
     assert "- second line" in text and "- inner" in text and "<i>" not in text
     assert "## Maps" not in text
+
+
+def test_other_formats_show_dots_matrices_and_texts_as_tables() -> None:
+    """The values are those of `contents`."""
+    text = render_markdown("T", "", [Section("S", contents("a"))])
+    for row in (
+        "| a | 25.0 % (12.5 to 50.0 %) | 75.0 % |",
+        "| a | 5 | 2 |",
+        "| 40.0 % | 0.0 % |",
+        "| a | a | b |",
+        "| a | a a |",
+    ):
+        assert row in text
+    pipe = io.StringIO()
+    Console(file=pipe, width=100).print(render_terminal([Section("", contents("a"))]))
+    assert "25.0 % (12.5 to 50.0 %)" in pipe.getvalue() and "100.0 %" in pipe.getvalue()
+
+
+def test_the_ticks_of_an_axis_are_round_numbers() -> None:
+    assert Dots([], "", (-0.05, 0.12)).ticks == [
+        (pytest.approx((x + 0.05) / 0.17), f"{100 * x:g} %") for x in (-0.05, 0.0, 0.05, 0.1)
+    ]
+    assert [name for _, name in Dots([], "", (0.0, 1.0), False).ticks] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -4,15 +4,23 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from heedful.report.run_report import print_summary, run_sections, write_run_report
-from heedful.report.section import Group, Maps, Section, Strip
+from heedful.report.doubtful import Doubtful, find_doubtful
+from heedful.report.run_page import RunPage
+from heedful.report.run_report import print_summary, write_run_report
+from heedful.report.section import Content, Dots, Group, Maps, Matrix, Section, Strip, Table, Texts
+from heedful.report.slices import slices_section
 from heedful.report.verdict import run_verdict
+from heedful.runs.removal import Removal, write_removals
 from heedful.runs.result import Best, ClassScore, RunResult, Score
-from heedful.runs.run_files import read_predictions
-from tests.run_folders import example
+from heedful.runs.run_files import Predictions, read_predictions, table_columns
+from heedful.tasks.multilabel import Multilabel
+from heedful.tasks.regression import Regression
+from tests.helpers import classified
+from tests.run_folders import example, write_rows
 
 UNUSUAL = ["日本", "😀", "$5", "to", "$10", "x_y^2\\frac{", "", "a\nb", "العربية", "l" * 300]
 PICTURES = ["curves", "gradients", "confusion", "reliability", "coverage", "attention_position", "attention_entropy"]
@@ -22,8 +30,23 @@ def write_report(run: Path) -> list[Path]:
     return write_run_report(run, RunResult.load(run), read_predictions(run))
 
 
-def sections(run: Path) -> list[Section]:
-    return run_sections(run, RunResult.load(run), read_predictions(run))
+def sections(run: Path) -> dict[str, Section]:
+    predictions = read_predictions(run)
+    assert predictions is not None
+    return {section.title: section for section in RunPage(run, RunResult.load(run), predictions).build().sections}
+
+
+def folded(run: Path, title: str) -> list[Content]:
+    """The content of a folded part at the end of the page."""
+    (group,) = [
+        part for part in sections(run)["All numbers"].content if isinstance(part, Group) and part.title == title
+    ]
+    return list(group.content)
+
+
+def record(run: Path, **values: object) -> None:
+    content = json.loads((run / "result.json").read_text())
+    (run / "result.json").write_text(json.dumps(content | values))
 
 
 def test_a_complete_run_has_every_picture_and_a_page(make_run: Callable[..., Path]) -> None:
@@ -37,15 +60,14 @@ def test_a_complete_run_has_every_picture_and_a_page(make_run: Callable[..., Pat
         height, width, _ = imread(path).shape
         assert 200 < height < 2500 and 400 < width < 2500, path.name
     page = (run / "page.html").read_text("utf-8")
-    assert page.count('src="data:image/png;base64,iVBOR') == len(PICTURES) and "<svg" not in page
+    assert "data:image" not in page and "<svg" not in page
     assert "日本" in page and "test 1: class 0, predicted class 1 (0.80)" in page
     assert write_report(run) == paths
 
 
 def test_maps_have_the_mean_and_each_head(make_run: Callable[..., Path]) -> None:
-    run = make_run(examples=[example(5, heads=3)])
-    (attention,) = [section for section in sections(run) if section.title == "Attention"]
-    (group,) = [item for item in attention.content if isinstance(item, Group)]
+    content = folded(make_run(examples=[example(5, heads=3)]), "Some texts with their attention")
+    (group,) = [item for item in content if isinstance(item, Group)]
     (maps,) = [item for item in group.content if isinstance(item, Maps)]
     assert list(maps.weights) == ["attention, mean of heads", *(f"attention, head {number}" for number in (1, 2, 3))]
     assert maps.weights["attention, mean of heads"].shape == (5, 5)
@@ -56,7 +78,7 @@ def test_maps_have_the_mean_and_each_head(make_run: Callable[..., Path]) -> None
     [
         ("csv/metrics.csv", {"curves.png"}),
         ("gradients.csv", {"gradients.png"}),
-        ("predictions/test.npz", {"confusion.png", "reliability.png", "coverage.png"}),
+        ("predictions/test.npz", {"confusion.png", "reliability.png", "coverage.png", "page.html"}),
         ("attention_stats.npz", {"attention_position.png", "attention_entropy.png"}),
         ("attention.json", set()),
     ],
@@ -76,39 +98,113 @@ def test_an_empty_run_has_no_report(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_scores_and_errors_are_sections(make_run: Callable[..., Path]) -> None:
-    shares = {"branch": {"weight": 0.6, "shares": [0.5, -0.25]}}
-    run = make_run(examples=[example(3), example(2, index=3) | shares | {"kind": "mistake"}])
-    result = json.loads((run / "result.json").read_text())
-    score = {"value": 0.9, "low": 0.8, "high": 0.95, "n": 31}
-    (run / "result.json").write_text(json.dumps(result | {"metrics": {"val/acc": score, "test/acc": score}}))
-    by_title = {section.title: section for section in sections(run)}
-    (table,) = by_title["Scores"].content
-    assert table.rows == [["test/acc", "0.900", "0.800 to 0.950", "0.900"]]
-    (group,) = by_title["Errors"].content
-    assert isinstance(group, Group) and group.title == "Most confident mistakes"
-    assert [strip.title for strip in group.content if isinstance(strip, Strip)] == [
-        "test 3: class 0, predicted class 1 (0.80)",
-        "linear branch, 60 % of the logits",
-    ]
-    assert [group.title for group in by_title["Attention"].content if isinstance(group, Group)] == [
-        "test 0: class 0, predicted class 1 (0.80)"
-    ]
+def write_table(run: Path, texts: list[str], channels: list[str], in_train: int = -1) -> None:
+    """Write the table of the predictions of the classes of a run, with a kept column."""
+    predictions = read_predictions(run)
+    assert predictions is not None
+    columns = table_columns(["file", "line", "channel"], predictions.class_names)
+    rows = []
+    for i, text in enumerate(texts):
+        cells = ["a/b.csv", i + 2, channels[i], "", "", *([0] * len(predictions.class_names)), i == in_train, text]
+        rows.append(dict(zip(columns, cells, strict=True)))
+    write_rows(run / "predictions" / "test.csv", rows)
+
+
+def test_the_page_begins_with_counts_and_shows_mistakes_first(make_run: Callable[..., Path]) -> None:
+    run = make_run()
+    predictions = read_predictions(run)
+    assert predictions is not None
+    n = len(predictions.labels)
+    wrong = int(predictions.task.notable(predictions.probabilities, predictions.labels)["mistake"][0])
+    score = {"value": 0.96, "low": 0.9, "high": 0.99, "n": n}
+    record(run, metrics={"test/acc": score, "val/acc": score})
+    write_table(run, [f"text {i}" for i in range(n)], ["mail", "chat"] * (n // 2) + ["mail"] * (n % 2), in_train=3)
+    effects = np.array([0.5, -0.25])
+    write_removals(run, [Removal(wrong, ["text", str(wrong)], effects, np.array([0.25, 0.75]), np.zeros(0))])
+    page = RunPage(run, RunResult.load(run), predictions).build()
+    assert page.title == f"{round(0.96 * min(n, 100))} of {min(n, 100)} test texts get the right label"
+    by_title = {section.title: section for section in page.sections}
+    (texts,) = by_title["Texts"].content
+    assert isinstance(texts, Texts) and texts.total == len(texts.rows) == n
+    first = texts.rows[0]
+    assert first["t"] == f"text {wrong}" and first["x"] == 1 and first["o"] == f"b.csv:{wrong + 2}"
+    assert (first["r"], first["a"], "b" in first) == ([0.5, -0.25], [0.25, 0.75], False)
+    assert [key for key, _ in texts.modes] == ["r", "a"] and texts.columns[0][0] == "channel"
+    assert [row["t"] for row in texts.rows if "i" in row] == ["text 3"]
+    assert "Attention alone names the same most important word in 0 % of the texts." in by_title["Texts"].note
+    (matrix,) = by_title["Where it is wrong"].content
+    assert (
+        isinstance(matrix, Matrix)
+        and matrix.counts.sum() == n
+        and matrix.missed.sum() == (~predictions.is_correct).sum()
+    )
+    table = folded(run, "Scores with intervals")[-1]
+    assert isinstance(table, Table) and table.rows == [["test/acc", "0.960", "0.900 to 0.990", "0.960"]]
+
+
+def test_pages_of_many_labels_and_of_numbers(tmp_path: Path, make_run: Callable[..., Path]) -> None:
+    run, rng = make_run(), np.random.default_rng(0)
+    labels = rng.random((40, 2)) < 0.5
+    many = Predictions(
+        "test", rng.random((40, 2)), labels, Multilabel(("a", "b"), thresholds=(0.25, 0.75)), np.arange(40)
+    )
+    result = RunResult(
+        metrics={"test/acc": Score(0.25, n=40)},
+        thresholds={"a": 0.25, "b": 0.75},
+        classes={"test": {"a": ClassScore(f1=0.5), "b": ClassScore(f1=0.5)}},
+    )
+    page = RunPage(run, result, many).build()
+    assert page.title == "10 of 40 test texts get exactly the right label"
+    (dots,) = next(section for section in page.sections if "thresholds" in section.title).content
+    assert isinstance(dots, Dots) and sorted(dot.mark for dot in dots.rows if dot.mark) == [0.25, 0.75]
+    missed = int((labels[:, 0] & (many.probabilities[:, 0] < 0.25)).sum())
+    assert any(dot.text.startswith(f"{missed} of {labels[:, 0].sum()} missed") for dot in dots.rows)
+    numbers = Predictions("test", np.arange(10.0)[:, None], np.arange(10.0) + 1, Regression(), np.arange(10))
+    page = RunPage(run, RunResult(metrics={"test/mae": Score(1.0, n=10)}), numbers).build()
+    assert page.title == "The predicted label is off by 1 on average"
+    (dots,) = next(section for section in page.sections if section.title == "Predicted numbers").content
+    assert isinstance(dots, Dots) and (dots.rows[0].value, dots.rows[0].mark) == (1.5, 0.5)
+
+
+def test_groups_of_texts_are_tested_together() -> None:
+    """In 100 texts, the half of one channel is right in 60 %, and all of the other one."""
+    labels, half = np.zeros(100, dtype=int), np.arange(100) % 2
+    wrong = (half == 0) & (np.arange(100) % 5 < 2)
+    predictions = classified(np.where(wrong[:, None], [0.25, 0.75], [0.75, 0.25]), labels)
+    channels = ["mail" if row == 0 else "chat" for row in half]
+    section = slices_section(
+        predictions, "acc", {"file": [], "line": [], "channel": channels, "id": list(map(str, range(100)))}
+    )
+    assert section is not None and section.note.endswith("together): channel: mail, channel: chat.")
+    (dots,) = section.content
+    assert isinstance(dots, Dots) and [(dot.value, dot.mark) for dot in dots.rows] == [(0.6, 0.8), (1.0, 0.8)]
+    equal = slices_section(predictions, "acc", {"file": [], "line": [], "channel": ["mail"] * 50 + ["chat"] * 50})
+    assert equal is not None and equal.note.startswith("No group differs")
+
+
+def test_a_confident_mistake_is_a_doubtful_label_and_many_are_not_shown() -> None:
+    pytest.importorskip("cleanlab")
+    labels = np.arange(100) % 2
+    probabilities = np.where(labels[:, None] == [0, 1], 0.95, 0.05)
+    probabilities[7] = probabilities[7, ::-1]
+    assert find_doubtful(classified(probabilities, labels)) == Doubtful((7,))
+    probabilities[:30] = probabilities[:30, ::-1]
+    found = find_doubtful(classified(probabilities, labels))
+    assert not found.rows and "too weak" in found.reason
 
 
 def test_a_network_without_a_part_in_the_predictions_is_not_explained(make_run: Callable[..., Path]) -> None:
     run = make_run(examples=[example(3, heads=2) | {"branch": {"weight": 1.0, "shares": [0.5, -0.25, 0.0]}}])
-    content = json.loads((run / "result.json").read_text())
-    (run / "result.json").write_text(json.dumps(content | {"branch_weight": 1.0}))
-    write_report(run)
-    assert "(the network is not used) on " in (run / "page.html").read_text("utf-8")
-    by_title = {section.title: section for section in sections(run)}
+    record(run, branch_weight=1.0)
     sentence = "The network is not used: the linear branch has 100 % of the logits"
-    assert f". {sentence}." in run_verdict(RunResult.load(run)) and sentence in by_title["Attention"].note
-    (group,) = by_title["Attention"].content
-    (strip,) = group.content if isinstance(group, Group) else ()
+    write_report(run)
+    assert sentence in (run / "page.html").read_text("utf-8")
+    assert f". {sentence}." in run_verdict(RunResult.load(run))
+    content = folded(run, "Some texts")
+    (group,) = [item for item in content if isinstance(item, Group)]
+    (strip,) = group.content
     assert isinstance(strip, Strip) and [word.depth for word in strip.words] == [1.0, -0.5, 0.0]
-    (run / "result.json").write_text(json.dumps(content | {"branch_weight": 0.95}))
+    record(run, branch_weight=0.95)
     assert sentence not in run_verdict(RunResult.load(run))
 
 

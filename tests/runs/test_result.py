@@ -35,6 +35,7 @@ RECORD: dict[str, Any] = {
         **{"vocabulary": 11, "train": 13, "val": 5, "test": 7, "max_length": 500, "batch_size": 17},
         **{"majority_class": "class 0", "vectors": 3, "folds": 5, "fold": 2, "dropped": 7, "conflicts": 1},
         "columns": {"age": "number"},
+        "files": {"train": ["a.csv"]},
         "splits": {
             "train": {
                 "texts": 13,
@@ -53,6 +54,8 @@ RECORD: dict[str, Any] = {
     "git_commit": None,
     "best": BEST,
     "branch_weight": 0.55,
+    "thresholds": {"class 0": 0.25},
+    "lowest_error": {"error": 0.04, "answered": 0.2},
     "metrics": METRICS,
     "lower_is_better": ["ece"],
     "classes": {
@@ -61,7 +64,8 @@ RECORD: dict[str, Any] = {
         }
     },
     "baseline": {"metrics": METRICS, "differences": METRICS},
-    "seconds": {"total": 9.0, "fit": 7.0, "per_epoch": [3.0, 2.0], "test": 0.5},
+    "seconds": {"total": 9.0, "fit": 7.0, "per_epoch": [3.0, 2.0], "test": 0.5, "cpu": 8.0},
+    "ms_per_text": 0.25,
     "texts_per_second": 17.0,
     "peak_memory_mb": {"process": 700.0, "cuda": None},
 }

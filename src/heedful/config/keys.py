@@ -26,7 +26,7 @@ UNRELATED_TO_RESULT = (
     *("data.keep_columns", "data.cache_dir", "data.progress", "data.on_device"),
     *("trainer.default_root_dir", "trainer.log_every_n_steps"),
     *("callbacks.attention", "callbacks.gradient_norms", "callbacks.finite_loss", "callbacks.baseline"),
-    *("callbacks.progress", "callbacks.frozen_states"),
+    *("callbacks.progress", "callbacks.frozen_states", "callbacks.removal"),
     *("callbacks.last_checkpoint", "callbacks.pruning"),
     *("callbacks.best_checkpoint.mode", "callbacks.early_stopping.mode"),  # which follow from the monitored metric
 )

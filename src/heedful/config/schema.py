@@ -75,7 +75,7 @@ def _options(**hints: Any) -> dict[str, Option]:
 
 RECORDS = {
     "paths": _options(output_dir=str),
-    "extras": _options(ignore_warnings=bool, trusted_modules=list[str]),
+    "extras": _options(ignore_warnings=bool, trusted_modules=list[str], keep_texts=bool),
     "sweep": _options(dry_run=bool, resume=str | None),
     "model": _options(**dict.fromkeys((*MODEL_COMPONENTS, "sublayer", "normalizer", "branch"), Node)),
     "param_groups": _options(**dict.fromkeys(MODEL_COMPONENTS, Node | None)),

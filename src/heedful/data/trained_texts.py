@@ -51,12 +51,12 @@ def hash_tokens(tokens: Tokens, texts: Sequence[Text], unknown_id: int | None) -
     return np.array(hashes, dtype=np.uint64).view(np.int64)
 
 
-def count_trained(
+def find_trained(
     texts: np.ndarray, tokens: np.ndarray, models: Sequence[TrainedTexts | None]
-) -> tuple[int | None, int | None]:
-    """Return how many of n texts at least one of the models was trained on, and of how many texts this is known.
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return which of n texts at least one of the models was trained on, and of which texts this is known: n bool each.
 
-    Both are None if nothing is known about one of the models.
+    The result is None if nothing is known about one of the models.
 
     Args:
         texts, tokens: hashes of the texts and of their tokens, n int64.
@@ -64,9 +64,9 @@ def count_trained(
     is_checked, is_trained = np.ones(len(texts), dtype=bool), np.zeros(len(texts), dtype=bool)
     for model in models:
         if model is None:
-            return None, None
+            return None
         digests = tokens if model.of_tokens else texts
         is_trained |= np.isin(digests, model.hashes)
         if model.distinct > len(model.hashes):
             is_checked &= digests <= model.hashes[-1]
-    return int((is_trained & is_checked).sum()), int(is_checked.sum())
+    return is_trained & is_checked, is_checked

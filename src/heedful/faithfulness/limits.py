@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heedful.faithfulness.measures import Predicted, erased_counts
-from heedful.faithfulness.probe import Probe, Scores, TokenIds
+from heedful.models.probe import Probe, Scores, TokenIds
 from heedful.runs.faithfulness_record import GRADIENT, LEAVE_ONE_OUT
 
 SHORT = 32  # in texts of at most this number of tokens, the search adds one token at a time, as in Edin et al.

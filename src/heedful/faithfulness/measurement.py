@@ -21,11 +21,11 @@ from heedful.base.formatting import format_duration
 from heedful.base.progress import row_progress
 from heedful.faithfulness.limits import search_limits
 from heedful.faithfulness.measures import Predicted, erase_shares, rank, retain
-from heedful.faithfulness.probe import Probe, Scores, TokenIds, pad
 from heedful.faithfulness.rankings import rank_tokens
 from heedful.faithfulness.summary import VariantSummary, summarize
 from heedful.faithfulness.trained import ProbedRun, checkpoint_digest
 from heedful.kernels.malloc import limit_compiled_kernels
+from heedful.models.probe import Probe, Scores, TokenIds, pad
 from heedful.records.runs import ExcludedRun
 from heedful.records.variants import Variant, find_variants
 from heedful.runs.faithfulness_record import ATTENTION, FaithfulnessRecord, Options

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heedful.faithfulness.probe import Probe, TokenIds
+from heedful.models.probe import Probe, TokenIds
 from heedful.runs.faithfulness_record import SHARES
 
 Ranked = Mapping[str, list[np.ndarray]]  # by ranking, the positions of each text's tokens, the most important first

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.faithfulness.probe import Probe, Scores, TokenIds
+from heedful.models.probe import Probe, Scores, TokenIds
 from heedful.runs.faithfulness_record import (
     ATTENTION,
     ATTENTION_GRADIENT,
@@ -45,11 +45,7 @@ def rank_tokens(
 
 def leave_one_out(probe: Probe, texts: TokenIds, classes: np.ndarray) -> Scores:
     """Return p(c|x) − p(c|x without the token) for each token."""
-    whole = probe.probability(texts, classes)
-    shorter = [np.delete(text, i) for text in texts for i in range(len(text))]
-    lengths = [len(text) for text in texts]
-    remaining = probe.probability(shorter, np.repeat(classes, lengths))
-    parts = np.split(remaining, np.cumsum(lengths)[:-1])
+    whole, parts = probe.without_each(texts, classes)
     return [probability - part for probability, part in zip(whole, parts, strict=True)]
 
 

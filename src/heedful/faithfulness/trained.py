@@ -10,8 +10,8 @@ from omegaconf import OmegaConf
 
 from heedful.base.errors import UserError
 from heedful.data.splits import sample
-from heedful.faithfulness.probe import Probe
 from heedful.inference.api import evaluation_data, restore_ensemble
+from heedful.models.probe import Probe
 from heedful.runs.folder import BEST, LAST, checkpoint_in
 
 
@@ -37,7 +37,7 @@ class ProbedRun:
         self.codec = self.card.codec
         if not self.codec.class_names:
             raise UserError(f"{run}: has no classes, and faithfulness is measured by their probabilities: leave it out")
-        self.probe = Probe(model, self.codec.task, self.codec.truncation)
+        self.probe = Probe(model.requires_grad_(False), self.codec.task, self.codec.truncation)
         overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
         cfg = OmegaConf.create({"ckpt_path": path, "data": overrides, "extras": self.extras, "seed": 0})
         self.data = evaluation_data(cfg, self.card)

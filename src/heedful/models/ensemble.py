@@ -1,6 +1,7 @@
 """Predictions for texts with the attention weight of each word, by one trained model or the mean of several."""
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,8 +44,12 @@ class Member(NamedTuple):
         """
         most = torch.get_num_threads()
         tokens = lengths.sum() / max(1, -(-len(lengths) // batch_size))  # of a batch
-        weights = sum(weight.numel() for name, weight in self.model.named_parameters() if not name.startswith(SPARSE))
-        return min(most, self.card.threads or most) if tokens * weights >= SMALL_BATCH else 1
+        return min(most, self.card.threads or most) if tokens * self.weights >= SMALL_BATCH else 1
+
+    @property
+    def weights(self) -> int:
+        """The number of weights that each token needs."""
+        return sum(weight.numel() for name, weight in self.model.named_parameters() if not name.startswith(SPARSE))
 
 
 class Ensemble:
@@ -127,6 +132,13 @@ class Ensemble:
                         total[rows, : len(columns)] += probabilities[:, columns].cpu().double().numpy()
                         is_unknown[rows] &= ~_has_known_token(member, inputs)
         return total / len(self.members), is_unknown
+
+    def time_texts(self, texts: Table, batch_size: int = 32) -> float:
+        """Return the milliseconds of CPU time that a text takes, a mean over these texts in batches."""
+        self.classify(texts, batch_size)  # the first call prepares
+        before = time.process_time()
+        self.classify(texts, batch_size)
+        return 1000 * (time.process_time() - before) / len(texts)
 
     def examples(self, texts: Table | Sequence[Text], batch_size: int = 32, maps: bool = True) -> list[Example]:
         """Classify texts, and return each text's prediction with the attention weight of each word.

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import io
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,15 @@ FOLDER = Path(__file__).parent / "templates"
 RESOLUTION = 10_000  # weights of maps are stored as integer multiples of 1/10,000, the precision of attention.json
 
 
-def render_html(title: str, verdict: str, facts: Mapping[str, str], sections: Sequence[Section]) -> str:
+def render_html(
+    title: str, verdict: str, facts: Mapping[str, str], sections: Sequence[Section], kicker: str = ""
+) -> str:
     """Render a page with its style and script; every string is escaped.
 
     Args:
         verdict: the most important result in one or two sentences, shown below the title; "" without one.
-        facts: short texts by heading; empty texts are omitted.
+        facts: short texts by heading, which are folded; empty texts are omitted.
+        kicker: a line above the title.
     """
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
@@ -36,10 +40,12 @@ def render_html(title: str, verdict: str, facts: Mapping[str, str], sections: Se
         keep_trailing_newline=True,
     )
     environment.filters |= {"kind": lambda content: type(content).__name__, "image": _image, "maps": _integer_maps}
+    environment.filters["data"] = _json
     style, script = ((FOLDER / name).read_text("utf-8") for name in ("page.css", "page.js"))
     html = environment.get_template("page.html.j2").render(
         title=title,
         verdict=verdict,
+        kicker=kicker,
         facts={name: fact for name, fact in facts.items() if fact},
         sections=sections,
         style=style,
@@ -50,13 +56,16 @@ def render_html(title: str, verdict: str, facts: Mapping[str, str], sections: Se
 
 
 def _image(chart: Chart) -> Markup:
-    """Return the chart as its saved PNG, or else as an SVG element, whose text is escaped by matplotlib."""
-    if chart.png is not None:
-        return Markup('<img alt="" src="data:image/png;base64,{}">').format(_base64(chart.png.read_bytes()))
+    """Return the chart as an SVG element, whose text is escaped by matplotlib."""
     out = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": chart.name}), missing_glyphs_allowed():
         chart.figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
     return Markup(out.getvalue()[out.getvalue().index("<svg") :])
+
+
+def _json(value: Any) -> Markup:
+    """Return a value as JSON within an element `script`, which no text in it can end."""
+    return Markup(json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
 
 
 def _base64(content: bytes) -> str:

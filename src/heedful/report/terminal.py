@@ -1,7 +1,7 @@
 """What a terminal shows: sections on standard output, readable without colour."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rich import box
@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from heedful.base.process import drop_broken_output
-from heedful.report.section import Lines, Section, Table
+from heedful.report.section import Columns, Content, Lines, Section, Table, Tabular
 
 MAX_COLUMNS = 7  # maximum number of columns of a table that fits a terminal
 
@@ -26,13 +26,13 @@ class OutputConsole(Console):
 
 
 def render_terminal(sections: Sequence[Section], verdict: str = "") -> RenderableType:
-    """Render the verdict, the tables and lines with their notes; charts, texts, maps and groups are omitted."""
+    """Render the verdict, the tables and lines with their notes; charts, strips, maps and groups are omitted."""
     parts: list[RenderableType] = [Text(f"{verdict}\n", style="bold")] if verdict else []
     for section in sections:
-        shown = [item for item in section.content if isinstance(item, Table | Lines)]
+        shown = list(_shown(section.content))
         if not shown:
             continue
-        parts.append(Text(section.title, style="bold"))
+        parts += [Text(section.title, style="bold")] if section.title else []
         for item in shown:
             if isinstance(item, Lines):
                 parts += [Text(f"  {line}", overflow="fold") for line in item.lines]
@@ -43,6 +43,16 @@ def render_terminal(sections: Sequence[Section], verdict: str = "") -> Renderabl
                 parts += [_table(item, [0, *range(start, columns)[:width]]) for start in starts]
         parts += [Text(section.note), Text()] if section.note else [Text()]
     return Group(*parts)
+
+
+def _shown(content: Sequence[Content]) -> Iterator[Table | Lines]:
+    for item in content:
+        if isinstance(item, Columns):
+            yield from _shown(item.content)
+        elif isinstance(item, Tabular):
+            yield item.table
+        elif isinstance(item, Table | Lines):
+            yield item
 
 
 def _table(table: Table, columns: Sequence[int]) -> RichTable:

@@ -6,7 +6,7 @@ from heedful.base.formatting import SPLIT_NAMES, format_count
 from heedful.report.data_section import trained_note
 from heedful.report.numbers import format_known, format_percent
 from heedful.report.words import UNUSED_NOTE, clean_text
-from heedful.runs.result import RunResult
+from heedful.runs.result import RunResult, Score
 from heedful.tasks.scores import ScoreType
 from heedful.tasks.stored import EVERY_SCORE, scores_of
 from heedful.terms.comparison import Verdict
@@ -28,13 +28,7 @@ def run_verdict(result: RunResult) -> str:
         return ""
     scored = scores_of({name.partition("/")[2] for name in result.metrics})
     clauses = [describe_score(metric, score.value, score.n or 0, scored, texts)]
-    difference, majority = result.baseline.differences.get(f"{split}/{metric}"), result.score(f"{split}/majority_acc")
-    if difference is not None and difference.value is not None:
-        gain = as_gain(Interval(difference.value, difference.low, difference.high), EVERY_SCORE[metric].lower_is_better)
-        clause = describe_gain(gain, "this model", "the linear baseline", "exploratory", metric, score.n or 0)
-        clauses.append(clause + ("; another seed may differ" if excludes_zero(gain) else ""))
-    elif majority is not None:
-        clauses.append(f"always predicting the most frequent training class would get {format_percent(majority)}")
+    clauses += [clause] if (clause := gain_clause(result, metric)) else []
     sentence = "; ".join(clauses)
     sentences = [sentence[0].upper() + sentence[1:]]
     if not result.network_is_used:
@@ -48,6 +42,19 @@ def run_verdict(result: RunResult) -> str:
     if result.open_end:
         sentences.append(result.open_end)
     return ". ".join(sentences) + "."
+
+
+def gain_clause(result: RunResult, metric: str) -> str:
+    """Return by how much the model is better than the linear baseline, or else what a constant prediction would get."""
+    split, score = result.split, result.metrics.get(f"{result.split}/{metric}", Score())
+    difference, majority = result.baseline.differences.get(f"{split}/{metric}"), result.score(f"{split}/majority_acc")
+    if difference is not None and difference.value is not None:
+        gain = as_gain(Interval(difference.value, difference.low, difference.high), EVERY_SCORE[metric].lower_is_better)
+        clause = describe_gain(gain, "this model", "the linear baseline", "exploratory", metric, score.n or 0)
+        return clause + ("; another seed may differ" if excludes_zero(gain) else "")
+    if majority is not None:
+        return f"always predicting the most frequent training class would get {format_percent(majority)}"
+    return ""
 
 
 def describe_score(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from heedful.data.source import Source
-from heedful.data.trained_texts import TrainedTexts, count_trained
+from heedful.data.trained_texts import TrainedTexts, find_trained
 from heedful.runs.result import Data, SplitSummary
 
 QUANTILES = {"min": 0.0, "median": 0.5, "95 %": 0.95, "max": 1.0}  # of the lengths of texts
@@ -36,6 +36,7 @@ def summarize_data(
         dropped=data.dropped,
         conflicts=data.conflicts,
         columns={column.name: column.describe() for column in data.codec.columns},
+        files={split: tuple(map(str, paths)) for split, paths in data.opener.files.items()},
         splits={split: _summarize_split(data, split, trained_texts, has_vector) for split in data.sizes},
     )
 
@@ -50,7 +51,8 @@ def _summarize_split(
     quantiles = np.quantile(lengths, list(QUANTILES.values()), method="inverted_cdf")
     tokens = max(len(split.tokens), 1)
     digests = split.digests, split.token_digests
-    in_train, checked = (None, None) if name == "train" else count_trained(*digests, trained_texts)
+    found = None if name == "train" else find_trained(*digests, trained_texts)
+    in_train, checked = (None, None) if found is None else (int(part.sum()) for part in found)
     return SplitSummary(
         texts=len(lengths),
         class_counts=dict(zip(data.class_names, class_counts, strict=True)),

@@ -81,6 +81,12 @@ def device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or "cpu"
 
 
+def cpu_seconds() -> float:
+    """Return the CPU time of this process and of those that it has started and that have ended."""
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
 def peak_memory() -> PeakMemory:
     """Return the peak memory of this process and, if there is a GPU, of its tensors there, in MB of 2**20 bytes."""
     unit = 1 if sys.platform == "darwin" else 1024  # macOS reports bytes, Linux KiB

@@ -16,13 +16,13 @@ EXAMPLES_FILE = "attention.json"
 KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions", "error": "Largest errors"}
 
 
-def _rounded(digits: int) -> PlainSerializer:
+def rounded(digits: int) -> PlainSerializer:
     return PlainSerializer(lambda array: array.astype(np.float64).round(digits).tolist())
 
 
 READ = PlainValidator(lambda value: np.array(value, np.float64))
-Weights = Annotated[np.ndarray, READ, _rounded(6)]  # a list in JSON
-Map = Annotated[np.ndarray, READ, _rounded(4)]
+Weights = Annotated[np.ndarray, READ, rounded(6)]  # a list in JSON
+Map = Annotated[np.ndarray, READ, rounded(4)]
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ class Data:
     conflicts: int | None = None
     splits: Mapping[str, SplitSummary] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -129,6 +130,15 @@ class Seconds:
     fit: float | None = None
     per_epoch: tuple[float, ...] = ()
     test: float | None = None
+    cpu: float | None = None
+
+
+@dataclass(frozen=True)
+class LowestError:
+    """The lowest error that `abstain` can promise, and the share of the validation texts that it then answers."""
+
+    error: float | None = None
+    answered: float | None = None
 
 
 @dataclass(frozen=True)
@@ -162,12 +172,15 @@ class RunResult:
     git_commit: str | None = None
     best: Best = Best()
     branch_weight: float | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    lowest_error: LowestError = LowestError()
     metrics: Mapping[str, Score] = field(default_factory=dict)
     lower_is_better: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, ClassScore]] = field(default_factory=dict)
     baseline: Baseline = Baseline()
     seconds: Seconds = Seconds()
     texts_per_second: float | None = None
+    ms_per_text: float | None = None
     peak_memory_mb: PeakMemory = PeakMemory()
     finished: str | None = None
 

@@ -7,7 +7,7 @@ import csv
 import json
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -15,7 +15,7 @@ import numpy as np
 import yaml
 
 from heedful.base.errors import UserError
-from heedful.base.files import read_arrays, write_arrays
+from heedful.base.files import number_names, read_arrays, write_arrays
 from heedful.runs.result import ClassScore
 from heedful.tasks.stored import MAIN_SCORES, read_task, write_task
 from heedful.tasks.task import Task
@@ -114,6 +114,20 @@ class Predictions(NamedTuple):
         return scores
 
 
+class PredictionTable(NamedTuple):
+    """What the table of the predictions for n texts says of these texts, in the order of the predictions."""
+
+    origin: dict[str, list[str]]  # the file, the place in it and the kept columns, n cells each
+    in_train: list[bool | None]  # whether the model was trained on each text; None if this is unknown
+    texts: list[str]  # "" if texts are not kept
+
+
+def table_columns(origin: Iterable[str], class_names: Sequence[str]) -> list[str]:
+    """Return the names of the columns of the table of predictions: the origin of the texts, and those that follow."""
+    own = ["label", "predicted", *(f"probability_{name}" for name in class_names), "in_train", "text"]
+    return [*(kept := list(origin)), *number_names(own, taken=kept)]
+
+
 class Statistics(NamedTuple):
     """Attention statistics of n texts, under these names in the file: mean weight by position, and entropies."""
 
@@ -131,6 +145,21 @@ def read_predictions(run: Path, folder: str = "predictions") -> Predictions | No
     """
     test, val = (run / folder / f"{split}.npz" for split in ("test", "val"))
     return read_existing(test, Predictions.load) or read_existing(val, Predictions.load)
+
+
+def read_table(run: Path, predictions: Predictions) -> PredictionTable | None:
+    """Read the table of these predictions; None if it is absent, or an earlier version wrote it without the texts."""
+
+    def read(path: Path) -> PredictionTable | None:
+        rows = read_rows(path)
+        names = list(rows[0]) if rows else []
+        origin = names[: len(names) - 4 - len(predictions.class_names)]
+        if len(rows) != len(predictions.labels) or names != table_columns(origin, predictions.class_names):
+            return None
+        in_train = [{"true": True, "false": False}.get(row[names[-2]].lower()) for row in rows]
+        return PredictionTable({n: [row[n] for row in rows] for n in origin}, in_train, [r[names[-1]] for r in rows])
+
+    return read_existing(run / "predictions" / f"{predictions.split}.csv", read)
 
 
 def reads(file: str) -> Callable[[Callable[[Path], Value]], Callable[[Path], Value | None]]:

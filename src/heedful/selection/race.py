@@ -1,7 +1,6 @@
 """The race of a shortlist: trainings in one process, until the time is up; it goes on where it ended."""
 
 import json
-import resource
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +15,7 @@ from heedful.base.files import write_json
 from heedful.base.formatting import format_names
 from heedful.config.compose import read_options
 from heedful.config.overrides import key_of, quote
+from heedful.runs.environment import cpu_seconds
 from heedful.runs.result import RunResult
 from heedful.runs.run_files import Predictions
 from heedful.selection.choice import find_beaten
@@ -29,7 +29,7 @@ CHEAP = 2.0  # seconds of a training of which the curve has all folds instead of
 FITS_FILE = "fits.json"
 # A fit writes no files but predictions and the best checkpoint
 OF_A_FIT = ("logger=none", "test=true")
-WITHOUT = ("gradient_norms", "attention", "graphs", "baseline", "last_checkpoint", "page")
+WITHOUT = ("gradient_norms", "attention", "removal", "graphs", "baseline", "last_checkpoint", "page")
 Train = Callable[[Sequence[str], Sequence[str]], Any]  # overrides, names of callbacks → a TrainedRun
 
 
@@ -287,9 +287,3 @@ def replaced(lines: Sequence[str], others: Sequence[str]) -> list[str]:
     """Return the overrides, without those of the keys that the others set, and the others."""
     keys = set(map(key_of, others))
     return [*(line for line in lines if key_of(line) not in keys), *others]
-
-
-def cpu_seconds() -> float:
-    """Return the CPU time of this process and of those that it has started and that have ended."""
-    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)

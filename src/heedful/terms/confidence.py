@@ -1,7 +1,10 @@
 """From which confidence single predictions may be trusted, measured on texts with known classes."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from heedful.runs.result import LowestError
 from heedful.runs.run_files import Predictions
 from heedful.tasks.multiclass import ConfidenceLimit
 from heedful.tasks.task import Task
@@ -45,3 +48,11 @@ def measure_limits(predictions: Predictions) -> tuple[ConfidenceLimit, ...]:
         middle = 0.0 if texts == len(scores) else float(scores[texts - 1] + scores[texts]) / 2
         limits.append(ConfidenceLimit(middle, texts, int(is_wrong[:texts].sum()), error.low, error.high))
     return tuple(limits)
+
+
+def lowest_error(limits: Sequence[ConfidenceLimit]) -> LowestError:
+    """Return the lowest error that one of the limits of a task promises; without limits, nothing."""
+    if not limits:
+        return LowestError()
+    lowest = min(limits, key=lambda limit: limit.expected_error)
+    return LowestError(lowest.expected_error, lowest.texts / limits[-1].texts)

@@ -22,7 +22,7 @@ from heedful.base.lightning import is_main_process
 from heedful.base.process import Interrupted, announce, end_with_parent, handle_signals, typed, write_log
 from heedful.config.keys import make_paths_absolute
 from heedful.config.overrides import quote
-from heedful.data.source import Source
+from heedful.data.source import Source, source_of
 from heedful.kernels.threads import use_threads
 from heedful.report.data_section import data_section
 from heedful.report.run_report import print_summary, write_run_report
@@ -34,6 +34,7 @@ from heedful.runs.environment import Launch
 from heedful.runs.folder import LAST, require_kept, require_new, run_folder_of, trim_logs
 from heedful.runs.result import Best, Parameters, RunResult, Seconds
 from heedful.runs.training_state import TrainingState, require_same_training
+from heedful.terms.confidence import lowest_error
 from heedful.terms.evaluation import evaluate_splits
 from heedful.training import build
 from heedful.training.callbacks.baseline import LinearBaseline
@@ -43,6 +44,7 @@ from heedful.training.callbacks.stop import StopOnSignal
 from heedful.training.lit import LitClassifier
 from heedful.training.loggers.tracker import Tracker, log_options
 
+TIMED = 64  # test texts whose predictions are timed
 LOCK_TIMEOUT = 1.0  # seconds; a sweep that records the end of a job holds the lock for a shorter time
 
 log = logging.getLogger(__name__)
@@ -60,12 +62,12 @@ class Run:
         self.folder = Path(cfg.paths.output_dir)
         self.stop = StopOnSignal(self.folder / "checkpoints" / LAST)
         self.speed = Speed()
-        self.writer = PredictionWriter(self.folder / "predictions")
+        self.writer = PredictionWriter(self.folder / "predictions", cfg.extras.get("keep_texts", True))
         self.callbacks: list[pl.Callback] = [self.stop, self.speed, self.writer]
         self.trackers: list[Tracker] = []  # loggers that are closed at the end
         self.resumes = resumes
         self.is_started = False  # whether the files of the run may be written
-        self.start_time = time.perf_counter()
+        self.start_time, self.start_cpu = time.perf_counter(), environment.cpu_seconds()
         self.result = RunResult(
             task=cfg.task_name,
             status="failed",
@@ -171,10 +173,17 @@ class Run:
         self.record(metrics=metrics, lower_is_better=lower, classes=classes, baseline=baseline)
         if module.model.branch is not None:
             self.record(branch_weight=round(module.model.branch.weight.item(), 6))
+        self.record(
+            thresholds=dict(zip(module.task.classes, module.task.applied_thresholds, strict=False)),
+            lowest_error=lowest_error(getattr(module.task, "limits", ())),
+        )
         self.record_costs()
         predictions = own.get("test") or own.get("val")
         if not self.launch.has_page:
             return
+        if "test" in own and len(own["test"].labels):
+            texts = source_of(trainer).table("test", own["test"].index[:TIMED].tolist())
+            self.record(ms_per_text=module.ensemble().time_texts(texts))
         try:
             figures = write_run_report(self.folder, self.result, predictions)
             for tracker in self.trackers:
@@ -188,7 +197,13 @@ class Run:
         """Record the durations until now, the speed and the peak memory."""
         epochs = tuple(seconds for _, seconds in self.speed.epochs)
         self.record(
-            seconds=Seconds(time.perf_counter() - self.start_time, sum(epochs), epochs, self.speed.test_seconds),
+            seconds=Seconds(
+                time.perf_counter() - self.start_time,
+                sum(epochs),
+                epochs,
+                self.speed.test_seconds,
+                environment.cpu_seconds() - self.start_cpu,
+            ),
             texts_per_second=self.speed.texts_per_second,
             peak_memory_mb=self.speed.peak_memory or environment.peak_memory(),
             finished=format_now(),

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from heedful import load
 from heedful.data.padded_batches import Inputs, Truncation
-from heedful.faithfulness.probe import Probe
 from heedful.models.attention.query import QueryAttention
 from heedful.models.classifier import Classifier
 from heedful.models.component import Encoded
+from heedful.models.probe import Probe
 from heedful.portable.onnx_model import TOLERANCE, PortableModel, convert
 from heedful.tasks.multiclass import Multiclass
 from tests.helpers import train

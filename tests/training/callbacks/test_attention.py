@@ -56,7 +56,7 @@ def test_examples_are_a_correct_and_a_wrong_prediction_of_the_test_split(folder:
     *examples, _ = saved_examples(folder)
     is_correct = [example["predicted"] == example["label"] for example in examples]
     assert is_correct in ([True, False], [True], [False])
-    _, probabilities, labels, task, index, _ = saved_predictions(folder)
+    _, probabilities, labels, task, index, *_ = saved_predictions(folder)
     names = list(task.classes)
     for example in examples:
         row = index.tolist().index(example["index"])
@@ -86,7 +86,7 @@ def test_statistics_cover_all_texts_of_a_small_split(folder: Path) -> None:
 
 def test_mistakes_and_uncertain_predictions_are_written_with_their_words(finished: tuple[Path, dict[str, Any]]) -> None:
     run, _ = finished
-    _, probabilities, labels, task, index, _ = saved_predictions(run)
+    _, probabilities, labels, task, index, *_ = saved_predictions(run)
     names = list(task.classes)
     examples = saved_examples(run, with_errors=True)
     predicted, highest = probabilities.argmax(1), probabilities.max(1)
@@ -101,5 +101,5 @@ def test_mistakes_and_uncertain_predictions_are_written_with_their_words(finishe
         assert each["probabilities"][each["predicted"]] == pytest.approx(highest[i], abs=1e-4)
         assert sum(each["weights"]) == pytest.approx(1, abs=0.01)
     page = (run / "page.html").read_text()
-    assert ("Most confident mistakes" in page) == bool(mistakes)
-    assert "Most uncertain predictions" in page
+    assert ('data-preset="wrong"' in page) == bool(mistakes)
+    assert 'data-preset="unsure"' in page

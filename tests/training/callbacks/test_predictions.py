@@ -33,9 +33,8 @@ def test_the_table_has_the_line_and_the_columns_of_each_text(tmp_path: Path) -> 
             assert (row["file"], row["id"], row["label"], row["label_2"]) == (str(path), number, own, topic)
             assert (names[label], names[np.argmax(values)]) == (topic, row["predicted"])
             assert [float(row[f"probability_{name}"]) for name in names] == pytest.approx(values, abs=1e-6)
-    assert f"(file a.csv, line {row['line']}, id {number}, label {own}): {topic}, predicted" in (
-        (tmp_path / "run" / "page.html").read_text()
-    )
+        assert all((row["text"], row["in_train"]) == (f"text {int(row['line']) - 2}", "false") for row in rows)
+    assert f'"o":"a.csv:{row["line"]} · {number}' in (tmp_path / "run" / "page.html").read_text()
 
 
 def test_the_groups_of_the_rows_are_recorded(tmp_path: Path) -> None:
@@ -47,11 +46,14 @@ def test_the_groups_of_the_rows_are_recorded(tmp_path: Path) -> None:
         "index": np.array([0, 2, 4]),
     }
     task = Multiclass(("bad", "good"))
-    module: Any = SimpleNamespace(evaluated=evaluated, task=task)
+    module: Any = SimpleNamespace(evaluated=evaluated, task=task, ensemble=lambda: SimpleNamespace(members=[]))
     for groups, expected in ((numbers, [7, 5, 11]), (None, None)):
         data = create_autospec(Source, instance=True, task=task, class_names=task.classes)
         data.groups.return_value = groups
         data.origins.side_effect = lambda split, index: {"row": list(index)}
+        data.texts.side_effect = lambda split, index: [f"text {row}" for row in index]
+        hashes = np.arange(5)
+        data.tokenized.return_value = SimpleNamespace(digests=hashes, token_digests=hashes, labels=hashes)
         trainer: Any = SimpleNamespace(state=SimpleNamespace(fn="test"), is_global_zero=True, datamodule=data)
         PredictionWriter(tmp_path).on_test_end(trainer, module)
         found = Predictions.load(tmp_path / "test.npz")

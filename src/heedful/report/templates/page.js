@@ -1,4 +1,5 @@
 "use strict";
+document.documentElement.classList.add("script");
 
 // A click on the head of a column sorts the table by it: numbers from the largest, text from A to Z. A second click
 // reverses the order. Numbers come before text; "< 0.001" counts as 0.
@@ -8,7 +9,9 @@ for (const table of document.querySelectorAll(".sortable")) {
   const key = (row, column) =>
     row.cells[column].textContent.trim().replace(/^<.*/, "0").replace("\u2212", "-").replaceAll(",", "");
   heads.forEach((head, column) => {
-    head.addEventListener("click", () => {
+    const button = create("button", {}, ...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
       const isDescending = head.ariaSort ? head.ariaSort === "ascending" : head.className === "num";
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.ariaSort = isDescending ? "descending" : "ascending";
@@ -23,8 +26,8 @@ for (const table of document.querySelectorAll(".sortable")) {
     });
   });
   if (body.rows.length > 8) {
-    const filter = Object.assign(document.createElement("input"), { type: "search", placeholder: "Filter rows" });
-    filter.className = "filter";
+    const filter = create("input", { type: "search", placeholder: "Filter rows", class: "search" });
+    filter.setAttribute("aria-label", `Filter the rows by words`);
     filter.addEventListener("input", () => {
       const words = filter.value.toLowerCase().split(" ");
       for (const row of body.rows) row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
@@ -32,6 +35,190 @@ for (const table of document.querySelectorAll(".sortable")) {
     table.parentElement.before(filter);
   }
 }
+
+function create(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children.filter((child) => child !== ""));
+  return element;
+}
+
+const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
+const readData = (root) => JSON.parse(root.querySelector("script").textContent);
+
+for (const button of document.querySelectorAll(".copy")) {
+  button.addEventListener("click", async () => {
+    const code = button.parentElement.querySelector("code");
+    await navigator.clipboard?.writeText(code.textContent).then(
+      () => (button.textContent = "Copied"),
+      () => getSelection().selectAllChildren(code),
+    );
+    setTimeout(() => (button.textContent = "Copy"), 2500);
+  });
+}
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => (part.open = true)));
+
+// How many texts are answered, and how many of them wrongly, from the confidence that the slider selects.
+for (const root of document.querySelectorAll(".coverage")) {
+  const limits = readData(root);
+  const [input, output] = [root.querySelector("input"), root.querySelector("output")];
+  const total = limits.at(-1)[1];
+  const show = () => {
+    const [confidence, texts, wrong, low, high] = limits[input.value];
+    const [answered, errors] = [Math.round((1000 * texts) / total), Math.round((1000 * wrong) / total)];
+    const range = low === null ? "" : ` (${percent(low, 1)} to ${percent(high, 1)})`;
+    const share = `Errors of its answers: ${percent(wrong / texts, 1)}${range}, from confidence ${confidence.toFixed(2)}.`;
+    const sentence = `Of 1,000 texts it answers ${answered}, about ${errors} of them wrongly; a person reads ${1000 - answered}.`;
+    output.replaceChildren(sentence, create("span", { class: "caption" }, ` ${share}`));
+    input.setAttribute("aria-valuetext", sentence);
+  };
+  input.addEventListener("input", show);
+  show();
+}
+
+// The texts: filters, colours and, of a comparison, the answers of each variant.
+class TextList {
+  constructor(root) {
+    this.root = root;
+    this.data = readData(root);
+    [this.list, this.status, this.more, this.search] = [".scripted .list", "[role=status]", ".more", "[type=search]"].map(
+      (name) => root.querySelector(name),
+    );
+    [this.presets, this.selects, this.models, this.modes] = [".preset", ".cells", ".model", "[name=mode]"].map((name) => [
+      ...root.querySelectorAll(name),
+    ]);
+    this.first = matchMedia("(max-width: 40rem)").matches ? 8 : 15;
+    this.filters = [...document.querySelectorAll(".filter")];
+    this.select({ preset: this.presets[0]?.dataset.preset });
+    for (const button of this.presets) button.addEventListener("click", () => this.select(button.dataset));
+    for (const button of this.filters) button.addEventListener("click", () => this.select(button.dataset, true));
+    for (const input of [...this.selects, ...this.models, ...this.modes]) input.addEventListener("change", () => this.draw());
+    this.search.addEventListener("input", () => this.draw());
+    this.more.addEventListener("click", () => {
+      this.count += 50;
+      this.draw();
+    });
+  }
+
+  select(choice, isElsewhere = false) {
+    this.choice = { ...choice };
+    this.count = this.first;
+    if (choice.column !== undefined) {
+      for (const select of this.selects) select.value = select.dataset.column === choice.column ? choice.value : "";
+      this.choice = { preset: "all" };
+    }
+    this.draw();
+    if (!isElsewhere) return;
+    const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+    this.status.scrollIntoView({ block: "center", behavior });
+  }
+
+  name(label) {
+    return typeof label === "number" ? this.data.names[label] : label;
+  }
+
+  // whether most seeds of a variant are right; `answers` are [right seeds, the most frequent answer] of each variant
+  isRight(row, variant) {
+    return 2 * row.v[variant][0] > this.data.variants[variant][2];
+  }
+
+  matches(row, preset) {
+    if (preset === undefined) {
+      const [a, b, c] = [this.choice.true, this.choice.predicted, this.choice.class].map((value) => value && Number(value));
+      return c === undefined ? row.y === a && row.k === b : row.y !== row.k && (row.y === c || row.k === c);
+    }
+    if (this.models.length) {
+      const [first, second] = this.models.map((model) => this.isRight(row, Number(model.value)));
+      const isHard = row.v.every(([right]) => right === 0);
+      return { a: first && !second, b: second && !first, none: !first && !second, both: first && second, hard: isHard }[preset];
+    }
+    const flag = { wrong: "x", doubtful: "d", trained: "i" }[preset];
+    return flag ? row[flag] : true;
+  }
+
+  draw() {
+    const word = this.search.value.toLowerCase();
+    const picked = this.selects.map((select) => select.value);
+    const found = this.data.rows.filter(
+      (row) => picked.every((value, i) => !value || row.s[i] === value) && row.t.toLowerCase().includes(word),
+    );
+    let rows = found.filter((row) => this.matches(row, this.choice.preset));
+    if (this.choice.preset === "unsure") rows = [...rows].sort((p, q) => p.c - q.c);
+    for (const button of this.presets) {
+      button.setAttribute("aria-pressed", button.dataset.preset === this.choice.preset);
+      if (this.models.length) {
+        const name = this.data.presets.find(([key]) => key === button.dataset.preset)[1];
+        button.textContent = `${found.filter((row) => this.matches(row, button.dataset.preset)).length} ${name}`;
+      }
+    }
+    for (const button of this.filters) {
+      const isPressed = ["true", "predicted", "class", "column", "value"].every((key) => button.dataset[key] === this.choice[key]);
+      button.setAttribute("aria-pressed", isPressed);
+    }
+    const preset = this.data.presets.find(([key]) => key === this.choice.preset);
+    const { true: a, predicted: b, class: c } = this.choice;
+    const what = preset?.[1] ?? (c ? `mistakes with ${this.name(Number(c))}` : `true ${this.name(Number(a))}, predicted ${this.name(Number(b))}`);
+    const extra = [...picked.filter(Boolean), ...(word ? [`with “${word}”`] : [])].map((part) => `, ${part}`).join("");
+    const of = this.data.rows.length < this.data.total ? ` (${this.data.rows.length} of ${this.data.total} texts are on this page)` : "";
+    this.status.textContent = `${rows.length} texts: ${what}${extra}${of}`;
+    this.list.replaceChildren(...rows.slice(0, this.count).map((row) => this.item(row)));
+    this.more.hidden = rows.length <= this.count;
+    this.more.textContent = `Show ${Math.min(50, rows.length - this.count)} more`;
+  }
+
+  item(row) {
+    const where = create("span", { class: "where" }, [row.o, ...(row.s ?? [])].filter(Boolean).join(" · "));
+    if (row.v) {
+      const head = create("p", { class: "head" }, create("span", {}, "true: ", create("b", {}, this.name(row.y))), where);
+      const answers = create("p", { class: "answers" });
+      this.data.variants.forEach(([letter, , seeds], i) => {
+        const [isRight, [right, answer]] = [this.isRight(row, i), row.v[i]];
+        const mark = `${i ? "  ·  " : ""}${letter} ${isRight ? "✓" : "✗"} `;
+        answers.append(mark, create("b", { class: isRight ? "good" : "bad" }, this.name(answer)), seeds > 1 ? ` ${right}/${seeds}` : "");
+      });
+      return create("li", {}, head, create("p", { dir: "auto" }, row.t), answers);
+    }
+    const confidence = row.c === undefined ? "" : ` ${percent(row.c)}`;
+    const predicted = create("b", { class: row.x ? "bad" : "good" }, this.name(row.k) || "no label");
+    const label = row.x === 0 ? "right: " : `${this.name(row.y) || "no label"} → `;
+    const notes = [row.p === undefined ? "" : `(true class: ${percent(row.p, row.p < 0.1 ? 1 : 0)})`, row.n ?? ""];
+    const head = create("p", { class: "head" }, create("span", {}, label, predicted, confidence, " ", notes.filter(Boolean).join(" ")));
+    if (row.d) head.append(create("span", { class: "bad" }, "doubtful label"));
+    if (row.i) head.append(create("span", { class: "bad" }, "also a training text"));
+    head.append(where);
+    return create("li", {}, head, this.coloured(row));
+  }
+
+  // The text with the spaces of the original, and its words coloured by the selected weights.
+  coloured(row) {
+    const paragraph = create("p", { dir: "auto" });
+    const mode = this.modes.find((input) => input.checked)?.value;
+    const weights = mode ? row[mode] : null;
+    if (!weights?.length) {
+      paragraph.append(row.t);
+      return paragraph;
+    }
+    const largest = Math.max(...weights.map(Math.abs));
+    const full = mode === "a" ? Math.max(largest, Math.min(1, 3 / weights.length)) : Math.max(largest, 0.8 * this.data.unit);
+    let position = 0;
+    row.w.forEach((word, i) => {
+      const start = row.t.indexOf(word, position);
+      if (start < 0) return;
+      paragraph.append(row.t.slice(position, start));
+      position = start + word.length;
+      const depth = Math.abs(weights[i]) / full;
+      if (depth < 0.15) return paragraph.append(word);
+      const mark = create("mark", { title: `${mode === "a" ? "attention" : this.data.measure} ${weights[i]}` }, word);
+      mark.className = weights[i] < 0 ? "against" : "";
+      mark.style.setProperty("--w", Math.min(1, depth).toFixed(2));
+      paragraph.append(mark);
+    });
+    paragraph.append(row.t.slice(position));
+    return paragraph;
+  }
+}
+
+for (const root of document.querySelectorAll(".texts")) new TextList(root);
 
 // Word × word maps: a canvas that shows the selected map, and the weight of the selected cell.
 class TokenMap {
@@ -54,7 +241,7 @@ class TokenMap {
       this.select(row + step[0], column + step[1]);
     });
     if (this.templates.length > 1) {
-      const picker = document.createElement("select");
+      const picker = create("select", { "aria-label": "Map" });
       picker.append(...this.templates.map(({ dataset }) => new Option(dataset.name)));
       picker.addEventListener("change", () => this.draw(this.templates[picker.selectedIndex]));
       root.prepend(picker);
@@ -83,7 +270,7 @@ class TokenMap {
       context.fillRect(this.margin + this.cell * column, this.margin + this.cell * row, this.cell, this.cell);
     });
     if (isNamed) {
-      Object.assign(context, { font, fillStyle: "#14181f", textBaseline: "middle" });
+      Object.assign(context, { font, fillStyle: getComputedStyle(document.body).color, textBaseline: "middle" });
       names.forEach((name, index) => {
         const middle = this.margin + this.cell * (index + 0.5);
         context.textAlign = "right";

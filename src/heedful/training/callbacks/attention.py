@@ -33,6 +33,7 @@ class AttentionRecorder(pl.Callback):
     sample: Annotated[int, Field(ge=0)] = 1000
     texts: Sequence[str] = ()
     errors: Annotated[int, Field(ge=0)] = 10
+    keep_texts: bool = True
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
         if not trainer.is_global_zero:
@@ -43,6 +44,8 @@ class AttentionRecorder(pl.Callback):
         selected = self._select_rows(rows, *list(notable.values())[:2])
         errors = [(kind, row) for kind in KINDS for row in notable.get(kind, [])[: self.errors]]
         shown = list(dict.fromkeys([*selected, *(row for _, row in errors)]))  # each text is classified once
+        if not self.keep_texts:
+            selected, errors, shown = [], [], []
         explained = ensemble.examples(data.table("test", shown))
         of_test = dict(zip(shown, _of_test(data, explained, shown), strict=True))
         examples = [of_test[row] for row in selected]

@@ -1,6 +1,6 @@
 """A callback that saves the predictions of an evaluation for tables, figures and comparisons."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +8,11 @@ import numpy as np
 import pytorch_lightning as pl
 
 from heedful.base.errors import UserError
-from heedful.base.files import number_names
 from heedful.data.source import Source, source_of
+from heedful.data.table import join_parts
 from heedful.data.tables import CHUNK, Rows, write_table
-from heedful.runs.run_files import Predictions
+from heedful.data.trained_texts import TrainedTexts, find_trained
+from heedful.runs.run_files import Predictions, table_columns
 from heedful.tasks.task import Task
 
 
@@ -19,10 +20,13 @@ class PredictionWriter(pl.Callback):
     """Writes the predictions of an evaluation outside training, in the order of the split, and keeps them by split.
 
     `<folder>/<split>.npz` has the arrays, and `<folder>/<split>.csv` a table with the origin of each text.
+
+    Args:
+        keep_texts: whether the table has the texts.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, keep_texts: bool = True) -> None:
+        self.folder, self.keep_texts = folder, keep_texts
         self.predictions: dict[str, Predictions] = {}
 
     def _write(self, trainer: pl.Trainer, module: Any, split: str) -> None:
@@ -39,15 +43,29 @@ class PredictionWriter(pl.Callback):
             predictions = Predictions.of(split, module.task, evaluated, data.groups(split))
             predictions.save(self.folder)
             self.predictions[split] = predictions
-            self._write_table(data, module.task, split, **evaluated)
+            models = [member.card.trained_on(data) for member in module.ensemble().members]
+            self._write_table(data, module.task, split, models, **evaluated)
 
     def _write_table(
-        self, data: Source, task: Task, split: str, probabilities: np.ndarray, labels: np.ndarray, index: np.ndarray
+        self,
+        data: Source,
+        task: Task,
+        split: str,
+        models: Sequence[TrainedTexts | None],
+        probabilities: np.ndarray,
+        labels: np.ndarray,
+        index: np.ndarray,
     ) -> None:
-        """Write a table for people: the origin of each text, and its true class, predicted class and probabilities."""
-        own = ["label", "predicted", *(f"probability_{name}" for name in data.class_names)]
-        origin = data.origins(split, [])
-        columns = [*origin, *number_names(own, taken=origin)]
+        """Write a table for people: the origin of each text, its true class, predicted class and probabilities, whether
+        a model was trained on it, and the text itself.
+        """
+        columns = table_columns(data.origins(split, []), data.class_names)
+        tokenized = data.tokenized(split)
+        found = find_trained(tokenized.digests, tokenized.token_digests, models)
+        in_train = np.full(len(tokenized.labels), None)
+        if found is not None:
+            is_trained, is_checked = found
+            in_train[is_checked] = is_trained[is_checked]
 
         def chunks() -> Iterator[Rows]:
             for start in range(0, len(index), CHUNK):
@@ -55,8 +73,10 @@ class PredictionWriter(pl.Callback):
                 predicted = task.predicted(probabilities[part])
                 classes = map(task.decode, (labels[part], predicted))
                 values = probabilities[part].T[: len(data.class_names)].astype(np.float64).round(6).tolist()
-                cells = [*data.origins(split, index[part]).values(), *classes, *values]
-                yield Rows(split, "row", index[part].tolist(), dict(zip(columns, cells, strict=True)))
+                rows = index[part].tolist()
+                texts = map(join_parts, data.texts(split, rows)) if self.keep_texts else [None] * len(rows)
+                cells = [*data.origins(split, index[part]).values(), *classes, *values, in_train[rows].tolist(), texts]
+                yield Rows(split, "row", rows, dict(zip(columns, map(list, cells), strict=True)))
 
         write_table(self.folder / f"{split}.csv", columns, chunks())
 

@@ -27,11 +27,11 @@ Attribute = Callable[[Callable[[Tensor], Tensor], Tensor], tuple[Tensor, Tensor]
 class Probe:
     """A model's class probabilities and their derivatives; the result for a text does not depend on other texts.
 
-    The probe sets the model to evaluation mode and disables the gradients of its parameters.
+    The probe sets the model to evaluation mode.
     """
 
     def __init__(self, model: Classifier, task: Task, truncation: Truncation) -> None:
-        self.model = model.eval().requires_grad_(False)
+        self.model = model.eval()
         self.task = task
         self.truncation = truncation
         self.device = next(model.parameters()).device
@@ -107,6 +107,13 @@ class Probe:
     def probability(self, texts: TokenIds, classes: np.ndarray) -> np.ndarray:
         """Return the probability of class `classes[i]` for each text i: n."""
         return self.probabilities(texts)[np.arange(len(texts)), classes] if len(texts) else np.empty(0)
+
+    def without_each(self, texts: TokenIds, classes: np.ndarray) -> tuple[np.ndarray, Scores]:
+        """Return p(c|x) for each text x, n, and p(c|x without the token) for each of its tokens."""
+        shorter = [np.delete(text, i) for text in texts for i in range(len(text))]
+        lengths = [len(text) for text in texts]
+        remaining = self.probability(shorter, np.repeat(classes, lengths))
+        return self.probability(texts, classes), np.split(remaining, np.cumsum(lengths)[:-1])
 
     def class_probability(self, embeddings: Tensor, inputs: Inputs, classes: Tensor) -> Tensor:
         """Return the probability of class `classes[i]` for each text i, with embeddings N×L×D of its tokens: N."""

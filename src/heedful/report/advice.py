@@ -1,0 +1,59 @@
+"""What may be wrong with a run, and what to do about it."""
+
+from collections.abc import Iterator
+
+from heedful.base.formatting import SPLIT_NAMES, format_count
+from heedful.report.doubtful import Doubtful
+from heedful.report.numbers import format_percent
+from heedful.report.section import Warning
+from heedful.report.words import UNUSED_NOTE, clean_text
+from heedful.runs.result import RunResult
+
+CUT_SHARE = 0.05  # of the tokens
+FEW_TEXTS = 100  # training texts of a class
+
+
+def warnings_of(result: RunResult, main_score: str, lower_is_better: bool, doubtful: Doubtful) -> Iterator[Warning]:
+    """Yield what a reader should know before he trusts the scores, the most important first."""
+    split, noun = result.split, f"{SPLIT_NAMES[result.split]} texts"
+    summary = result.data.splits.get(split)
+    gain = result.baseline.differences.get(f"{split}/{main_score}")
+    if gain is not None and gain.low is not None and gain.high is not None:
+        is_worse = gain.low > 0 if lower_is_better else gain.high < 0
+        if is_worse:
+            yield Warning(
+                "The linear model is better on these texts.", "Try the recommended model.", "experiment=recommended"
+            )
+    if not result.network_is_used:
+        patience = "callbacks.early_stopping.patience=20"
+        yield Warning(f"{UNUSED_NOTE}, so attention explains nothing.", "Give it more epochs to learn.", patience)
+    if summary is not None and summary.in_train:
+        share = format_percent(summary.in_train / max(summary.checked or summary.texts or 1, 1))
+        text = f"{summary.in_train:,} {noun} ({share}) are also training texts, so the scores may be too high."
+        yield Warning(text, "Train without them.", "data.duplicates=drop")
+    if summary is not None and (summary.cut_share or 0) > CUT_SHARE:
+        longest = summary.lengths.get("95 %", 2 * (result.data.max_length or 0))
+        text = (
+            f"{summary.cut_texts:,} {noun} are cut: {format_percent(summary.cut_share)} of their tokens are not read."
+        )
+        yield Warning(text, "Read more of them.", f"data.max_length={longest}")
+    if doubtful.rows:
+        number = format_count(len(doubtful.rows), "label")
+        yield Warning(
+            f"{number} of the {noun} look wrong: the model is sure of another class.", "Check them: see Texts."
+        )
+    if result.data.conflicts:
+        text = f"{format_count(result.data.conflicts, 'text')} with different labels in several rows."
+        yield Warning(text, "No model can learn both: correct the rows that the log names.")
+    counts = result.data.splits["train"].class_counts if "train" in result.data.splits else {}
+    few = [f"{clean_text(name, 40)} ({count:,})" for name, count in counts.items() if count < FEW_TEXTS]
+    if few:
+        shown = ", ".join(few[:3]) + (f" and {len(few) - 3} more" if len(few) > 3 else "")
+        yield Warning(f"Few training texts: {shown}.", "Label more texts of these classes.")
+    if result.open_end:
+        yield Warning(
+            f"{result.open_end}.", "Train longer.", "trainer.max_epochs=" + str(2 * len(result.seconds.per_epoch))
+        )
+    if result.seed is not None:
+        text = f"One training, with seed {result.seed}: the intervals are about other texts, not about other seeds."
+        yield Warning(text, "Repeat it with five seeds.", "-m seed=1,2,3,4,5")

@@ -1,0 +1,96 @@
+"""The texts of a run's page: mistakes first, coloured by what each word does."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from heedful.report.doubtful import Doubtful
+from heedful.report.section import Section, Texts
+from heedful.report.slices import PLACE, slice_columns
+from heedful.report.words import branch_title
+from heedful.runs.removal import Removal
+from heedful.runs.result import RunResult
+from heedful.runs.run_files import Predictions, PredictionTable
+
+MAX_TEXTS = 2000
+MODES = {"r": "each word left out (whole model)", "b": "linear part", "a": "attention weights"}
+
+
+def texts_section(
+    result: RunResult, predictions: Predictions, table: PredictionTable, removals: Sequence[Removal], doubtful: Doubtful
+) -> Section | None:
+    """Return the texts that the page shows: the mistakes, then those with the least certain predictions."""
+    if not any(table.texts):
+        return None
+    task, by_row = predictions.task, {removal.row: removal for removal in removals}
+    good, bad = list(task.notable(predictions.probabilities, predictions.labels).values())[:2]
+    measured = np.isin(predictions.index, list(by_row))
+    order = list(dict.fromkeys([*bad.tolist(), *good[::-1][np.argsort(~measured[good[::-1]], kind="stable")].tolist()]))
+    columns, shown = slice_columns(table.origin), order[:MAX_TEXTS]
+    confidence, is_correct = task.confidence(predictions.probabilities), predictions.is_correct
+    true, predicted = (task.decode(targets) for targets in (predictions.labels, predictions.predicted))
+    has_matrix = predictions.confusion_matrix is not None
+    others = [name for name in list(table.origin)[PLACE:] if name not in columns]
+    file, place = list(table.origin)[:PLACE]
+    rows = []
+    for i in shown:
+        where = [f"{Path(table.origin[file][i]).name}:{table.origin[place][i]}", *(table.origin[n][i] for n in others)]
+        row: dict[str, Any] = {"t": table.texts[i], "y": true[i], "k": predicted[i], "o": " · ".join(where)}
+        row["s"] = [table.origin[name][i] for name in columns]
+        if has_matrix:
+            row |= {"y": int(predictions.labels[i]), "k": int(predictions.predicted[i])}
+            row["p"] = round(float(predictions.probabilities[i, row["y"]]), 3)
+        if task.has_classes:
+            row |= {"x": int(not is_correct[i]), "c": round(float(confidence[i]), 3)}
+        else:
+            numbers = float(predictions.labels[i]), float(predictions.predicted[i])
+            row |= {"y": f"{numbers[0]:.4g}", "k": f"{numbers[1]:.4g}"}
+            row["n"] = f"(off by {abs(numbers[0] - numbers[1]):.3g})"
+        row |= {"d": 1} if i in doubtful.rows else {}
+        row |= {"i": 1} if table.in_train[i] else {}
+        if removal := by_row.get(int(predictions.index[i])):
+            weights = {"r": removal.removal, "b": removal.branch, "a": removal.attention}
+            row["w"] = removal.words
+            row |= {key: own.round(2 if key == "r" else 3).tolist() for key, own in weights.items() if len(own)}
+        if row.get("p") is not None and not row["x"]:
+            del row["p"]
+        rows.append(row)
+    counts = {"wrong": sum(row.get("x", 0) for row in rows), "doubtful": sum("d" in row for row in rows)}
+    counts["trained"] = sum("i" in row for row in rows)
+    names = {"wrong": "mistakes", "doubtful": "doubtful labels", "trained": "also training texts"}
+    presets = [(key, name, counts[key]) for key, name in names.items() if counts[key]]
+    presets += [("unsure", "least certain", -1)] if task.has_classes else []
+    presets += [("all", "texts", len(rows))] if task.has_classes else []
+    presets = presets if task.has_classes else [("all", "texts, the largest errors first", len(rows)), *presets]
+    used = [key for key in MODES if any(key in row for row in rows) and (key != "a" or result.network_is_used)]
+    listed = [(name, values.most_common()) for name, values in columns.items()]
+    modes, measure = [(key, MODES[key]) for key in used], "log odds" if task.has_classes else "number"
+    unit = 1.0 if task.has_classes else float(np.std(predictions.labels))
+    texts = Texts(rows, len(true), predictions.class_names, presets, modes, listed, measure=measure, unit=unit)
+    return Section("Texts", [texts], _note(result, removals, task.has_classes))
+
+
+def _note(result: RunResult, removals: Sequence[Removal], has_classes: bool) -> str:
+    """Say what the colours show, and how often attention and the linear part agree on the most important word."""
+    measured = [each for each in removals if len(each.words) > 1]
+    if not measured:
+        return ""
+    weight, parts = result.branch_weight, []
+    if weight and "model" not in result.choices:
+        parts.append(f"{branch_title(weight).capitalize()}; the network has the rest." if weight < 1 else "")
+    what = "the log odds of its answer fall" if has_classes else "its number falls"
+    parts.append(f"The colours show what the whole model does: by how much {what} when a word is left out.")
+    agree = {
+        name: float(np.mean([np.argmax(getattr(each, key)) == np.argmax(each.removal) for each in measured]))
+        for key, name in (("attention", "Attention"), ("branch", "The linear part"))
+        if all(len(getattr(each, key)) for each in measured) and (key != "attention" or result.network_is_used)
+    }
+    parts += [
+        f"{name} alone names the same most important word in {100 * share:.0f} % of the texts."
+        for name, share in agree.items()
+    ]
+    if "Attention" in agree:
+        parts.append("Attention has no sign.")
+    return " ".join(part for part in parts if part)

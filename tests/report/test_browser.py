@@ -1,0 +1,54 @@
+"""A page in Chromium: accessibility, as axe-core finds it, in both widths and colour schemes, without any request.
+
+AXE is the path of axe.min.js, for example from `npm install axe-core`; without it or without Chromium, the test is
+skipped.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from heedful.report.html import render_html
+from heedful.report.section import Section
+from tests.report.test_rendering import contents, sections
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+AXE = Path(os.environ.get("AXE", "node_modules/axe-core/axe.min.js"))
+AUDIT = """
+const button = document.querySelector("button.filter[data-true]");
+button.focus();
+button.click();
+const isPressed = document.activeElement === button && button.ariaPressed === "true";
+const requests = performance.getEntriesByType("resource").length;
+axe.run().then(({violations}) => {
+  document.title = `AXE ${isPressed} ${requests} ${violations.map((each) => each.id)} END`;
+});
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None or not AXE.exists(), reason="needs Chromium and axe-core")
+@pytest.mark.parametrize("width", [390, 1200])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_has_no_violation_and_makes_no_request(width: int, scheme: str, tmp_path: Path) -> None:
+    """The frame of the audited page has the width; its content policy is removed, so that axe can run in it."""
+    parts = [Section("", contents("a")[:1]), Section("S", contents("a")), *sections("a")]
+    page = render_html("Title", "A sentence.", {"Fact": "a"}, parts)
+    audited = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
+    audited = audited.replace("</body>", f"<script>{AXE.read_text('utf-8')}</script><script>{AUDIT}</script></body>")
+    (tmp_path / "page.html").write_text(audited, "utf-8")
+    flags = ["--force-dark-mode"] if scheme == "dark" else []
+    command = [
+        str(CHROMIUM),
+        "--headless=old",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path / 'profile'}",
+    ]
+    command += [f"--window-size={width},900", "--virtual-time-budget=20000", *flags, "--dump-dom"]
+    dom = subprocess.run([*command, f"file://{tmp_path / 'page.html'}"], capture_output=True, text=True, check=False)
+    found = re.search(r"AXE (\w+) (\d+) (.*?) END", dom.stdout)
+    assert found is not None and found.groups() == ("true", "0", ""), dom.stderr[-500:]
