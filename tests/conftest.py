@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 
 os.environ.update(
     WANDB_MODE="offline", WANDB_SILENT="true", HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", MPLBACKEND="Agg"
@@ -11,7 +10,6 @@ os.environ.update(
 os.environ["OMP_NUM_THREADS"] = "1"
 # Where this is set, each interpreter that a test starts would compile all of Heedful again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 
 import hashlib
 import json
