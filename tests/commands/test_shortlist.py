@@ -22,8 +22,8 @@ from heedful.selection.race import Entry, Fit
 from heedful.tasks.multiclass import Multiclass
 
 CANDIDATES = {
-    "linear": ["model=linear"],
-    "words": ["model=linear", "model.branch.max_order=1"],
+    "linear": ["model=linear", "model.branch.characters=true"],
+    "words": ["model=linear", "model.branch.max_order=1", "model.branch.characters=true"],
     "small": ["model/encoder=identity", "model/attention=none", "trainer.max_epochs=1"],
 }
 TEXTS = [f"{word} {other}" for word in ("good", "bad") for other in "abcdefghijklmnopqrs"]
@@ -90,7 +90,7 @@ def test_an_interrupted_race_goes_on(found: Shortlist) -> None:
     path.write_text(json.dumps(record))
     again = shortlist("threads=1", data=DATA, candidates=CANDIDATES, folder=found.folder, verbose=False)
     fits = json.loads(path.read_text())["fits"]
-    assert fits["words/4"] != known and {**fits, "words/4": known} == {**record["fits"], "words/4": known}
+    assert fits["words/4"] != known and record["fits"].items() <= fits.items()  # another winner has a curve, too
     assert [e.terms().tolist() for e in again.answer.entries] == [e.terms().tolist() for e in found.answer.entries]
     with pytest.raises(UserError, match=r"holds a race with other candidates or options: choose another out"):
         shortlist("threads=1", "seed=3", data=DATA, candidates=CANDIDATES, folder=found.folder, verbose=False)
@@ -218,6 +218,12 @@ MIXED = of((400, 1), (20, 0), (34, 1), (146, 0))  # 34 wins, 20 losses
             "the best of 3 tried in 10 min. It needs 0.5 ms a text instead of 0.2. Not tried: cnn. "
             "Not tried to the end: transformer (about 1 min 12 s more).",
             id="no time",
+        ),
+        pytest.param(
+            [entry("transformer", [1] * 600, folds=2)],
+            "Use the linear model for now: transformer had no time, but is 30.0 ahead so far (22.9 to 37.1). Give it "
+            "more minutes. Not tried to the end: transformer (about 54 s more).",
+            id="ahead, but no time",
         ),
         pytest.param(
             [entry("net", LINEAR[:240][::-1] + [0] * 360, 0.5, 1.5)],

@@ -95,6 +95,40 @@ def test_idf_equals_scikit_learn(min_count: int, max_gap: int, analyzer: Callabl
     np.testing.assert_allclose(one[:, 0], found[:, 1] - found[:, 0], rtol=1e-5)
 
 
+@pytest.mark.parametrize("min_count", [1, 3])
+def test_ngrams_of_characters_equal_those_of_scikit_learn(min_count: int) -> None:
+    data, other = batches(), batches(23, seed=1)
+    vectorizers = [
+        TfidfVectorizer(analyzer=bigrams, binary=True, min_df=min_count),
+        TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), binary=True, min_df=min_count),
+    ]
+
+    def features(texts: BatchBuilder) -> list[list[Any]]:
+        words = tokens_of(texts)
+        return [words, [" ".join(VOCABULARY[int(token)] for token in text) for text in words]]
+
+    parts = [each.fit_transform(texts) for each, texts in zip(vectorizers, features(data), strict=True)]
+    model = regression().fit(hstack(parts), data.targets.numpy())
+    parts = [each.transform(texts) for each, texts in zip(vectorizers, features(other), strict=True)]
+    branch = fitted(data, min_count=min_count, characters=True)
+    found = logits(branch, other)
+    np.testing.assert_allclose(found[:, 1] - found[:, 0], model.decision_function(hstack(parts)), atol=5e-3)
+    loaded = NgramBranch(VOCABULARY, 2, characters=None).eval()
+    loaded.load_state_dict(branch.state_dict())
+    assert np.array_equal(logits(loaded, other), found)
+
+
+@pytest.mark.parametrize("are_stems", [True, False])
+def test_ngrams_of_characters_are_kept_if_folds_prefer_them(are_stems: bool) -> None:
+    """Each text has a word of its own, which begins with the stem of its class, or with any."""
+    words = [f"{stem}{i}{i}" for i in range(30) for stem in ("good", "bad")]
+    tokens = np.arange(2, 62) if are_stems else np.random.default_rng(0).permutation(60) + 2
+    data = BatchBuilder(tokens.astype(np.int32), np.arange(61), np.tile([0, 1], 30), Truncation(5, "first"))
+    branch = NgramBranch(("", "", *words), 2, characters=None).eval()
+    branch.fit(data, data, CrossEntropy([1, 1]))
+    assert (branch.rows_of_pieces is not None) == are_stems
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_columns_are_features_beside_the_ngrams(classes: int) -> None:
     """Scikit-learn gets the same features; the shares of the tokens leave out what the columns add to the log odds."""
@@ -285,10 +319,13 @@ def test_the_ends_of_a_text_have_features_of_their_own(zone: dict[str, Any], pos
     assert (logits(fitted(data, max_order=1), data).argmax(1) == labels).mean() < 0.8
 
 
-@pytest.mark.parametrize("scale", ["idf", "nb"])
+@pytest.mark.parametrize(("scale", "characters"), [("idf", False), ("nb", False), ("nb_idf", True)])
 @pytest.mark.parametrize(("classes", "num_logits"), [(2, 1), (2, 2), (3, 3)])
-def test_the_shares_of_the_tokens_sum_to_the_log_odds(classes: int, num_logits: int, scale: str) -> None:
-    branch = fitted(batches(61, classes), num_logits, scale=scale, max_order=3, max_gap=2, head=2, tail=[3, 5])
+def test_the_shares_of_the_tokens_sum_to_the_log_odds(
+    classes: int, num_logits: int, scale: str, characters: bool
+) -> None:
+    options: dict[str, Any] = {"scale": scale, "max_order": 3, "max_gap": 2, "head": 2, "tail": [3, 5]}
+    branch = fitted(batches(61, classes), num_logits, characters=characters, **options)
     batch = batches(23, classes, seed=1)(np.arange(23))
     chosen = (batch.targets + 1) % classes
 

@@ -1,6 +1,7 @@
 """A linear branch beside the neural model: logistic or ridge regression on the n-grams of a text."""
 
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ STEPS = 12  # codes that are compared; so many would begin with the same bits in
 GAP, ZONE, SECOND = 0x9E3779B1, 0x85EBCA6B, 0xC2B2AE35
 NODES = 64  # of the Gauss-Legendre quadrature of gradients
 SMOOTHING = 1.0  # is added to the number of texts of a class that contain an n-gram
+CHARACTERS, LONGEST = range(2, 6), 20  # in an n-gram of characters, and in the part of a token that has such n-grams
+INNER, INNER_C = 3, 10.0  # folds of the training texts that choose n-grams of characters, and their c if it is null
 
 
 End = Annotated[int, Field(ge=0, le=10_000)]  # a number of tokens; the time grows with it
@@ -39,6 +42,12 @@ class Features(NamedTuple):
     ngrams: np.ndarray  # int32, codes or rows of the table
     offsets: np.ndarray  # n+1 int64
     weights: np.ndarray | None = None  # n, the weights of the texts, whose mean is 1
+
+    def of(self, rows: np.ndarray) -> "Features":
+        """Return the n-grams of some of the texts."""
+        parts = [self.ngrams[start:end] for start, end in zip(self.offsets[rows], self.offsets[rows + 1], strict=True)]
+        weights = None if self.weights is None else self.weights[rows]
+        return Features(np.concatenate(parts), np.cumsum([0, *map(len, parts)]), weights)
 
     def counts(self, size: int, texts: np.ndarray | None = None) -> np.ndarray:
         """Return the sum of the weights of the texts (or of some, n bool) with each of `size` n-grams."""
@@ -62,6 +71,31 @@ def join_codes(kinds: Sequence[Ngrams]) -> Tensor:
     codes = shift_right(mix_bits(torch.cat([kind.codes for kind in kinds], 1)), 32)
     shown = torch.cat([kind.shown for kind in kinds], 1)
     return codes.int().masked_fill(~shown, ABSENT)  # of a million n-grams, one in 4,000 shares its code with another
+
+
+def is_new(ordered: Tensor) -> Tensor:
+    """Return whether each of the sorted numbers N×F differs from the one before it."""
+    return functional.pad(ordered[:, 1:] != ordered[:, :-1], (1, 0), value=True)
+
+
+def character_codes(vocabulary: Sequence[str]) -> Tensor:
+    """Return the hashed codes of the n-grams of the characters of each token, V×P int32; ABSENT is padding.
+
+    A token is a word between two spaces, as for scikit-learn's `char_wb`; the first two tokens are no words.
+    """
+    pieces: list[list[int]] = []
+    for token in vocabulary:
+        word, grams = f" {token[:LONGEST]} ", set[str]()
+        for size in CHARACTERS if len(pieces) > 1 and token else ():
+            grams.update(word[start : start + size] for start in range(max(len(word) - size, 0) + 1))
+        pieces.append(sorted(zlib.crc32(f"#{gram}".encode()) - 2**31 for gram in grams))
+    width = max(map(len, pieces), default=0)
+    return torch.tensor([[*codes, *[ABSENT] * (width - len(codes))] for codes in pieces], dtype=torch.int32)
+
+
+def of_tokens(inputs: Inputs, pieces: Tensor, absent: int) -> Tensor:
+    """Return the n-grams of characters of texts, N×LP, from those of each token; `absent` is that of padding."""
+    return pieces[inputs.ids].masked_fill(~inputs.mask.unsqueeze(-1), absent).flatten(1)
 
 
 def mean_gradients(scores: Tensor, bias: Tensor, classes: Tensor) -> Tensor:
@@ -98,6 +132,9 @@ class NgramBranch(Component):
         min_count: number of training texts that contain an n-gram; rarer n-grams are left out.
         head, tail: number of tokens at the beginning and at the end of a text whose n-grams are features of their own,
             in addition; a list of numbers for several ends.
+        characters: whether the n-grams of 2 to 5 characters of tokens that training texts contain are features, too,
+            with a norm of their own; None: if folds of the training texts have a lower loss with them, by more than a
+            standard error. Unknown tokens have none.
         c: inverse strength of the L2 penalty; None: 3, 10, 30 or 100, with the lowest loss on the validation texts.
         weight: weight of the logits of the branch in the mean, 0 to 1; None: before each validation, the multiple of
             0.05 with the lowest loss on the validation texts.
@@ -110,6 +147,8 @@ class NgramBranch(Component):
     bias: Tensor
     weight: Tensor
     of_columns: Tensor | None
+    pieces: Tensor | None
+    rows_of_pieces: Tensor | None
 
     def __init__(
         self,
@@ -122,6 +161,7 @@ class NgramBranch(Component):
         min_count: Size = 1,
         head: End = 0,
         tail: End | list[End] = 0,
+        characters: bool | None = False,
         c: Annotated[float, Field(gt=0)] | None = 10.0,
         weight: Annotated[float, Field(ge=0, le=1)] | None = 0.5,
     ) -> None:
@@ -141,6 +181,12 @@ class NgramBranch(Component):
         self.register_buffer("codes", torch.full((1,), ABSENT, dtype=torch.int32))
         self.register_buffer("starts", None, persistent=False)
         self._set_columns(columns)
+        self.characters = characters
+        pieces = None if characters is False else character_codes(vocabulary)
+        self.register_buffer(
+            "pieces", pieces, persistent=False
+        )  # V×P, the codes of the n-grams of characters of a token
+        self.register_buffer("rows_of_pieces", None, persistent=False)  # their rows in the table
         self.register_buffer("of_columns", None)  # K×columns, the weights of the further features of a text
         self._index()
 
@@ -176,6 +222,11 @@ class NgramBranch(Component):
         places = torch.from_numpy(prefixes.astype(np.int32)).to(self.codes.device)
         # on the meta device, torch's own arange and searchsorted would import torch._dynamo and sympy
         self.starts = places if places.is_meta else torch.searchsorted(self.codes, places, out_int32=True)
+        self.rows_of_pieces = None
+        if self.pieces is not None and not places.is_meta:
+            rows, found = self.find(self.pieces)
+            if found.any():  # otherwise, the folds have chosen none
+                self.rows_of_pieces = rows.int().masked_fill(~found, len(self.codes) - 1)
 
     def ngrams(self, inputs: Inputs) -> list[Ngrams]:
         """Return the n-grams of texts by kind."""
@@ -213,9 +264,13 @@ class NgramBranch(Component):
         """Return logits N×num_logits."""
         codes = join_codes(self.ngrams(inputs)).sort(1).values
         rows, found = self.find(codes)
-        is_first = functional.pad(codes[:, 1:] != codes[:, :-1], (1, 0), value=True)
-        sums, norms = self._sum(rows, found & is_first)
+        sums, norms = self._sum(rows, found & is_new(codes))
         scores = sums / norms + self._offsets(inputs)
+        if self.rows_of_pieces is not None:
+            absent = len(self.codes) - 1
+            rows = of_tokens(inputs, self.rows_of_pieces, absent).sort(1).values
+            sums, norms = self._sum(rows, is_new(rows) & (rows != absent))
+            scores = scores + sums / norms
         if self.separates:
             return scores
         if self.num_logits == 2:
@@ -253,28 +308,37 @@ class NgramBranch(Component):
         all classes grow in proportion from those of a text without n-grams (integrated gradients, Sundararajan et al.
         2017).
         """
-        kinds = self.ngrams(inputs)
-        codes = join_codes(kinds)
+        words = self.ngrams(inputs)
+        codes = join_codes(words)
         rows, found = self.find(codes)
-        present = found & first_occurrences(codes.long())
-        sums, norms = self._sum(rows, present)
+        blocks = [(words, rows, found & first_occurrences(codes.long()))]
+        if self.rows_of_pieces is not None:
+            size, absent = self.rows_of_pieces.shape[1], len(self.codes) - 1
+            rows = of_tokens(inputs, self.rows_of_pieces, absent)
+            ends = torch.arange(inputs.ids.shape[1], device=rows.device).repeat_interleave(size).expand_as(rows)
+            blocks.append(
+                ([Ngrams(rows, rows != absent, ends, (0,))], rows, (rows != absent) & first_occurrences(rows))
+            )
+        parts = [self._sum(rows, present) for _, rows, present in blocks]
+        scores = torch.stack([sums / norms for sums, norms in parts]).sum(0)
         if self.numbers is not None:
             unit = self.numbers.scaled(torch.tensor([0.0, 1.0], dtype=torch.float64)).diff().item()
-            factors = 1 / (unit * norms)  # N×1
+            factors = torch.full_like(scores, 1 / unit)  # N×1
         elif len(self.bias) == 1:
-            factors = (2 * classes.unsqueeze(1) - 1) / norms  # N×1
+            factors = (2 * classes.unsqueeze(1) - 1).to(scores.dtype)  # N×1
         elif self.separates:
-            factors = functional.one_hot(classes, len(self.bias)) / norms  # N×C
+            factors = functional.one_hot(classes, len(self.bias)).to(scores.dtype)  # N×C
         else:
-            factors = (
-                mean_gradients((sums / norms).float(), self._offsets(inputs).float(), classes).to(norms.dtype) / norms
-            )  # N×C
-        each = [self.table[row, : len(self.bias)] @ factor for row, factor in zip(rows, factors, strict=True)]
-        shares = torch.stack(each) * present  # N×F
-        total = torch.zeros_like(inputs.ids, dtype=shares.dtype)
-        for kind, share in zip(kinds, shares.split([kind.codes.shape[1] for kind in kinds], 1), strict=True):
-            for distance in kind.distances:
-                total.scatter_add_(1, (kind.ends - distance).clamp(min=0), share / len(kind.distances))
+            factors = mean_gradients(scores.float(), self._offsets(inputs).float(), classes).to(scores.dtype)  # N×C
+        total = torch.zeros_like(inputs.ids, dtype=scores.dtype)
+        for (kinds, rows, present), (_, norms) in zip(blocks, parts, strict=True):
+            by_text = zip(rows, factors / norms, strict=True)
+            shares = (
+                torch.stack([self.table[row, : len(self.bias)] @ factor for row, factor in by_text]) * present
+            )  # N×F
+            for kind, share in zip(kinds, shares.split([kind.codes.shape[1] for kind in kinds], 1), strict=True):
+                for distance in kind.distances:
+                    total.scatter_add_(1, (kind.ends - distance).clamp(min=0), share / len(kind.distances))
         return total
 
     @torch.no_grad()
@@ -300,52 +364,100 @@ class NgramBranch(Component):
         if self.separates:
             positive = 1.0 if loss.pos_weight is None else loss.pos_weight.cpu().double().numpy()
             of_text = np.where(labels, positive, 1.0)  # N×C
-        features = self._find_ngrams(self._distinct(texts))
-        if texts.weights is not None:
-            weights = texts.weights / texts.weights.mean()
-            features, of_text = features._replace(weights=weights), (of_text.T * weights).T
+        words = self._distinct(texts, lambda inputs: join_codes(self.ngrams(inputs)))
+        weights = None if texts.weights is None else texts.weights / texts.weights.mean()
+        if weights is not None:
+            words, of_text = words._replace(weights=weights), (of_text.T * weights).T
         if texts.columns is not None:
             self.of_columns = self.bias.new_zeros(texts.columns.shape[1], len(self.bias))
+        features = [words]
+        if (pieces := self.pieces) is not None:
+            features.append(self._distinct(texts, lambda inputs: of_tokens(inputs, pieces, ABSENT)))
+            features[1] = features[1]._replace(weights=weights)
+        found = self._find_ngrams(features)
+        if self.characters is None:
+            of_folds = [self._fold_losses(texts, part, labels, of_text, scaled, loss) for part in (found[:1], found)]
+            gains = of_folds[0] - of_folds[1]  # n
+            if gains.mean() <= gains.std() / len(gains) ** 0.5:
+                found = self._find_ngrams([words])
 
         def held_out_loss(c: float) -> float:
-            self._fit(features, texts.columns, labels, of_text, c)
+            self._fit(found, texts.columns, labels, of_text, c)
             assert held_out is not None
             batches = map(held_out, by_length(held_out.lengths, BATCH, rank=0, world_size=1))
             return sum(len(batch.targets) * loss(self(batch.inputs), scaled(batch.targets)).item() for batch in batches)
 
         with converging("model.branch.c"):
             best = min(CANDIDATES, key=held_out_loss) if self.c is None else self.c
-            self._fit(features, texts.columns, labels, of_text, best)
+            self._fit(found, texts.columns, labels, of_text, best)
 
-    def _find_ngrams(self, texts: Features) -> Features:
+    def _fold_losses(
+        self,
+        texts: BatchBuilder,
+        features: Sequence[Features],
+        labels: np.ndarray,
+        weights: np.ndarray,
+        scaled: Callable[[Tensor], Tensor],
+        loss: Loss,
+    ) -> np.ndarray:
+        """Return the loss of each training text by a model that other training texts have, n."""
+        folds, losses = np.arange(len(texts)) % INNER, np.zeros(len(texts))
+        for fold in range(INNER):
+            rows = np.flatnonzero(folds != fold)
+            beside = None if texts.columns is None else texts.columns[rows]
+            with converging("model.branch.c"):
+                self._fit([part.of(rows) for part in features], beside, labels[rows], weights[rows], self.c or INNER_C)
+            held_out = np.flatnonzero(folds == fold)
+            for part in by_length(texts.lengths[held_out], BATCH, rank=0, world_size=1):
+                batch = texts(held_out[part])
+                logits, targets = self(batch.inputs), scaled(batch.targets)
+                found = [loss(logits[row : row + 1], targets[row : row + 1]).item() for row in range(len(targets))]
+                losses[held_out[part]] = found
+        return losses
+
+    def _find_ngrams(self, features: Sequence[Features]) -> list[Features]:
         """Keep the n-grams of at least `min_count` texts, and return their rows in place of the codes."""
-        codes, counts = np.unique(texts.ngrams, return_counts=True)
+        codes, counts = np.unique(np.concatenate([part.ngrams for part in features]), return_counts=True)
         self._resize(int((counts >= self.min_count).sum()) + 1)
         self.codes[:-1] = torch.from_numpy(codes[counts >= self.min_count])
         self._index()
-        parts = [self.find(part) for part in torch.from_numpy(texts.ngrams).to(self.codes.device).split(CHUNK)]
-        rows, found = (torch.cat(values).cpu().numpy() for values in zip(*parts, strict=True))
-        return Features(rows[found], np.append(0, np.cumsum(found))[texts.offsets])
+        kept = []
+        for texts in features:
+            parts = [self.find(part) for part in torch.from_numpy(texts.ngrams).to(self.codes.device).split(CHUNK)]
+            rows, found = (torch.cat(values).cpu().numpy() for values in zip(*parts, strict=True))
+            kept.append(Features(rows[found], np.append(0, np.cumsum(found))[texts.offsets], texts.weights))
+        return kept
 
     def _fit(
-        self, features: Features, beside: "csr_matrix | None", labels: np.ndarray, weights: np.ndarray, c: float
+        self,
+        features: Sequence[Features],
+        beside: "csr_matrix | None",
+        labels: np.ndarray,
+        weights: np.ndarray,
+        c: float,
     ) -> None:
         """Fit each column; the weights of the texts are N, or N×C for many labels."""
         from scipy.sparse import csr_matrix, hstack
 
-        sizes, used = np.diff(features.offsets), len(self.table) - 1  # the last row belongs to no n-gram
-        counts = features.counts(used)
+        used = len(self.table) - 1  # the last row belongs to no n-gram
         table, columns = np.zeros(self.table.shape, dtype=np.float32), len(self.bias)
         for column in range(columns):
             positive = labels[:, column] if self.separates else labels == (1 if columns == 1 else column)
             positive = positive if self.numbers is None else labels > 0  # above the mean
             of_text = weights[:, column] if self.separates else weights
             if column < table.shape[1] - columns:  # otherwise, all classes have the scales of the first
-                scales = self._scales(features, counts, positive)
-                values = scales[features.ngrams]
-                norms = np.sqrt(np.add.reduceat(np.append(values**2, 0.0), features.offsets[:-1]) * (sizes > 0))
-                values /= np.repeat(np.maximum(norms, 1e-6), sizes)
-                matrix = csr_matrix((values, features.ngrams, features.offsets), shape=(len(sizes), max(used, 1)))
+                scales, matrices = np.zeros(used), []
+                for part in features:
+                    counts, sizes = part.counts(used), np.diff(part.offsets)
+                    own = self._scales(part, counts, positive)
+                    own = own if len(features) == 1 else np.where(counts > 0, own, 0.0)
+                    values = own[part.ngrams]
+                    norms = np.sqrt(np.add.reduceat(np.append(values**2, 0.0), part.offsets[:-1]) * (sizes > 0))
+                    values /= np.repeat(np.maximum(norms, 1e-6), sizes)
+                    scales = scales + own
+                    shape = len(labels), max(used, 1)
+                    matrices.append(csr_matrix((values, part.ngrams, part.offsets), shape=shape))
+                matrix = sum(matrices[1:], matrices[0])
                 table[:used, columns + column] = scales**2
                 matrix = matrix if beside is None else hstack([matrix, beside], format="csr")
             counted = positive[of_text > 0]
@@ -356,7 +468,7 @@ class NgramBranch(Component):
             if self.numbers is None:
                 model = logistic_regression(c).fit(matrix, positive, of_text)
             else:
-                model = self.numbers.linear_model(labels, c)[0].fit(matrix, labels, features.weights)  # type: ignore[index]
+                model = self.numbers.linear_model(labels, c)[0].fit(matrix, labels, features[0].weights)  # type: ignore[index]
             coefficients = np.ravel(model.coef_)
             table[:used, column] = scales * coefficients[:used]
             self.bias[column] = float(np.ravel(model.intercept_)[0])
@@ -364,11 +476,11 @@ class NgramBranch(Component):
                 self.of_columns[:, column] = torch.from_numpy(coefficients[max(used, 1) :])
         self.table.copy_(torch.from_numpy(table))
 
-    def _distinct(self, texts: BatchBuilder) -> Features:
-        """Return the codes of the n-grams of texts."""
+    def _distinct(self, texts: BatchBuilder, codes_of: Callable[[Inputs], Tensor]) -> Features:
+        """Return the distinct codes of the n-grams of texts."""
         by_text: list[Any] = [None] * len(texts)
         for rows in by_length(texts.lengths, BATCH, rank=0, world_size=1):
-            codes = np.sort(join_codes(self.ngrams(texts(rows).inputs)).cpu().numpy(), axis=1)
+            codes = np.sort(codes_of(texts(rows).inputs).cpu().numpy(), axis=1)
             present = (np.diff(codes, axis=1, prepend=ABSENT) != 0) & (codes != ABSENT)
             for i, row in enumerate(rows.tolist()):
                 by_text[row] = codes[i, present[i]]

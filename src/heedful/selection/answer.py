@@ -121,6 +121,8 @@ class Answer:
             yield f"Use {name}: probably {size} {better} than {reference} {doubt}{among}"
             if loss := self._loss():
                 yield loss[0].upper() + loss[1:]
+        elif choice.best == 0 and (ahead := self._ahead()):
+            yield f"Use {reference} for now: {ahead}. Give it more minutes"
         elif choice.best == 0:
             is_only = len(self.finalists) == 1 and not any(entry.end == "beaten" for entry in self.entries)
             reason = "nothing else was tried" if is_only else "nothing tried was better, and it is the cheapest"
@@ -134,6 +136,19 @@ class Answer:
             more = self.texts * ((POWER * gain.error / gain.value) ** 2 - 1)
             if 0 < more <= MOST_TEXTS * self.texts:
                 yield f"About {math.ceil(more / 100) * 100:,} more labelled texts would decide"
+
+    def _ahead(self) -> str:
+        """Return what is said of the best candidate without time that is better on the texts it has classified."""
+        gains = {
+            entry.name: Gain.of(entry.terms() - self.finalists[0].terms(len(entry.fits)))
+            for entry in self.entries
+            if entry.end == "late" and entry.fits and entry not in self.finalists
+        }
+        name = max(gains, key=lambda name: gains[name].value, default="")
+        if not name or gains[name].value <= gains[name].error:
+            return ""
+        size, *ends = (format_number(end, self.metric) for end in gains[name][:1] + gains[name][2:])
+        return f"{name} had no time, but is {size} ahead so far ({' to '.join(ends)})"
 
     def _loss(self) -> str:
         """Return what is said of a class of which the named model finds far fewer texts than the cheapest one."""

@@ -151,6 +151,7 @@ class Race:
             for fold in range(FOLDS):
                 self._fit(first, fold)
             for fold in range(FOLDS):
+                self._leave_out(others, fold)
                 self._fit_all(others, fold)
                 if fold < FOLDS - 1:
                     self._end_beaten(fold + 1)
@@ -160,6 +161,17 @@ class Race:
         self._select_finalists()
         for number in range(1, SEEDS):
             self._fit_all(self.entries, number)
+
+    def _leave_out(self, entries: Sequence[Entry], fold: int) -> None:
+        """End the worst racing candidates as long as there is no time for the other folds of all."""
+        racing = sorted((entry for entry in entries if entry.fits and not entry.end), key=lambda e: e.terms().mean())
+
+        def needed(entry: Entry) -> float:
+            return sum(entry.mean("seconds") for n in range(fold, FOLDS) if f"{entry.name}/{n}" not in self.known)
+
+        while len(racing) > 1 and self.spent() + sum(map(needed, racing)) > self.seconds:
+            worst = racing.pop(0)
+            worst.end, worst.reason = "late", "no time"
 
     def _fit_all(self, entries: Sequence[Entry], number: int) -> None:
         """Train the racing ones of some candidates, as long as there is time."""
