@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import Mock
@@ -16,10 +17,12 @@ from heedful.base.errors import UserError
 from heedful.base.process import Interrupted
 from heedful.commands import shortlist as command
 from heedful.commands.shortlist import Shortlist
+from heedful.runs.result import Best
 from heedful.runs.run_files import Predictions
 from heedful.selection.answer import Answer
-from heedful.selection.race import Entry, Fit
+from heedful.selection.race import Entry, Fit, Race
 from heedful.tasks.multiclass import Multiclass
+from tests.helpers import read_csv
 
 CANDIDATES = {
     "linear": ["model=linear", "model.branch.characters=true"],
@@ -46,6 +49,33 @@ def test_the_answer_has_a_leaderboard_and_a_winner_that_predicts(found: Shortlis
     assert found.answer.finalists[0].terms().mean() == 1
     for model in (load(found.folder / "winner"), load(found.folder / "export")):
         assert [prediction.label for prediction in model.predict(["good x", "bad x"])] == ["yes", "no"]
+
+
+def test_a_refit_that_is_worse_than_the_race_is_repeated_with_other_seeds(tmp_path: Path) -> None:
+    values, seeds = iter([0.7, 0.96, 1.04, 0.2]), list[str]()
+
+    def train(lines: Sequence[str], without: Sequence[str]) -> Mock:
+        seeds.append(next((line for line in lines if line.startswith("seed=")), ""))
+        return Mock(result=Mock(best=Best(value=next(values), mode="min", monitor="val/loss", epoch=0)))
+
+    said = list[str]()
+    race = Race(tmp_path, {"small": ()}, train, [], 1, said.append)
+    race.entries[0].fits = [Fit(1, 1, 1, 1, value) for value in (0.6, 0.9)]  # at most 0.945
+    assert race.refit(race.entries[0]).result.best.value == 0.7 and not said and seeds == [""]
+    assert race.refit(race.entries[0]).result.best.value == 0.2 and seeds[1:] == ["", "seed=1", "seed=2"]
+    assert race.lines_of_refit(race.entries[0])[-1] == "seed=2"
+    assert said[0] == (
+        "small: the training on all texts ended worse than those of the race, at epoch 1 (val/loss 0.9600)"
+    )
+
+
+def test_the_folds_are_written_for_other_programs(found: Shortlist) -> None:
+    rows = read_csv(found.folder / "folds.csv")
+    assert list(rows[0]) == ["file", "row", "label", "fold"] and len(rows) == 38
+    assert [row["label"] for row in rows[:8]] == [
+        "yes" if label else "no" for label in found.answer.entries[0].predictions[0].labels
+    ]
+    assert Counter(row["fold"] for row in rows) == {"0": 8, "1": 8, "2": 8, "3": 7, "4": 7}
 
 
 def test_the_curve_has_as_many_steps_for_fewer_texts(found: Shortlist) -> None:

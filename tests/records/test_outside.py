@@ -29,7 +29,7 @@ def write_test_table(run: Path, labels: Sequence[str], ids: Sequence[str], class
     names = [f"probability_{name}" for name in classes]
     rows = [
         {"file": "a.csv", "line": str(line), "id": name, "label": label, "predicted": label}
-        | dict.fromkeys(names, "0.5")
+        | {**dict.fromkeys(names, "0.5"), "in_train": "", "text": f"Text {name}"}
         for line, (name, label) in enumerate(zip(ids, labels, strict=True), 2)
     ]
     write_rows(run / "predictions" / "test.csv", rows)
@@ -164,6 +164,7 @@ MISTAKES: dict[str, tuple[dict[str, Sequence[object]], str]] = {
     "unknown class": ({"id": IDS, "predicted": ["A", *RIGHT[1:]]}, r"line 2: 'predicted' is 'A', .* mean a\?"),
     "labels": ({"id": IDS, "predicted": RIGHT, "label": ["a"] * 5}, "line 3: 'label' is 'a', and not that of the runs"),
     "lines": ({"id": IDS, "predicted": RIGHT, "line": [3] * 5}, "line 2: 'line' is '3', and not that of the runs"),
+    "text": ({"id": IDS, "predicted": RIGHT, "text": ["Text t0"] * 5}, "line 3: 'text' is 'Text t0', and not that of"),
     "sum": ({"id": IDS, "probability_a": [0.5] * 5, "probability_b": [0.4] * 5}, "line 2: .* their sum is 0.9"),
     "not from 0 to 1": ({"id": IDS, "probability_a": [2] * 5, "probability_b": [-1] * 5}, "must be from 0 to 1"),
     "no number": ({"id": IDS, "probability_a": ["x"] * 5, "probability_b": [1] * 5}, "line 2: 'probability_a' is 'x'"),

@@ -100,6 +100,7 @@ def shortlist(
     race = Race(out, chosen, train, texts, minutes, say, seed if size > FOLD_TEXTS else None)
     try:
         race.run()
+        race.write_folds()
         answer, winner = Answer.of(race.entries, race.spent(), size, lacking), None
         if not answer.is_useless():
             answer = replace(answer, curve=race.learn(answer.chosen))

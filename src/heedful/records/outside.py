@@ -18,7 +18,7 @@ from heedful.data.tables import TableFile, format_places
 from heedful.records.runs import FinishedRun
 from heedful.records.variants import Variant, pool_folds
 from heedful.runs.result import RunResult
-from heedful.runs.run_files import Predictions, read_rows
+from heedful.runs.run_files import Predictions, read_table
 from heedful.runtime import spell
 from heedful.tasks.labels import match_classes
 from heedful.tasks.task import Task
@@ -82,22 +82,22 @@ class _TestTexts:
 
     columns: Mapping[str, list[str]]  # the file and the line of each text, and the columns of `data.keep_columns`
     folds: list[int]
+    texts: list[str]  # [] with `extras.keep_texts=false`
     predictions: Predictions  # of the runs
 
     @classmethod
     def of(cls, runs: Sequence[FinishedRun]) -> "_TestTexts":
-        predictions, _ = pool_folds([run.predictions() for run in runs])
-        added = 2 + len(predictions.task.classes)  # the label, the prediction and the probabilities
-        columns, folds = dict[str, list[str]](), list[int]()
-        for run in runs:
-            file = run.folder / "predictions" / "test.csv"
-            if not file.exists():
-                raise UserError(f"there is no {file}, which names the test texts: train again")
-            table = read_rows(file)
-            for name in list(table[0])[:-added]:
-                columns.setdefault(name, []).extend(row[name] for row in table)
-            folds += [run.fold] * len(table)
-        return cls(columns, folds, predictions)
+        parts = [run.predictions() for run in runs]
+        columns, folds, written = dict[str, list[str]](), list[int](), list[str]()
+        for run, part in zip(runs, parts, strict=True):
+            if (table := read_table(run.folder, part)) is None:
+                file = run.folder / "predictions" / f"{part.split}.csv"
+                raise UserError(f"{file}: is absent, or does not have the columns of this version: train again")
+            for name, cells in table.origin.items():
+                columns.setdefault(name, []).extend(cells)
+            folds += [run.fold] * len(part.labels)
+            written += table.texts
+        return cls(columns, folds, written if any(written) else [], pool_folds(parts)[0])
 
     def key(self, columns: Mapping[str, Any], file: str) -> tuple[str, ...]:
         """Return those of the columns that name a text: one of `data.keep_columns`, or the line (and the file)."""
@@ -171,6 +171,10 @@ class _Table:
                 for row, cell in zip(matched, texts.columns[column], strict=True)
             ]
             self.refuse(matched, differ, column, "the runs")
+        if texts.texts and "text" in self.columns.keys() - texts.columns.keys():
+            pairs = zip(matched, texts.texts, strict=True)
+            differ = [(spell(self.columns["text"][row]) or "") != (spell(text) or "") for row, text in pairs]
+            self.refuse(matched, differ, "text", "the runs")
         return matched
 
     def refuse(self, rows: Sequence[int], differ: Sequence[bool], column: str, other: str) -> None:

@@ -222,6 +222,7 @@ def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:
 
 def read_rows(path: Path) -> list[dict[str, str]]:
     """Return the rows of a CSV file as mappings from the name of a column to the cell."""
+    csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 

@@ -1,6 +1,7 @@
 """The race of a shortlist: trainings in one process, until the time is up; it goes on where it ended."""
 
 import json
+import math
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,13 +12,13 @@ from typing import Any, Literal
 import numpy as np
 
 from heedful.base.errors import UserError
-from heedful.base.files import write_json
+from heedful.base.files import csv_line, write_json, write_text
 from heedful.base.formatting import format_names
 from heedful.config.compose import read_options
 from heedful.config.overrides import key_of, quote
 from heedful.runs.environment import cpu_seconds
 from heedful.runs.result import RunResult
-from heedful.runs.run_files import Predictions
+from heedful.runs.run_files import Predictions, read_rows
 from heedful.selection.choice import find_beaten
 
 FOLDS = 5
@@ -26,6 +27,7 @@ FOLD_TEXTS = 2000  # with more texts, a test split and several seeds take the pl
 FINALISTS = 3  # candidates with several seeds
 SHARES = (4, 2)  # the curve has the scores of so many parts of the training texts
 CHEAP = 2.0  # seconds of a training of which the curve has all folds instead of two
+WORSE = 0.05  # by which share the monitored value of a refit may exceed the worst one of the race
 FITS_FILE = "fits.json"
 # A fit writes no files but predictions and the best checkpoint
 OF_A_FIT = ("logger=none", "test=true")
@@ -41,6 +43,7 @@ class Fit:
     cpu_seconds: float
     ms_per_text: float  # of CPU time, to predict with batches of 32
     megabytes: float  # of the checkpoint
+    monitored: float | None = None  # by the best checkpoint; lower is better
 
 
 @dataclass
@@ -133,6 +136,7 @@ class Race:
         self.seed = seed
         self.entries = [Entry(name, tuple(overrides)) for name, overrides in candidates.items()]
         self.known: dict[str, Any] = {}
+        self.seed_of_refit: list[str] = []
         record = {"candidates": {entry.name: list(entry.overrides) for entry in self.entries}, "fits": {}}
         if (file := folder / FITS_FILE).exists():
             stored = json.loads(file.read_text(encoding="utf-8"))
@@ -192,14 +196,38 @@ class Race:
         return sum(fit["seconds"] for fit in self.known.values())
 
     def refit(self, entry: Entry) -> Any:
-        """Train a candidate on all texts, except those that it holds out for validation."""
-        shutil.rmtree(folder := self.folder / "winner", ignore_errors=True)
-        lines = [*self.lines_of_refit(entry), "logger=none", f"hydra.run.dir={quote(str(folder))}"]
-        return self.train(lines, ("graphs", "baseline"))
+        """Train a candidate on all texts, except those that it holds out for validation.
 
-    @staticmethod
-    def lines_of_refit(entry: Entry) -> list[str]:
-        return replaced(entry.overrides, ["test=false", "data.test_fraction=0"])
+        A training that ends clearly worse on its validation texts than all those of the race is repeated with other
+        seeds, because nothing else would show that it failed.
+        """
+        known = [fit.monitored for fit in entry.fits if fit.monitored is not None]
+        limit = max(known) + WORSE * abs(max(known)) if known else math.inf
+        for seed in range(SEEDS):
+            self.seed_of_refit = [f"seed={(self.seed or 0) + seed}"] if seed else []
+            shutil.rmtree(folder := self.folder / "winner", ignore_errors=True)
+            lines = [*self.lines_of_refit(entry), "logger=none", f"hydra.run.dir={quote(str(folder))}"]
+            run = self.train(lines, ("graphs", "baseline"))
+            if (found := _monitored(run)) is None or found <= limit:
+                break
+            best = run.result.best.describe()
+            self.say(f"{entry.name}: the training on all texts ended worse than those of the race, at {best}")
+        return run
+
+    def write_folds(self) -> None:
+        """Write folds.csv: the origin, label and fold of each text, for models of other programs on the same folds."""
+        rows, columns = list[dict[str, str]](), dict[str, None]()
+        for number in range(len(self.entries[0].fits) if self.seed is None else 0):
+            for row in read_rows(self._folder(self.entries[0], number) / "predictions" / "test.csv"):
+                given = dict(list(row.items())[: list(row).index("label") + 1])
+                rows.append({**given, "fold": str(number)})
+                columns |= dict.fromkeys(rows[-1])
+        if rows:
+            lines = (csv_line([row.get(name) for name in columns]) for row in rows)
+            write_text(self.folder / "folds.csv", csv_line(list(columns)) + "".join(lines))
+
+    def lines_of_refit(self, entry: Entry) -> list[str]:
+        return replaced(entry.overrides, ["test=false", "data.test_fraction=0", *self.seed_of_refit])
 
     def learn(self, entry: Entry) -> Curve | None:
         """Train a candidate on parts of its training texts; return None if there is no time for it.
@@ -287,12 +315,19 @@ class Race:
             best = folder / "checkpoints" / "best.ckpt"
             size = best.stat().st_size
             best.unlink()
-            self.known[key] = asdict(Fit(seconds, cost, self._time_prediction(run.model), size / 1e6))
+            ms_per_text = self._time_prediction(run.model)
+            self.known[key] = asdict(Fit(seconds, cost, ms_per_text, size / 1e6, _monitored(run)))
             write_json(self.folder / FITS_FILE, self.record)
         files = [folder / "predictions" / f"{name}.npz" for name in ("test", "val")[: 1 if self.seed is None else 2]]
         if not all(map(Path.exists, files)):
             raise UserError(f"{folder}: its predictions are missing: remove {self.folder}, and begin again")
         return list(map(Predictions.load, files))
+
+
+def _monitored(run: Any) -> float | None:
+    """Return the value that the best checkpoint monitored, with the sign with which lower is better; None without."""
+    best = run.result.best
+    return None if best.value is None else -best.value if best.mode == "max" else best.value
 
 
 def replaced(lines: Sequence[str], others: Sequence[str]) -> list[str]:
