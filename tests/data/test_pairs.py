@@ -115,7 +115,8 @@ def test_only_the_ends_of_very_long_parts_are_read() -> None:
 
 def test_values_that_are_pairs() -> None:
     assert as_texts([("a", "b"), ["a", "b"], np.array(["a", "b"])]) == [("a", "b")] * 3
-    for wrong in ((), ("a",), ("a", None), ("a", "b", "c"), None, 3, b"ab"):
+    assert as_texts([None, ("a", None)]) == ["", ("a", "")]  # blank
+    for wrong in ((), ("a",), ("a", 3), ("a", "b", "c"), 3, b"ab"):
         with pytest.raises(TypeError):
             as_texts([wrong])
     assert join_parts(("a \u241e", "b")) == "a   \u241e b"

@@ -43,7 +43,7 @@ def test_a_model_of_numbers_is_trained_evaluated_and_predicts(
     found = saved_predictions(run)
     assert (found.labels.dtype, found.labels.shape, found.probabilities.shape) == (np.float32, (24,), (24, 1))
     rows = read_csv(run / "predictions" / "test.csv")
-    assert list(rows[0])[-2:] == ["label", "predicted"]
+    assert list(rows[0])[-4:] == ["label", "predicted", "in_train", "text"]
     assert [float(row["predicted"]) for row in rows] == pytest.approx(found.predicted.tolist(), rel=1e-6)
     again = evaluate(tmp_path / "eval", run / "checkpoints" / "best.ckpt")["metrics"]
     assert again["test/rmse"] == result["metrics"]["test/rmse"]

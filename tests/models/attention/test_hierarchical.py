@@ -163,4 +163,5 @@ def test_a_trained_model_weighs_words_within_sentences(precision: str, tmp_path:
     options = ("model/attention=hierarchical", "model.attention.max_sentences=2", f"trainer.precision={precision}")
     assert train(tmp_path / "run", *options, "callbacks=checkpoints")["status"] == "completed"
     first, empty = load(str(tmp_path / "run")).predict(["A great product. I use it daily! It works.", ""])
-    assert sum(weight for _, weight in first.tokens) == pytest.approx(1, abs=1e-6) and empty.label and not empty.tokens
+    assert sum(weight for _, weight in first.tokens) == pytest.approx(1, abs=1e-6)
+    assert empty.label is None and not empty.tokens

@@ -105,7 +105,7 @@ def test_explanations_from_embeddings_use_the_factors() -> None:
     embeddings = probe.model.embedding(inputs)
 
     def probability(factors: Tensor) -> float:
-        return float(probe.class_probability(embeddings * factors[:, None], inputs, torch.tensor(classes)))
+        return float(probe.class_probability(embeddings * factors[:, None], inputs, torch.tensor(classes)).detach())
 
     step, ones = 1e-2, torch.ones(inputs.ids.shape[1], dtype=torch.float64)
     for i, score in enumerate(scores):

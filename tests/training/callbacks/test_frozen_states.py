@@ -81,11 +81,12 @@ def test_stored_states_have_the_precision_of_the_model(tmp_path: Path, precision
 
 
 def test_a_second_run_computes_no_states(tmp_path: Path) -> None:
-    first = run(tmp_path, "model.encoder.freeze=true")
+    options = ("model.encoder.freeze=true", "~callbacks.removal")  # whose texts without a word have no stored states
+    first = run(tmp_path, *options)
     with patch.object(PretrainedEncoder, "forward", side_effect=AssertionError):
-        again = run(tmp_path, "model.encoder.freeze=true")
+        again = run(tmp_path, *options)
         with pytest.raises(AssertionError):
-            run(tmp_path, "model.encoder.freeze=true", "data.max_length=5")
+            run(tmp_path, *options, "data.max_length=5")
     assert np.array_equal(again, first)
 
 
