@@ -1,17 +1,19 @@
 """The verdict of a comparison, made from the differences of its variants."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
-from heedful.compare.verdict import comparison_verdict
+from heedful.compare.verdict import advise, comparison_verdict
 from heedful.records.runs import FinishedRun
 from heedful.records.variants import Variant
 from heedful.runs.result import RunResult
-from heedful.terms.comparison import Comparison, Row, Verdict
+from heedful.terms.comparison import Comparison, Row, Verdict, compare
 from heedful.terms.intervals import Interval
+from tests.run_folders import write_run
 
 
 class Facts(NamedTuple):
@@ -24,11 +26,18 @@ class Facts(NamedTuple):
     gain_verdict: Verdict | None = None
 
 
-def comparison(facts: Sequence[Facts], metric: str = "acc", lower: bool = False, seeds: int = 5) -> Comparison:
+def comparison(
+    facts: Sequence[Facts],
+    metric: str = "acc",
+    lower: bool = False,
+    seeds: int = 5,
+    seconds: Mapping[str, float] | None = None,
+) -> Comparison:
     rows = []
     for name, difference, verdict, gain, gain_verdict in facts:
         runs = tuple(FinishedRun(Path(), RunResult(seed=seed), {}) for seed in range(seeds))
         scores = {metric: Interval(0.829, 0.81, 0.85)}
+        scores |= {"seconds_per_epoch": Interval(seconds[name])} if seconds else {}
         variant = Variant(name, {}, runs)
         rows.append(Row(variant, scores, None, difference, None, verdict, None, gain, None, gain_verdict))
     baseline = next(row for row in rows if row.verdict == "baseline")
@@ -146,4 +155,55 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
 
 @pytest.mark.parametrize(("of", "verdict"), VERDICTS.values(), ids=VERDICTS)
 def test_the_verdict_of_a_comparison(of: Comparison, verdict: str) -> None:
-    assert comparison_verdict(of) == verdict
+    advice = advise(of)
+    assert comparison_verdict(of) == verdict + (f" {advice}." if advice else "")
+
+
+BETTER_THAN_BOTH = Facts("a", UP, "better", UP, "better")
+ADVICE: dict[str, tuple[Comparison, str]] = {
+    "better than both": (
+        comparison([BETTER_THAN_BOTH, Facts("none", gain=UP, gain_verdict="better")], seconds={"a": 4.21, "none": 2}),
+        "Take a; an epoch takes 4.2 s instead of 2",
+    ),
+    "not better than a cheaper one that is": (
+        comparison(
+            [Facts("b", UNCLEAR, "not significant", UP, "better"), Facts("none", gain=UP, gain_verdict="better")],
+            seconds={"b": 4, "none": 2},
+        ),
+        "Take none; an epoch takes 2 s",
+    ),
+    "better than the linear baseline alone": (
+        comparison(
+            [
+                Facts("b", UNCLEAR, "not significant", UP, "better"),
+                Facts("none", gain=UNCLEAR, gain_verdict="not significant"),
+            ]
+        ),
+        "Take b",
+    ),
+    "no better than the linear baseline": (
+        comparison([Facts("a", UP, "better", DOWN, "worse"), Facts("none", gain=DOWN, gain_verdict="worse")]),
+        "Keep the linear model: no variant is shown to be better",
+    ),
+    "without a linear baseline": (comparison([BETTER, BASE]), "Take a"),
+    "nothing is better": (comparison([BASE, WORSE]), "Keep none: no other variant is shown to be better"),
+    "few seeds": (
+        comparison([Facts("a", UP, "exploratory"), BASE], seeds=2),
+        "Too early to choose: train 5 seeds of each variant",
+    ),
+    "no test": (comparison([Facts("a", UNTESTED, "not significant"), BASE]), ""),
+    "a single variant": (comparison([Facts("a", None, "baseline", UP, "better")]), ""),
+}
+
+
+@pytest.mark.parametrize(("of", "advice"), ADVICE.values(), ids=ADVICE)
+def test_the_advice_needs_what_is_shown(of: Comparison, advice: str) -> None:
+    assert advise(of) == advice
+
+
+def test_variants_that_predict_the_same_are_one(tmp_path: Path) -> None:
+    for attention, first in (("none", 0.8), ("uniform", 0.8 + 1e-8), ("keras", 0.7)):
+        write_run(tmp_path / attention, np.array([[first, 1 - first]] * 5), attention=attention)
+    compared = compare([tmp_path])
+    assert [set(names) for names in compared.equal] == [{"none", "uniform"}]
+    assert "none and uniform are one model: their predictions are equal." in comparison_verdict(compared)

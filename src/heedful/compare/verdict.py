@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from heedful.base.formatting import format_count, format_names
+from heedful.records.statistics import SECONDS
 from heedful.report.verdict import as_gain, comparative, describe_gain, describe_score, format_sizes
 from heedful.tasks.stored import scores_of
 from heedful.terms.comparison import Comparison, Verdict
@@ -32,8 +33,7 @@ def comparison_verdict(comparison: Comparison) -> str:
     of_linear = [
         Judged(r.variant.name, as_gain(r.gain, lower), r.gain_verdict) for r in rows if r.gain and r.gain_verdict
     ]
-    judged, sentences = of_baseline + of_linear, []
-    is_tested = any(each.verdict != "exploratory" and each.gain.p_value is not None for each in judged)
+    judged, sentences, is_tested = of_baseline + of_linear, [], _is_tested(comparison)
     if judged and not is_tested:
         is_exploratory = all(each.verdict == "exploratory" for each in judged)
         sentences.append(
@@ -56,9 +56,39 @@ def comparison_verdict(comparison: Comparison) -> str:
         texts = comparison.texts
         sentences.append(_summarize(of_baseline, baseline, "other variant", metric, is_tested, texts))
         sentences += [_summarize(of_linear, LINEAR, "variant", metric, is_tested, texts)] if of_linear else []
+    if advice := advise(comparison):
+        sentences.append(advice)
+    sentences += [f"{' and '.join(names)} are one model: their predictions are equal" for names in comparison.equal]
     if unchecked := [row.variant.name for row in rows if not row.variant.is_checked]:
         sentences.append(f"Not checked: {UNCHECKED.format(name=format_names(unchecked))}")
     return ". ".join(sentences) + "."
+
+
+def _is_tested(comparison: Comparison) -> bool:
+    pairs = [pair for row in comparison.rows for pair in ((row.difference, row.verdict), (row.gain, row.gain_verdict))]
+    return any(gain and gain.p_value is not None and verdict != "exploratory" for gain, verdict in pairs)
+
+
+def advise(comparison: Comparison) -> str:
+    """Return which of several variants to take, and what it costs: one that is shown to be better than the linear
+    baseline or, without one, than the baseline; "" if differences have no test for another reason than too few seeds.
+    """
+    rows, base = comparison.rows, comparison.baseline
+    if len(rows) == 1:
+        return ""
+    if not _is_tested(comparison):
+        is_early = any(len(row.variant.seeds) < MIN_SEEDS for row in rows)
+        return f"Too early to choose: train {MIN_SEEDS} seeds of each variant" if is_early else ""
+    has_linear = all(row.gain_verdict for row in rows if not row.variant.outside)
+    shown = [row for row in rows if (row.gain_verdict if has_linear else row.verdict) == "better"]
+    if not shown:
+        kept = "the linear model" if has_linear else base.variant.name
+        return f"Keep {kept}: no {'variant' if has_linear else 'other variant'} is shown to be better"
+    best = next((row for row in shown if row.verdict == "better"), base if base in shown else shown[0])
+    seconds, others = (row.metrics.get(SECONDS) for row in (best, base))
+    cost = "" if seconds is None else f"; an epoch takes {seconds.value:.2g} s"
+    cost += f" instead of {others.value:.2g}" if cost and others is not None and best is not base else ""
+    return f"Take {best.variant.name}{cost}"
 
 
 def _summarize(judged: Sequence[Judged], reference: str, noun: str, metric: str, is_tested: bool, texts: int) -> str:

@@ -1,6 +1,6 @@
 """Compare finished runs: a ranking of variants, and differences from a baseline."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from heedful.records.variants import Variant, find_variants, pool_folds
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, Interval, Sample, estimate, estimate_over_texts, holm
 from heedful.terms.measurements import Measurement, measure
 
+SAME = 1e-6  # difference of probabilities that are equal but for rounding
 DRAWS = 4000  # for the excess of the best variant
 Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory", "not tested"]
 
@@ -57,6 +58,7 @@ class Comparison:
     texts: int  # number of test texts, in all folds together
     command: str  # the command line that compares these folders
     table: tuple[str, ...]  # the scores in every table of scores
+    equal: tuple[tuple[str, ...], ...] = ()  # names of variants whose models predict the same
     excess: float = 0.0  # by how much the best of several variants is expected to look better than it is
     rare_classes: str = ""  # those with too few test texts, as `describe_rare_classes` names them
 
@@ -128,10 +130,29 @@ def compare(
         excluded=excluded,
         texts=len(texts.labels),
         table=task.table,
+        equal=tuple(find_equal(variants)),
         excess=winners_excess([item.samples[metric] for item in measurements], lower_is_better),
         rare_classes=texts.task.describe_rare_classes(texts.labels, texts.groups),
         command=command,
     )
+
+
+def find_equal(variants: Sequence[Variant]) -> Iterator[tuple[str, ...]]:
+    """Yield the names of variants whose predictions are the same, such as two attention mechanisms that are one."""
+    groups: list[tuple[list[np.ndarray], list[str]]] = []
+    for variant in variants:
+        own = [run.predictions().probabilities for run in variant.runs]
+        for others, names in groups:
+            if len(own) == len(others) and all(map(_are_close, own, others)):
+                names.append(variant.name)
+                break
+        else:
+            groups.append((own, [variant.name]))
+    yield from (tuple(names) for _, names in groups if len(names) > 1)
+
+
+def _are_close(first: np.ndarray, second: np.ndarray) -> bool:
+    return first.shape == second.shape and np.allclose(first, second, rtol=0, atol=SAME)
 
 
 def judge_differences(
