@@ -163,7 +163,7 @@ BETTER_THAN_BOTH = Facts("a", UP, "better", UP, "better")
 ADVICE: dict[str, tuple[Comparison, str]] = {
     "better than both": (
         comparison([BETTER_THAN_BOTH, Facts("none", gain=UP, gain_verdict="better")], seconds={"a": 4.21, "none": 2}),
-        "Take a; an epoch takes 4.2 s instead of 2",
+        "Take a; an epoch takes 4.21 s instead of 2",
     ),
     "not better than a cheaper one that is": (
         comparison(

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from heedful.base.formatting import format_count, format_names
 from heedful.records.statistics import SECONDS
+from heedful.report.numbers import format_compact
 from heedful.report.verdict import as_gain, comparative, describe_gain, describe_score, format_sizes
 from heedful.tasks.stored import scores_of
 from heedful.terms.comparison import Comparison, Verdict
@@ -86,8 +87,8 @@ def advise(comparison: Comparison) -> str:
         return f"Keep {kept}: no {'variant' if has_linear else 'other variant'} is shown to be better"
     best = next((row for row in shown if row.verdict == "better"), base if base in shown else shown[0])
     seconds, others = (row.metrics.get(SECONDS) for row in (best, base))
-    cost = "" if seconds is None else f"; an epoch takes {seconds.value:.2g} s"
-    cost += f" instead of {others.value:.2g}" if cost and others is not None and best is not base else ""
+    cost = "" if seconds is None else f"; an epoch takes {format_compact(seconds.value)} s"
+    cost += f" instead of {format_compact(others.value)}" if cost and others is not None and best is not base else ""
     return f"Take {best.variant.name}{cost}"
 
 
