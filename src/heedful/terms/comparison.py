@@ -130,29 +130,37 @@ def compare(
         excluded=excluded,
         texts=len(texts.labels),
         table=task.table,
-        equal=tuple(find_equal(variants)),
+        equal=tuple(find_equal(measurements, metric)),
         excess=winners_excess([item.samples[metric] for item in measurements], lower_is_better),
         rare_classes=texts.task.describe_rare_classes(texts.labels, texts.groups),
         command=command,
     )
 
 
-def find_equal(variants: Sequence[Variant]) -> Iterator[tuple[str, ...]]:
-    """Yield the names of variants whose predictions are the same, such as two attention mechanisms that are one."""
-    groups: list[tuple[list[np.ndarray], list[str]]] = []
-    for variant in variants:
-        own = [run.predictions().probabilities for run in variant.runs]
-        for others, names in groups:
-            if len(own) == len(others) and all(map(_are_close, own, others)):
-                names.append(variant.name)
+def find_equal(measurements: Sequence[Measurement], metric: str) -> Iterator[tuple[str, ...]]:
+    """Yield the names of variants whose predictions are the same, such as two attention mechanisms that are one.
+
+    Only predictions with the same terms of the compared score are read.
+    """
+    groups: list[list[Measurement]] = []
+    for item in measurements:
+        for group in groups:
+            if _are_equal(item, group[0], metric):
+                group.append(item)
                 break
         else:
-            groups.append((own, [variant.name]))
-    yield from (tuple(names) for _, names in groups if len(names) > 1)
+            groups.append([item])
+    yield from (tuple(item.variant.name for item in group) for group in groups if len(group) > 1)
 
 
-def _are_close(first: np.ndarray, second: np.ndarray) -> bool:
-    return first.shape == second.shape and np.allclose(first, second, rtol=0, atol=SAME)
+def _are_equal(first: Measurement, second: Measurement, metric: str) -> bool:
+    ours, theirs = (item.samples[metric].scores for item in (first, second))
+    if ours.shape != theirs.shape or not np.allclose(ours, theirs, rtol=0, atol=SAME):
+        return False
+    pairs = zip(first.variant.runs, second.variant.runs, strict=True)
+    return all(
+        np.allclose(a.predictions().probabilities, b.predictions().probabilities, rtol=0, atol=SAME) for a, b in pairs
+    )
 
 
 def judge_differences(
