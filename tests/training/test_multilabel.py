@@ -80,6 +80,9 @@ def test_columns_of_0_and_1_are_the_same_labels_as_lists(tmp_path: Path) -> None
     estimator = TextClassifier([*OPTIONS[2:], "trainer.max_epochs=4", "callbacks=checkpoints"])
     estimator.fit(frame.text, frame[list(WORDS)].to_numpy(), sample_weight=np.ones(len(frame)))
     assert estimator.predict(["the bread match"]).tolist() == [[1, 0, 1]]
+    assert (
+        estimator.score(["the bread match", "the bread match"], [[1, 0, 1], [1, 0, 0]]) == 0.5
+    )  # all labels of a text
 
 
 @pytest.mark.parametrize(

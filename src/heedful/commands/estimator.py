@@ -171,8 +171,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         return labels
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy; a blank text counts as wrong."""
-        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+        """Return the accuracy, with several labels that of all labels of a text; a blank text counts as wrong."""
+        hits = self.predict(X) == (y.toarray() if hasattr(y, "toarray") else np.asarray(y))
+        return float(np.average(hits.reshape(len(hits), -1).all(1), weights=sample_weight))
 
     def explain(self, X: Any) -> list[Prediction]:
         """Return the prediction for each text with its attention weights; a notebook shows the tokens in colour."""
