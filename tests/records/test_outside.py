@@ -1,6 +1,7 @@
 """Predictions of other programs in a comparison."""
 
 import csv
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -181,6 +182,18 @@ MISTAKES: dict[str, tuple[dict[str, Sequence[object]], str]] = {
 def test_other_rows_are_refused(run: Path, columns: dict[str, Sequence[object]], message: str) -> None:
     with pytest.raises(UserError, match=message):
         compared(run, **columns)
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [({"id": ["t0"]}, "column 'id' holds .*a list"), ({"predicted": {"a": 1}}, "'predicted' holds")],
+)
+def test_cells_that_are_objects_are_refused(run: Path, tmp_path: Path, cell: dict[str, object], message: str) -> None:
+    rows = [{"id": name, "predicted": label} for name, label in zip(IDS, RIGHT, strict=True)]
+    rows[0] = rows[0] | cell  # type: ignore[operator]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(UserError, match=f"rows.jsonl: line 1: {message}"):
+        compare([run], outside=parse_outside([f"outside.svc={tmp_path / 'rows.jsonl'}"]))
 
 
 @pytest.mark.parametrize(

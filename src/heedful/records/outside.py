@@ -19,11 +19,12 @@ from heedful.records.runs import FinishedRun
 from heedful.records.variants import Variant, pool_folds
 from heedful.runs.result import RunResult
 from heedful.runs.run_files import Predictions, read_table
-from heedful.runtime import spell
+from heedful.runtime import Fault, spell
 from heedful.tasks.labels import match_classes
 from heedful.tasks.task import Task
 
 TRAINED = ".trained"
+LABELS = ("predicted", "label")  # columns whose cells may be lists
 MAX_ERROR = 0.01  # of a sum of probabilities, which other programs may round
 
 
@@ -136,7 +137,8 @@ class _Table:
         places, columns, unit = list[int](), {}, "row"
         for rows in TableFile(file, [], others=True).read():
             for name in rows.columns:
-                columns.setdefault(name, [None] * len(places)).extend(rows.cells(name))
+                cells = rows.cells(name) if name in LABELS else rows.spelled(name)
+                columns.setdefault(name, [None] * len(places)).extend(cells)
             places, unit = [*places, *rows.places], rows.unit
         return cls(str(file), unit, places, columns)
 
@@ -191,7 +193,10 @@ class _Table:
         lists, empty = [], []
         for row in rows:
             cell = self.columns[column][row]
-            labels = [spell(label) or "" for label in ([] if cell is None or cell == "" else task.split(cell))]
+            try:
+                labels = [spell(label) or "" for label in ([] if cell is None or cell == "" else task.split(cell))]
+            except Fault as fault:
+                raise UserError(f"{self.where(row)}: {column!r} {fault}") from None
             labels = match_classes(labels, task.classes) if task.has_classes else labels
             for label in labels:
                 if reason := task.fault(label):
