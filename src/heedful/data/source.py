@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
@@ -31,9 +31,6 @@ from heedful.data.tokenizer import Tokenizer, TokenizerBuilder
 from heedful.kernels.device import fits_on_gpu
 from heedful.tasks.labels import describe_combinations, match_classes
 from heedful.tasks.multilabel import Multilabel
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 SHOWN = 10_000  # rows from which a task learns how labels are written
