@@ -6,6 +6,7 @@ handlers.
 """
 
 import atexit
+import gc
 import importlib
 import multiprocessing
 import os
@@ -23,6 +24,7 @@ from typing import Any
 
 import heedful
 from heedful.__main__ import commands
+from heedful.base.lightning import import_lightning
 
 ENTRY_POINTS = [f"heedful.commands.{name}" for name in commands()]  # run as __main__
 OTHER_MODULES = ("datasets", "onnx", "pytorch_lightning.loggers", "wandb.sdk.launch", "PIL.PngImagePlugin")
@@ -30,6 +32,7 @@ OTHER_MODULES = ("datasets", "onnx", "pytorch_lightning.loggers", "wandb.sdk.lau
 
 def preload() -> None:
     """Import, in the server, the modules that commands use."""
+    import_lightning()
     modules = [
         module.name
         for module in pkgutil.walk_packages(heedful.__path__, "heedful.")
@@ -43,6 +46,7 @@ def preload() -> None:
 
     repository("train").compose([])
     repository("predict").compose(["ckpt_path=x"])
+    gc.freeze()  # else the first collection of a process copies the memory of the server
 
 
 def server() -> "multiprocessing.context.ForkServerContext":

@@ -1,9 +1,11 @@
 """Small components with the options of their YAML files, and models of them, for tests of all combinations."""
 
 from functools import cache
+from itertools import cycle, islice, product
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from omegaconf import OmegaConf
 
@@ -27,6 +29,11 @@ def choices(group: str) -> list[str]:
 ENCODERS = [name for name in choices("encoder") if name != "pretrained"]  # tests/models/encoder/test_pretrained.py
 ATTENTIONS = choices("attention")
 POOLINGS = choices("pooling")
+_USUAL = set(islice(zip(cycle(ENCODERS), cycle(ATTENTIONS), strict=False), max(len(ENCODERS), len(ATTENTIONS))))
+# Pairs for slow tests: `make test` takes every encoder and every attention once, `make test-weekly` the others.
+PAIRS = [
+    pytest.param(*pair, marks=() if pair in _USUAL else pytest.mark.weekly) for pair in product(ENCODERS, ATTENTIONS)
+]
 
 BASIS = {
     "embedding": "learned",

@@ -1,8 +1,6 @@
 """Each encoder with each attention is exported to ONNX, with equal outputs for any number of texts and tokens."""
 
-from itertools import cycle, islice, product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +21,7 @@ from heedful.portable.onnx_model import (
     load_session,
 )
 from heedful.tasks.multiclass import Multiclass
-from tests.models.combinations import ATTENTIONS, ENCODERS, LOGITS, VOCABULARY, choices, compose, texts
+from tests.models.combinations import LOGITS, PAIRS, VOCABULARY, choices, compose, texts
 
 
 def build_portable(**components: str) -> PortableModel:
@@ -31,14 +29,7 @@ def build_portable(**components: str) -> PortableModel:
     return PortableModel(compose(**components), Multiclass(), len(VOCABULARY), max_length=40).eval()
 
 
-def _pairs() -> list[Any]:
-    """Return each pair; `make test` exports every encoder and every attention once, `make test-weekly` the others."""
-    usual = set(islice(zip(cycle(ENCODERS), cycle(ATTENTIONS), strict=False), max(len(ENCODERS), len(ATTENTIONS))))
-    weekly = pytest.mark.weekly
-    return [pytest.param(*pair, marks=() if pair in usual else weekly) for pair in product(ENCODERS, ATTENTIONS)]
-
-
-@pytest.mark.parametrize(("encoder", "attention"), _pairs())
+@pytest.mark.parametrize(("encoder", "attention"), PAIRS)
 def test_each_encoder_with_each_attention_is_exported(encoder: str, attention: str, tmp_path: Path) -> None:
     model = build_portable(encoder=encoder, attention=attention)
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
@@ -58,16 +49,19 @@ def test_each_pooling_is_exported(pooling: str, tmp_path: Path) -> None:
     assert convert(build_portable(encoder="gru", pooling=pooling), tmp_path / "model.onnx") <= TOLERANCE
 
 
-@pytest.mark.parametrize("position", choices("position"))
-def test_each_position_is_exported(position: str, tmp_path: Path) -> None:
-    assert convert(build_portable(encoder="transformer", position=position), tmp_path / "model.onnx") <= TOLERANCE
-
-
-@pytest.mark.parametrize("normalizer", choices("normalizer"))
-def test_each_normalizer_is_exported(normalizer: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("position", "normalizer"),
+    [
+        *((position, "softmax") for position in choices("position") if position != "rotary"),
+        ("none", "sigmoid"),
+        ("rotary", "sparsemax"),  # torch.export, which takes 10 seconds, converts both
+        pytest.param("none", "entmax15", marks=pytest.mark.weekly),  # sorts, as sparsemax does
+    ],
+)
+def test_each_position_and_normalizer_is_exported(position: str, normalizer: str, tmp_path: Path) -> None:
     if normalizer == "entmax15" and torch.__version__.startswith("2.6."):
         pytest.skip("torch 2.6 cannot export a sort for any size")
-    model = build_portable(encoder="transformer", attention="windowed", normalizer=normalizer)
+    model = build_portable(encoder="transformer", attention="windowed", position=position, normalizer=normalizer)
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
 
 

@@ -14,13 +14,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from heedful.data.padded_batches import Inputs
-from tests.models.combinations import ATTENTIONS, ENCODERS, POOLINGS, choices, compose, texts
+from heedful.models.loss import BinaryCrossEntropy, CrossEntropy
+from tests.models.combinations import LENGTHS, LOGITS, PAIRS, choices, compose, texts
 from tests.training import kinds
 from tests.training.test_script import make
 
-GROUPS = ("embedding", "position", "normalizer", "head")
-COMPONENTS = [("encoder", name) for name in ENCODERS] + [("attention", name) for name in ATTENTIONS]
-COMPONENTS += [("pooling", name) for name in POOLINGS] + [(group, name) for group in GROUPS for name in choices(group)]
+GROUPS = ("embedding", "position", "normalizer", "pooling", "head")
+COMPONENTS = [(group, name) for group in GROUPS for name in choices(group)]
 NEED = {"label": {"attention": "label"}, "rotary": {"encoder": "transformer"}}  # what a component needs of others
 IN_A_RUN = ("pretrained", "ngrams")  # embeddings that need a model or the n-grams of texts
 
@@ -51,12 +51,25 @@ def run(loss: Callable[[Inputs], Tensor], module: nn.Module, inputs: Inputs) -> 
         torch.autograd.grad(loss(on_meta), parameters, allow_unused=True)
 
 
+@pytest.mark.parametrize(("encoder", "attention"), PAIRS)
+def test_no_encoder_and_attention_wait(encoder: str, attention: str) -> None:
+    model = compose(encoder=encoder, attention=attention, pooling="mean_max", dropout=0.3)
+    options: dict[str, Any] = {"label_smoothing": 0.1, "class_weights": [2.0] * LOGITS}
+    loss = CrossEntropy([1] * LOGITS, **options).to("meta")
+    labels = torch.zeros(len(LENGTHS), dtype=torch.long, device="meta")
+    run(lambda inputs: loss(model(inputs), labels), model, texts())
+    with torch.no_grad():
+        assert model.weights(Inputs(*(part.to("meta") for part in texts()[:2]))).device.type == "meta"
+
+
 @pytest.mark.parametrize(("group", "name"), [pair for pair in COMPONENTS if pair[1] not in IN_A_RUN])
 def test_no_component_waits(group: str, name: str) -> None:
     if name in ("sparsemax", "entmax15"):
         pytest.importorskip("entmax")
-    model = compose(dropout=0.3, **{"attention": "bahdanau", **NEED.get(name, {}), group: name})
-    run(lambda inputs: model(inputs).logsumexp(1).sum(), model, texts())
+    model = compose(dropout=0.3, logits=1, **{"attention": "bahdanau", **NEED.get(name, {}), group: name})
+    loss = BinaryCrossEntropy([1, 1], label_smoothing=0.1, class_weights=[2.0, 3.0]).to("meta")
+    labels = torch.zeros(len(LENGTHS), dtype=torch.long, device="meta")
+    run(lambda inputs: loss(model(inputs), labels), model, texts())
 
 
 @pytest.mark.parametrize("kind", kinds.KINDS)
