@@ -126,14 +126,18 @@ def test_an_interrupted_race_goes_on(found: Shortlist) -> None:
         shortlist("threads=1", "seed=3", data=DATA, candidates=CANDIDATES, folder=found.folder, verbose=False)
 
 
-def test_the_race_ends_in_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_race_ends_in_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "rows.csv"
     path.write_text("text,label\n" + "".join(f"{text},{label}\n" for text, label in zip(*DATA, strict=True)))
-    lines = ["data=csv", f"data.path={path}", "minutes=0.0001", "candidates=[linear,cnn]", f"out={tmp_path / 'out'}"]
+    lines = ["data=csv", f"data.path={path}", "minutes=0.0001", "candidates=[linear,cnn]", "out=relative"]
     command.main(lines)
     out, progress = capsys.readouterr()
     assert progress.count("linear: fold ") == 5 and "cnn: fold" not in progress
     assert "Use the linear model" in out and "Not tried: cnn" in " ".join(out.split())
+    assert "Written to relative/" in out and Path("relative/winner/result.json").is_file()
 
 
 @pytest.mark.parametrize(

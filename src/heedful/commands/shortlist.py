@@ -180,8 +180,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         console = OutputConsole()
         console.print(render_terminal(sections(found.answer), repr(found)))
-        files = [found.folder / name for name in ("page.html", "shortlist.md")]
-        console.print(files_table(found.folder, [*files, *([found.winner.folder] if found.winner else [])]))
+        names = ["page.html", "shortlist.md", *(["winner"] if found.winner else [])]
+        console.print(files_table(found.folder, [found.folder / name for name in names]))
         if found.winner:
             console.print(f"Use it:    {typed('predict')} ckpt_path={found.winner.folder}", highlight=False)
 
