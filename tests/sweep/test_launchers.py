@@ -18,7 +18,11 @@ from tests.sweep.sweeps import SMALL, read_results, run_sweep
 
 
 @pytest.mark.parametrize(
-    ("launcher", "seeds", "options"), [("joblib", [1, 2], ["hydra.launcher.n_jobs=2"]), ("submitit_local", [1], [])]
+    ("launcher", "seeds", "options"),
+    [
+        ("joblib", [1, 2], ["hydra.launcher.n_jobs=2"]),
+        pytest.param("submitit_local", [1], [], marks=pytest.mark.weekly),
+    ],
 )
 def test_jobs_run_in_the_processes_of_a_launcher(
     launcher: str, seeds: list[int], options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -72,7 +72,12 @@ def test_no_component_waits(group: str, name: str) -> None:
     run(lambda inputs: loss(model(inputs), labels), model, texts())
 
 
-@pytest.mark.parametrize("kind", kinds.KINDS)
+USUAL = ("weighted", "scaled", "columns", "everything")  # which have the parts of the others, which run weekly
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind in USUAL else pytest.mark.weekly) for kind in kinds.KINDS]
+)
 def test_no_step_of_a_training_waits(kind: str, tmp_path: Path) -> None:
     _, data, module = make(tmp_path, *kinds.options(kind, tmp_path))
     inputs, targets, _ = next(iter(data.train_dataloader()))
