@@ -41,9 +41,9 @@ def means(encoder: Encoder, feature: int, vector: list[float]) -> dict[str, floa
         return build_probe(encoder, Trainable(3), Sum(3), feature).model.requires_grad_(True)
 
     probe = build_probe(encoder, Trainable(3, vector), Sum(3), feature)
-    arrays = adversary_results(probe, build, marked_texts(101), marked_texts(53, seed=5), epochs=30, seed=0)
+    arrays = adversary_results(probe, build, marked_texts(53), marked_texts(29, seed=5), epochs=30, seed=0)
     assert list(arrays) == NAMES
-    assert all(values.shape == (53,) for values in arrays.values())
+    assert all(values.shape == (29,) for values in arrays.values())
     return {name: float(values.mean()) for name, values in arrays.items()}
 
 

@@ -27,16 +27,16 @@ def weights_after_lure(texts: list[np.ndarray]) -> list[np.ndarray]:
 def test_a_guide_with_weights_on_the_relevant_words_is_correct(monkeypatch: pytest.MonkeyPatch) -> None:
     probe = additive()
     monkeypatch.setattr(probe, "attention", weights_after_lure)
-    results = guide_results(probe, balanced_sample(311, 1), balanced_sample(211, 2), epochs=20, seed=0)
+    results = guide_results(probe, balanced_sample(131, 1), balanced_sample(83, 2), epochs=20, seed=0)
     means = {name: float(correct.mean()) for name, correct in results.items()}
     assert means["guide_attention"] == 1
-    assert abs(means["guide_uniform"] - 0.5) < 0.1  # all texts have the same words
-    assert abs(means["guide_learned"] - 0.5) < 0.1
+    assert abs(means["guide_uniform"] - 0.5) < 0.15  # all texts have the same words
+    assert abs(means["guide_learned"] - 0.5) < 0.15
 
 
 def test_guides_are_correct_if_the_class_does_not_depend_on_context() -> None:
-    texts = marked_texts(307)
+    texts = marked_texts(211)
     labels = np.array([int((text == GOOD).any()) for text in texts])
-    sample = SampledTexts(np.arange(307), labels, texts, 0)
+    sample = SampledTexts(np.arange(211), labels, texts, 0)
     results = guide_results(faithful(), sample, sample, epochs=20, seed=0)
     assert {name: float(correct.mean()) for name, correct in results.items()} == dict.fromkeys(results, 1.0)

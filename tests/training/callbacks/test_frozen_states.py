@@ -16,7 +16,7 @@ from heedful.training.fit import train_classifier
 from tests.helpers import assert_equal_weights, run_config, saved_predictions
 from tests.models.encoder.test_pretrained import WORDS, config, save
 
-CALLBACKS = ("progress", "attention", "gradient_norms", "baseline")
+CALLBACKS = ("progress", "attention", "gradient_norms", "baseline", "removal")
 
 
 def prepare(folder: Path, name: str, *overrides: str) -> DictConfig:
@@ -24,7 +24,7 @@ def prepare(folder: Path, name: str, *overrides: str) -> DictConfig:
     model = save(folder / "model") if not (folder / "model").exists() else folder / "model"
     paths = (f"paths.output_dir='{folder / name}'", f"data.cache_dir='{folder / 'cache'}'", "data.max_length=19")
     off = (f"callbacks.{callback}=null" for callback in CALLBACKS)
-    return config(model, *paths, "trainer.max_epochs=2", "logger=csv", *off, *overrides)
+    return config(model, *paths, "trainer.max_epochs=2", "data.batch_size=14", "logger=csv", *off, *overrides)
 
 
 def run(folder: Path, *overrides: str, name: str | None = None) -> np.ndarray:
@@ -45,15 +45,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        [],
-        ["data.text=a", "data.columns=[number]"],
-        ["data.text=[a,b]"],
-        ["data.text=[a,b]", "data.columns=[number]"],
-    ],
-)
+@pytest.mark.parametrize("options", [[], ["data.text=[a,b]", "data.columns=[number]"]])
 def test_stored_states_lead_to_the_same_predictions(options: list[str], tmp_path: Path, table: Path) -> None:
     own = ["model.encoder.freeze=true", *options, *(["data=csv", f"data.path={table}"] if options else [])]
     computed = run(tmp_path, *own, "callbacks.frozen_states=null")
@@ -73,7 +65,7 @@ def test_without_a_test_split_the_trained_model_encodes_its_texts(tmp_path: Path
     np.testing.assert_array_equal(module.ensemble().classify(texts)[0], expected)
 
 
-@pytest.mark.parametrize("precision", ["bf16-true", "16-true", "64-true"])
+@pytest.mark.parametrize("precision", ["16-true", "64-true"])
 def test_stored_states_have_the_precision_of_the_model(tmp_path: Path, precision: str) -> None:
     options = ("model.encoder.freeze=true", f"trainer.precision={precision}", "optimizer.eps=1e-4")
     computed = run(tmp_path, *options, "callbacks.frozen_states=null")
@@ -81,12 +73,11 @@ def test_stored_states_have_the_precision_of_the_model(tmp_path: Path, precision
 
 
 def test_a_second_run_computes_no_states(tmp_path: Path) -> None:
-    options = ("model.encoder.freeze=true", "~callbacks.removal")  # whose texts without a word have no stored states
-    first = run(tmp_path, *options)
+    first = run(tmp_path, "model.encoder.freeze=true")
     with patch.object(PretrainedEncoder, "forward", side_effect=AssertionError):
-        again = run(tmp_path, *options)
+        again = run(tmp_path, "model.encoder.freeze=true")
         with pytest.raises(AssertionError):
-            run(tmp_path, *options, "data.max_length=5")
+            run(tmp_path, "model.encoder.freeze=true", "data.max_length=5")
     assert np.array_equal(again, first)
 
 
