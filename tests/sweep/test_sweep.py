@@ -50,7 +50,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         write_parquet(folder / "imdb" / f"{split}.parquet", text=texts, label=[i % 2 for i in range(rows)])
     variants = ("experiment=twenty_variants", "model/encoder=rnn", "model/attention=none,bahdanau", "seed=7")
     small = ("data.limit=20", "trainer.max_epochs=1", "callbacks=checkpoints", "logger=[csv,wandb]")
-    run(folder, "train", "-m", *variants, f"data.path={folder / 'imdb'}", *small, draws=True)
+    run(folder, "train", "-m", *variants, f"data.path={folder / 'imdb'}", *small)
     (multirun,) = (folder / "outputs" / "twenty_variants" / "multiruns").iterdir()
     return sorted(path.parent for path in multirun.glob("*/result.json"))
 
@@ -65,7 +65,7 @@ def test_each_job_has_a_separate_folder_and_result(sweep: list[Path]) -> None:
     assert all(result["metrics"]["test/acc"]["n"] == 10 for result in results)
     for folder in sweep:
         names = {path.name for path in folder.iterdir()}
-        assert names >= {"config.yaml", "csv", "checkpoints", "predictions", "pictures", "train.log", "wandb"}
+        assert names >= {"config.yaml", "csv", "checkpoints", "predictions", "train.log", "wandb"}
 
 
 def test_each_job_has_a_separate_wandb_run(sweep: list[Path]) -> None:
