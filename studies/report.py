@@ -16,9 +16,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from heedful.base.process import exit_with_message
-from heedful.report.figures.comparison_figures import draw_intervals
 from heedful.report.figures.style import save_figure
 from studies.faithfulness.results import DataSetResults
+from studies.figures import draw_intervals
 from studies.plan import RESULTS, ROOT, Plan, load_plan, release_file
 from studies.release import unpack_release
 from studies.results import StudyResults
@@ -26,7 +26,7 @@ from studies.results import StudyResults
 DOCS = ROOT / "docs"
 DATA_SETS = ("sst2", "imdb", "eraser_movies")  # of the faithfulness study
 NORMALIZERS = ("normalizers_sst2", "normalizers_imdb")  # the faithfulness of components, if it was measured
-CHART, LONG_DECIMAL = re.compile(r"<svg.*?</svg>", re.DOTALL), re.compile(r"-?\d\.\d{9,}(e-\d+)?|-?\d(\.\d+)?e-\d+")
+LONG_DECIMAL = re.compile(r"-?\d\.\d{9,}(e-\d+)?|-?\d(\.\d+)?e-\d+")
 
 
 def render(template: str, **values: Any) -> str:
@@ -91,12 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def has_content(path: Path, text: str) -> bool:
-    """Return whether a file has this content, apart from its charts and the last digits, which depend on versions."""
+    """Return whether a file has this content, apart from the last digits, which depend on versions."""
     return path.exists() and _comparable(path.read_text(encoding="utf-8")) == _comparable(text)
 
 
 def _comparable(text: str) -> str:
-    return LONG_DECIMAL.sub(lambda number: f"{round(float(number[0]), 9) + 0.0}", CHART.sub("", text))
+    return LONG_DECIMAL.sub(lambda number: f"{round(float(number[0]), 9) + 0.0}", text)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,11 @@ from itertools import product
 from pathlib import Path
 from statistics import mean, median
 
-from heedful.compare.output import render_page
+from heedful.compare.page import render_page
 from heedful.compare.sections import sections
 from heedful.faithfulness.measurement import measurable_variants
 from heedful.records.runs import FinishedRun, find_runs
 from heedful.records.variants import Variant, group_runs
-from heedful.report.figures.comparison_figures import Bar
 from heedful.report.figures.style import COLOURS, GREY
 from heedful.report.numbers import format_p_value, format_with_bounds, format_with_margin
 from heedful.runs.faithfulness_record import ATTENTION, ATTENTION_GRADIENT, LEAVE_ONE_OUT, RANDOM
@@ -21,6 +20,7 @@ from heedful.terms.intervals import Interval, mean_of_terms
 from heedful.terms.measurements import measure
 from studies.claims import Claim, claim_lines, claims_section, judge_study
 from studies.faithfulness.script import summarize_records
+from studies.figures import Bar
 from studies.plan import Plan
 
 TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table
@@ -67,10 +67,8 @@ class StudyResults:
         return judge_study("twenty_variants", [self.folder / sweep for sweep in TWENTY])
 
     def page(self) -> str:
-        """Return the page of the comparison, with the claims after the differences."""
-        parts = sections(self.comparison)
-        place = sum(part.title.startswith(("Scores", "Differences")) for part in parts)
-        return render_page(self.comparison, [*parts[:place], claims_section(self.claims), *parts[place:]])
+        """Return the page of the comparison, with the claims."""
+        return render_page(self.comparison, [claims_section(self.claims), *sections(self.comparison)])
 
     @cached_property
     def _twenty(self) -> dict[tuple[str, str], Variant]:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import yaml
 
+from heedful.runs.run_files import read_predictions, table_columns
+
 WORDS = ["the", "film", "was", "not", "good", "but", "its", "quiet", "ending", "stayed", "with", "me", "days"]
 CHOICES = {"data": "imdb", "embedding": "learned", "encoder": "lstm", "attention": "none", "pooling": "last"}
 
@@ -185,3 +187,15 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
         writer = csv.DictWriter(file, list(dict.fromkeys(key for row in rows for key in row)))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def write_table(run: Path, texts: list[str], channels: list[str], in_train: int = -1) -> None:
+    """Write the table of the predictions of the classes of a run, with a kept column."""
+    predictions = read_predictions(run)
+    assert predictions is not None
+    columns = table_columns(["file", "line", "channel"], predictions.class_names)
+    rows = []
+    for i, text in enumerate(texts):
+        cells = ["a/b.csv", i + 2, channels[i], "", "", *([0] * len(predictions.class_names)), i == in_train, text]
+        rows.append(dict(zip(columns, cells, strict=True)))
+    write_rows(run / "predictions" / "test.csv", rows)

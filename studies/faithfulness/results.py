@@ -15,9 +15,9 @@ from heedful.faithfulness.verdict import faithfulness_verdict
 from heedful.records.variants import Variant
 from heedful.report.markdown import render_markdown
 from heedful.report.numbers import format_with_bounds, format_with_margin
-from heedful.report.section import Chart, Section
+from heedful.report.section import Dots, Section
 from heedful.runs.faithfulness_record import ATTENTION, RANKINGS, UNIFORM
-from heedful.terms.intervals import LEVEL, estimate
+from heedful.terms.intervals import LEVEL, Interval, estimate
 from heedful.terms.measurements import measure
 from studies.claims import Claim, claims_section, judge_study
 from studies.faithfulness import (
@@ -33,6 +33,7 @@ from studies.faithfulness import (
 )
 from studies.faithfulness.ranking_claims import judge_rankings
 from studies.faithfulness.script import Estimates, estimates_of, record_file, section, summarize_records
+from studies.figures import Bar, draw_intervals
 
 SCRIPTS = {  # name of the record → title and headings
     "agreement": ("Agreement of attention with other rankings", agreement.HEADINGS),
@@ -106,7 +107,9 @@ class DataSetResults:
 
     def figures(self) -> list[Figure]:
         """Return the chart of the variants; none if the normalized comprehensiveness was not measured."""
-        return [chart.figure for part in self._main_sections for chart in part.content if isinstance(chart, Chart)]
+        charts = [dots for part in self._main_sections for dots in part.content if isinstance(dots, Dots)]
+        bars = [[Bar(d.label, Interval(d.value or 0.0, d.low, d.high)) for d in dots.rows] for dots in charts]
+        return [draw_intervals(each, dots.title, "") for each, dots in zip(bars, charts, strict=True)]
 
     @cached_property
     def _main_sections(self) -> list[Section]:

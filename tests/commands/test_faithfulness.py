@@ -53,7 +53,7 @@ def test_a_sweep_is_measured_once(
         assert f"<h2>{title}</h2>" in page
     assert "…" not in output.out  # no truncated number
     assert "Exploratory, with fewer than 5 seeds. " in page
-    assert Reader(page).elements.count("svg") == 1
+    assert Reader(page).elements.count("b") == 2  # a dot for each variant
 
     def fail(*_: Any) -> FaithfulnessRecord:
         raise AssertionError("a measured run is measured again")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heedful.compare.output import comparison_files, render_csv, render_page
+from heedful.compare.output import comparison_files, render_csv
 from heedful.runs.faithfulness_record import RECORD_FILE, FaithfulnessRecord, Options
 from heedful.terms.comparison import compare
 from studies.claims import claim_lines, judge_study
@@ -44,7 +44,7 @@ def test_columns_from_the_records(sweep: Path) -> None:
     assert float(lines["bahdanau"]["attention_faithfulness"]) == pytest.approx(0.4)  # (0.1 + 0.1) / 0.5
     assert float(lines["luong_dot"]["attention_faithfulness"]) == pytest.approx(0)
     assert "| bahdanau | 0.400 ± 0.039 |" in comparison_files(comparison)["comparison.md"]  # t · sd / √5
-    assert "normalized comprehensiveness of attention" in render_page(comparison)
+    assert "normalized comprehensiveness of attention" in comparison_files(comparison)["comparison.html"]
 
 
 def test_without_records_there_are_no_columns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

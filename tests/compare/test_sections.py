@@ -3,21 +3,26 @@
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
-from heedful.compare.output import comparison_files, render_csv, render_page
+from heedful.compare.output import comparison_files, render_csv
+from heedful.compare.page import page_sections
 from heedful.compare.sections import sections
+from heedful.compare.texts import count_hard, texts_section
+from heedful.compare.verdict import advise
 from heedful.report.numbers import format_known, format_p_value, format_with_margin
-from heedful.report.section import Group, Section
+from heedful.report.section import Columns, Dots, Group, Section, Texts
 from heedful.report.terminal import render_terminal
 from heedful.terms.comparison import Comparison, compare
 from heedful.terms.intervals import Interval
 from tests.report.test_rendering import Reader
-from tests.run_folders import WORDS, write_sweep
+from tests.run_folders import LABELS, WORDS, make_probabilities, write_run, write_sweep, write_table
 
 ACCURACIES = {("rnn", "none"): 0.6, ("rnn", "bahdanau"): 0.7, ("bilstm", "none"): 0.8, ("bilstm", "bahdanau"): 0.9}
 
@@ -64,7 +69,7 @@ def test_every_section_is_present(comparison: Comparison) -> None:
 
 
 def test_the_page_describes_the_runs_and_their_numbers(comparison: Comparison) -> None:
-    page = Reader(render_page(comparison)).text
+    page = Reader(comparison_files(comparison)["comparison.html"]).text
     for fact in (
         "4 variants of encoder × attention",
         "20, ranked by accuracy on 211 test texts",
@@ -93,6 +98,55 @@ def test_recalls_by_hand(comparison: Comparison) -> None:
     hits = sum(((run.probabilities.argmax(1) == run.labels) & (run.labels == 1)).sum() for run in runs)
     assert table.rows[0][0] == variant.name
     assert table.rows[0][2] == f"{hits / sum((run.labels == 1).sum() for run in runs):.3f}"
+
+
+def test_the_page_begins_with_the_answer_and_shows_differences_from_the_baseline(comparison: Comparison) -> None:
+    advice, base = advise(comparison), comparison.baseline.metrics["acc"].value
+    (head,) = page_sections(comparison, advice)
+    (columns,) = head.content
+    assert isinstance(columns, Columns)
+    dots = columns.content[0]
+    assert isinstance(dots, Dots)
+    for dot, row in zip(dots.rows, comparison.rows, strict=True):
+        assert (dot.label, dot.value, dot.mark, len(dot.rings)) == (row.variant.name, row.metrics["acc"].value, base, 5)
+        assert np.mean(dot.rings) == pytest.approx(dot.value)
+        if row.difference is not None:
+            assert (dot.low, dot.high) == (base + row.difference.low, base + row.difference.high)
+    tones = {"better": "", "worse": "bad", "baseline": "grey"}
+    assert [dot.tone for dot in dots.rows] == ["best", *(tones[row.verdict] for row in comparison.rows[1:])]
+    title = re.findall(r"<h1>(.*?)</h1>", comparison_files(comparison)["comparison.html"])
+    best = comparison.rows[0]
+    assert title == [
+        f"Take {best.variant.name}: {best.metrics['acc'].value:.1%} of 211 test texts are right".replace("%", " %")
+    ]
+
+
+def test_many_variants_are_folded(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heedful.compare.page.MAX_ROWS", 1)
+    shown, rest = page_sections(comparison, advise(comparison))[0].content
+    assert isinstance(shown, Columns) and isinstance(rest, Group) and isinstance(dots := shown.content[0], Dots)
+    assert [dot.label for dot in dots.rows] == [
+        row.variant.name for row in comparison.rows if row in (comparison.rows[0], comparison.baseline)
+    ]
+    assert rest.title == "The other 2 variants" and not rest.is_open
+
+
+def test_texts_on_which_variants_differ_come_first(tmp_path: Path) -> None:
+    """Of five texts, both variants are right about two; the baseline alone is right about one."""
+    for attention, right in (("none", [1, 0, 1, 0, 1]), ("bahdanau", [1, 1, 0, 1, 1]), ("luong", [1, 0, 0, 0, 1])):
+        correct = np.array(right, dtype=bool)
+        run = write_run(tmp_path / attention, make_probabilities(LABELS, correct), LABELS, attention=attention)
+        write_table(run, [f"text {i}" for i in range(5)], [*"ababa"])
+    compared = compare([tmp_path])
+    (texts,) = texts_section(compared).content
+    assert isinstance(texts, Texts)
+    assert [variant[1] for variant in texts.variants] == ["bahdanau", "luong", "none"]
+    assert [row["t"] for row in texts.rows] == ["text 1", "text 3", "text 2", "text 0", "text 4"]
+    assert texts.rows[0]["v"] == [[1, texts.rows[0]["y"]], [0, 1 - texts.rows[0]["y"]], [0, 1 - texts.rows[0]["y"]]]
+    assert texts.rows[0]["o"] == "b.csv:3" and texts.rows[0]["s"] == ["b"]
+    assert count_hard(compared) == 0
+    (tmp_path / "none" / "predictions" / "test.csv").unlink()
+    assert texts_section(compared) is None
 
 
 def test_markdown_and_terminal_state_the_results(comparison: Comparison) -> None:

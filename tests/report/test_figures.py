@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from heedful.report.figures.comparison_figures import Bar, draw_intervals
 from heedful.report.figures.run_figures import (
     draw_confusion,
     draw_coverage,
@@ -17,7 +16,6 @@ from heedful.report.figures.run_figures import (
 )
 from heedful.report.figures.style import new_figure, save_figure, user_text
 from heedful.runs.run_files import Statistics
-from heedful.terms.intervals import Interval
 from tests.helpers import classified
 
 HISTORY = {
@@ -37,15 +35,6 @@ def test_curves_of_training_and_validation_with_the_best_epoch() -> None:
     assert [line.get_label() for line in loss.lines] == ["training", "validation", "best epoch: 2"]
     for axes in draw_curves(HISTORY, None, has_branch=True).axes:
         assert [line.get_label() for line in axes.lines] == ["training, without the branch", "validation"]
-
-
-def test_the_linear_baseline_of_each_row_is_a_stroke() -> None:
-    bars = [Bar("a", Interval(0.7, 0.6, 0.8), linear=Interval(0.5)), Bar("b", Interval(0.9), linear=Interval(0.4))]
-    (axes,) = draw_intervals(bars, "title", "accuracy").axes
-    strokes = [line for line in axes.lines if line.get_marker() == "|"]
-    assert [(*line.get_xdata(), *line.get_ydata()) for line in strokes] == [(0.5, 0), (0.4, 1), ()]
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["linear baseline"]
-    assert draw_intervals([bars[0]._replace(linear=None)], "title", "accuracy").axes[0].get_legend() is None
 
 
 @pytest.mark.parametrize("epochs", [1, 2, 50])

@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from heedful.report.figures.style import new_figure
 from heedful.report.html import render_html
 from heedful.report.markdown import render_markdown
 from heedful.report.section import (
-    Chart,
     Columns,
     Command,
     Content,
@@ -40,19 +38,13 @@ INJECTION = "</script><script>alert(1)</script>"
 SPECIAL = r"a_b|50% & <i>\x{$#^~"
 
 
-def chart(title: str) -> Chart:
-    figure = new_figure(3, 2)
-    figure.subplots().set_title(title, parse_math=False)
-    return Chart("chart", figure, title)
-
-
 def sections(text: str) -> list[Section]:
     strip = Strip(text, coloured_words([text, "word"], np.array([0.9, 0.1])))
     return [
         Section(
             text, [Table([text, "number", "verdict"], [[text, "1.5", text], ["b", Heat("0.25", 0.25), "v"]])], text
         ),
-        Section("Rest", [chart(text), Lines([text, "second line"]), Group(text, [strip, Lines(["inner"])], False)]),
+        Section("Rest", [Lines([text, "second line"]), Group(text, [strip, Lines(["inner"])], False)]),
         Section("Maps", [Maps([text, "b"], {text: np.array([[0.25, 0.75], [1.0, 0.0]]), "head 2": np.eye(2)})]),
     ]
 
@@ -104,7 +96,7 @@ def test_a_page_is_self_contained_and_escapes_every_text() -> None:
     html = render_html(INJECTION, INJECTION, {INJECTION: INJECTION}, every, INJECTION)
     reader = Reader(html)
     assert INJECTION not in html
-    assert {"svg", "table", "details", "template"} <= set(reader.elements)
+    assert {"table", "details", "template"} <= set(reader.elements)
     (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in html and "default-src 'none'; style-src" in html

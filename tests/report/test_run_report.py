@@ -16,11 +16,11 @@ from heedful.report.slices import slices_section
 from heedful.report.verdict import run_verdict
 from heedful.runs.removal import Removal, write_removals
 from heedful.runs.result import Best, ClassScore, RunResult, Score
-from heedful.runs.run_files import Predictions, read_predictions, table_columns
+from heedful.runs.run_files import Predictions, read_predictions
 from heedful.tasks.multilabel import Multilabel
 from heedful.tasks.regression import Regression
 from tests.helpers import classified
-from tests.run_folders import example, write_rows
+from tests.run_folders import example, write_table
 
 UNUSUAL = ["日本", "😀", "$5", "to", "$10", "x_y^2\\frac{", "", "a\nb", "العربية", "l" * 300]
 PICTURES = ["curves", "gradients", "confusion", "reliability", "coverage", "attention_position", "attention_entropy"]
@@ -38,10 +38,9 @@ def sections(run: Path) -> dict[str, Section]:
 
 def folded(run: Path, title: str) -> list[Content]:
     """The content of a folded part at the end of the page."""
-    (group,) = [
-        part for part in sections(run)["All numbers"].content if isinstance(part, Group) and part.title == title
-    ]
-    return list(group.content)
+    section = sections(run)[title]
+    assert section.is_folded
+    return list(section.content)
 
 
 def record(run: Path, **values: object) -> None:
@@ -98,18 +97,6 @@ def test_an_empty_run_has_no_report(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def write_table(run: Path, texts: list[str], channels: list[str], in_train: int = -1) -> None:
-    """Write the table of the predictions of the classes of a run, with a kept column."""
-    predictions = read_predictions(run)
-    assert predictions is not None
-    columns = table_columns(["file", "line", "channel"], predictions.class_names)
-    rows = []
-    for i, text in enumerate(texts):
-        cells = ["a/b.csv", i + 2, channels[i], "", "", *([0] * len(predictions.class_names)), i == in_train, text]
-        rows.append(dict(zip(columns, cells, strict=True)))
-    write_rows(run / "predictions" / "test.csv", rows)
-
-
 def test_the_page_begins_with_counts_and_shows_mistakes_first(make_run: Callable[..., Path]) -> None:
     run = make_run()
     predictions = read_predictions(run)
@@ -161,7 +148,7 @@ def test_pages_of_many_labels_and_of_numbers(tmp_path: Path, make_run: Callable[
     assert any(dot.text.startswith(f"{missed} of {labels[:, 0].sum()} missed") for dot in dots.rows)
     numbers = Predictions("test", np.arange(10.0)[:, None], np.arange(10.0) + 1, Regression(), np.arange(10))
     page = RunPage(run, RunResult(metrics={"test/mae": Score(1.0, n=10)}), numbers).build()
-    assert page.title == "The predicted label is off by 1 on average"
+    assert page.title == "Predictions of label are off by 1 on average"
     (dots,) = next(section for section in page.sections if section.title == "Predicted numbers").content
     assert isinstance(dots, Dots) and (dots.rows[0].value, dots.rows[0].mark) == (1.5, 0.5)
 

@@ -73,11 +73,11 @@ def test_other_attentions_are_compared_on_their_seeds(study: StudyResults) -> No
     assert len(cells) == 9
 
 
-def test_charts_and_last_digits_may_differ_but_no_other_number(tmp_path: Path) -> None:
+def test_last_digits_may_differ_but_no_other_number(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    path.write_text("accuracy 0.81, difference 0.0123456789012 <svg>drawn here</svg>")
-    assert report.has_content(path, "accuracy 0.81, difference 0.0123456789013 <svg>drawn there</svg>")
-    assert not report.has_content(path, "accuracy 0.82, difference 0.0123456789012 <svg>drawn here</svg>")
+    path.write_text("accuracy 0.81, difference 0.0123456789012")
+    assert report.has_content(path, "accuracy 0.81, difference 0.0123456789013")
+    assert not report.has_content(path, "accuracy 0.82, difference 0.0123456789012")
 
 
 def test_the_check_names_each_file_that_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

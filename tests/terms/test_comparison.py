@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heedful.base.errors import UserError
-from heedful.compare.output import render_page
+from heedful.compare.output import comparison_files
 from heedful.compare.sections import sections
 from heedful.terms.comparison import compare, judge_differences, winners_excess
 from heedful.terms.intervals import Sample, estimate
@@ -185,7 +185,7 @@ def test_an_added_metric_is_compared_by_the_values_of_the_runs(tmp_path: Path) -
     assert best is comparison.baseline and best.metrics["loss"].value == pytest.approx(0.25)
     assert worst.difference is not None and worst.difference.value == pytest.approx(0.3)
     assert worst.ensemble is None and worst.linear is None
-    assert "loss" in render_page(comparison)
+    assert "loss" in comparison_files(comparison)["comparison.html"]
     with pytest.raises(UserError, match=r"--metric los: no such score \(did you mean loss"):
         compare([tmp_path], metric="los")
     config = run / "config.yaml"

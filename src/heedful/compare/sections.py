@@ -2,19 +2,18 @@
 
 import numpy as np
 
+from heedful.compare.cost import COST_HEAD, measure_costs
 from heedful.records.runs import summarize_excluded
 from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant
-from heedful.report.figures.comparison_figures import Bar, Mark, draw_costs, draw_intervals
-from heedful.report.figures.style import COLOURS, GREY
 from heedful.report.numbers import UNKNOWN, format_known, format_p_value, format_with_margin
-from heedful.report.section import Chart, Content, Group, Heat, Lines, Section, Strip, Table
+from heedful.report.section import Group, Heat, Lines, Section, Strip, Table
 from heedful.report.verdict import format_sizes
 from heedful.report.words import STRIP_NOTE, branch_title, clean_text, example_words
 from heedful.runs.examples import Example, read_examples
 from heedful.runs.run_files import read_or_warn
 from heedful.terms.comparison import Comparison, Row
-from heedful.terms.intervals import MIN_SEEDS
+from heedful.terms.intervals import MIN_SEEDS, Interval
 from heedful.terms.measurements import label, untested
 
 SCORES = (
@@ -44,14 +43,16 @@ LINEAR = (
     "the verdict."
 )
 COST = (
-    "Seconds: training time of an epoch without validation; median over epochs, then mean over seeds. Memory: the "
-    "maximum over runs of the memory of the CUDA device or, without one, of the process."
+    "Seconds of training: of the processor (of the clock, if a run does not know them), from start to end. "
+    "Milliseconds: of the processor, for a text in a batch of 32. Both are medians over runs. Seconds per epoch: "
+    "without validation; median over epochs, then mean over seeds. Memory: the maximum over runs of the memory of the "
+    "CUDA device or, without one, of the process."
 )
 FAITHFULNESS_NOTE = (
     "From the records of the command `faithfulness`, mean over seeds ± the half-width of the 95 % interval "
     "(Student's t). Normalized comprehensiveness: 0 is the lowest and 1 the highest value that a ranking can reach."
 )
-VERDICT_COLOURS = {"better": COLOURS[0], "worse": COLOURS[1]}
+MAX_ROWS = 12  # variants that a page shows at once; the others are folded
 MAX_CLASSES = 12  # maximum number of classes in the table of recalls
 MAX_TEXTS = 10  # maximum number of texts with the attention of each variant, to limit the size of the page
 MAX_OPEN = 3  # maximum number of initially open strips of a text
@@ -95,55 +96,51 @@ def _value(variant: Variant, factor: str) -> str:
 def _scores(comparison: Comparison) -> Section:
     metric = comparison.metric
     names = list(dict.fromkeys((metric, *comparison.table)))
-    bars, rows = [], []
+    rows = []
     for row in comparison.rows:
-        is_baseline = row.verdict == "baseline"
-        name = f"{row.variant.name} (baseline)" if is_baseline else row.variant.name
+        name = f"{row.variant.name} (baseline)" if row.verdict == "baseline" else row.variant.name
         scores = [format_with_margin(row.metrics.get(name)) for name in names]
         rows.append([name, str(len(row.variant.seeds)), *scores, format_known(row.ensemble)])
-        bars.append(Bar(name, row.metrics[metric], GREY if is_baseline else COLOURS[0], row.linear))
-    content: list[Content] = [Table(["variant", "seeds", *map(label, names), "ensemble"], rows)]
-    if len(bars) > 1:
-        figure = draw_intervals(bars, f"{_heading(metric)}, mean over seeds with its interval", label(metric))
-        content.insert(0, Chart("ranking", figure, f"{_heading(metric)} of each variant with its interval"))
+    table = Table(["variant", "seeds", *map(label, names), "ensemble"], rows)
     note = SCORES.format(texts=comparison.texts, metric=label(metric))
     if not comparison.class_names:
         note = note.replace("calibration error, negative log-likelihood and Brier score", "errors")
         note = note.replace("probabilities", "predictions")
     note += f" {FOLDS.format(folds=comparison.folds)}" if comparison.folds > 1 else ""
     named = [f"{each.name} ({branch})" for each in comparison.variants if (branch := each.runs[0].result.branch)]
-    if (excess := comparison.excess) > 0.001 * abs(comparison.rows[0].metrics[metric].value):
-        best, amount = comparison.rows[0], format_sizes([excess], metric)
-        true = best.metrics[metric].value + (excess if comparison.lower_is_better else -excess)
-        note += (
-            f" The best of {len(comparison.rows)} variants looks too good, here by about {amount}: of "
-            f"{best.variant.name}, {format_known(true)} is a fairer estimate."
-        )
+    if estimate := fair_estimate(comparison):
+        note += f" {estimate}."
     note += f" Models with a branch: {', '.join(named)}." if named else ""
     note += "".join(f" {variant.name}: {variant.outside}." for variant in comparison.variants if variant.outside)
-    return Section("Scores", content, note)
+    return Section("Scores", [table], note, is_folded=True)
+
+
+def fair_estimate(comparison: Comparison) -> str:
+    """Return by how much the best variant looks too good because it is the best; "" if this is next to nothing."""
+    metric, best, excess = comparison.metric, comparison.rows[0], comparison.excess
+    if excess <= 0.001 * abs(best.metrics[metric].value):
+        return ""
+    true = best.metrics[metric].value + (excess if comparison.lower_is_better else -excess)
+    return (
+        f"The best of {len(comparison.rows)} variants looks too good, here by about {format_sizes([excess], metric)}: "
+        f"of {best.variant.name}, {format_known(true)} is a fairer estimate"
+    )
 
 
 def _differences(comparison: Comparison) -> Section:
-    title = f"Differences in {label(comparison.metric)} from {comparison.baseline.variant.name}"
-    rows, bars = [], []
+    rows, has_folds = [], comparison.folds > 1
     for row in comparison.rows:
-        if (difference := row.difference) is not None:
-            p_values = format_p_value(difference.p_value), format_p_value(row.p_adjusted)
-            over_texts = []
-            if comparison.folds > 1:
+        if row.difference is not None:
+            cells = [format_with_margin(row.difference, 4, "+"), *_p_values(row.difference, row.p_adjusted)]
+            if has_folds:
                 p_value = row.over_texts and row.over_texts.p_value
-                over_texts = [format_with_margin(row.over_texts, 4, "+"), format_p_value(p_value)]
-            rows.append([row.variant.name, format_with_margin(difference, 4, "+"), *p_values, *over_texts, row.verdict])
-            bars.append(Bar(row.variant.name, difference, VERDICT_COLOURS.get(row.verdict, GREY)))
-    if not rows:
-        return Section(title, [])
-    figure = draw_intervals(bars, title, f"difference in {label(comparison.metric)}", zero=True)
-    chart = Chart("differences", figure, f"{title}, with intervals")
-    note = DIFFERENCES.format(min_seeds=MIN_SEEDS) + _untested(comparison)
-    over_texts = ["over texts", "p, over texts"] if comparison.folds > 1 else []
-    note += OVER_TEXTS if over_texts else ""
-    return Section(title, [chart, Table(["variant", "difference", "p", "p, Holm", *over_texts, "verdict"], rows)], note)
+                cells += [format_with_margin(row.over_texts, 4, "+"), format_p_value(p_value)]
+            rows.append([row.variant.name, *cells, row.verdict])
+    note = DIFFERENCES.format(min_seeds=MIN_SEEDS) + _untested(comparison) + (OVER_TEXTS if has_folds else "")
+    over_texts = ["over texts", "p, over texts"] if has_folds else []
+    table = Table(["variant", "difference", "p", "p, Holm", *over_texts, "verdict"], rows)
+    title = f"Differences in {label(comparison.metric)} from {comparison.baseline.variant.name}"
+    return Section(title, [table] if rows else [], note, is_folded=True)
 
 
 def _linear(comparison: Comparison) -> Section:
@@ -154,19 +151,21 @@ def _linear(comparison: Comparison) -> Section:
             format_with_margin(row.metrics[comparison.metric]),
             format_with_margin(row.linear),
             format_with_margin(row.gain, 4, "+"),
-            format_p_value(row.gain.p_value),
-            format_p_value(row.gain_p_adjusted),
+            *_p_values(row.gain, row.gain_p_adjusted),
             str(row.gain_verdict),
         ]
         for row in comparison.rows
         if row.gain is not None
     ]
     name = label(comparison.metric)
-    note = LINEAR if comparison.class_names else LINEAR.replace("logistic", "ridge")
+    note = (LINEAR if comparison.class_names else LINEAR.replace("logistic", "ridge")) + _untested(comparison)
     table = Table(["variant", name, "linear baseline", "difference", "p", "p, Holm", "verdict"], rows)
-    return Section(
-        f"Differences in {name} from the linear baseline", [table] if rows else [], note + _untested(comparison)
-    )
+    title = f"Differences in {name} from the linear baseline"
+    return Section(title, [table] if rows else [], note, is_folded=True)
+
+
+def _p_values(difference: Interval, adjusted: float | None) -> tuple[str, str]:
+    return format_p_value(difference.p_value), format_p_value(adjusted)
 
 
 def _untested(comparison: Comparison) -> str:
@@ -206,23 +205,17 @@ def _grid(comparison: Comparison) -> Section:
         )
         for title, rows in by_others.items()
     ]
-    return Section(f"{_heading(metric)} by {first} and {second}", tables, "A deeper colour marks a better score.")
+    title, note = f"{_heading(metric)} by {first} and {second}", "A deeper colour marks a better score."
+    return Section(title, tables, note, is_folded=True)
 
 
 def _cost(comparison: Comparison) -> Section:
-    first, second = [*factors(comparison), "", ""][:2]
-    rows, marks = [], []
+    rows, costs = [], measure_costs(comparison.variants)
     for row in comparison.rows:
         seconds, memory = row.metrics.get(SECONDS), format_known(row.peak_memory_mb, "{:,.0f}")
-        parameters, differs = row.variant.runs[0].parameters, row.variant.differs
-        rows.append([row.variant.name, format_known(parameters, "{:,}"), format_with_margin(seconds, 2), memory])
-        costs = {"seconds per epoch": seconds and seconds.value, "parameters": parameters}
-        marks.append(Mark(costs, row.metrics[comparison.metric], differs.get(first, ""), differs.get(second, "")))
-    content: list[Content] = [Table(["variant", "parameters", "seconds per epoch", "peak memory, MB"], rows)]
-    if len(rows) > 1:
-        figure = draw_costs(marks, ["seconds per epoch", "parameters"], label(comparison.metric))
-        content.append(Chart("cost", figure, f"{_heading(comparison.metric)} against cost"))
-    return Section("Cost", content, COST)
+        rows.append([row.variant.name, *costs[row.variant.name].cells(), format_with_margin(seconds, 2), memory])
+    head = ["variant", *COST_HEAD, "seconds per epoch", "peak memory, MB"]
+    return Section("Cost", [Table(head, rows)], COST, is_folded=True)
 
 
 def _faithfulness(comparison: Comparison) -> Section:
@@ -232,7 +225,7 @@ def _faithfulness(comparison: Comparison) -> Section:
         if FAITHFULNESS in row.metrics
     ]
     table = Table(["variant", label(FAITHFULNESS)], rows)
-    return Section("Faithfulness", [table] if rows else [], FAITHFULNESS_NOTE)
+    return Section("Faithfulness", [table] if rows else [], FAITHFULNESS_NOTE, is_folded=True)
 
 
 def _shared_texts(comparison: Comparison) -> Section:
@@ -263,7 +256,7 @@ def _shared_texts(comparison: Comparison) -> Section:
         words_of_title = clean_text(" ".join(first.words[:12]), 60)
         groups.append(Group(f"{first.split} {first.index}{true}: {words_of_title}", strips, is_open=not groups))
     note = f"The attention of each variant, trained with seed {seed}. {STRIP_NOTE}"
-    return Section("Attention on the same texts", groups, note)
+    return Section("Attention on the same texts", groups, note, is_folded=True)
 
 
 def _recalls(comparison: Comparison) -> Section:
@@ -278,7 +271,8 @@ def _recalls(comparison: Comparison) -> Section:
     more = len(comparison.class_names) - len(classes)
     note = "The share of the texts of each class that are classified correctly, over all seeds."
     note += f" Classes that are not shown: {more:,}." if more else ""
-    return Section("Recall by class", [Table(["variant", *(clean_text(name) for name in classes)], rows)], note)
+    table = Table(["variant", *(clean_text(name) for name in classes)], rows)
+    return Section("Recall by class", [table], note, is_folded=len(rows) > MAX_ROWS)
 
 
 def _excluded(comparison: Comparison) -> Section:

@@ -4,15 +4,22 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from heedful.base.formatting import format_count, format_names
-from heedful.records.statistics import SECONDS
-from heedful.report.numbers import format_compact
+from heedful.compare.cost import Cost, measure_costs
 from heedful.report.verdict import as_gain, comparative, describe_gain, describe_score, format_sizes
 from heedful.tasks.stored import scores_of
-from heedful.terms.comparison import Comparison, Verdict
+from heedful.terms.comparison import Comparison, Row, Verdict
 from heedful.terms.intervals import MIN_SEEDS, Interval
 
 LINEAR = "the linear baseline"
 UNCHECKED = "whether {name} saw these texts in training"
+
+
+class Advice(NamedTuple):
+    """What to do, what it costs, and the variant to take; "" and None if there is nothing to say."""
+
+    answer: str = ""
+    cost: str = ""
+    row: Row | None = None
 
 
 class Judged(NamedTuple):
@@ -24,6 +31,13 @@ class Judged(NamedTuple):
 
 
 def comparison_verdict(comparison: Comparison) -> str:
+    """Return the findings, after them the advice, and what restricts both."""
+    answer, cost, _ = advise(comparison)
+    advice = "; ".join(part for part in (answer, cost) if part)
+    return ". ".join(part for part in (*findings(comparison), advice, *remarks(comparison)) if part) + "."
+
+
+def findings(comparison: Comparison) -> list[str]:
     """Return a sentence about the differences from the baseline, and one about those from the linear baseline.
 
     For a single variant, the sentence states its score and its difference from the linear baseline. If no difference is
@@ -57,12 +71,15 @@ def comparison_verdict(comparison: Comparison) -> str:
         texts = comparison.texts
         sentences.append(_summarize(of_baseline, baseline, "other variant", metric, is_tested, texts))
         sentences += [_summarize(of_linear, LINEAR, "variant", metric, is_tested, texts)] if of_linear else []
-    if advice := advise(comparison):
-        sentences.append(advice)
-    sentences += [f"{' and '.join(names)} are one model: their predictions are equal" for names in comparison.equal]
-    if unchecked := [row.variant.name for row in rows if not row.variant.is_checked]:
+    return sentences
+
+
+def remarks(comparison: Comparison) -> list[str]:
+    """Return which variants are one model, and which may have been trained on the texts."""
+    sentences = [f"{' and '.join(names)} are one model: their predictions are equal" for names in comparison.equal]
+    if unchecked := [row.variant.name for row in comparison.rows if not row.variant.is_checked]:
         sentences.append(f"Not checked: {UNCHECKED.format(name=format_names(unchecked))}")
-    return ". ".join(sentences) + "."
+    return sentences
 
 
 def _is_tested(comparison: Comparison) -> bool:
@@ -70,26 +87,31 @@ def _is_tested(comparison: Comparison) -> bool:
     return any(gain and gain.p_value is not None and verdict != "exploratory" for gain, verdict in pairs)
 
 
-def advise(comparison: Comparison) -> str:
+def has_linear(comparison: Comparison) -> bool:
+    """Return whether all variants of runs have a linear baseline, which then is what they are measured against."""
+    return all(row.gain_verdict for row in comparison.rows if not row.variant.outside)
+
+
+def advise(comparison: Comparison) -> Advice:
     """Return which of several variants to take, and what it costs: one that is shown to be better than the linear
-    baseline or, without one, than the baseline; "" if differences have no test for another reason than too few seeds.
+    baseline or, without one, than the baseline; nothing if differences have no test for another reason than too few
+    seeds.
     """
     rows, base = comparison.rows, comparison.baseline
     if len(rows) == 1:
-        return ""
+        return Advice()
     if not _is_tested(comparison):
         is_early = any(len(row.variant.seeds) < MIN_SEEDS for row in rows)
-        return f"Too early to choose: train {MIN_SEEDS} seeds of each variant" if is_early else ""
-    has_linear = all(row.gain_verdict for row in rows if not row.variant.outside)
-    shown = [row for row in rows if (row.gain_verdict if has_linear else row.verdict) == "better"]
+        return Advice(f"Too early to choose: train {MIN_SEEDS} seeds of each variant" if is_early else "")
+    is_linear = has_linear(comparison)
+    shown = [row for row in rows if (row.gain_verdict if is_linear else row.verdict) == "better"]
     if not shown:
-        kept = "the linear model" if has_linear else base.variant.name
-        return f"Keep {kept}: no {'variant' if has_linear else 'other variant'} is shown to be better"
+        kept = "the linear model" if is_linear else base.variant.name
+        return Advice(f"Keep {kept}: no {'variant' if is_linear else 'other variant'} is shown to be better")
     best = next((row for row in shown if row.verdict == "better"), base if base in shown else shown[0])
-    seconds, others = (row.metrics.get(SECONDS) for row in (best, base))
-    cost = "" if seconds is None else f"; an epoch takes {format_compact(seconds.value)} s"
-    cost += f" instead of {format_compact(others.value)}" if cost and others is not None and best is not base else ""
-    return f"Take {best.variant.name}{cost}"
+    costs = measure_costs(comparison.variants)
+    other = Cost() if best is base else costs[base.variant.name]
+    return Advice(f"Take {best.variant.name}", costs[best.variant.name].describe(base.variant.name, other), best)
 
 
 def _summarize(judged: Sequence[Judged], reference: str, noun: str, metric: str, is_tested: bool, texts: int) -> str:

@@ -8,11 +8,10 @@ from heedful.faithfulness.measurement import Report
 from heedful.faithfulness.rankings import TOLERANCE, is_inexact
 from heedful.faithfulness.summary import Estimate, VariantSummary
 from heedful.faithfulness.verdict import faithfulness_verdict, main_column
-from heedful.report.figures.comparison_figures import Bar, draw_intervals
 from heedful.report.html import render_html
 from heedful.report.markdown import render_markdown
 from heedful.report.numbers import UNKNOWN, format_with_margin
-from heedful.report.section import Chart, Section, Table
+from heedful.report.section import Dot, Dots, Section, Table
 from heedful.runs.faithfulness_record import ATTENTION, RANDOM
 from heedful.terms.intervals import MIN_SEEDS
 
@@ -23,6 +22,9 @@ NOTE = (
     "5, 10, 20 and 50 % of the tokens, and with only these tokens; means over the five shares. Normalized: 0 is the "
     "lowest and 1 the highest value that a search over rankings reaches."
 )
+
+
+MAX_OPEN = 3  # maximum number of variants whose rankings are not folded
 
 
 def faithfulness_files(report: Report, parts: Sequence[Section]) -> dict[str, str]:
@@ -40,7 +42,7 @@ def faithfulness_files(report: Report, parts: Sequence[Section]) -> dict[str, st
 
 
 def sections(report: Report) -> list[Section]:
-    """Return a chart of the variants, and the rankings of each variant."""
+    """Return the variants on one axis, and the rankings of each variant."""
     excluded = [[str(run.folder), run.status, run.error] for run in report.excluded]
     parts = [
         _variants(report),
@@ -51,17 +53,18 @@ def sections(report: Report) -> list[Section]:
 
 
 def _variants(report: Report) -> Section:
-    """Return a chart of attention in each variant, the highest value first."""
+    """Return attention in each variant, the highest value first."""
     column = main_column(report.summaries)
     if column is None or len(report.summaries) < 2:
         return Section("Variants", [])
     measured = [(s.variant.name, s.measures.get((ATTENTION, column.name))) for s in report.summaries]
-    bars = [Bar(name, estimate.interval) for name, estimate in measured if estimate]
-    bars.sort(key=lambda bar: -bar.interval.value)
-    figure = draw_intervals(bars, f"{column.heading.capitalize()} of attention", column.heading)
-    chart = Chart("variants", figure, f"{column.heading} of attention in each variant")
-    note = "Attention in each variant, with 95 % intervals. The verdict counts the variants with trained attention."
-    return Section("Variants", [chart] if bars else [], note)
+    dots = [Dot(name, *estimate.interval[:3]) for name, estimate in measured if estimate]
+    dots.sort(key=lambda dot: -(dot.value or 0.0))
+    ends = [end for dot in dots for end in (dot.value, dot.low, dot.high, 0.0) if end is not None]
+    title = f"{column.heading.capitalize()} of attention, with 95 % intervals"
+    note = "The verdict counts the variants with trained attention."
+    axis = (min(ends), max(ends))
+    return Section("Variants", [Dots(dots, title, axis, False, ("variant", "mark"))] if dots else [], note)
 
 
 def _rankings(report: Report, summary: VariantSummary) -> Section:
@@ -72,7 +75,8 @@ def _rankings(report: Report, summary: VariantSummary) -> Section:
         for ranking in summary.rankings
     ]
     table = Table(["ranking", *(f"{column.heading} ({column.faithful_values})" for column in columns)], rows)
-    return Section(title, [table] if columns else [], f"{NOTE} {remarks(report, summary)}".strip())
+    note = f"{NOTE} {remarks(report, summary)}".strip()
+    return Section(title, [table] if columns else [], note, is_folded=len(report.summaries) > MAX_OPEN)
 
 
 def remarks(report: Report, summary: VariantSummary) -> str:

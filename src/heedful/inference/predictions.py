@@ -65,7 +65,7 @@ def show_predictions(
         blank.extend(place for i, place in enumerate(rows.places) if i not in by_row)
         unknown.extend(rows.places[i] for i, example in by_row.items() if example.is_unknown)
     if cfg.pictures is not None:
-        from heedful.report.html import render_html  # imports matplotlib
+        from heedful.report.html import render_html
 
         section = Section("Texts", [example_content(each) for each in shown], example_notes(shown))
         page = render_html("Predictions", "", {"Texts": f"{len(shown):,}"}, [section])

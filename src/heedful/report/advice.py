@@ -1,11 +1,16 @@
-"""What may be wrong with a run, and what to do about it."""
+"""What may be wrong with a run, what to do about it, and how to use it."""
 
-from collections.abc import Iterator
+import math
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from heedful.base.formatting import SPLIT_NAMES, format_count
+from heedful.base.process import typed
 from heedful.report.doubtful import Doubtful
 from heedful.report.numbers import format_percent
-from heedful.report.section import Warning
+from heedful.report.section import Command, Warning
 from heedful.report.words import UNUSED_NOTE, clean_text
 from heedful.runs.result import RunResult
 
@@ -30,30 +35,62 @@ def warnings_of(result: RunResult, main_score: str, lower_is_better: bool, doubt
     if summary is not None and summary.in_train:
         share = format_percent(summary.in_train / max(summary.checked or summary.texts or 1, 1))
         text = f"{summary.in_train:,} {noun} ({share}) are also training texts, so the scores may be too high."
-        yield Warning(text, "Train without them.", "data.duplicates=drop")
+        yield Warning(text, "Train without the texts that are also tested.", "data.duplicates=drop")
     if summary is not None and (summary.cut_share or 0) > CUT_SHARE:
         longest = summary.lengths.get("95 %", 2 * (result.data.max_length or 0))
         text = (
             f"{summary.cut_texts:,} {noun} are cut: {format_percent(summary.cut_share)} of their tokens are not read."
         )
-        yield Warning(text, "Read more of them.", f"data.max_length={longest}")
+        yield Warning(text, "Read more of the long texts.", f"data.max_length={longest}")
     if doubtful.rows:
         number = format_count(len(doubtful.rows), "label")
-        yield Warning(
-            f"{number} of the {noun} look wrong: the model is sure of another class.", "Check them: see Texts."
-        )
+        text = f"{number} of the {noun} look wrong: the model is sure of another class."
+        yield Warning(text, "Check the doubtful labels: see Texts.")
     if result.data.conflicts:
         text = f"{format_count(result.data.conflicts, 'text')} with different labels in several rows."
-        yield Warning(text, "No model can learn both: correct the rows that the log names.")
+        yield Warning(text, "Correct the rows that the log names: no model can learn both labels.")
     counts = result.data.splits["train"].class_counts if "train" in result.data.splits else {}
     few = [f"{clean_text(name, 40)} ({count:,})" for name, count in counts.items() if count < FEW_TEXTS]
     if few:
         shown = ", ".join(few[:3]) + (f" and {len(few) - 3} more" if len(few) > 3 else "")
-        yield Warning(f"Few training texts: {shown}.", "Label more texts of these classes.")
+        yield Warning(f"Few training texts: {shown}.", "Label more texts of the rare classes.")
     if result.open_end:
         yield Warning(
             f"{result.open_end}.", "Train longer.", "trainer.max_epochs=" + str(2 * len(result.seconds.per_epoch))
         )
     if result.seed is not None:
         text = f"One training, with seed {result.seed}: the intervals are about other texts, not about other seeds."
-        yield Warning(text, "Repeat it with five seeds.", "-m seed=1,2,3,4,5")
+        yield Warning(text, "Repeat the training with five seeds.", "-m seed=1,2,3,4,5")
+
+
+def train_command(result: RunResult, change: str) -> str:
+    """Return the command of the run with a change; the change alone if the data are not in files."""
+    if not result.overrides or not result.data.files:
+        return change
+    key = change.split()[-1].partition("=")[0]
+    kept = [line for line in result.overrides if line.partition("=")[0].lstrip("+~") != key]
+    return f"{typed('train')} {shlex.join(kept)} {change}"
+
+
+def use_commands(run: Path, options: Mapping[str, Any], lowest_error: float | None = None) -> list[Command]:
+    """Return how to predict a text, a file, and in Python; nothing if the run has no checkpoint.
+
+    Args:
+        options: of the data.
+        lowest_error: that can be promised for predictions that are sure.
+    """
+    if not (run / "checkpoints" / "best.ckpt").exists():
+        return []
+    model, text = f"ckpt_path={shlex.quote(str(run))}", options.get("text", "text")
+    is_pair = not isinstance(text, str)
+    second = " second='…'" if is_pair else ""
+    file = "file=new.csv" + ("" if is_pair else f" text_column={shlex.quote(text)}") + " out=answers.csv"
+    unsure = "" if lowest_error is None else f" abstain={math.ceil(100 * lowest_error) / 100:g}"
+    argument = '[("…", "…")]' if is_pair else '["…"]'
+    python = f'from heedful import load\nload("{run}").predict({argument})[0].label'
+    title = "A file; unsure texts are marked" if unsure else "A file"
+    return [
+        Command("One text", f"{typed('predict')} {model} text='…'{second}"),
+        Command(title, f"{typed('predict')} {model} {file}{unsure}"),
+        Command("In Python", python),
+    ]

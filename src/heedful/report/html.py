@@ -2,19 +2,16 @@
 
 import base64
 import hashlib
-import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from heedful.report.figures.style import missing_glyphs_allowed
-from heedful.report.section import Chart, Maps, Section
+from heedful.report.section import Maps, Section
 from heedful.report.words import MAP_QUANTILE, colour_limit
 
 FOLDER = Path(__file__).parent / "templates"
@@ -39,7 +36,7 @@ def render_html(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"kind": lambda content: type(content).__name__, "image": _image, "maps": _integer_maps}
+    environment.filters |= {"kind": lambda content: type(content).__name__, "maps": _integer_maps}
     environment.filters["data"] = _json
     style, script = ((FOLDER / name).read_text("utf-8") for name in ("page.css", "page.js"))
     html = environment.get_template("page.html.j2").render(
@@ -53,14 +50,6 @@ def render_html(
         digest=_base64(hashlib.sha256(script.encode()).digest()),
     )
     return html.encode(errors="replace").decode()  # a lone surrogate becomes "?"
-
-
-def _image(chart: Chart) -> Markup:
-    """Return the chart as an SVG element, whose text is escaped by matplotlib."""
-    out = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": chart.name}), missing_glyphs_allowed():
-        chart.figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
-    return Markup(out.getvalue()[out.getvalue().index("<svg") :])
 
 
 def _json(value: Any) -> Markup:

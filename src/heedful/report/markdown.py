@@ -8,7 +8,7 @@ MARKDOWN = str.maketrans({"|": r"\|", "\\": r"\\", "<": "&lt;", ">": "&gt;", "*"
 
 
 def render_markdown(title: str, verdict: str, sections: Sequence[Section]) -> str:
-    """Render the verdict, the tables and lines with their notes as Markdown; charts, strips and maps are omitted."""
+    """Render the verdict, the tables and lines with their notes as Markdown; strips and maps are omitted."""
     blocks = [f"# {title.translate(MARKDOWN)}", *([verdict.translate(MARKDOWN)] if verdict else [])]
     for section in sections:
         if shown := list(_blocks(section.content)):

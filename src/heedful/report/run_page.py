@@ -1,8 +1,8 @@
 """The page of a run: what it is worth, where it is wrong, and what to do next; everything else is folded."""
 
 import math
-import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -11,8 +11,7 @@ import numpy as np
 import yaml
 
 from heedful.base.formatting import SPLIT_NAMES, format_count
-from heedful.base.process import typed
-from heedful.report.advice import warnings_of
+from heedful.report.advice import train_command, use_commands, warnings_of
 from heedful.report.data_section import data_section
 from heedful.report.doubtful import Doubtful, find_doubtful
 from heedful.report.numbers import format_compact, format_known, format_percent
@@ -91,6 +90,7 @@ class RunPage:
         self.limits = measure_limits(predictions) if "limits" in self.task.state_names else ()
 
     def build(self) -> Page:
+        lowest = self.result.lowest_error.error if self.limits else None
         sections = [
             self._head(),
             self._mistakes(),
@@ -99,8 +99,8 @@ class RunPage:
             slices_section(self.predictions, self.score, self.table.origin),
             self._confidence(),
             self._next(),
-            self._use(),
-            Section("All numbers", list(self._numbers())),
+            Section("Use it", use_commands(self.run, self.options, lowest)),
+            *(replace(section, is_folded=True) for section in self._numbers()),
         ]
         kept = [section for section in sections if section is not None and section.content]
         source = Path(str(self.options.get("path") or self.result.choices.get("data") or "")).name
@@ -127,10 +127,10 @@ class RunPage:
             return self.result.architecture or "A run"
         score = self.task.scores[self.score]
         if not self.is_share:
-            quality = f"has the {score.label} {value:.3g}"
+            quality = f"have the {score.label} {value:.3g}"
             if self.score == "mae":
-                quality = f"is off by {format_compact(value)} on average"
-            return f"The predicted {self._target()} {quality}"
+                quality = f"are off by {format_compact(value)} on average"
+            return f"Predictions of {self._target()} {quality}"
         right = "the right" if self.predictions.confusion_matrix is not None else "exactly the right"
         title = f"{self._count(value)} {self.noun} get {right} {self._target()}"
         linear = self.result.baseline.metrics.get(f"{self.split}/{self.score}")
@@ -166,7 +166,7 @@ class RunPage:
         content: list[Content] = [self._scores()]
         if self.limits:
             content.append(self._coverage())
-        actions = [f"{each.remedy} {each.code}".strip() for each in self.warnings if each.remedy][:4]
+        actions = [each.remedy for each in self.warnings if each.remedy][:4]
         parts = [
             ("What it confuses", self._confusions()),
             ("Before you trust it", [each.text for each in self.warnings[:3]]),
@@ -289,69 +289,33 @@ class RunPage:
 
     # What to do
 
-    def _train_command(self, change: str) -> str:
-        """Return the command of the run with a change; the change alone if the data are not in files."""
-        if not self.result.overrides or not self.result.data.files:
-            return change
-        key = change.split()[-1].partition("=")[0]
-        kept = [line for line in self.result.overrides if line.partition("=")[0].lstrip("+~") != key]
-        return f"{typed('train')} {shlex.join(kept)} {change}"
-
     def _next(self) -> Section | None:
         content: list[Content] = []
         for each in self.warnings:
             content.append(Warning(each.text))
             if each.code:
-                content.append(Command(each.remedy, self._train_command(each.code)))
+                content.append(Command(each.remedy, train_command(self.result, each.code)))
             else:
                 content[-1] = each
         if self.doubtful.reason:
             content.append(Lines([self.doubtful.reason]))
         return Section("Before you trust it, and what to do next", content)
 
-    def _use(self) -> Section | None:
-        if not (self.run / "checkpoints" / "best.ckpt").exists():
-            return None
-        model, text = f"ckpt_path={shlex.quote(str(self.run))}", self.options.get("text", "text")
-        is_pair = not isinstance(text, str)
-        second = " second='…'" if is_pair else ""
-        file = "file=new.csv" + ("" if is_pair else f" text_column={shlex.quote(text)}") + " out=answers.csv"
-        lowest = self.result.lowest_error.error
-        unsure = "" if lowest is None or not self.limits else f" abstain={math.ceil(100 * lowest) / 100:g}"
-        argument = '[("…", "…")]' if is_pair else '["…"]'
-        python = f'from heedful import load\nload("{self.run}").predict({argument})[0].label'
-        title = "A file; unsure texts are marked" if unsure else "A file"
-        content = [
-            Command("One text", f"{typed('predict')} {model} text='…'{second}"),
-            Command(title, f"{typed('predict')} {model} {file}{unsure}"),
-            Command("In Python", python),
-        ]
-        return Section("Use it", content)
-
     # Everything else
 
-    def _numbers(self) -> Iterator[Content]:
+    def _numbers(self) -> Iterator[Section]:
         metrics = dict(sorted(self.result.metrics.items(), key=lambda item: not item[0].startswith("test/")))
-        scores = scores_section(metrics, predictions=self.predictions)
-        baseline = baseline_section(self.result, read_features(self.run) or {})
-        yield from _folded("Scores with intervals", scores.content, scores.note)
-        yield from _folded("Linear baseline", baseline.content, baseline.note)
+        yield scores_section(metrics, "Scores with intervals", self.predictions)
+        yield baseline_section(self.result, read_features(self.run) or {})
         if self.task.classes:
-            yield from _folded(
-                "Precision, recall and F1 of each class", [classes_table(self.predictions.class_scores())]
-            )
+            yield Section("Precision, recall and F1 of each class", [classes_table(self.predictions.class_scores())])
         if data := data_section(self.result.data):
-            yield from _folded("Texts of each split", data.content, data.note)
+            yield replace(data, title="Texts of each split")
         if history := read_history(self.run):
             epochs = sorted({epoch for by_epoch in history.values() for epoch in by_epoch})[:MAX_EPOCHS]
             rows = [[str(e + 1), *(format_known(by_epoch.get(e)) for by_epoch in history.values())] for e in epochs]
             note = f"The {SPLIT_NAMES[self.split]} uses the best checkpoint: {self.result.best.describe()}."
-            yield from _folded("Training, by epoch", [Table(["epoch", *history], rows)], note)
+            yield Section("Training, by epoch", [Table(["epoch", *history], rows)], note)
         if examples := [each for each in read_texts(self.run) if not each.kind]:
             title = "Some texts with their attention" if self.result.network_is_used else "Some texts"
-            yield from _folded(title, list(map(example_content, examples)), example_notes(examples))
-
-
-def _folded(title: str, content: Sequence[Content], note: str = "") -> Iterator[Content]:
-    if content:
-        yield Group(title, [*([Lines([note])] if note else []), *content], is_open=False)
+            yield Section(title, list(map(example_content, examples)), example_notes(examples))

@@ -1,6 +1,6 @@
 """The texts of a run's page: mistakes first, coloured by what each word does."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from heedful.report.doubtful import Doubtful
 from heedful.report.section import Section, Texts
-from heedful.report.slices import PLACE, slice_columns
+from heedful.report.slices import slice_columns
 from heedful.report.words import branch_title
 from heedful.runs.removal import Removal
 from heedful.runs.result import RunResult
@@ -32,13 +32,9 @@ def texts_section(
     confidence, is_correct = task.confidence(predictions.probabilities), predictions.is_correct
     true, predicted = (task.decode(targets) for targets in (predictions.labels, predictions.predicted))
     has_matrix = predictions.confusion_matrix is not None
-    others = [name for name in list(table.origin)[PLACE:] if name not in columns]
-    file, place = list(table.origin)[:PLACE]
     rows = []
     for i in shown:
-        where = [f"{Path(table.origin[file][i]).name}:{table.origin[place][i]}", *(table.origin[n][i] for n in others)]
-        row: dict[str, Any] = {"t": table.texts[i], "y": true[i], "k": predicted[i], "o": " · ".join(where)}
-        row["s"] = [table.origin[name][i] for name in columns]
+        row: dict[str, Any] = describe_text(table, columns, i) | {"y": true[i], "k": predicted[i]}
         if has_matrix:
             row |= {"y": int(predictions.labels[i]), "k": int(predictions.predicted[i])}
             row["p"] = round(float(predictions.probabilities[i, row["y"]]), 3)
@@ -70,6 +66,15 @@ def texts_section(
     unit = 1.0 if task.has_classes else float(np.std(predictions.labels))
     texts = Texts(rows, len(true), predictions.class_names, presets, modes, listed, measure=measure, unit=unit)
     return Section("Texts", [texts], _note(result, removals, task.has_classes))
+
+
+def describe_text(table: PredictionTable, columns: Collection[str], i: int) -> dict[str, Any]:
+    """Return the text t, where it is, o, and its cells s in `columns`, as the page's script reads them."""
+    file, place, *others = table.origin
+    where = f"{Path(table.origin[file][i]).name}:{table.origin[place][i]}"
+    kept = (table.origin[name][i] for name in others if name not in columns)
+    cells = [table.origin[name][i] for name in columns]
+    return {"t": table.texts[i], "o": " · ".join((where, *kept)), "s": cells}
 
 
 def _note(result: RunResult, removals: Sequence[Removal], has_classes: bool) -> str:

@@ -1,17 +1,14 @@
-"""The content of a report, independent of its format: sections of tables, dots, matrices, texts, charts and maps."""
+"""The content of a report, independent of its format: sections of tables, dots, matrices, texts and maps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from heedful.base.formatting import format_count
 from heedful.report.numbers import UNKNOWN, format_known, format_percent
-
-if TYPE_CHECKING:  # a prediction draws nothing
-    from matplotlib.figure import Figure
 
 
 class Heat(str):
@@ -36,15 +33,6 @@ class Table:
 
     def has_numbers(self, column: int) -> bool:
         return column > 0 and self.head[column] not in self.text_columns
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A figure of matplotlib; `name` is its file name without the suffix."""
-
-    name: str
-    figure: "Figure"
-    description: str  # for screen readers
 
 
 class ColouredWord(NamedTuple):
@@ -247,9 +235,16 @@ class Texts:
             "unit": self.unit,
         }
 
+    def answer(self, row: dict[str, Any]) -> str:
+        """Return the prediction, or that of each variant with the number of seeds that are right."""
+        if not self.variants:
+            return self.label(row["k"])
+        pairs = zip(self.variants, row["v"], strict=True)
+        return " · ".join(f"{letter} {self.label(k)} ({right} of {seeds})" for (letter, _, seeds), (right, k) in pairs)
+
     @property
     def table(self) -> Table:
-        rows = [[f"{row['t']:.200}", self.label(row["y"]), self.label(row["k"])] for row in self.rows[:10]]
+        rows = [[f"{row['t']:.200}", self.label(row["y"]), self.answer(row)] for row in self.rows[:10]]
         return Table(["text", "true", "predicted"], rows, text_columns=frozenset(("true", "predicted")))
 
 
@@ -296,7 +291,7 @@ class Group:
 
 
 Tabular: TypeAlias = Dots | Matrix | Coverage | Texts | Command | Warning  # have a table for other formats
-Content: TypeAlias = Table | Chart | Strip | Maps | Lines | Group | Columns | Tabular
+Content: TypeAlias = Table | Strip | Maps | Lines | Group | Columns | Tabular
 
 
 @dataclass(frozen=True)
@@ -306,3 +301,4 @@ class Section:
     title: str
     content: Sequence[Content]
     note: str = ""
+    is_folded: bool = False  # on a page, where it then follows the others

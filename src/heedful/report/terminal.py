@@ -26,7 +26,7 @@ class OutputConsole(Console):
 
 
 def render_terminal(sections: Sequence[Section], verdict: str = "") -> RenderableType:
-    """Render the verdict, the tables and lines with their notes; charts, strips, maps and groups are omitted."""
+    """Render the verdict, the tables and lines with their notes; strips, maps and groups are omitted."""
     parts: list[RenderableType] = [Text(f"{verdict}\n", style="bold")] if verdict else []
     for section in sections:
         shown = list(_shown(section.content))

@@ -38,6 +38,7 @@ class Row:
     gain_p_adjusted: float | None
     gain_verdict: Verdict | None  # None without a linear baseline
     over_texts: Interval | None = None  # difference from the baseline over the texts of all folds; None without folds
+    by_seed: tuple[float, ...] = ()  # the compared metric of the seeds
 
     @property
     def peak_memory_mb(self) -> float | None:
@@ -224,7 +225,8 @@ def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, l
         over_texts = None
         if base.folds is not None and item.variant is not baseline:
             over_texts = estimate_over_texts([(1, item.samples[metric]), (-1, base)])
-        rows.append(Row(item.variant, means, item.ensemble, *by_name[name], of_linear, *gain, over_texts))
+        by_seed = tuple(item.samples[metric].by_seed.tolist())
+        rows.append(Row(item.variant, means, item.ensemble, *by_name[name], of_linear, *gain, over_texts, by_seed))
     return sorted(rows, key=lambda row: row.metrics[metric].value, reverse=not lower_is_better)
 
 

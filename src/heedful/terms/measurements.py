@@ -59,7 +59,7 @@ def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measure
             task = first.task.joint([of_seed.task for of_seed in predictions])
             of_mean = first._replace(probabilities=mean, task=task).terms(metric)
             ensemble = None if of_mean is None or len(predictions) == 1 else float(of_mean.mean())
-            linear = sample_score(metric, _linear_predictions(variant, first.index), variant.seeds, folds)
+            linear = sample_score(metric, linear_predictions(variant, first.index), variant.seeds, folds)
         measurements.append(Measurement(variant, samples, ensemble, linear))
     return measurements
 
@@ -81,7 +81,7 @@ def sample_statistic(
     return Sample(np.array(by_seed, dtype=np.float64).mean(1, keepdims=True), variant.seeds, ends=ends)
 
 
-def _linear_predictions(variant: Variant, index: np.ndarray) -> list[Predictions]:
+def linear_predictions(variant: Variant, index: np.ndarray) -> list[Predictions]:
     """Return the predictions of the linear baselines by seed; empty if a run lacks one for these texts."""
     by_seed = []
     for runs in variant.runs_by_seed.values():

@@ -1,8 +1,6 @@
 """The common style of all figures (colours, sizes, axes and fonts), and atomic saving."""
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -56,16 +54,9 @@ def user_text(size: float) -> dict[str, Any]:
     return {"fontsize": size, "fontfamily": _families(), "parse_math": False}
 
 
-@contextmanager
-def missing_glyphs_allowed() -> Iterator[None]:
-    """Draw characters that no font has as empty boxes, without matplotlib's warnings."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        yield
-
-
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write the figure as PNG atomically."""
-    with replace_atomically(path) as part, missing_glyphs_allowed():
+    """Write the figure as PNG atomically; characters that no font has are empty boxes, without a warning."""
+    with replace_atomically(path) as part, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(part, format="png", facecolor="white", bbox_inches="tight", pad_inches=0.12)
     return path

@@ -46,6 +46,7 @@ function create(tag, attributes, ...children) {
 const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 const readData = (root) => JSON.parse(root.querySelector("script").textContent);
 
+for (const button of document.querySelectorAll(":disabled")) button.disabled = false;
 for (const button of document.querySelectorAll(".copy")) {
   button.addEventListener("click", async () => {
     const code = button.parentElement.querySelector("code");
@@ -158,12 +159,15 @@ class TextList {
     const preset = this.data.presets.find(([key]) => key === this.choice.preset);
     const { true: a, predicted: b, class: c } = this.choice;
     const what = preset?.[1] ?? (c ? `mistakes with ${this.name(Number(c))}` : `true ${this.name(Number(a))}, predicted ${this.name(Number(b))}`);
-    const extra = [...picked.filter(Boolean), ...(word ? [`with “${word}”`] : [])].map((part) => `, ${part}`).join("");
+    const models = this.models.map((model) => `${model.parentElement.firstChild.data.trim()}: ${model.selectedOptions[0].text}`);
+    const extra = [...models, ...picked.filter(Boolean), ...(word ? [`with “${word}”`] : [])].map((part) => `, ${part}`).join("");
     const of = this.data.rows.length < this.data.total ? ` (${this.data.rows.length} of ${this.data.total} texts are on this page)` : "";
-    this.status.textContent = `${rows.length} texts: ${what}${extra}${of}`;
+    const shown = `${rows.length} ${this.choice.preset === "all" ? "" : "texts: "}${what}`;
+    this.status.textContent = `${shown}${extra}${of}`;
     this.list.replaceChildren(...rows.slice(0, this.count).map((row) => this.item(row)));
     this.more.hidden = rows.length <= this.count;
     this.more.textContent = `Show ${Math.min(50, rows.length - this.count)} more`;
+    this.more.dataset.rest = `${rows.length - this.count} more texts are not printed.`;
   }
 
   item(row) {
@@ -262,6 +266,8 @@ class TokenMap {
     Object.assign(this.canvas, { width: side * devicePixelRatio, height: side * devicePixelRatio });
     Object.assign(this.canvas.style, { width: `${side}px`, height: `${side}px` });
     context.scale(devicePixelRatio, devicePixelRatio);
+    context.fillStyle = getComputedStyle(document.body).backgroundColor; // in print, too
+    context.fillRect(0, 0, side, side);
     const [red, green, blue] = getComputedStyle(this.root).getPropertyValue("--hue").split(" ");
     this.weights.forEach((weight, index) => {
       const alpha = Math.min(1, Math.max(0.03, weight / Number(template.dataset.full))); // weight 0 stays visible

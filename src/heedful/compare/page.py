@@ -1,0 +1,179 @@
+"""The page of a comparison: which variant to take, what it costs, and on which texts the variants differ."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from heedful.base.formatting import format_count, format_names
+from heedful.compare.cost import COST_HEAD, measure_costs
+from heedful.compare.sections import MAX_ROWS, factors, fair_estimate
+from heedful.compare.texts import LINEAR, count_hard, texts_section
+from heedful.compare.verdict import Advice, advise, findings, has_linear, remarks
+from heedful.records.runs import summarize_excluded
+from heedful.report.advice import train_command, use_commands
+from heedful.report.html import render_html
+from heedful.report.numbers import UNKNOWN, format_compact, format_percent, format_with_bounds
+from heedful.report.section import Columns, Command, Content, Dot, Dots, Group, Lines, Section, Table
+from heedful.report.verdict import describe_score
+from heedful.tasks.stored import EVERY_SCORE, scores_of
+from heedful.terms.comparison import Comparison, Row
+from heedful.terms.intervals import MIN_SEEDS
+from heedful.terms.measurements import label
+
+Number = TypeVar("Number", int, str)
+TONES = {"better": "", "worse": "bad"}
+
+
+def render_page(comparison: Comparison, parts: Sequence[Section]) -> str:
+    """Render the page; `parts` are the sections with all numbers."""
+    advice, rows = advise(comparison), comparison.rows
+    title = advice.answer or (rows[0].variant.name if len(rows) == 1 else _subject(comparison))
+    sentences = [advice.cost[:1].upper() + advice.cost[1:], *findings(comparison), *remarks(comparison)]
+    if advice.row is not None:
+        metric = comparison.metric
+        score = describe_score(metric, advice.row.metrics[metric].value, comparison.texts, scores_of(comparison.table))
+        title += f": {score}"
+    verdict = "".join(f"{sentence}. " for sentence in sentences if sentence).strip()
+    runs = sum(len(variant.runs) for variant in comparison.variants)
+    kicker = " · ".join((_subject(comparison), format_count(runs, "run"), format_count(comparison.texts, "test text")))
+    return render_html(title, verdict, _facts(comparison), [*page_sections(comparison, advice), *parts], kicker)
+
+
+def page_sections(comparison: Comparison, advice: Advice) -> list[Section]:
+    """Return what the page shows beside the sections with all numbers."""
+    texts = texts_section(comparison)
+    return [_head(comparison, advice), *([texts] if texts else [])]
+
+
+def _subject(comparison: Comparison) -> str:
+    varying = " × ".join(factors(comparison))
+    return format_count(len(comparison.variants), "variant") + (f" of {varying}" if varying else "")
+
+
+def _head(comparison: Comparison, advice: Advice) -> Section:
+    kept = [*comparison.rows[:MAX_ROWS], comparison.baseline, *([advice.row] if advice.row else [])]
+    names = {row.variant.name for row in kept}
+    first, others = (
+        [row for row in comparison.rows if (row.variant.name in names) == is_first] for is_first in (True, False)
+    )
+    short = Lines(list(_in_short(comparison)), is_open=True)
+    beside = Group("In short", [short, _costs(comparison, first), *_next(comparison, advice)])
+    content: list[Content] = [Columns([_dots(comparison, first, advice), beside])]
+    if others:
+        title = f"The other {format_count(len(others), 'variant')}"
+        content.append(Group(title, [_dots(comparison, others, advice)], is_open=False))
+    return Section("", content)
+
+
+def _costs(comparison: Comparison, rows: Sequence[Row]) -> Table:
+    """Return the costs that are known of a variant."""
+    costs = measure_costs(comparison.variants)
+    cells = [costs[row.variant.name].cells() for row in rows]
+    known = [i for i in range(len(COST_HEAD)) if any(line[i] != UNKNOWN for line in cells)]
+    lines = [[row.variant.name, *(line[i] for i in known)] for row, line in zip(rows, cells, strict=True)]
+    return Table(["variant", *(COST_HEAD[i] for i in known)], lines)
+
+
+def _dots(comparison: Comparison, rows: Sequence[Row], advice: Advice) -> Dots:
+    """Return the scores, with the intervals of their differences from the linear model or else the baseline."""
+    metric, is_linear = comparison.metric, has_linear(comparison)
+    is_share = metric in EVERY_SCORE and EVERY_SCORE[metric].is_share
+    base = comparison.baseline.metrics[metric].value
+    dots = []
+    for row in rows:
+        difference, verdict = (row.gain, row.gain_verdict) if is_linear else (row.difference, row.verdict)
+        mark = base if not is_linear else None if row.linear is None else row.linear.value
+        mean, low, high = row.metrics[metric].value, None, None
+        text = format_percent(mean) if is_share else f"{mean:.3f}"
+        if difference is not None and mark is not None:
+            text += f" {format_with_bounds(difference, 1, 100) if is_share else format_with_bounds(difference, 3)}"
+            if difference.low is not None and difference.high is not None:
+                low, high = mark + difference.low, mark + difference.high
+        rings = row.by_seed if len(row.by_seed) > 1 else ()
+        tone = "best" if row is advice.row else TONES.get(str(verdict), "grey")
+        dots.append(Dot(row.variant.name, mean, low, high, mark, text, tone, rings))
+    if is_linear and (linear := rows and rows[0].linear):
+        text = format_percent(linear.value) if is_share else f"{linear.value:.3f}"
+        dots.append(Dot(LINEAR, linear.value, mark=linear.value, text=text, tone="grey"))
+    numbers = [x for d in dots for x in (d.value, d.low, d.high, d.mark, *d.rings) if x is not None]
+    reference = "the linear model of words" if is_linear else comparison.baseline.variant.name
+    title = f"{label(metric)[0].upper()}{label(metric)[1:]}: mean (dot) and seeds (rings), with the difference from "
+    title += f"{reference} (dashed) and its 95 % interval over seeds and texts (line). "
+    title += "Filled: shown to be better, square: worse, hollow: neither (after the adjustment for all variants)"
+    return Dots(dots, title, _ends(numbers, is_share), is_share)
+
+
+def _ends(numbers: Sequence[float], is_share: bool) -> tuple[float, float]:
+    low, high = min(numbers), max(numbers)
+    if is_share:
+        return max(0.0, math.floor(20 * low) / 20), min(1.0, math.ceil(20 * high) / 20)
+    edge = 0.05 * (high - low or 1.0)
+    return low - edge, high + edge
+
+
+def _in_short(comparison: Comparison) -> Iterator[str]:
+    """Yield what a reader should know of all variants."""
+    rows, metric, costs = comparison.rows, comparison.metric, measure_costs(comparison.variants)
+    scores = scores_of(comparison.table)
+
+    def score(row: Row) -> str:
+        return describe_score(metric, row.metrics[metric].value, comparison.texts, scores)
+
+    yield f"Best mean: {rows[0].variant.name}, {score(rows[0])}" if len(rows) > 1 else score(rows[0])
+    if estimate := fair_estimate(comparison):
+        yield estimate
+    used = [(cost, row) for row in rows if (cost := costs[row.variant.name].use) is not None]
+    if len(used) > 1:
+        cost, row = min(used, key=lambda pair: pair[0])
+        yield f"Cheapest to use: {row.variant.name}, {format_compact(cost)} ms a text"
+        worth = [row.variant.name for i, (cost, row) in enumerate(used) if all(cost < other for other, _ in used[:i])]
+        if len(worth) < len(used):
+            yield f"No other variant is both better and cheaper to use than {format_names(worth)}"
+    if hard := count_hard(comparison):
+        models = "every seed of every variant" if len(rows) > 1 else "every seed"
+        yield f"{hard:,} of {comparison.texts:,} texts are wrong with {models}: look at their labels first"
+    if comparison.excluded:
+        total = len(comparison.excluded) + sum(len(variant.runs) for variant in comparison.variants)
+        yield summarize_excluded(comparison.excluded, total)[0]
+
+
+def _next(comparison: Comparison, advice: Advice) -> Iterator[Command]:
+    """Yield the command that uses the variant to take, or else one that trains more seeds."""
+    early = [row for row in comparison.rows if len(row.variant.seeds) < MIN_SEEDS and not row.variant.outside]
+    if advice.row is not None:
+        run = advice.row.variant.runs[0]
+        yield from use_commands(run.folder, run.config.get("data") or {})[1:2]
+    elif early:
+        variant = early[0].variant
+        more = f", and likewise {format_count(len(early) - 1, 'other variant')}" if len(early) > 1 else ""
+        command = train_command(variant.runs[0].result, f"-m seed={','.join(map(str, range(1, MIN_SEEDS + 1)))}")
+        yield Command(f"Train {MIN_SEEDS} seeds of {variant.name}{more}", command)
+
+
+def _facts(comparison: Comparison) -> dict[str, str]:
+    """Return facts about the runs, such as data, seeds, machines and dates, by heading."""
+    runs = [run for variant in comparison.trained for run in variant.runs]
+    results = [run.result for run in runs]
+    ranked = f", ranked by {label(comparison.metric)}" if len(comparison.rows) > 1 else ""
+    return {
+        "Runs": f"{len(runs)}{ranked} on {format_count(comparison.texts, 'test text')}",
+        "Data": _listed(result.choices.get("data", "unknown") for result in results),
+        "Texts": ", ".join(f"{size:,} {split}" for split, size in results[0].data.sizes.items()),
+        "Classes": ", ".join(comparison.class_names),
+        "Seeds": _listed(str(seed) for seed in sorted({run.seed for run in runs})),
+        "Folds": str(comparison.folds) if comparison.folds > 1 else "",
+        "Epochs": _range(len(result.seconds.per_epoch) for result in results),
+        "Machine": _listed(f"{result.device or 'unknown'}, {result.precision or ''}" for result in results),
+        "Date": _range(run.started[:10] for run in runs),
+        "Commit": ", ".join(sorted({result.git_commit[:10] for result in results if result.git_commit})),
+        "Command": comparison.command,
+    }
+
+
+def _range(values: Iterable[Number]) -> str:
+    ordered = sorted(set(values))
+    return str(ordered[0]) if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
+
+
+def _listed(values: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(values))
