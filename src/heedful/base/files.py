@@ -96,6 +96,11 @@ def csv_line(values: Iterable[Any], delimiter: str = ",") -> str:
     return line.getvalue()[:-2] + "\n"
 
 
+def allow_long_fields() -> None:
+    """Let CSV files that are read have texts beyond Python's limit of 131,072 characters for a field."""
+    csv.field_size_limit(2**31 - 1)
+
+
 def number_names(names: Iterable[str], taken: Iterable[str]) -> list[str]:
     """Return the names of further columns of a table, numbered from 2 where a column of the table has the name."""
     used, new = set(taken), list[str]()

@@ -20,7 +20,7 @@ from unicodedata import normalize
 import pyarrow as pa
 
 from heedful.base.errors import UserError
-from heedful.base.files import csv_line, replace_atomically
+from heedful.base.files import allow_long_fields, csv_line, replace_atomically
 from heedful.base.formatting import format_list, format_repr
 from heedful.config.mistakes import did_you_mean
 from heedful.data.table import Table
@@ -259,7 +259,7 @@ class TableFile:
 
     def _delimited(self, text: TextIO, kind: str) -> Iterator[tuple[int, Mapping[str, str]]]:
         """Yield the records of a CSV or TSV file, and the lines at which they start."""
-        csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
+        allow_long_fields()
         delimiter, is_marked = self._delimiter(text.read(HEAD), kind)
         text.seek(0)
         quoting: Any = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE

@@ -6,6 +6,7 @@ A table has a row for each test text, which a column with a name of the text ide
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_count, format_list, format_repr
 from heedful.config.mistakes import did_you_mean
-from heedful.data.tables import TableFile, format_places
+from heedful.data.tables import Rows, TableFile
 from heedful.records.runs import FinishedRun
 from heedful.records.variants import Variant, pool_folds
 from heedful.runs.result import RunResult
@@ -58,13 +59,13 @@ def parse_outside(arguments: Sequence[str]) -> dict[str, Outside]:
 def outside_variant(name: str, outside: Outside, runs: Sequence[FinishedRun]) -> Variant:
     """Return a variant with the predictions of another program for the test texts of `runs`, the folds of one seed."""
     texts = _TestTexts.of(runs)
-    table = _Table.of(name, outside.file)
-    rows = table.match(texts)
+    table = _read(name, outside.file)
+    rows = _match(table, texts)
     predictions = _predictions(table, rows, texts)
     folds = table.columns.get("fold")
     if folds is not None:
-        differ = [spell(folds[row]) != str(fold) for row, fold in zip(rows, texts.folds, strict=True)]
-        table.refuse(rows, differ, "fold", "the runs")
+        differ = [folds[row] != str(fold) for row, fold in zip(rows, texts.folds, strict=True)]
+        _refuse(table, rows, differ, "fold", "the runs")
     parts = []
     for run in runs:
         of_fold = np.array(texts.folds) == run.fold
@@ -72,9 +73,9 @@ def outside_variant(name: str, outside: Outside, runs: Sequence[FinishedRun]) ->
         groups = None if predictions.groups is None else predictions.groups[of_fold]
         result = RunResult(status="completed", seed=run.seed, started=run.started, data=run.result.data)
         given = predictions._replace(**arrays, groups=groups)
-        parts.append(FinishedRun(Path(table.file), result, {}, given))
+        parts.append(FinishedRun(Path(table.source), result, {}, given))
     is_checked = folds is not None or bool(outside.trained)
-    return Variant(name, {}, tuple(parts), table.file, is_checked)
+    return Variant(name, {}, tuple(parts), table.source, is_checked)
 
 
 @dataclass(frozen=True)
@@ -116,127 +117,116 @@ class _TestTexts:
         return list(zip(*(self.columns[name] for name in key), strict=True))
 
 
-@dataclass(frozen=True)
-class _Table:
-    """The rows of a file with predictions."""
-
-    file: str
-    unit: str
-    places: list[int]
-    columns: dict[str, list[Any]]
-
-    @classmethod
-    def of(cls, name: str, file: Path | Mapping[str, Sequence[Any]]) -> "_Table":
-        if isinstance(file, Mapping):
-            columns = {column: list(cells) for column, cells in file.items()}
-            if len(sizes := {len(cells) for cells in columns.values()}) != 1:
-                raise UserError(f"outside {name}: the columns must have the same length, not {sorted(sizes)}")
-            return cls(f"outside {name}", "row", list(range(1, 1 + sizes.pop())), columns)
-        if not file.is_file():
-            raise UserError(f"{file}: no such file; name a file with predictions")
-        places, columns, unit = list[int](), {}, "row"
-        for rows in TableFile(file, [], others=True).read():
-            for name in rows.columns:
-                cells = rows.cells(name) if name in LABELS else rows.spelled(name)
-                columns.setdefault(name, [None] * len(places)).extend(cells)
-            places, unit = [*places, *rows.places], rows.unit
-        return cls(str(file), unit, places, columns)
-
-    def where(self, row: int) -> str:
-        return f"{self.file}: {format_places(self.unit, [self.places[row]])}"
-
-    def match(self, texts: _TestTexts) -> list[int]:
-        """Return the row of each test text."""
-        key = texts.key(self.columns, self.file)
-        shown, rows = " and ".join(map(repr, key)), dict[tuple[str, ...], int]()
-        for row, cells in enumerate(zip(*(self.columns[name] for name in key), strict=True)):
-            name = tuple(spell(cell) or "" for cell in cells)
-            if name in rows:
-                raise UserError(f"{self.where(row)}: {shown} {', '.join(name)} occurs twice; keep one row of a text")
-            rows[name] = row
-        names = [tuple(spell(cell) or "" for cell in name) for name in texts.names(key)]
-        if missing := [name for name in names if name not in rows]:
-            raise UserError(
-                f"{self.file}: {len(missing):,} of {len(names):,} test texts have no row, such as {shown} "
-                f"{', '.join(missing[0])}; a refusal to answer is an empty 'predicted', which counts as wrong"
-            )
-        if others := rows.keys() - set(names):
-            first = min(others, key=lambda name: rows[name])
-            raise UserError(
-                f"{self.where(rows[first])}: {shown} {', '.join(first)} is none of the {len(names):,} test texts; "
-                f"{format_count(len(others), 'such row')}: leave only the test texts"
-            )
-        matched = [rows[name] for name in names]
-        for column in texts.columns.keys() & self.columns.keys() - set(key):
-            differ = [
-                (spell(self.columns[column][row]) or "") != (spell(cell) or "")
-                for row, cell in zip(matched, texts.columns[column], strict=True)
-            ]
-            self.refuse(matched, differ, column, "the runs")
-        if texts.texts and "text" in self.columns.keys() - texts.columns.keys():
-            pairs = zip(matched, texts.texts, strict=True)
-            differ = [(spell(self.columns["text"][row]) or "") != (spell(text) or "") for row, text in pairs]
-            self.refuse(matched, differ, "text", "the runs")
-        return matched
-
-    def refuse(self, rows: Sequence[int], differ: Sequence[bool], column: str, other: str) -> None:
-        """Raise a UserError that names the first of the rows whose cell differs."""
-        if any(differ):
-            row = min(row for row, is_other in zip(rows, differ, strict=True) if is_other)
-            raise UserError(
-                f"{self.where(row)}: {column!r} is {format_repr(self.columns[column][row])}, and not that of {other}; "
-                f"{format_count(sum(differ), 'such row')}: compare predictions for the same texts"
-            )
-
-    def targets(self, column: str, rows: Sequence[int], task: Task) -> tuple[np.ndarray, np.ndarray]:
-        """Return the targets of the labels in a column, and which rows have none; the former have any label there."""
-        lists, empty = [], []
-        for row in rows:
-            cell = self.columns[column][row]
-            try:
-                labels = [spell(label) or "" for label in ([] if cell is None or cell == "" else task.split(cell))]
-            except Fault as fault:
-                raise UserError(f"{self.where(row)}: {column!r} {fault}") from None
-            labels = match_classes(labels, task.classes) if task.has_classes else labels
-            for label in labels:
-                if reason := task.fault(label):
-                    raise UserError(f"{self.where(row)}: {column!r} {format_repr(label)} {reason}")
-                if task.has_classes and label not in task.classes:
-                    raise UserError(
-                        f"{self.where(row)}: {column!r} is {format_repr(label)}, which is no class"
-                        f"{did_you_mean(label, task.classes)}; the classes are {format_list(task.classes)}"
-                    )
-            empty.append(not labels and not task.separates)
-            if empty[-1] and not task.has_classes:
-                raise UserError(f"{self.where(row)}: {column!r} is empty; it must be a number")
-            lists.append([task.classes[0]] if empty[-1] else labels)
-        names = list(dict.fromkeys(label for labels in lists for label in labels))
-        numbers = np.array([names.index(label) for labels in lists for label in labels], dtype=np.int64)
-        sizes = np.array([len(labels) for labels in lists], dtype=np.int64)
-        return task.recode(task.encode(names, numbers, sizes), task.classes), np.array(empty)
+def _read(name: str, file: Path | Mapping[str, Sequence[Any]]) -> Rows:
+    """Return the rows of predictions; their cells are spelled, except those of labels."""
+    if isinstance(file, Mapping):
+        if len(sizes := {len(cells) for cells in file.values()}) != 1:
+            raise UserError(f"outside {name}: the columns must have the same length, not {sorted(sizes)}")
+        chunks = [Rows(f"outside {name}", "row", range(1, 1 + sizes.pop()), {key: list(file[key]) for key in file})]
+    elif not file.is_file():
+        raise UserError(f"{file}: no such file; name a file with predictions")
+    else:
+        chunks = list(TableFile(file, [], others=True).read())
+    columns = {
+        column: [cell for rows in chunks for cell in (rows.cells if column in LABELS else rows.spelled)(column)]
+        for column in dict.fromkeys(chain(*(rows.columns for rows in chunks)))
+    }
+    return replace(chunks[0], places=[place for rows in chunks for place in rows.places], columns=columns)
 
 
-def _predictions(table: _Table, rows: Sequence[int], texts: _TestTexts) -> Predictions:
+def _match(table: Rows, texts: _TestTexts) -> list[int]:
+    """Return the row of each test text."""
+    key = texts.key(table.columns, table.source)
+    shown, rows = " and ".join(map(repr, key)), dict[tuple[str, ...], int]()
+    for row, cells in enumerate(zip(*(table.columns[name] for name in key), strict=True)):
+        name = tuple(cell or "" for cell in cells)
+        if name in rows:
+            raise UserError(f"{table.where([row])}: {shown} {', '.join(name)} occurs twice; keep one row of a text")
+        rows[name] = row
+    names = [tuple(spell(cell) or "" for cell in name) for name in texts.names(key)]
+    if missing := [name for name in names if name not in rows]:
+        raise UserError(
+            f"{table.source}: {len(missing):,} of {len(names):,} test texts have no row, such as {shown} "
+            f"{', '.join(missing[0])}; a refusal to answer is an empty 'predicted', which counts as wrong"
+        )
+    if others := rows.keys() - set(names):
+        first = min(others, key=lambda name: rows[name])
+        raise UserError(
+            f"{table.where([rows[first]])}: {shown} {', '.join(first)} is none of the {len(names):,} test texts; "
+            f"{format_count(len(others), 'such row')}: leave only the test texts"
+        )
+    matched = [rows[name] for name in names]
+    known = ({"text": texts.texts} if texts.texts else {}) | texts.columns
+    for column in (name for name in known if name in table.columns and name not in key):
+        cells = table.columns[column]
+        differ = [(cells[row] or "") != (spell(cell) or "") for row, cell in zip(matched, known[column], strict=True)]
+        _refuse(table, matched, differ, column, "the runs")
+    return matched
+
+
+def _refuse(table: Rows, rows: Sequence[int], differ: Sequence[bool], column: str, other: str) -> None:
+    """Raise a UserError that names the first of the rows whose cell differs."""
+    if any(differ):
+        row = min(row for row, is_other in zip(rows, differ, strict=True) if is_other)
+        raise UserError(
+            f"{table.where([row])}: {column!r} is {format_repr(table.columns[column][row])}, and not that of {other}; "
+            f"{format_count(sum(differ), 'such row')}: compare predictions for the same texts"
+        )
+
+
+def _targets(table: Rows, column: str, rows: Sequence[int], task: Task) -> tuple[np.ndarray, np.ndarray]:
+    """Return the targets of the labels in a column, and which rows have none; the former have any label there."""
+    lists, empty = [], []
+    for row in rows:
+        cell, where = table.columns[column][row], table.where([row])
+        try:
+            labels = [spell(label) or "" for label in ([] if cell is None or cell == "" else task.split(cell))]
+        except Fault as fault:
+            raise UserError(f"{where}: {column!r} {fault}") from None
+        labels = match_classes(labels, task.classes) if task.has_classes else labels
+        for label in labels:
+            if reason := task.fault(label):
+                raise UserError(f"{where}: {column!r} {format_repr(label)} {reason}")
+            if task.has_classes and label not in task.classes:
+                raise UserError(
+                    f"{where}: {column!r} is {format_repr(label)}, which is no class"
+                    f"{did_you_mean(label, task.classes)}; the classes are {format_list(task.classes)}"
+                )
+        empty.append(not labels and not task.separates)
+        if empty[-1] and not task.has_classes:
+            raise UserError(f"{where}: {column!r} is empty; it must be a number")
+        lists.append([task.classes[0]] if empty[-1] else labels)
+    names = list(dict.fromkeys(chain(*lists)))
+    numbers = np.array([names.index(label) for label in chain(*lists)], dtype=np.int64)
+    sizes = np.array(list(map(len, lists)), dtype=np.int64)
+    return task.recode(task.encode(names, numbers, sizes), task.classes), np.array(empty)
+
+
+def _predictions(table: Rows, rows: Sequence[int], texts: _TestTexts) -> Predictions:
     """Return the predictions in a table for the test texts."""
     theirs = texts.predictions
-    task = theirs.task.with_state(thresholds=()) if "thresholds" in theirs.task.state_names else theirs.task
+    task = theirs.task.untuned()
     if "label" in table.columns:
-        labels, _ = table.targets("label", rows, task)
+        labels, _ = _targets(table, "label", rows, task)
         same = np.isclose(labels, theirs.labels) if labels.dtype.kind == "f" else labels == theirs.labels
-        table.refuse(rows, (~same.reshape(len(rows), -1).all(1)).tolist(), "label", "the runs")
+        _refuse(table, rows, (~same.reshape(len(rows), -1).all(1)).tolist(), "label", "the runs")
     names = [f"probability_{name}" for name in task.classes]
     has_probabilities = bool(names) and set(names) <= table.columns.keys()
     if not has_probabilities and "predicted" not in table.columns:
-        raise UserError(f"{table.file}: neither 'predicted' nor all of {format_list(names)}")
+        raise UserError(f"{table.source}: neither 'predicted' nor all of {format_list(names)}")
     probabilities = _probabilities(table, rows, names, not task.separates) if has_probabilities else None
     if "predicted" in table.columns:
-        predicted, empty = table.targets("predicted", rows, task)
+        predicted, empty = _targets(table, "predicted", rows, task)
         if probabilities is None:
             probabilities = task.certain(_wrong_if(empty, predicted, theirs))
         else:
             same = task.predicted(probabilities) == predicted
-            table.refuse(
-                rows, (~same.reshape(len(rows), -1).all(1) & ~empty).tolist(), "predicted", "the largest probability"
+            _refuse(
+                table,
+                rows,
+                (~same.reshape(len(rows), -1).all(1) & ~empty).tolist(),
+                "predicted",
+                "the largest probability",
             )
     assert probabilities is not None
     return theirs._replace(probabilities=probabilities, task=task, has_probabilities=has_probabilities)
@@ -250,7 +240,7 @@ def _wrong_if(empty: np.ndarray, predicted: np.ndarray, theirs: Predictions) -> 
     return np.where(empty, np.where(theirs.labels == first, second, first), predicted)
 
 
-def _probabilities(table: _Table, rows: Sequence[int], names: Sequence[str], are_shares: bool) -> np.ndarray:
+def _probabilities(table: Rows, rows: Sequence[int], names: Sequence[str], are_shares: bool) -> np.ndarray:
     """Return the probabilities in a table, n×C; if they are shares, those of a row must have the sum 1."""
     values = np.empty((len(rows), len(names)))
     for place, row in enumerate(rows):
@@ -259,10 +249,10 @@ def _probabilities(table: _Table, rows: Sequence[int], names: Sequence[str], are
             try:
                 values[place, column] = float(cell)
             except (TypeError, ValueError):
-                raise UserError(f"{table.where(row)}: {name!r} is {format_repr(cell)}; it must be a number") from None
+                raise UserError(f"{table.where([row])}: {name!r} is {format_repr(cell)}; it must be a number") from None
         total = values[place].sum()
         is_wrong = not (values[place] >= 0).all() or values[place].max() > 1
         if is_wrong or (are_shares and abs(total - 1) > MAX_ERROR):
             expected = "must be from 0 to 1" + (", with the sum 1" if are_shares else "")
-            raise UserError(f"{table.where(row)}: the probabilities {expected}; their sum is {total:.4g}")
+            raise UserError(f"{table.where([row])}: the probabilities {expected}; their sum is {total:.4g}")
     return values / values.sum(1, keepdims=True) if are_shares else values

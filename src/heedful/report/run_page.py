@@ -216,8 +216,7 @@ class RunPage:
 
     def _labels(self) -> Section | None:
         """Return a row for each of many labels: its texts by their probability, and its threshold."""
-        thresholds = self.result.thresholds
-        if "thresholds" not in self.task.state_names or not thresholds:
+        if not (thresholds := self.result.thresholds):
             return None
         labels, probabilities = self.predictions.labels.astype(bool), self.predictions.probabilities
         validation = self.result.data.splits["val"].class_counts if "val" in self.result.data.splits else {}

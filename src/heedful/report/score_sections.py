@@ -51,7 +51,7 @@ def scores_section(
     )
     if predictions is not None:
         split, labels, task, groups = predictions.split, predictions.labels, predictions.task, predictions.groups
-        if "thresholds" in task.state_names and "val" in splits:
+        if len(task.applied_thresholds) and "val" in splits:
             note += " The thresholds were chosen on the validation texts, whose scores are therefore too high."
         if rare := task.describe_rare_classes(labels, groups, split):
             note += f" Scores that are means over classes have no interval, because classes are rare: {rare}."

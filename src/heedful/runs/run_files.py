@@ -15,7 +15,7 @@ import numpy as np
 import yaml
 
 from heedful.base.errors import UserError
-from heedful.base.files import number_names, read_arrays, write_arrays
+from heedful.base.files import allow_long_fields, number_names, read_arrays, write_arrays
 from heedful.runs.result import ClassScore
 from heedful.tasks.stored import MAIN_SCORES, read_task, write_task
 from heedful.tasks.task import Task
@@ -222,7 +222,7 @@ def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:
 
 def read_rows(path: Path) -> list[dict[str, str]]:
     """Return the rows of a CSV file as mappings from the name of a column to the cell."""
-    csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
+    allow_long_fields()
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 

@@ -94,7 +94,10 @@ class Multiclass(Task):
         return np.asarray(probabilities.max(1))
 
     def joint(self, tasks: Sequence[Task]) -> Self:
-        return self if len(tasks) == 1 else replace(self, temperature=1.0, limits=())
+        return self if len(tasks) == 1 else self.untuned()
+
+    def untuned(self) -> Self:
+        return replace(self, temperature=1.0, limits=())
 
     def confusion_matrix(self, predicted: np.ndarray, targets: np.ndarray) -> np.ndarray | None:
         size = len(self.classes)

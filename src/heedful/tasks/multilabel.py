@@ -211,6 +211,9 @@ class Multilabel(Task):
         columns = zip(probabilities.T.astype(np.float64), targets.T, strict=True)
         return replace(self, thresholds=tuple(_threshold(*column, self.precision) for column in columns))
 
+    def untuned(self) -> Self:
+        return replace(self, thresholds=())
+
     def joint(self, tasks: Sequence[Task]) -> Self:
         of_tasks = [
             np.asarray(task.applied_thresholds)[..., [task.classes.index(name) for name in self.classes]]

@@ -257,6 +257,10 @@ class Task(ABC):
         """Return the task with the state that suits the probabilities of validation texts."""
         return self
 
+    def untuned(self) -> Self:
+        """Return the task without what `fit` and other validation texts have added."""
+        return self
+
     def joint(self, tasks: Sequence["Task"]) -> Self:
         """Return the task of the mean probabilities of several models, with their tasks."""
         return self
