@@ -504,6 +504,11 @@ def test_dropped_duplicates_leave_each_text_in_one_split(tmp_path: Path, source_
     assert sorted(every) == sorted({"x", "y", "z", "w", *(f"u{i}" for i in range(20))})
     assert [summarize_data(source, [None]).dropped for source in (held_out, given, kept)] == [3, 5, None]
     assert len({source.data_fingerprint for source in (held_out, given, kept)}) == 3
+    rows = [f"{row},{int(i not in (0, 2))}" for i, row in enumerate(COPIES)]  # the first x and y have copies, too
+    weighted = str(write(tmp_path / "weights.csv", "\n".join(["text,label,w", *rows])))
+    source = Source(weighted, duplicates="drop", weight="w", test_fraction=0, val_fraction=0, **source_options)
+    source.setup()
+    assert sorted(source.texts("train", range(source.sizes["train"]))) == sorted(every)
     only = str(write(tmp_path / "only.csv", "text,label\n" + "\n".join(row for row in COPIES if row.endswith("b"))))
     with pytest.raises(UserError, match=r"data\.duplicates=drop: 11 different texts of one class are left"):
         Source(path, test_path=only, duplicates="drop", **source_options).setup()

@@ -11,6 +11,7 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
+from heedful.data.roles import PARTS
 from heedful.data.table import Text
 from heedful.data.tokenizer import Tokenizer, TokenizerBuilder, text_blocks
 from heedful.data.trained_texts import hash_tokens
@@ -19,9 +20,7 @@ from heedful.tasks.task import Task
 log = logging.getLogger(__name__)
 SPLITS = ("train", "val", "test")
 FACTS = "facts.json"
-PARTS = ("text", "second")  # columns of the text, or of the two texts of a pair
 LISTED_CONFLICTS = 3  # maximum number of texts with several classes that a message shows
-READ, KEPT = "read:", "kept:"  # prefixes of the names of columns that a model reads, and of those that are copied
 
 
 class Texts(Sequence[Text]):

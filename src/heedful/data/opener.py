@@ -2,7 +2,7 @@
 
 import filecmp
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
@@ -70,7 +70,6 @@ class Opener:
         title: of the source, for messages.
         splits: the name of each split among the data sets.
         csv: the delimiter, quotes and label of a `TableFile`.
-        indicators: the names of the columns that say of each label whether a text has it, by the name of their labels.
     """
 
     def __init__(
@@ -80,10 +79,8 @@ class Opener:
         splits: Mapping[str, str],
         load: "Callable[[], Mapping[str, datasets.Dataset]]",
         csv: tuple[str | None, bool, str],
-        indicators: Mapping[str, Sequence[str]],
     ) -> None:
-        self.title, self.files, self.names, self.load = title, files, splits, load
-        self.csv, self.indicators = csv, indicators
+        self.title, self.files, self.names, self.load, self.csv = title, files, splits, load, csv
 
     @cached_property
     def sets(self) -> "Mapping[str, datasets.Dataset]":
@@ -101,13 +98,6 @@ class Opener:
 
     def rows(self, split: str, columns: Collection[str]) -> Iterator[Rows]:
         """Yield these columns of a split in chunks."""
-        stored = dict.fromkeys(own for name in columns for own in self.indicators.get(name, [name]))
-        for rows in self._rows(split, stored):
-            for label in self.indicators.keys() & columns:
-                rows = rows.with_indicators(label, self.indicators[label])
-            yield rows
-
-    def _rows(self, split: str, columns: Collection[str]) -> Iterator[Rows]:
         for file in self.files.get(split, ()):
             yield from TableFile(file, list(columns), False, *self.csv).read()
         if self.files:

@@ -15,10 +15,11 @@ from pydantic import Field
 from heedful.base.errors import UserError
 from heedful.config.mistakes import LabelColumn, TextColumn, not_a_list
 from heedful.data.columns import Coverage
-from heedful.data.corpus import PARTS, Corpus, TokenizedSplit
+from heedful.data.corpus import Corpus, TokenizedSplit
 from heedful.data.opener import Opener, find_files, load_from_hub
 from heedful.data.padded_batches import Truncation
 from heedful.data.reading import Reading
+from heedful.data.roles import Roles
 from heedful.data.schema import Schema
 from heedful.data.sets import as_sets, usual_splits
 from heedful.data.splits import Splitting
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 log = logging.getLogger(__name__)
-SHOWN = 10_000  # rows from which a task learns how labels are written
 MIN_LENGTH = 4  # tokens of a pair, up to two of which are a separator
 
 
@@ -102,35 +102,20 @@ class Origin(pl.LightningDataModule):
         if (folds is None) != (fold is None):
             sweep = f"-m data.folds={folds or 5} data.fold={','.join(map(str, range(folds or 5)))}"
             raise ValueError(f"folds={folds} and fold={fold}: set both, or sweep over all folds with {sweep}")
-        texts = [text] if isinstance(text, str) else list(text)
-        self.pairs = len(texts) == 2
-        label_columns = [label] if isinstance(label, str) else list(label)
-        label = ", ".join(label_columns)
-        if both := [name for name in texts if name in label_columns]:
-            raise ValueError(f"text={both[0]!r}: is also the column of labels: set data.text or data.label")
-        if self.pairs and max_length < MIN_LENGTH:
+        roles = Roles.of(text, label, group, weight, columns, keep_columns)
+        if roles.are_pairs and max_length < MIN_LENGTH:
             raise ValueError(f"max_length={max_length}: must be at least {MIN_LENGTH} for pairs of texts")
         if path is None and name is not None and name.startswith((".", "/", "~")):
             raise UserError(f"data.name={name}: is a path: use data=csv data.path={name}")
-        roles = {**dict(zip(PARTS, texts, strict=False)), "label": label}
-        roles |= {role: own for role, own in (("group", group), ("weight", weight)) if own}
-        further, kept = (list(dict.fromkeys(names or ())) for names in (columns, keep_columns))
-        read = [*roles.items(), *(("label", name) for name in label_columns)]
-        if twice := [(role, own) for role, own in read if own in further]:
-            raise ValueError(
-                "columns: {1!r} is also data.{0}, which a model must not read twice: remove it".format(*twice[0])
-            )
         self.sets_numbers = decimal is not None or thousands is not None
-        self.reading = Reading(roles, further, kept, parse_labels(labels), on_bad_rows, number_form(decimal, thousands))
+        self.reading = Reading(roles, parse_labels(labels), on_bad_rows, number_form(decimal, thousands))
         named = {"train": train_split, "val": val_split, "test": test_split}
         splits = {split: own for split, own in named.items() if own is not None}
         others, is_copy = {"val": val_path, "test": test_path}, name is not None
         files = {} if path is None else find_files(path, others, splits, is_copy)
         title = str(files["train"][0]) if files else name or type(self).__name__
         self.dataset = name, config
-        indicators = {label: label_columns} if len(label_columns) > 1 else {}
-        csv = (parse_delimiter(delimiter), quotes, label_columns[0])
-        self.opener = Opener(title, files, splits, self.load, csv, indicators)
+        self.opener = Opener(title, files, splits, self.load, (parse_delimiter(delimiter), quotes, roles.label[0]))
         self.drops_duplicates = duplicates == "drop"
         self.tokenizer = tokenizer
         self.batch_size = batch_size or 0  # 0: `setup` chooses it
@@ -156,11 +141,12 @@ class Origin(pl.LightningDataModule):
 
     def use_codec(self, codec: Schema) -> None:
         """Use the tokenizer, truncation and classes of a trained model; must be called before `setup()`."""
-        codec.check(self.pairs, "data.text")
+        codec.check(self.roles.are_pairs, "data.text")
         self._model, self.tokenizer, self.truncation = codec, codec.tokenizer, codec.truncation
         self.task = codec.task.with_classes([])
         numbers = self.reading.numbers if self.sets_numbers else codec.numbers
-        self.reading = replace(self.reading, read=[column.name for column in codec.columns], numbers=numbers)
+        roles = replace(self.roles, read=tuple(column.name for column in codec.columns))
+        self.reading = replace(self.reading, roles=roles, numbers=numbers)
 
     def score_whole(self, split: str, class_counts: Sequence[int], unknown_classes: str = "error") -> None:
         """Keep only the split "test" or "val" of the source, undivided; must be called after `use_codec`.
@@ -184,6 +170,10 @@ class Origin(pl.LightningDataModule):
         self.class_counts, self.drops_duplicates = list(class_counts), False
 
     # Reading
+
+    @property
+    def roles(self) -> Roles:
+        return self.reading.roles
 
     def load(self) -> "Mapping[str, datasets.Dataset]":
         """Return the data sets of all splits by name, unless they are in files; a subclass may override this method."""
@@ -214,7 +204,7 @@ class Origin(pl.LightningDataModule):
     @property
     def rows_key(self) -> str:
         """A string that changes whenever the rows of a split or their weights change."""
-        return f"{self._content} {self.splitting.fold} {self.reading.columns.get('weight')}"
+        return f"{self._content} {self.splitting.fold} {self.roles.weight}"
 
     @cached_property
     def corpus(self) -> Corpus:
@@ -222,10 +212,9 @@ class Origin(pl.LightningDataModule):
 
     def read(self) -> Corpus:
         """Return the corpus in the cache; read the source first if it is not in the cache."""
-        reading, opener, stored = self.reading, self.opener, self.reading.stored
-        in_sets = [] if opener.files or not stored else [opener.hash_columns(split, stored) for split in opener.splits]
-        columns = (reading.columns.get("weight"), reading.read, reading.kept)
-        key = f"{self.source_fingerprint} {columns} {in_sets} {code_version(type(self))}"
+        reading, opener, further = self.reading, self.opener, self.roles.further
+        in_sets = [opener.hash_columns(split, further) for split in opener.splits if further and not opener.files]
+        key = f"{self.source_fingerprint} {self.roles} {in_sets} {code_version(type(self))}"
 
         def write(folder: Path) -> None:
             if self._model is None:

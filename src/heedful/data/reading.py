@@ -18,8 +18,9 @@ from heedful.base.errors import UserError
 from heedful.base.formatting import format_list, format_repr
 from heedful.base.progress import row_progress
 from heedful.config.mistakes import did_you_mean
-from heedful.data.corpus import FACTS, KEPT, PARTS, READ
+from heedful.data.corpus import FACTS
 from heedful.data.opener import Opener
+from heedful.data.roles import KEPT, PARTS, READ, Roles
 from heedful.data.table import Text, is_blank, join_parts
 from heedful.data.tables import Rows, format_places
 from heedful.runtime import PLAIN, NumberForm, number_of, parse_all
@@ -28,8 +29,8 @@ from heedful.tasks.task import Task
 
 log = logging.getLogger(__name__)
 TEXT = pa.large_string()
-# types of the columns: the number of a row's file among those of its split, its place there, and the text's hash
-TYPES = {"text": TEXT, "second": TEXT, "label": pa.list_(TEXT), "group": TEXT, "weight": pa.float64()}
+# types of columns that are no texts; the file is the number among those of the split, and the place is in this file
+TYPES = {"label": pa.list_(TEXT), "weight": pa.float64()}
 TYPES |= {"file": pa.int32(), "place": pa.int64(), "digest": pa.int64()}
 SIMILAR_LABELS = 0.8  # similarity of a misspelt label to a class
 RENAME = "correct the key 'huggingface' of the schema's metadata, or remove it to use the numbers as classes"
@@ -41,30 +42,17 @@ class Reading:
     """How a run reads its rows.
 
     Args:
-        columns: the names that text, second (of a pair), label, group and weight (of training rows) have in the rows.
-        read, kept: the names of further columns, of which the former are spelled and the latter stay as they are.
         names: the class of each allowed label; None allows all labels.
         on_bad_rows: error or drop: how to treat rows without a text or label.
         numbers: how texts write the numbers of columns, weights and targets.
         unknown_classes: error, drop or wrong (keep): how an evaluation treats rows whose class the model does not have.
     """
 
-    columns: Mapping[str, str]
-    read: Sequence[str]
-    kept: Sequence[str]
+    roles: Roles
     names: Mapping[str, str] | None
     on_bad_rows: str
     numbers: NumberForm = PLAIN
     unknown_classes: str | None = None
-
-    @property
-    def stored(self) -> list[str]:
-        """The further columns that are stored with the texts."""
-        return list(dict.fromkeys([*self.kept, *self.read]))
-
-    @property
-    def every_column(self) -> list[str]:
-        return list(dict.fromkeys([*self.columns.values(), *self.stored]))
 
     def of_model(self, classes: Sequence[str], unknown_classes: str) -> "Reading":
         """Return the reading of texts with these classes of a trained model."""
@@ -73,30 +61,27 @@ class Reading:
         names = {label: name for label, name in names.items() if name in classes}
         if classes and not names:
             raise UserError(f"data.labels: the model has only other classes, {format_list(classes, plain=True)}")
-        return replace(self.without_weight(), names=names or None, unknown_classes=unknown_classes)
-
-    def without_weight(self) -> "Reading":
-        return replace(self, columns={role: name for role, name in self.columns.items() if role != "weight"})
+        return replace(self, roles=self.roles.unweighted, names=names or None, unknown_classes=unknown_classes)
 
     def fingerprint(self, opener: Opener, task: Task) -> str:
         """Return a string that changes whenever the texts or labels change: hashes of the content, and the options.
 
         The column of weights changes neither, but the content of data sets includes its cells.
         """
-        roles = ("text", "label", "group", "", *(["second"] * ("second" in self.columns)))  # "": of earlier versions
+        roles, weight = self.roles, self.roles.weight
+        named = (roles.text[0], ", ".join(roles.label), roles.group, None, *roles.text[1:])  # None: of earlier versions
         names = self.names if self.unknown_classes in (None, "error") else (self.names, self.unknown_classes)
         numbers = [] if self.numbers == PLAIN else [self.numbers]
-        options = (tuple(map(self.columns.get, roles)), names, self.on_bad_rows, *opener.csv[:2], *numbers)
-        own = self.columns.get("weight")
-        weights = "" if own is None or opener.files else opener.hash_columns("train", [own])
-        return f"{opener.content(self.without_weight().columns.values())} {options}{task.reading}{weights}"
+        options = (named, names, self.on_bad_rows, *opener.csv[:2], *numbers)
+        weights = "" if weight is None or opener.files else opener.hash_columns("train", [weight])
+        return f"{opener.content(roles.content)} {options}{task.reading}{weights}"
 
     def write(self, folder: Path, opener: Opener, task: Task, progress: bool) -> None:
         """Write the valid rows of each split to a file, and the names of the classes to another."""
 
         def rows_of(split: str) -> Iterator[Rows]:
             with row_progress("Read", noun=f"rows of {Path(opener.title).name}", is_shown=progress) as advance:
-                for rows in opener.rows(split, reading.every_column):
+                for rows in opener.rows(split, reading.roles.every):
                     yield rows
                     advance(len(rows.places))
 
@@ -109,27 +94,29 @@ class Reading:
                     classes = own or task.find_classes(found)
                 except ValueError as error:
                     raise UserError(f"{opener.title}: {error}") from None
-                names, reading = names or dict(zip(classes, classes, strict=True)), reading.without_weight()
+                names = names or dict(zip(classes, classes, strict=True))
             elif names:
                 names |= {name: name for name in sorted(found - set(names.values()))}
-            reading = replace(reading, names=names or None)
+            reading = replace(reading, roles=self.roles.unweighted, names=names or None)
         (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys((reading.names or {}).values()))}))
 
     def _write_split(self, path: Path, chunks: Iterable[Rows], task: Task) -> tuple[list[str], set[str]]:
         """Write the valid rows; return the named classes of the data set, if it has any, and those found."""
-        columns, names, keeps = self.columns, self.names, self.unknown_classes == "wrong"
+        roles, names, keeps = self.roles, self.names, self.unknown_classes == "wrong"
         # places by source and wrong label, which is empty if a cell is missing
         faults = defaultdict[tuple[str, str], list[int]](list)
         own, found, files, count = list[str](), set[str](), dict[str, int](), 0
-        stored = [*(READ + name for name in self.read), *(KEPT + name for name in self.kept)]
-        types = {name: TYPES[name] for name in (*columns, "file", "place", "digest")} | dict.fromkeys(stored, TEXT)
-        schema = pa.schema(list(types.items()))
+        texts_of = dict(zip(PARTS, roles.text, strict=False))
+        optional = [role for role in ("group", "weight") if getattr(roles, role)]
+        further = [*(READ + name for name in roles.read), *(KEPT + name for name in roles.kept)]
+        columns = [*texts_of, "label", *optional, "file", "place", "digest", *further]
+        schema = pa.schema([(name, TYPES.get(name, TEXT)) for name in columns])
         with pa.ipc.new_stream(str(path), schema) as stream:
             for rows in chunks:
-                own = own or [canonical(name) for name in rows.class_names.get(columns["label"], ())]
-                parts = {name: rows.texts(columns[name]) for name in PARTS if name in columns}
+                own = own or list(map(canonical, _class_names(rows, roles)))
+                parts = {part: rows.texts(name) for part, name in texts_of.items()}
                 texts: Any = list(zip(*parts.values(), strict=True)) if len(parts) > 1 else parts["text"]
-                labels, is_valid = _labels(rows, columns["label"], task, self.numbers), list[bool]()
+                labels, is_valid = _labels(rows, roles, task, self.numbers), list[bool]()
                 for place, text, own_labels in zip(rows.places, texts, labels, strict=True):
                     wrong = [
                         label
@@ -147,12 +134,12 @@ class Reading:
                 cells: dict[str, Any] = {**parts, "label": labels, "place": list(rows.places)}
                 cells |= {"file": [files.setdefault(rows.source, len(files))] * len(texts)}
                 cells |= {"digest": list(map(_digest, texts))}
-                cells |= {READ + name: rows.spelled(name, self.numbers) for name in self.read}
-                cells |= {KEPT + name: rows.plain_texts(name) for name in self.kept}
-                if "group" in columns:
-                    cells["group"] = [group or "" for group in rows.spelled(columns["group"])]
-                if "weight" in columns:
-                    cells["weight"] = _weights(rows, columns["weight"], self.numbers, is_valid)
+                cells |= {READ + name: rows.spelled(name, self.numbers) for name in roles.read}
+                cells |= {KEPT + name: rows.plain_texts(name) for name in roles.kept}
+                if roles.group:
+                    cells["group"] = [group or "" for group in rows.spelled(roles.group)]
+                if roles.weight:
+                    cells["weight"] = _weights(rows, roles.weight, self.numbers, is_valid)
                 stream.write_batch(pa.RecordBatch.from_pydict(cells, schema).filter(pa.array(is_valid)))
         for (source, label), places in faults.items():
             self._report(f"{source}: {format_places(rows.unit, places)}:", label, task)
@@ -162,7 +149,7 @@ class Reading:
 
     @property
     def _required(self) -> list[str]:
-        return [repr(self.columns[name]) for name in (*PARTS, "label") if name in self.columns]
+        return list(map(repr, [*self.roles.text, ", ".join(self.roles.label)]))
 
     def _report(self, where: str, label: str, task: Task) -> None:
         """Refuse rows with a wrong label, or without a text or label if it is empty, or warn of them."""
@@ -202,13 +189,23 @@ def _weights(rows: Rows, column: str, numbers: NumberForm, is_valid: Sequence[bo
     return weights
 
 
-def _labels(rows: Rows, column: str, task: Task, numbers: NumberForm) -> list[list[str]]:
+def label_cells(rows: Rows, roles: Roles) -> list[Any]:
+    """Return the cell of labels of each row; of several columns, the numbers of those that say 1."""
+    return rows.indicated(roles.label) if roles.has_indicators else rows.cells(roles.label[0])
+
+
+def _class_names(rows: Rows, roles: Roles) -> Sequence[str]:
+    """Return the names of classes that labels number; () if labels are names themselves."""
+    return roles.label if roles.has_indicators else rows.class_names.get(roles.label[0], ())
+
+
+def _labels(rows: Rows, roles: Roles, task: Task, numbers: NumberForm) -> list[list[str]]:
     """Return the canonical labels of each row; a missing label is an empty string."""
-    cells = [task.split(cell) for cell in rows.cells(column)]
+    column, cells = roles.label[0], [task.split(cell) for cell in label_cells(rows, roles)]
     places = [place for place, own in zip(rows.places, cells, strict=True) for _ in own]
     listed = replace(rows, places=places, columns={column: list(chain(*cells))})
     labels = [label or "" for label in listed.spelled(column, PLAIN if task.has_classes else numbers)]
-    if own := rows.class_names.get(column):
+    if own := _class_names(rows, roles):
         names = {str(i): canonical(name) for i, name in enumerate(own)}
         where, classes = f"{rows.source}: the metadata name {len(own)} classes", set(names.values())
         if len(classes) < len(own) or "" in classes:

@@ -18,10 +18,12 @@ from heedful.base.errors import UserError
 from heedful.base.files import number_names
 from heedful.base.formatting import format_list
 from heedful.data.columns import fit_column
-from heedful.data.corpus import KEPT, READ, SPLITS, TokenizedCorpus, TokenizedSplit, tokenize
+from heedful.data.corpus import SPLITS, TokenizedCorpus, TokenizedSplit, tokenize
 from heedful.data.label_warnings import warn_of_labels
 from heedful.data.origin import Origin
 from heedful.data.padded_batches import BatchBuilder, Batches, ShuffledBatches, by_length, shuffled
+from heedful.data.reading import label_cells
+from heedful.data.roles import KEPT, READ
 from heedful.data.schema import Schema
 from heedful.data.splits import distinct_rows, divide
 from heedful.data.store import code_version, hash_text, load_or_build
@@ -53,21 +55,23 @@ class Source(Origin):
         """Load the tokenized data of all splits, regardless of the stage; later calls do nothing."""
         if self.data is not None:
             return
-        reading = self.reading
-        if self.opener.indicators and self.task.targets != Multilabel.targets:
+        roles = self.roles
+        if roles.has_indicators and self.task.targets != Multilabel.targets:
             raise UserError(
-                f"data.label=[{reading.columns['label']}]: columns that say whether a text has a label need "
+                f"data.label=[{', '.join(roles.label)}]: columns that say whether a text has a label need "
                 "task=multilabel; for another task, name one column"
             )
         if self._model is None:
-            first = islice(self.opener.rows("train", reading.every_column), SHOWN // CHUNK)
-            self.task, message = self.task.suited(
-                cell for rows in first for cell in rows.cells(reading.columns["label"])
-            )
+            first = islice(self.opener.rows("train", roles.every), SHOWN // CHUNK)
+            self.task, message = self.task.suited(cell for rows in first for cell in label_cells(rows, roles))
             if message:
                 log.warning(message)
         corpus = self.corpus  # a text that cannot be read is reported now, not after the training
-        if reading.names is None and self._model is None and (warning := describe_combinations(corpus.task.classes)):
+        if (
+            self.reading.names is None
+            and self._model is None
+            and (warning := describe_combinations(corpus.task.classes))
+        ):
             log.warning(warning)
         rows = distinct_rows(corpus) if self.drops_duplicates else None
         self.dropped = None if rows is None or corpus.train is None else len(corpus.train.labels) - len(rows)
@@ -116,7 +120,7 @@ class Source(Origin):
         return Schema(
             tokenizer=tokenizer,
             task=task,
-            pairs=self.pairs,
+            pairs=self.roles.are_pairs,
             columns=columns,
             numbers=self.reading.numbers,
             **asdict(self.truncation),
@@ -161,7 +165,7 @@ class Source(Origin):
         """Return what a model reads of the rows at the positions `index` of a split."""
         name, rows = self._origin(split, index)
         origin = self.corpus.of(name)
-        cells = {name: origin.cells(READ + name, rows) for name in self.reading.read}
+        cells = {name: origin.cells(READ + name, rows) for name in self.roles.read}
         return Table(origin.texts.take(rows), cells, lambda own: self._where(split, [index[i] for i in own]))
 
     def texts(self, split: str, index: Iterable[int]) -> list[Text]:
@@ -179,7 +183,7 @@ class Source(Origin):
 
     def origins_of_rows(self, split: str, rows: np.ndarray) -> dict[str, list[Any]]:
         """Return the origins of rows of a split of the source."""
-        own, files, kept = self.corpus.of(split), self.opener.sources(split), self.reading.kept
+        own, files, kept = self.corpus.of(split), self.opener.sources(split), self.roles.kept
         numbers, *cells = (own.cells(name, rows) for name in ("file", "place", *(KEPT + name for name in kept)))
         names = [*number_names(["file", self.opener.unit(split)], taken=kept), *kept]
         return dict(zip(names, [[files[number] for number in numbers], *cells], strict=True))

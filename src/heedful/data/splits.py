@@ -31,11 +31,13 @@ class Splitting(NamedTuple):
 def distinct_rows(corpus: Corpus) -> np.ndarray:
     """Return the first row of each text of the source's training split that is in none of its other splits, ascending.
 
-    If held-out rows are among these rows, no text is in two of the splits that are divided.
+    It is the first with a weight above 0, if the text has one. If held-out rows are among these rows, no text is in two
+    of the splits that are divided.
     """
     assert corpus.train is not None and corpus.train.digests is not None
-    digests = corpus.train.digests
-    rows = np.sort(np.unique(digests, return_index=True)[1])
+    digests, weights = corpus.train.digests, corpus.train.weights
+    order = np.arange(len(digests)) if weights is None else np.argsort(weights == 0, kind="stable")
+    rows = np.sort(order[np.unique(digests[order], return_index=True)[1]])
     for split in (corpus.val, corpus.test):
         if split is not None and split.digests is not None:
             rows = rows[~np.isin(digests[rows], split.digests)]

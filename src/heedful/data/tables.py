@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -86,19 +86,15 @@ class Rows:
         except Fault as fault:
             raise UserError(f"{self.where([fault.row])}: column {column!r} {fault}") from None
 
-    def with_indicators(self, label: str, columns: Sequence[str]) -> "Rows":
-        """Return rows with the column `label`, whose cells list the numbers of those columns that say 1 or true.
-
-        Where one of the columns is empty, the label is missing.
-        """
+    def indicated(self, columns: Sequence[str]) -> list[list[int] | None]:
+        """Return for each row the numbers of those columns that say 1 or true; None where one of them is empty."""
         spelled = list(zip(*map(self.spelled, columns), strict=True))
         for row, cells in enumerate(spelled):
             if wrong := [(name, cell) for name, cell in zip(columns, cells, strict=True) if cell not in INDICATORS]:
                 held = "column {!r} holds {!r}".format(*wrong[0])
                 remedy = "write 0 for -1" if wrong[0][1] == "-1" else "correct it, or name one column of labels"
                 raise UserError(f"{self.where([row])}: {held}, but the columns of data.label hold 0 and 1: {remedy}")
-        has = [None if None in cells else [i for i, cell in enumerate(cells) if INDICATORS[cell]] for cells in spelled]
-        return replace(self, columns={**self.columns, label: has}, class_names={**self.class_names, label: columns})
+        return [None if None in cells else [i for i, cell in enumerate(cells) if INDICATORS[cell]] for cells in spelled]
 
     def where(self, rows: Sequence[int]) -> str:
         return f"{self.source}: {format_places(self.unit, [self.places[row] for row in rows])}"

@@ -156,7 +156,7 @@ def _match(table: Rows, texts: _TestTexts) -> list[int]:
             f"{format_count(len(others), 'such row')}: leave only the test texts"
         )
     matched = [rows[name] for name in names]
-    known = ({"text": texts.texts} if texts.texts else {}) | texts.columns
+    known = {**({"text": texts.texts} if texts.texts else {}), **texts.columns}
     for column in (name for name in known if name in table.columns and name not in key):
         cells = table.columns[column]
         differ = [(cells[row] or "") != (spell(cell) or "") for row, cell in zip(matched, known[column], strict=True)]

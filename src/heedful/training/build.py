@@ -220,7 +220,7 @@ def rehearse(cfg: DictConfig, data: "Source") -> None:
         require_scores(monitored, created, np.asarray(data.tokenized("val").labels), data.task)
     require_directions(cfg, created, data.task)
     with _on_meta_device():
-        classifier(cfg, data.vocabulary, trained.num_logits, data.pairs, data.codec.features)
+        classifier(cfg, data.vocabulary, trained.num_logits, data.roles.are_pairs, data.codec.features)
 
 
 def monitors(cfg: DictConfig) -> dict[str, dict[str, Any]]:
@@ -328,7 +328,7 @@ def datamodule(
         data.opener.sets, data.opener.title = sets, "data"
     if card is None and cfg.get("init_from") is not None:
         codec = (resumed or _origin(cfg.init_from)[0]).codec
-        codec.check(data.pairs, f"init_from={cfg.init_from}")
+        codec.check(data.roles.are_pairs, f"init_from={cfg.init_from}")
         data.tokenizer = codec.tokenizer
     if card is not None:
         data.use_codec(card.codec)

@@ -105,7 +105,7 @@ class LinearBaseline(pl.Callback):
         texts = {split: data.texts(split, range(data.sizes[split])) for split in data.sizes}
         linear = data.task.linear_model(np.asarray(data.tokenized("train").labels), self.c)
         vectorizer = TfidfVectorizer(ngram_range=(1, self.max_order), sublinear_tf=True, token_pattern=WORD)
-        if data.pairs:
+        if data.roles.are_pairs:
             words = vectorizer.build_analyzer()
 
             def of_sides(text: Text) -> list[str]:
