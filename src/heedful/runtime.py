@@ -284,11 +284,14 @@ def days_of(text: str | None) -> float:
     return ((moment[0] - datetime(1970, 1, 1)) / timedelta(seconds=1) + float(f"0.{moment[1] or 0}")) / 86400
 
 
-def scale(column: Mapping[str, Any], cells: Sequence[str | None], parse: Callable[[str | None], float]) -> Entries:
+QUANTITIES: dict[str, Callable[[str | None], float]] = {"number": number_of, "date": days_of}
+
+
+def scale(column: Mapping[str, Any], cells: Sequence[str | None]) -> Entries:
     """Return two features of each cell: (number - mean) / scale, and whether it is missing, in which case it is 0."""
-    values = parse_all(cells, parse)
+    kind = kind_of(column)
+    values = parse_all(cells, QUANTITIES[kind])
     if len(wrong := np.flatnonzero(np.isinf(values))):
-        kind = column.get("kind", "number")
         raise Fault(f"holds {_shorten(cells[wrong[0]])}, but its training cells are {kind}s", int(wrong[0]))
     missing = np.isnan(values)
     values = np.clip((np.where(missing, column["mean"], values) - column["mean"]) / column["scale"], -LIMIT, LIMIT)
@@ -315,13 +318,6 @@ def one_hot(column: Mapping[str, Any], cells: Sequence[str | None]) -> Entries:
     return Entries(rows, codes[rows], np.ones(len(rows)), len(column["categories"]) + 1, missing, unseen)
 
 
-KINDS: dict[str, Callable[[Mapping[str, Any], Sequence[str | None]], Entries]] = {
-    "number": lambda column, cells: scale(column, cells, number_of),
-    "date": lambda column, cells: scale(column, cells, days_of),
-    "category": one_hot,
-}
-
-
 def kind_of(column: Mapping[str, Any]) -> str:
     """Return the kind of a column; files of earlier versions have none."""
     return column.get("kind") or ("number" if column.get("categories") is None else "category")
@@ -330,7 +326,7 @@ def kind_of(column: Mapping[str, Any]) -> str:
 def encode(column: Mapping[str, Any], cells: Sequence[Any], numbers: NumberForm = PLAIN) -> Entries:
     """Return the features of the cells of a column, as in config.json; a spelled cell has the plain form of numbers."""
     try:
-        return KINDS[kind_of(column)](column, spell_all(cells, numbers.spell))
+        return (scale if kind_of(column) in QUANTITIES else one_hot)(column, spell_all(cells, numbers.spell))
     except Fault as fault:
         raise Fault(f"column {column['name']!r} {fault}", fault.row) from None
 

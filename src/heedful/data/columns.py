@@ -33,7 +33,7 @@ class Coverage(NamedTuple):
 
 
 class ColumnField(BaseModel, ABC):
-    """How the cells of a column become features, as its training cells determine it; `runtime.KINDS` encodes them."""
+    """How the cells of a column become features, as its training cells determine it; `runtime.encode` encodes them."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -77,11 +77,6 @@ class _Scaled(ColumnField):
     mean: FiniteFloat = 0.0
     scale: Annotated[FiniteFloat, Field(gt=0)] = 1.0  # the standard deviation of the training cells; 1 if that is 0
 
-    @staticmethod
-    @abstractmethod
-    def parse(text: str | None) -> float:
-        """Return the quantity in a spelled cell: NaN without one, and infinity for another text."""
-
     @property
     def features(self) -> list[str]:
         return [self.name, f"{self.name} {MISSING}"]
@@ -91,13 +86,15 @@ class _Scaled(ColumnField):
 
     @classmethod
     def fit(cls, name: str, cells: Sequence[str | None], where: Where) -> Self | None:
-        values = runtime.parse_all(cells, cls.parse)
+        kind = cls.model_fields["kind"].default
+        parse = runtime.QUANTITIES[kind]
+        values = runtime.parse_all(cells, parse)
         known, wrong = values[np.isfinite(values)], np.flatnonzero(np.isinf(values)).tolist()
         if len(known) > len(wrong) > 0:
             held = f"column {name!r} holds {format_repr(cells[wrong[0]])}, but most of its cells are "
-            remedy = runtime.number_remedy(cell for cell in cells if cell and not math.isnan(cls.parse(cell)))
+            remedy = runtime.number_remedy(cell for cell in cells if cell and not math.isnan(parse(cell)))
             remedy = f": {remedy}. {CATEGORIES}" if remedy else CORRECT
-            raise UserError(f"{where(wrong)}: {held}{cls.model_fields['kind'].default}s{remedy}")
+            raise UserError(f"{where(wrong)}: {held}{kind}s{remedy}")
         if wrong or not len(known):
             return None
         if np.ptp(known) == 0 and len(known) == len(values):
@@ -110,10 +107,6 @@ class NumberField(_Scaled):
 
     kind: Literal["number"] = "number"
     example: ClassVar = 31
-
-    @staticmethod
-    def parse(text: str | None) -> float:
-        return runtime.number_of(text)
 
     @classmethod
     def fit(cls, name: str, cells: Sequence[str | None], where: Where) -> Self | None:
@@ -135,10 +128,6 @@ class DateField(_Scaled):
 
     kind: Literal["date"] = "date"
     example: ClassVar = "2024-01-31"
-
-    @staticmethod
-    def parse(text: str | None) -> float:
-        return runtime.days_of(text)
 
     def describe(self) -> str:
         mean = np.datetime64(0, "s") + np.timedelta64(round(self.mean * 86400), "s")

@@ -28,8 +28,11 @@ def _tokenizer(value: Any) -> Tokenizer:
     return value if isinstance(value, Tokenizer) else Tokenizer.from_json(value)
 
 
-class TextField(BaseModel):
-    """How one text, or the two of a pair, become tokens. In JSON, the tokenizer is a string."""
+class Schema(BaseModel):
+    """The text, the further columns, and the task, with pure functions that read new rows as in training.
+
+    In JSON, the tokenizer is a string.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -37,12 +40,33 @@ class TextField(BaseModel):
     max_length: Annotated[int, Field(gt=0, lt=2**31)]
     keep: Literal["first", "last"]
     pairs: bool = False  # whether a row has two texts
+    columns: list[Column] = []
+    numbers: NumberForm = PLAIN  # in texts
+    task: StoredTask
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_classes(cls, values: Any) -> Any:
+        """Accept the names of classes beside the task, as exports have them, or in its place, as in old files."""
+        if isinstance(values, dict) and "class_names" in values:
+            return {**values, "task": {**values.get("task", {}), "classes": values["class_names"]}}
+        return values
 
     @property
     def truncation(self) -> Truncation:
         return Truncation(self.max_length, self.keep)
 
-    def reads_as(self, other: "TextField") -> bool:
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes, in the order of the probabilities."""
+        return self.task.classes
+
+    @property
+    def features(self) -> int:
+        """The number K of the features of the columns."""
+        return sum(len(column.features) for column in self.columns)
+
+    def reads_as(self, other: "Schema") -> bool:
         """Return whether both have the same tokenizer and truncation, and so give the same tokens."""
         return self.truncation == other.truncation and self.tokenizer.to_json() == other.tokenizer.to_json()
 
@@ -58,32 +82,6 @@ class TextField(BaseModel):
         for are_pairs in {not isinstance(text, str) for text in table.texts}:
             self.check(are_pairs)
         return table
-
-
-class Schema(TextField):
-    """The text, the further columns, and the task, with pure functions that read new rows as in training."""
-
-    columns: list[Column] = []
-    numbers: NumberForm = PLAIN  # in texts
-    task: StoredTask
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_classes(cls, values: Any) -> Any:
-        """Accept the names of classes beside the task, as exports have them, or in its place, as in old files."""
-        if isinstance(values, dict) and "class_names" in values:
-            return {**values, "task": {**values.get("task", {}), "classes": values["class_names"]}}
-        return values
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """The classes, in the order of the probabilities."""
-        return self.task.classes
-
-    @property
-    def features(self) -> int:
-        """The number K of the features of the columns."""
-        return sum(len(column.features) for column in self.columns)
 
     def encode_columns(self, table: Table) -> "tuple[csr_matrix | None, dict[str, Coverage]]":
         """Return the features of the columns, n×K, None without columns, and the coverage of each column by name.
