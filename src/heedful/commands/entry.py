@@ -18,7 +18,7 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode, TaskFunction
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from heedful.base.errors import UserError
 from heedful.base.process import exit_with_message, typed
@@ -75,8 +75,7 @@ def run_command(command: str, task: TaskFunction) -> None:
             print(config_page(cfg, flags), end="")
         else:
             sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
-            folder = str(cfg.hydra.sweep.dir if sweeps else cfg.hydra.run.dir)
-            _run(files, flags.overrides, wraps(task)(partial(run_task, command, task)), sweeps, folder)
+            _run(files, cfg, flags.overrides, wraps(task)(partial(run_task, command, task)), sweeps)
 
 
 def show_by_hydra(files: ConfigFiles, task: TaskFunction, *arguments: str) -> None:
@@ -113,14 +112,19 @@ def run_task(command: str, task: TaskFunction, cfg: DictConfig) -> Any:
             raise
 
 
-def _run(files: ConfigFiles, overrides: list[str], job: TaskFunction, sweeps: bool, folder: str) -> None:
-    """Let Hydra compose the configuration, create `folder`, that of the run or the sweep, and call the job."""
+def _run(files: ConfigFiles, cfg: DictConfig, overrides: list[str], job: TaskFunction, sweeps: bool) -> None:
+    """Let Hydra create the folder of the run or the sweep, and call the job; the configuration of a run is composed."""
+    folder = str(cfg.hydra.sweep.dir if sweeps else cfg.hydra.run.dir)
     with files.initialized() as state:
-        application: Any = state.hydra  # `hydra.main` would compose the configuration once more
-        overrides = _defer(overrides, files.groups) if sweeps else overrides
-        start, mode = (application.multirun, ["hydra.mode=MULTIRUN"]) if sweeps else (application.run, [])
+        application: Any = state.hydra
         try:
-            start(files.name, job, [*files.searchpath, *overrides, *mode])
+            if sweeps:
+                overrides = [*files.searchpath, *_defer(overrides, files.groups), "hydra.mode=MULTIRUN"]
+                application.multirun(files.name, job, overrides)
+            else:
+                OmegaConf.set_readonly(cfg.hydra, False)
+                application.compose_config = lambda **_: cfg  # Hydra would compose the same once more
+                application.run(files.name, job, [*files.searchpath, *overrides])
         except HydraException as error:  # a mistake in the configuration
             raise UserError(explain(error, files.groups)) from None
         except (OSError, ValueError) as error:  # Hydra cannot write its files, or logging its own

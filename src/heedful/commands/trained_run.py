@@ -24,7 +24,7 @@ from heedful.commands.composition import as_run, compose_command, parse_flags
 from heedful.commands.entry import remove_if_unused
 from heedful.config.compose import require_overrides
 from heedful.config.keys import plain_value
-from heedful.config.overrides import as_lines, escape_references, key_of, quote
+from heedful.config.overrides import as_lines, as_typed, escape_references, key_of, quote
 from heedful.data.sets import as_sets, label_names, split_names, usual_splits
 from heedful.inference.api import Model
 from heedful.report.score_sections import scores_section
@@ -109,10 +109,10 @@ def run_training(
             values.data.label = label_names(data, values.data.label, values.data.labels)
         sets = as_sets(data, values.data.text, values.data.label) if is_in_memory else None
         folder = Path(cfg.hydra.runtime.output_dir)
-        lines = [line for line in flags.overrides if not key_of(line).startswith("hydra")]
+        lines = as_typed(cfg.hydra.overrides.task)
         if cfg.hydra.output_subdir is not None:
             hydra = OmegaConf.masked_copy(cfg, ["hydra"])  # a run resumes from what Hydra writes for a command
-            for name, node in {"config": task, "hydra": hydra, "overrides": OmegaConf.create(lines)}.items():
+            for name, node in {"config": task, "hydra": hydra, "overrides": cfg.hydra.overrides.task}.items():
                 write_text(folder / str(cfg.hydra.output_subdir) / f"{name}.yaml", OmegaConf.to_yaml(node))
         launch = Launch(
             typed, tuple(lines), dict(cfg.hydra.runtime.choices), is_quiet=not verbose, has_page="page" not in without

@@ -180,7 +180,17 @@ class ConfigFiles:
         if is_grid and prod(len(override.texts) for override in swept) > MAX_JOBS:
             entry = " ".join(override.line for override in swept)
             mistakes.append(Mistake(entry, f"has more than {MAX_JOBS:,} combinations: choose fewer values"))
+        self._record(cfg, lines)
         return cfg, mistakes
+
+    def _record(self, cfg: DictConfig, lines: Sequence[str]) -> None:
+        """Write the overrides into the node `hydra`, as Hydra does."""
+        of_hydra = [line for line in lines if is_within(path_of(line), ["hydra"])]
+        others, form = [line for line in lines if line not in of_hydra], cfg.hydra.job.config.override_dirname
+        named = sorted(line for line in others if key_of(line) not in form.exclude_keys)
+        with read_write(cfg.hydra):
+            cfg.hydra.overrides.hydra, cfg.hydra.overrides.task = [*self.searchpath, *of_hydra], others
+            cfg.hydra.job.override_dirname = form.item_sep.join(named).replace("=", form.kv_sep)
 
     def _is_choice(self, override: Override) -> bool:
         """Return whether an override chooses files; a ValueError says which one does not exist."""
