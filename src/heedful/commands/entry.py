@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
@@ -25,8 +25,7 @@ from heedful.base.process import exit_with_message, typed
 from heedful.commands.composition import compose_command, config_page, parse_flags
 from heedful.commands.help import help_page
 from heedful.config.compose import VERSION_BASE, ConfigFiles, explain
-from heedful.config.keys import is_within
-from heedful.config.overrides import Override, as_typed, full_name, parse_override, path_of, quote
+from heedful.config.overrides import as_typed, full_name, quote
 from heedful.kernels.malloc import reuse_freed_memory
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def run_command(command: str, task: TaskFunction) -> None:
             print(config_page(cfg, flags), end="")
         else:
             sweeps = flags.multirun or cfg.hydra.mode == RunMode.MULTIRUN
-            _run(files, cfg, flags.overrides, wraps(task)(partial(run_task, command, task)), sweeps)
+            _run(files, cfg, wraps(task)(partial(run_task, command, task)), sweeps)
 
 
 def show_by_hydra(files: ConfigFiles, task: TaskFunction, *arguments: str) -> None:
@@ -112,20 +111,22 @@ def run_task(command: str, task: TaskFunction, cfg: DictConfig) -> Any:
             raise
 
 
-def _run(files: ConfigFiles, cfg: DictConfig, overrides: list[str], job: TaskFunction, sweeps: bool) -> None:
-    """Let Hydra create the folder of the run or the sweep, and call the job; the configuration of a run is composed."""
+def _run(files: ConfigFiles, cfg: DictConfig, job: TaskFunction, sweeps: bool) -> None:
+    """Let Hydra create the folder of the run or the sweep that a configuration describes, and call the job.
+
+    In that of a sweep, an option with several values has the first one.
+    """
     folder = str(cfg.hydra.sweep.dir if sweeps else cfg.hydra.run.dir)
+    OmegaConf.set_readonly(cfg.hydra, False)
+    if sweeps:
+        cfg.hydra.mode = RunMode.MULTIRUN
+        cfg.hydra.overrides.hydra.append("hydra.mode=MULTIRUN")  # for the jobs
     with files.initialized() as state:
         application: Any = state.hydra
+        application.compose_config = lambda **_: cfg  # Hydra would compose it once more
         try:
-            if sweeps:
-                overrides = [*files.searchpath, *_defer(overrides, files.groups), "hydra.mode=MULTIRUN"]
-                application.multirun(files.name, job, overrides)
-            else:
-                OmegaConf.set_readonly(cfg.hydra, False)
-                application.compose_config = lambda **_: cfg  # Hydra would compose the same once more
-                application.run(files.name, job, [*files.searchpath, *overrides])
-        except HydraException as error:  # a mistake in the configuration
+            (application.multirun if sweeps else application.run)(files.name, job, [])
+        except HydraException as error:  # of a sweeper or launcher
             raise UserError(explain(error, files.groups)) from None
         except (OSError, ValueError) as error:  # Hydra cannot write its files, or logging its own
             cause = error if isinstance(error, OSError) else error.__cause__
@@ -133,20 +134,6 @@ def _run(files: ConfigFiles, cfg: DictConfig, overrides: list[str], job: TaskFun
                 raise
             cause.filename = cause.filename or folder
             raise cause from None
-
-
-def _defer(lines: Sequence[str], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Write the options of swept choices as sweeps of one value, which Hydra sets in the jobs, but not in the sweep.
-
-    The sweep's own configuration has none of the swept choices, and so perhaps not their options.
-    """
-    parsed = [parse_override(line, groups) for line in lines]
-    swept = [path_of(each.line) for each in parsed if each.is_sweep and each.key in groups]
-
-    def is_option(each: Override) -> bool:
-        return is_within(each.key, swept) and not each.is_sweep and not each.parsed.is_delete()
-
-    return [each.with_value(f"choice({each.texts[0]})") if is_option(each) else each.line for each in parsed]
 
 
 def remove_if_unused(folder: Path, command: str) -> None:
