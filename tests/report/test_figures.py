@@ -8,7 +8,6 @@ from matplotlib.image import imread
 
 from heedful.report.figures.run_figures import (
     draw_confusion,
-    draw_coverage,
     draw_curves,
     draw_entropy,
     draw_gradients,
@@ -43,14 +42,6 @@ def test_ticks_are_integer_epochs(epochs: int) -> None:
     low, high = figure.axes[0].get_xlim()
     ticks = [tick for tick in figure.axes[0].get_xticks() if low <= tick <= high]
     assert ticks and all(tick == int(tick) for tick in ticks)
-
-
-def test_the_accuracy_of_the_most_confident_half() -> None:
-    """Of four texts, the two most confident are right, and one of the others."""
-    confidence = np.array([0.9, 0.8, 0.7, 0.6])
-    axes = draw_coverage(classified(np.stack([confidence, 1 - confidence], 1), np.array([0, 0, 1, 0]))).axes[0]
-    assert list(axes.lines[0].get_xdata()) == [0.25, 0.5, 0.75, 1]
-    assert list(axes.lines[0].get_ydata()) == pytest.approx([1, 1, 2 / 3, 3 / 4])
 
 
 def norms(*values: float) -> np.ndarray:

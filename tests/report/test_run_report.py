@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from heedful.report.advice import warnings_of
 from heedful.report.doubtful import Doubtful, find_doubtful
 from heedful.report.run_page import RunPage
 from heedful.report.run_report import print_summary, write_run_report
@@ -15,7 +16,7 @@ from heedful.report.section import Content, Dots, Group, Maps, Matrix, Section, 
 from heedful.report.slices import slices_section
 from heedful.report.verdict import run_verdict
 from heedful.runs.removal import Removal, write_removals
-from heedful.runs.result import Best, ClassScore, RunResult, Score
+from heedful.runs.result import Best, ClassScore, Data, RunResult, Score
 from heedful.runs.run_files import Predictions, read_predictions
 from heedful.tasks.multilabel import Multilabel
 from heedful.tasks.regression import Regression
@@ -23,7 +24,7 @@ from tests.helpers import classified
 from tests.run_folders import example, write_table
 
 UNUSUAL = ["日本", "😀", "$5", "to", "$10", "x_y^2\\frac{", "", "a\nb", "العربية", "l" * 300]
-PICTURES = ["curves", "gradients", "confusion", "reliability", "coverage", "attention_position", "attention_entropy"]
+PICTURES = ["curves", "gradients", "confusion", "reliability", "attention_position", "attention_entropy"]
 
 
 def write_report(run: Path) -> list[Path]:
@@ -77,7 +78,7 @@ def test_maps_have_the_mean_and_each_head(make_run: Callable[..., Path]) -> None
     [
         ("csv/metrics.csv", {"curves.png"}),
         ("gradients.csv", {"gradients.png"}),
-        ("predictions/test.npz", {"confusion.png", "reliability.png", "coverage.png", "page.html"}),
+        ("predictions/test.npz", {"confusion.png", "reliability.png", "page.html"}),
         ("attention_stats.npz", {"attention_position.png", "attention_entropy.png"}),
         ("attention.json", set()),
     ],
@@ -127,6 +128,17 @@ def test_the_page_begins_with_counts_and_shows_mistakes_first(make_run: Callable
     )
     table = folded(run, "Scores with intervals")[-1]
     assert isinstance(table, Table) and table.rows == [["test/acc", "0.960", "0.900 to 0.990", "0.960"]]
+
+
+@pytest.mark.parametrize(
+    ("low", "n", "warnings"),
+    [(0.6, 200, []), (0.5, 200, ["always answering “a”"]), (0.6, 8, ["Only 8 test texts"])],
+)
+def test_a_score_that_says_little_has_a_warning(low: float, n: int, warnings: list[str]) -> None:
+    metrics = {"test/acc": Score(0.75, low, 0.9, n), "test/majority_acc": Score(0.5, n=n)}
+    result = RunResult(metrics=metrics, data=Data(majority_class="a"))
+    found = [each.text for each in warnings_of(result, "acc", False, Doubtful())]
+    assert len(found) == len(warnings) and all(part in text for part, text in zip(warnings, found, strict=True))
 
 
 def test_pages_of_many_labels_and_of_numbers(tmp_path: Path, make_run: Callable[..., Path]) -> None:

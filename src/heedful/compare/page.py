@@ -21,6 +21,7 @@ from heedful.terms.intervals import MIN_SEEDS
 from heedful.terms.measurements import label
 
 Number = TypeVar("Number", int, str)
+MIN_MODELS = 3  # that are wrong about a text whose label is then doubtful
 TONES = {"better": "", "worse": "bad"}
 
 
@@ -76,13 +77,14 @@ def _costs(comparison: Comparison, rows: Sequence[Row]) -> Table:
 
 def _dots(comparison: Comparison, rows: Sequence[Row], advice: Advice) -> Dots:
     """Return the scores, with the intervals of their differences from the linear model or else the baseline."""
-    metric, is_linear = comparison.metric, has_linear(comparison)
+    metric, is_single = comparison.metric, len(comparison.rows) == 1
+    is_linear = has_linear(comparison) and comparison.trained == comparison.variants
     is_share = metric in EVERY_SCORE and EVERY_SCORE[metric].is_share
     base = comparison.baseline.metrics[metric].value
     dots = []
     for row in rows:
         difference, verdict = (row.gain, row.gain_verdict) if is_linear else (row.difference, row.verdict)
-        mark = base if not is_linear else None if row.linear is None else row.linear.value
+        mark = (None if is_single else base) if not is_linear else None if row.linear is None else row.linear.value
         mean, low, high = row.metrics[metric].value, None, None
         text = format_percent(mean) if is_share else f"{mean:.3f}"
         if difference is not None and mark is not None:
@@ -92,21 +94,22 @@ def _dots(comparison: Comparison, rows: Sequence[Row], advice: Advice) -> Dots:
         rings = row.by_seed if len(row.by_seed) > 1 else ()
         tone = "best" if row is advice.row else TONES.get(str(verdict), "grey")
         dots.append(Dot(row.variant.name, mean, low, high, mark, text, tone, rings))
-    if is_linear and (linear := rows and rows[0].linear):
+    if (linear := comparison.baseline.linear) is not None:
         text = format_percent(linear.value) if is_share else f"{linear.value:.3f}"
         dots.append(Dot(LINEAR, linear.value, mark=linear.value, text=text, tone="grey"))
     numbers = [x for d in dots for x in (d.value, d.low, d.high, d.mark, *d.rings) if x is not None]
     reference = "the linear model of words" if is_linear else comparison.baseline.variant.name
-    title = f"{label(metric)[0].upper()}{label(metric)[1:]}: mean (dot) and seeds (rings), with the difference from "
-    title += f"{reference} (dashed) and its 95 % interval over seeds and texts (line). "
-    title += "Filled: shown to be better, square: worse, hollow: neither (after the adjustment for all variants)"
+    title = f"{label(metric)[0].upper()}{label(metric)[1:]}: mean (dot) and seeds (rings)"
+    if is_linear or not is_single:
+        title += f", with the difference from {reference} (dashed) and its 95 % interval over seeds and texts (line). "
+        title += "Filled: shown to be better, square: worse, hollow: neither (after the adjustment for all variants)"
     return Dots(dots, title, _ends(numbers, is_share), is_share)
 
 
 def _ends(numbers: Sequence[float], is_share: bool) -> tuple[float, float]:
     low, high = min(numbers), max(numbers)
     if is_share:
-        return max(0.0, math.floor(20 * low) / 20), min(1.0, math.ceil(20 * high) / 20)
+        return max(0.0, math.floor(20 * low - 0.5) / 20), min(1.0, math.ceil(20 * high + 0.5) / 20)
     edge = 0.05 * (high - low or 1.0)
     return low - edge, high + edge
 
@@ -114,12 +117,10 @@ def _ends(numbers: Sequence[float], is_share: bool) -> tuple[float, float]:
 def _in_short(comparison: Comparison) -> Iterator[str]:
     """Yield what a reader should know of all variants."""
     rows, metric, costs = comparison.rows, comparison.metric, measure_costs(comparison.variants)
-    scores = scores_of(comparison.table)
-
-    def score(row: Row) -> str:
-        return describe_score(metric, row.metrics[metric].value, comparison.texts, scores)
-
-    yield f"Best mean: {rows[0].variant.name}, {score(rows[0])}" if len(rows) > 1 else score(rows[0])
+    if len(rows) > 1:
+        score = rows[0].metrics[metric].value
+        words = describe_score(metric, score, comparison.texts, scores_of(comparison.table))
+        yield f"Best mean: {rows[0].variant.name}, {words}"
     if estimate := fair_estimate(comparison):
         yield estimate
     used = [(cost, row) for row in rows if (cost := costs[row.variant.name].use) is not None]
@@ -129,9 +130,9 @@ def _in_short(comparison: Comparison) -> Iterator[str]:
         worth = [row.variant.name for i, (cost, row) in enumerate(used) if all(cost < other for other, _ in used[:i])]
         if len(worth) < len(used):
             yield f"No other variant is both better and cheaper to use than {format_names(worth)}"
-    if hard := count_hard(comparison):
-        models = "every seed of every variant" if len(rows) > 1 else "every seed"
-        yield f"{hard:,} of {comparison.texts:,} texts are wrong with {models}: look at their labels first"
+    if sum(len(row.variant.seeds) for row in rows) >= MIN_MODELS and (hard := count_hard(comparison)):
+        of_all = f"{hard:,} of {comparison.texts:,} texts"
+        yield f"Wrong with every seed of every variant: {of_all}; look at their labels first"
     if comparison.excluded:
         total = len(comparison.excluded) + sum(len(variant.runs) for variant in comparison.variants)
         yield summarize_excluded(comparison.excluded, total)[0]

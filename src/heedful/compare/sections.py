@@ -282,4 +282,4 @@ def _excluded(comparison: Comparison) -> Section:
     total = len(excluded) + sum(len(variant.runs) for variant in comparison.variants)
     rows = [[str(run.folder), run.status, run.error.strip()] for run in excluded]
     folders = Group("Folders", [Table(["folder", "status", "reason"], rows)], is_open=False)
-    return Section("Not compared", [Lines(summarize_excluded(excluded, total)), folders])
+    return Section("Not compared", [Lines(summarize_excluded(excluded, total)), folders], is_folded=True)

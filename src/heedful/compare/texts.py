@@ -40,11 +40,6 @@ class _Answers(NamedTuple):
         return [Counter(answers).most_common(1)[0][0] for answers in zip(*by_seed, strict=True)]
 
 
-def letter(number: int) -> str:
-    """Return the name of a variant among the texts: A to H."""
-    return chr(ord("A") + number)
-
-
 def shown_variants(comparison: Comparison) -> list[Variant]:
     """Return the variants whose answers the page shows: the best, and last the baseline."""
     others = [variant for variant in comparison.variants if variant is not comparison.baseline.variant]
@@ -81,7 +76,7 @@ def texts_section(comparison: Comparison) -> Section | None:
         | {"y": number(true[place]), "v": [[int(right[m, i]), number(given[m][place])] for m in range(len(answers))]}
         for place, i in enumerate(shown)
     ]
-    letters = [*(letter(number) for number in range(len(variants))), *(["L"] if linear else [])]
+    letters = [*"ABCDEFGH"[: len(variants)], *(["L"] if linear else [])]
     models = [(a, model.name, len(model.predictions)) for a, model in zip(letters, answers, strict=True)]
     presets = [(key, name, -1) for key, name in zip(("a", "b", "none", "both", "hard"), PRESETS, strict=True)]
     listed = [(name, values.most_common()) for name, values in columns.items()]

@@ -12,10 +12,11 @@ from heedful.report.doubtful import Doubtful
 from heedful.report.numbers import format_percent
 from heedful.report.section import Command, Warning
 from heedful.report.words import UNUSED_NOTE, clean_text
-from heedful.runs.result import RunResult
+from heedful.runs.result import RunResult, Score
 
 CUT_SHARE = 0.05  # of the tokens
-FEW_TEXTS = 100  # training texts of a class
+FEW_TEXTS = 100  # training texts of a class, and test texts
+MAX_ERROR = 0.2  # of sure answers; a limit with more is of no use
 
 
 def warnings_of(result: RunResult, main_score: str, lower_is_better: bool, doubtful: Doubtful) -> Iterator[Warning]:
@@ -29,6 +30,12 @@ def warnings_of(result: RunResult, main_score: str, lower_is_better: bool, doubt
             yield Warning(
                 "The linear model is better on these texts.", "Try the recommended model.", "experiment=recommended"
             )
+    score, majority = result.metrics.get(f"{split}/{main_score}", Score()), result.score(f"{split}/majority_acc")
+    if main_score == "acc" and score.low is not None and majority is not None and score.low <= majority:
+        name = clean_text(str(result.data.majority_class or "the most frequent class"), 40)
+        yield Warning(f"It is not shown to be better than always answering “{name}”.", "Check the labels.")
+    if score.n is not None and score.n < FEW_TEXTS:
+        yield Warning(f"Only {format_count(score.n, noun[:-1])}: all intervals are wide.", "Test it on more texts.")
     if not result.network_is_used:
         patience = "callbacks.early_stopping.patience=20"
         yield Warning(f"{UNUSED_NOTE}, so attention explains nothing.", "Give it more epochs to learn.", patience)
@@ -85,7 +92,8 @@ def use_commands(run: Path, options: Mapping[str, Any], lowest_error: float | No
     is_pair = not isinstance(text, str)
     second = " second='…'" if is_pair else ""
     file = "file=new.csv" + ("" if is_pair else f" text_column={shlex.quote(text)}") + " out=answers.csv"
-    unsure = "" if lowest_error is None else f" abstain={math.ceil(100 * lowest_error) / 100:g}"
+    is_low = lowest_error is not None and lowest_error <= MAX_ERROR
+    unsure = f" abstain={math.ceil(100 * (lowest_error or 0.0)) / 100:g}" if is_low else ""
     argument = '[("…", "…")]' if is_pair else '["…"]'
     python = f'from heedful import load\nload("{run}").predict({argument})[0].label'
     title = "A file; unsure texts are marked" if unsure else "A file"

@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 from heedful.base.formatting import SPLIT_NAMES, format_count
-from heedful.report.advice import train_command, use_commands, warnings_of
+from heedful.report.advice import FEW_TEXTS, train_command, use_commands, warnings_of
 from heedful.report.data_section import data_section
 from heedful.report.doubtful import Doubtful, find_doubtful
 from heedful.report.numbers import format_compact, format_known, format_percent
@@ -142,7 +142,7 @@ class RunPage:
     def _verdict(self) -> str:
         clause = gain_clause(self.result, self.score)
         sentences = [clause[0].upper() + clause[1:]] if clause else []
-        if self.limits:
+        if self.limits and len(self.predictions.labels) >= FEW_TEXTS:
             limit = self._coverage().limits[self._coverage().at(ANSWERED)]
             left = 1 - limit.texts / len(self.predictions.labels)
             share = f"If a person reads the least certain {100 * left:.0f} %"

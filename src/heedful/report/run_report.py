@@ -50,7 +50,6 @@ def _charts(run: Path, result: RunResult, predictions: Predictions | None) -> It
     elif predictions is not None and (table := predictions.confusion_matrix) is not None:
         yield "confusion", figures.draw_confusion(table, predictions.class_names, predictions.split)
         yield "reliability", figures.draw_reliability(predictions)
-        yield "coverage", figures.draw_coverage(predictions)
     if result.network_is_used and (statistics := read_statistics(run)):
         yield "attention_position", figures.draw_position(statistics)
         yield "attention_entropy", figures.draw_entropy(statistics)

@@ -1,7 +1,7 @@
 """The content of a report, independent of its format: sections of tables, dots, matrices, texts and maps."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -226,14 +226,7 @@ class Texts:
     @property
     def data(self) -> dict[str, Any]:
         """What the page's script reads."""
-        of_page = {"rows": self.rows, "total": self.total, "names": self.names, "presets": self.presets}
-        return of_page | {
-            "modes": self.modes,
-            "columns": self.columns,
-            "variants": self.variants,
-            "measure": self.measure,
-            "unit": self.unit,
-        }
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def answer(self, row: dict[str, Any]) -> str:
         """Return the prediction, or that of each variant with the number of seeds that are right."""

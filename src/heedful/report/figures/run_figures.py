@@ -13,7 +13,6 @@ from heedful.runs.run_files import History, Predictions, Statistics
 from heedful.tasks.score_intervals import BINS, confidence_bins, wilson_interval
 from heedful.tasks.scores import ece
 from heedful.tasks.stored import EVERY_SCORE, find_main_score
-from heedful.terms.confidence import measure_limits
 
 SPLITS = (("train", SPLIT_NAMES["train"], COLOURS[0], "o"), ("val", SPLIT_NAMES["val"], COLOURS[1], "s"))
 MAX_NUMBERED = 25  # with more classes, the cells are too small for numbers
@@ -166,24 +165,6 @@ def draw_entropy(statistics: Statistics) -> Figure:
         axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
         axis.set_tick_params(which="both", labelsize=8)
     axes.legend(fontsize=8, frameon=False, loc="upper left")
-    return figure
-
-
-def draw_coverage(predictions: Predictions) -> Figure:
-    """Draw the accuracy of the texts from each confidence, with 95 % intervals, by their share of all texts."""
-    limits, total = measure_limits(predictions), len(predictions.labels)
-    figure = new_figure(6, 3.6)
-    axes = figure.subplots()
-    axes.plot([each.texts / total for each in limits], [1 - each.error for each in limits], color=COLOURS[0])
-    bounds = [(e.texts / total, 1 - e.high, 1 - e.low) for e in limits if e.low is not None and e.high is not None]
-    if bounds:
-        x, low, high = np.array(bounds).T
-        axes.fill_between(x, low, high, color=COLOURS[0], alpha=0.2, linewidth=0)
-    title = f"Accuracy by coverage, {predictions.split} split, n = {total:,}"
-    name_axes(axes, title, "share of the texts, the most confident first", "accuracy, 95% interval")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(PercentFormatter(1, decimals=0))
-    axes.set_xlim(0, 1)
     return figure
 
 

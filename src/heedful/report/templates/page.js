@@ -25,7 +25,7 @@ for (const table of document.querySelectorAll(".sortable")) {
       body.append(...[...body.rows].sort(compare));
     });
   });
-  if (body.rows.length > 8) {
+  if (body.rows.length > 15) {
     const filter = create("input", { type: "search", placeholder: "Filter rows", class: "search" });
     filter.setAttribute("aria-label", `Filter the rows by words`);
     filter.addEventListener("input", () => {
