@@ -25,11 +25,15 @@ from filelock import FileLock
 
 from heedful.base.lightning import import_lightning
 
-import_lightning()  # which takes less time than a plain import
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, the processes that tests start would ignore it
 
 hypothesis.settings.register_profile("heedful", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("heedful")
+
+
+def pytest_collectstart() -> None:
+    """Import Lightning before a test does, in less time; the process that only distributes tests collects none."""
+    import_lightning()
 
 
 def pytest_collection_finish() -> None:
@@ -80,7 +84,7 @@ def checkpoint(store: Callable[..., Path]) -> Path:
 @pytest.fixture(scope="session")
 def finished(store: Callable[..., Path]) -> tuple[Path, dict[str, Any]]:
     """The folder and result of a run with the default callbacks; tests must not change it."""
-    run = store(short=False, draws=True)
+    run = store("data.batch_size=4", short=False, draws=True)
     return run, json.loads((run / "result.json").read_text())
 
 

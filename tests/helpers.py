@@ -25,6 +25,7 @@ from tests.forks import complete
 
 ROOT = Path(__file__).parents[1]
 CONF = str(ROOT / "conf")
+SMALL = ("model.encoder.hidden_dim=6", "data.batch_size=14")  # half of the bundled training texts
 
 
 @cache
@@ -47,14 +48,15 @@ def one_class_data(folder: Path) -> list[str]:
 
 
 def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:
-    """Run `src.train` with two epochs and 6 hidden features in this process, and return its result.json.
+    """Run `src.train` with two epochs of two steps and 6 hidden features in this process, and return its result.json.
 
     With `draws`, the run draws pictures, which take most of its time.
     """
     selects_callbacks = any(override.startswith(("callbacks=", "debug=")) for override in overrides)
-    slow = [f"~callbacks.{name}" for name in ("progress", "baseline")]
+    names = ("progress", "baseline", *(() if draws else ("removal",)))
+    slow = [f"~callbacks.{name}" for name in names if not any(name in override for override in overrides)]
     options = ["logger=csv", *([] if selects_callbacks else slow)]
-    cfg = small_config(folder, ["model.encoder.hidden_dim=6", "trainer.max_epochs=2", *options, *overrides])
+    cfg = small_config(folder, [*SMALL, "trainer.max_epochs=2", *options, *overrides])
     return run_config(cfg, draws)
 
 

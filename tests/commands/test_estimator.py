@@ -276,7 +276,7 @@ def _words(rows: np.ndarray) -> list[str]:
 
 
 @parametrize_with_checks(
-    [RowClassifier([*TINY, "trainer.max_epochs=1", "optimizer.lr=0.1", "data.batch_size=4"])],
+    [RowClassifier([*TINY, "trainer.max_epochs=1", "optimizer.lr=0.1", "data.batch_size=10"])],
     expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": "an epoch has n draws"},
 )
 def test_the_checks_of_scikit_learn_pass(estimator: Any, check: Any) -> None:

@@ -74,11 +74,8 @@ def test_other_data_are_encoded_with_the_codec_of_the_checkpoint(training_run: T
     result = evaluate(tmp_path / "eval", best_checkpoint(training_run), *options)
     assert result["data"]["vocabulary"] == training_run[1]["data"]["vocabulary"]
     assert result["data"]["test"] == 61
-    probabilities = [
-        {tuple(row) for row in saved_predictions(folder).probabilities.round(5).tolist()}
-        for folder in (training_run[0], tmp_path / "eval")
-    ]
-    assert probabilities[0] <= probabilities[1]
+    own, others = (saved_predictions(folder).probabilities for folder in (training_run[0], tmp_path / "eval"))
+    assert np.abs(own[:, None] - others[None]).max(2).min(1).max() < 1e-5
 
 
 @pytest.mark.parametrize("names", [("good", "bad"), ("good", "fair", "bad")], ids=["a subset", "another order"])

@@ -72,7 +72,8 @@ def test_the_scripts_of_the_study_measure_the_same_runs(
     main([str(sweep), "--texts", "5"])
     seeds.main([str(sweep)])
     assert "weights: above chance" in capsys.readouterr().out
-    options = [str(sweep), "--texts", "5"]
+    runs = [str(sweep / "bahdanau_1"), str(sweep / "bahdanau_2")]
+    options = [*runs, "--texts", "5"]
     for module in (guides, adversary):
         monkeypatch.setattr(module, "TRAIN_TEXTS", 7)
         monkeypatch.setattr(module, "EPOCHS", 1)
@@ -88,7 +89,7 @@ def test_the_scripts_of_the_study_measure_the_same_runs(
         script.study(name, module.__doc__, module.compute, module.HEADINGS, options)
         assert capsys.readouterr().out == printed[name]
     with pytest.raises(pytest.fail.Exception):
-        script.study("polarity", "", polarity.compute, polarity.HEADINGS, [str(sweep), "--texts", "6"])
+        script.study("polarity", "", polarity.compute, polarity.HEADINGS, [*runs, "--texts", "6"])
 
 
 def test_damaged_records_are_reported_before_any_run_is_measured(

@@ -66,7 +66,7 @@ def test_metrics_have_the_same_names_and_values_in_results_and_logs(finished: tu
 
 def test_the_same_seed_gives_the_same_numbers(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     folder, result = finished
-    repeated = train(tmp_path / "run")
+    repeated = train(tmp_path / "run", "data.batch_size=4")
     assert repeated["metrics"] == result["metrics"]
     assert_equal_weights(tmp_path / "run", folder)
     other = train(tmp_path / "other", "seed=1", "test=false")
@@ -101,7 +101,8 @@ def train_until(monkeypatch: pytest.MonkeyPatch, number: int, folder: Path, *opt
 @pytest.mark.parametrize(
     ("more", "step"),
     [
-        *((more, step) for step in STEPS for more in (("scheduler=one_cycle",), PLATEAU)),
+        *((("scheduler=one_cycle",), step) for step in STEPS),
+        *((PLATEAU, step) for step in (4, 8)),
         *((("+trainer.limit_train_batches=4",), step) for step in (3, 5)),  # after the first epoch, within the second
         (("trainer.max_epochs=null", "+trainer.max_steps=15"), 8),
     ],
@@ -205,7 +206,7 @@ def test_the_validation_after_training_adds_no_point_to_the_curves(finished: tup
 @pytest.mark.parametrize(("limit", "batch"), [([], 7), (["+trainer.max_steps=5"], 5)])
 def test_a_loss_that_is_not_finite_is_reported(tmp_path: Path, limit: list[str], batch: int) -> None:
     with pytest.raises(UserError, match=rf"the loss became nan by batch {batch} of epoch 1"):
-        train(tmp_path / "run", "optimizer=sgd", "optimizer.lr=1e30", *limit)
+        train(tmp_path / "run", "optimizer=sgd", "optimizer.lr=1e30", "data.batch_size=4", *limit)
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["status"] == "failed"
     assert "the loss became nan" in result["error"]

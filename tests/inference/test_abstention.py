@@ -64,7 +64,7 @@ def test_an_ensemble_does_not_abstain(model: Path, finished: tuple[Path, dict[st
 
 
 def test_a_calibrated_run_stores_its_temperature_and_the_error_before(tmp_path: Path) -> None:
-    options = ["trainer.max_epochs=3", "callbacks=checkpoints"]
+    options = ["trainer.max_epochs=3", "data.batch_size=4", "callbacks=checkpoints"]
     before = train(tmp_path / "plain", *options)["metrics"]
     metrics = train(tmp_path / "run", "calibrate=true", *options)["metrics"]
     assert metrics["test/ece_uncalibrated"]["value"] == pytest.approx(before["test/ece"]["value"], abs=1e-6)

@@ -18,7 +18,7 @@ from tests.sweep.sweeps import SMALL, find_descendants, find_job, read_results, 
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
 SEEDS = (1, 2)
-OPTIONS = ("trainer.max_epochs=4", *SMALL)
+OPTIONS = ("trainer.max_epochs=4", "data.batch_size=4", *SMALL)
 
 
 def wait_for_unfinished_checkpoint(sweep: Path, process: Any, count: int = 1) -> None:

@@ -34,15 +34,14 @@ from heedful.data.tokenizer import Word
 from heedful.training import build
 from heedful.training.callbacks.predictions import PredictionWriter
 from heedful.training.lit import LitClassifier
-from tests.helpers import change_card, evaluate, last_weights, read_csv, saved_predictions, train, trained
+from tests.helpers import SMALL, change_card, evaluate, last_weights, read_csv, saved_predictions, train, trained
 
-OPTIONS = ("model.encoder.hidden_dim=6",)
 EMA = "+callbacks.ema={_target_: pytorch_lightning.callbacks.EMAWeightAveraging, decay: 0.9}"
 LINEAR = ("model/branch=ngrams", "model.branch.weight=null")
 
 
 def make(folder: Path, *overrides: str) -> tuple[DictConfig, Source, LitClassifier]:
-    cfg = compose(f"data.cache_dir={folder / 'cache'}", *OPTIONS, *overrides)
+    cfg = compose(f"data.cache_dir={folder / 'cache'}", *SMALL, *overrides)
     pl.seed_everything(cfg.seed)
     data = build.datamodule(cfg)
     return cfg, data, LitClassifier.from_config(cfg, data)
@@ -78,7 +77,7 @@ def test_a_script_trains_on_a_data_set_of_its_own(tmp_path: Path) -> None:
     rows = Dataset.from_dict({"text": ["so good", "very bad", "not bad", "no good"] * 11, "label": ["x", "y"] * 22})
     options: dict[str, Any] = {"tokenizer": Word(), "cache_dir": str(tmp_path / "cache"), "progress": False}
     data = Source.of({"train": rows, "valid": rows.select(range(7))}, **options)
-    module = LitClassifier.from_config(compose(*OPTIONS), data)  # which sets the data up
+    module = LitClassifier.from_config(compose(*SMALL), data)  # which sets the data up
     fitted = trainer(tmp_path, max_epochs=1)
     fitted.fit(module, data)
     assert str(data) == "Source: {'train': 35, 'val': 7, 'test': 9}"
@@ -118,7 +117,7 @@ def untrained(tmp_path_factory: pytest.TempPathFactory) -> LitClassifier:
 @pytest.fixture
 def scored(untrained: LitClassifier, tmp_path: Path) -> tuple[Source, Callable[..., dict[str, float]]]:
     """Data, and a function that scores loaders with an untrained module."""
-    data = build.datamodule(compose(f"data.cache_dir={tmp_path / 'cache'}", *OPTIONS))
+    data = build.datamodule(compose(f"data.cache_dir={tmp_path / 'cache'}", *SMALL))
     return data, lambda loaders: dict(trainer(tmp_path).test(untrained, loaders, verbose=False)[0])
 
 
@@ -304,7 +303,7 @@ def test_a_plateau_follows_its_monitor_and_frequency(
         def on_train_epoch_end(self, trainer: pl.Trainer, *args: Any) -> None:
             self.values.append(trainer.callback_metrics[monitor].item())
 
-    cfg = compose(f"data.cache_dir={tmp_path / 'cache'}", *OPTIONS, "data.batch_size=7")
+    cfg = compose(f"data.cache_dir={tmp_path / 'cache'}", *SMALL, "data.batch_size=7")
     data = build.datamodule(cfg)
     fitted = trainer(tmp_path, [Logged()], max_epochs=4)
     fitted.fit(Mine.from_config(cfg, data), data)
@@ -436,7 +435,7 @@ def test_the_tuner_sets_the_learning_rate_and_the_batch_size(tmp_path: Path) -> 
 
 
 def test_the_average_of_the_weights_is_validated_saved_and_tested_by_the_command(tmp_path: Path) -> None:
-    options = ("optimizer.lr=0.05", "callbacks=checkpoints", EMA, "trainer.max_epochs=9", *LINEAR)
+    options = ("optimizer.lr=0.05", "data.batch_size=4", "callbacks=checkpoints", EMA, "trainer.max_epochs=9", *LINEAR)
     result = train(tmp_path / "run", *options)
     losses = [float(row["val/loss"]) for row in read_csv(tmp_path / "run" / "csv" / "metrics.csv") if row["val/loss"]]
     assert min(losses) < losses[-1]
