@@ -9,7 +9,7 @@ import argparse
 import numpy as np
 from scipy.special import ndtri
 
-from heedful.selection.choice import FOLD_VARIANCE, choose, find_beaten
+from heedful.selection.choice import FOLD_VARIANCE, choose, find_beaten, is_decided
 
 FOLDS, WORTH = 5, 0.01
 SITUATIONS = {  # the accuracies of the models, the cheapest first
@@ -38,14 +38,20 @@ def simulate(accuracies: np.ndarray, texts: int, rng: np.random.Generator, share
     return (noise < ndtri(shifted)).astype(float)
 
 
-def race(hits: np.ndarray) -> tuple[str, int]:
-    """Return the reason of the choice and the model that is named, after the race over the folds."""
+def race(hits: np.ndarray) -> tuple[str, int, int]:
+    """Return the reason of the choice, the model that is named and the number of trainings of a race over the folds."""
     folds, racing = np.arange(hits.shape[1]) % FOLDS, list(range(len(hits)))
-    for fold in range(FOLDS - 1):
-        beaten = find_beaten(hits[:, folds <= fold], racing, fold + 1, range(len(hits)), FOLDS)
-        racing = [row for row in racing if row not in beaten]
-    choice = choose(hits[racing], [True] * len(racing))
-    return choice.reason, racing[choice.chosen]
+    trainings = 0
+    for fold in range(FOLDS):
+        trainings += len(racing)
+        seen = hits[:, folds <= fold]
+        if fold < FOLDS - 1:
+            beaten = find_beaten(seen, racing, fold + 1, range(len(hits)), FOLDS)
+            racing = [row for row in racing if row not in beaten]
+            if is_decided(seen[racing], fold + 1):
+                break
+    choice = choose(seen[racing], [True] * len(racing))
+    return choice.reason, racing[choice.chosen], trainings
 
 
 def main() -> None:
@@ -53,21 +59,34 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--texts", type=int, nargs="+", default=[600, 1500])
     args = parser.parse_args()
-    head = ("situation", "texts", "cheapest", "clearly", "probably", "clearly, worse", "probably, worse", "best")
+    head = (
+        "situation",
+        "texts",
+        "cheapest",
+        "clearly",
+        "probably",
+        "clearly, worse",
+        "probably, worse",
+        "best",
+        "trainings",
+    )
     print(*head, sep=" | ")
     for name, accuracies in SITUATIONS.items():
         truth = np.array(accuracies)
         for texts in args.texts:
             rng = np.random.default_rng(texts)
             found = [race(simulate(truth, texts, rng)) for _ in range(args.draws)]
-            reasons = np.array([reason for reason, _ in found])
-            worse = np.array([truth[chosen] < truth[0] - WORTH + 1e-9 for _, chosen in found])
-            best = np.mean([truth[chosen] == truth.max() for _, chosen in found])
+            reasons = np.array([reason for reason, *_ in found])
+            worse = np.array([truth[chosen] < truth[0] - WORTH + 1e-9 for _, chosen, _ in found])
+            best = np.mean([truth[chosen] == truth.max() for _, chosen, _ in found])
+            trainings = np.mean([count for *_, count in found])
             # worse: by a point or more
             shares = [np.mean(reasons == reason) for reason in ("cheapest", "clearly", "probably")]
             wrong = [np.mean((reasons == reason) & worse) for reason in ("clearly", "probably")]
             print(
-                f"{name} | {texts:,} | " + " | ".join(f"{100 * share:.1f} %" for share in [*shares, *wrong, best]),
+                f"{name} | {texts:,} | "
+                + " | ".join(f"{100 * share:.1f} %" for share in [*shares, *wrong, best])
+                + f" | {trainings:.1f}",
                 flush=True,
             )
 

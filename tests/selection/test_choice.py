@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from heedful.selection.choice import FOLD_VARIANCE, Gain, choose, corrected_score, find_beaten
+from heedful.selection.choice import FOLD_VARIANCE, Gain, choose, corrected_score, find_beaten, is_decided
 
 CHEAP, DEAR = True, False
 
@@ -83,7 +83,7 @@ def test_the_corrected_score_has_no_luck_of_the_choice() -> None:
 def test_beaten_models_are_dropped_more_reluctantly_at_first() -> None:
     terms = hits(101, (60, "111"), (8, "010"), (33, "000"))  # 8 losses: 2.4 standard errors
     worse, cheap = {2: ("worse than", 1)}, [0, 2, 1]
-    assert find_beaten(terms, [0, 1, 2], 1, cheap, of=5) == {}
+    assert find_beaten(terms, [0, 1, 2], 2, cheap, of=5) == {}
     assert find_beaten(terms, [0, 1, 2], 4, cheap, of=5) == worse  # the first model stays
     assert find_beaten(terms, [0, 2], 4, cheap, of=5) == {2: ("dearer than", 0)}  # it is right for the same texts
 
@@ -94,3 +94,10 @@ def test_models_that_would_hardly_be_named_in_the_end_are_dropped() -> None:
     assert find_beaten(equal, [0, 1, 2], 3, [0, 1, 2], of=5) == {2: ("dearer than", 1)}  # P = 0.8 %
     assert find_beaten(equal, [0, 1, 2], 2, [0, 1, 2], of=5) == {}  # 5.4 %
     assert find_beaten(equal, [0, 1, 2], 3, [0, 2, 1], of=5) == {}  # a cheaper one is named above -1.96
+
+
+def test_a_race_ends_early_if_its_only_other_model_is_far_ahead() -> None:
+    ahead = hits(101, (60, "11"), (9, "01"), (32, "00"))  # 9 wins: 2.56 standard errors
+    assert [is_decided(ahead, folds) for folds in range(1, 5)] == [False, False, True, True]
+    assert not is_decided(ahead[::-1], 4)
+    assert not is_decided(ahead[[0, 1, 1]], 4) and not is_decided(ahead[:1], 4)

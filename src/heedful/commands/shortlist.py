@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from heedful.base.errors import UserError
@@ -15,11 +16,13 @@ from heedful.base.process import exit_with_message, typed
 
 if TYPE_CHECKING:
     from heedful.commands.trained_run import TrainedRun
+    from heedful.records.outside import Outside
     from heedful.selection.answer import Answer
-    from heedful.selection.race import Race
+    from heedful.selection.race import Entry, Race
 
 HELP = """\
 usage: {name} data=csv data.path=my.csv [data.text=… data.label=…] [minutes=10] [candidates=[…]] [out=folder]
+       [outside.<name>=predictions.csv]
 
 Trains candidates on folds of the texts, and says which one to use, how sure that is, and what it costs. The winner
 is trained again on all texts, saved and exported. The same command with the same out=… goes on after an interruption.
@@ -27,6 +30,7 @@ is trained again on all texts, saved and exported. The same command with the sam
 minutes     trainings start only if they end within this time (10); the winner is trained again on all texts after it
 candidates  some of {candidates}, or experiments in conf/experiment: [linear,mine]
 out         folder of the report and the winner (outputs/shortlist/<time>)
+outside.svc=svc.csv  predictions of another program on the folds of folds.csv, which an earlier run wrote into out
 
 All other options are those of `train`, for all candidates: task=multilabel, data.columns=[…], seed=1."""
 TIMED_TEXTS = 100
@@ -57,6 +61,7 @@ def shortlist(
     minutes: float = 10,
     candidates: Sequence[str] | Mapping[str, Sequence[str]] = (),
     folder: str | Path | None = None,
+    outside: "Mapping[str, Outside]" = MappingProxyType({}),
     verbose: bool = True,
 ) -> Shortlist:
     """Find the model to use for some texts, as the command `shortlist` does.
@@ -67,6 +72,7 @@ def shortlist(
         minutes: time within which trainings end; the first candidate, and the winner on all texts, are always trained.
         candidates: names, or names with the overrides of each; () means all.
         folder: of the report; what an interrupted race has written there is used.
+        outside: predictions of other programs by name, as for `compare`: {"svc": Outside(Path("svc.csv"))}.
         verbose: whether to print each training.
 
     Raises:
@@ -97,22 +103,22 @@ def shortlist(
     out = Path(folder or Path("outputs", "shortlist", datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")))
     say = (lambda line: print(line, file=sys.stderr, flush=True)) if verbose else (lambda line: None)
     size, seed, texts = examine(list(chosen.values()), data)
-    race = Race(out, chosen, train, texts, minutes, say, seed if size > FOLD_TEXTS else None)
+    race = Race(out, chosen, train, texts, minutes, say, seed if size > FOLD_TEXTS else None, outside)
     try:
         race.run()
         race.write_folds()
         answer, winner = Answer.of(race.entries, race.spent(), size, lacking), None
-        if not answer.is_useless():
+        if not answer.is_useless() and answer.chosen.fits:
             answer = replace(answer, curve=race.learn(answer.chosen))
             winner = race.refit(answer.chosen)
             say(export(winner, out / "export"))
+        commands = repeat(answer, race, as_lines(overrides), data, candidates)
+        if winner:
+            write_winner_page(race, answer.chosen, commands[1])
     except KeyboardInterrupt:
         say(f"Interrupted. The same with {'out' if data is None else 'folder'}={out} goes on")
         raise
-    parts, verdict = (
-        sections(answer, repeat(answer, race, as_lines(overrides), data)),
-        ". ".join(answer.sentences()) + ".",
-    )
+    parts, verdict = sections(answer, commands), ". ".join(answer.sentences()) + "."
     write_text(out / "page.html", render_html("Shortlist", verdict, {"Texts": f"{size:,}"}, parts))
     write_text(out / "shortlist.md", render_markdown("Shortlist", verdict, parts))
     return Shortlist(out, answer, winner)
@@ -147,13 +153,43 @@ def export(winner: "TrainedRun", out: Path) -> str:
     return f"The winner was exported to {out}"
 
 
-def repeat(answer: "Answer", race: "Race", lines: Sequence[str], data: Any) -> list[str]:
+def write_winner_page(race: "Race", entry: "Entry", command: str) -> None:
+    """Write the page of the winner, from texts of the race, because no text is left to test it."""
+    from heedful.report.run_report import write_page
+    from heedful.report.section import Command, Section
+    from heedful.runs.result import RunResult
+    from heedful.runs.run_files import read_predictions
+
+    tested, winner = race.folder_of(entry, 0), race.folder / "winner"
+    result, predictions = RunResult.load(tested), read_predictions(tested)
+    assert predictions is not None, f"{tested} had predictions after its training"
+    size = len(predictions.labels)
+    where = "in the test split" if entry.screened else "in the first fold"
+    note = (
+        f"The winner is trained on all texts, so none is left to test it: this page is about the same model trained "
+        f"without the {size:,} texts {where}; the shortlist has the scores of all trainings."
+    )
+    use = f"{typed('predict')} {shlex.quote(f'ckpt_path={winner}')} text='…'"
+    commands = [Command("Use the winner", use), Command("Train the winner again", command)]
+    write_page(winner / "page.html", tested, result, predictions, note, [Section("The winner", commands)])
+
+
+def repeat(
+    answer: "Answer",
+    race: "Race",
+    lines: Sequence[str],
+    data: Any,
+    candidates: Sequence[str] | Mapping[str, Sequence[str]],
+) -> list[str]:
     """Return what is typed to run the shortlist, and the training of the winner, again."""
-    winner = [] if answer.is_useless() else race.lines_of_refit(answer.chosen)
-    calls = [("shortlist", lines), *([("train", winner)] if winner else [])]
-    if data is None:
-        return [f"{typed(name)} {shlex.join(given)}" for name, given in calls]
-    return [f"{name}({', '.join([*map(repr, given), 'data=…'])})" for name, given in calls]
+    has_winner = not answer.is_useless() and answer.chosen.fits
+    calls = [("shortlist", lines), *([("train", race.lines_of_refit(answer.chosen))] if has_winner else [])]
+    if data is not None:
+        return [f"{name}({', '.join([*map(repr, given), 'data=…'])})" for name, given in calls]
+    options = [f"minutes={race.seconds / 60:g}", *([f"candidates=[{','.join(candidates)}]"] if candidates else [])]
+    options += [f"outside.{name}={given.file}" for name, given in race.outside.items()]
+    calls[0] = ("shortlist", [*lines, *options])
+    return [f"{typed(name)} {shlex.join(given)}" for name, given in calls]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -164,8 +200,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             from heedful.selection.candidates import candidate_names
 
             return print(HELP.format(name=typed("shortlist"), candidates=", ".join(candidate_names())))
-        lines = [line for line in arguments if line.partition("=")[0] not in OPTIONS]
-        named = dict(line.partition("=")[::2] for line in arguments if line not in lines)
+        named = dict(line.partition("=")[::2] for line in arguments if line.partition("=")[0] in OPTIONS)
+        outside = [line for line in arguments if line.startswith("outside.")]
+        lines = [line for line in arguments if line.partition("=")[0] not in OPTIONS and line not in outside]
         if flags := [line for line in lines if line.startswith("-") and not line.startswith("~")]:
             raise UserError(f"{flags[0]}: no such flag; options are written key=value")
         try:
@@ -173,14 +210,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         except ValueError:
             raise UserError(f"minutes={named['minutes']}: must be a number of minutes, such as 10") from None
         names = [name.strip() for name in named.get("candidates", "").strip("[]").split(",") if name.strip()]
-        found = shortlist(lines, minutes=minutes, candidates=names, folder=named.get("out"))
+        from heedful.records.outside import parse_outside
+
+        programs = parse_outside(outside)
+        found = shortlist(lines, minutes=minutes, candidates=names, folder=named.get("out"), outside=programs)
 
         from heedful.report.terminal import OutputConsole, files_table, render_terminal
         from heedful.selection.sections import sections
 
         console = OutputConsole()
         console.print(render_terminal(sections(found.answer), repr(found)))
-        names = ["page.html", "shortlist.md", *(["winner"] if found.winner else [])]
+        names = ["page.html", "shortlist.md", "folds.csv", *(["winner", "winner/page.html"] if found.winner else [])]
         console.print(files_table(found.folder, [found.folder / name for name in names]))
         if found.winner:
             console.print(f"Use it:    {typed('predict')} ckpt_path={found.winner.folder}", highlight=False)

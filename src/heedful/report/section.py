@@ -254,6 +254,18 @@ class Command:
 
 
 @dataclass(frozen=True)
+class Link:
+    """Another page, by its path from this one."""
+
+    title: str
+    path: str
+
+    @property
+    def table(self) -> Table:
+        return Table(["page", "file"], [[self.title, self.path]], text_columns=frozenset(("file",)))
+
+
+@dataclass(frozen=True)
 class Warning:
     """What may be wrong, and what to do about it: words with a command or an option after a colon, or ""."""
 
@@ -283,7 +295,7 @@ class Group:
     is_open: bool = True
 
 
-Tabular: TypeAlias = Dots | Matrix | Coverage | Texts | Command | Warning  # have a table for other formats
+Tabular: TypeAlias = Dots | Matrix | Coverage | Texts | Command | Link | Warning  # have a table for other formats
 Content: TypeAlias = Table | Strip | Maps | Lines | Group | Columns | Tabular
 
 

@@ -9,16 +9,15 @@ import numpy as np
 from heedful.base.formatting import format_duration, format_names
 from heedful.report.numbers import format_percent
 from heedful.report.verdict import comparative, format_number, format_sizes
-from heedful.selection.choice import Choice, Gain, choose, corrected_score
+from heedful.selection.choice import FEWEST_FOLDS, Choice, Gain, choose, corrected_score
 from heedful.selection.race import FOLDS, Curve, Entry
 
 TITLES = {"linear": "the linear model", "cnn": "the CNN", "transformer": "the transformer"}
-FEWEST_FOLDS = 3  # of a candidate that may be chosen
 SAME = 0.01  # a difference in a share of the texts that is called "about the same"
 # A negligible cost is at most so many milliseconds a text, or times the cheapest's, and CPU seconds a fit
 MOST_MS, MOST_TIMES, MOST_SECONDS = 1.0, 2.0, 60.0
 POWER = 2.8  # standard errors of a difference that is found in 80 % of the samples
-MOST_TEXTS = 10  # times the texts: more are not recommended
+MOST_TEXTS = 3  # times the texts: more are not recommended
 RECALL_GAP, RARE = 0.1, 10  # what is said of a class with so many texts
 
 
@@ -50,9 +49,9 @@ class Answer:
             texts: with labels; None: those that were classified.
         """
         fewest = 1 if entries[0].screened else FEWEST_FOLDS
-        known = [entry for entry in entries if len(entry.fits) >= fewest and entry.end != "beaten"]
+        known = [e for e in entries if len(e.predictions) >= fewest and e.end not in ("beaten", "unchecked")]
         finalists = sorted(known, key=lambda entry: entry.mean("cpu_seconds"))
-        folds = min(len(entry.fits) for entry in finalists)
+        folds = min(len(entry.fits) for entry in finalists if entry.fits)
         terms = np.stack([entry.terms(folds) for entry in finalists])
         negligible = [_is_negligible(entry, finalists[0]) for entry in finalists]
         choice, score = choose(terms, negligible), corrected_score(terms, negligible)
@@ -94,6 +93,7 @@ class Answer:
             yield "Check the labels"
         else:
             yield from self._recommendation()
+            yield from self._more_texts()
         yield from self._untried()
 
     def _recommendation(self) -> Iterator[str]:
@@ -103,7 +103,7 @@ class Answer:
         size, better = format_sizes([gain.value], metric), comparative("better", metric)
         seen = f"{format_number(gain.low, metric)} to {format_number(gain.high, metric)}"
         is_share = best.predictions[0].task.scores[metric].is_share
-        tried = sum(len(entry.fits) > 0 for entry in self.entries)
+        tried = sum(len(entry.predictions) > 0 for entry in self.entries)
         is_late = any(entry.end == "late" for entry in self.entries)
         among = f"; it is the best of {tried} tried in {format_duration(self.seconds)}" if is_late and tried > 1 else ""
         if choice.reason == "clearly":
@@ -112,10 +112,14 @@ class Answer:
             if loss := self._loss():
                 yield f"Use {name} for accuracy (at least {least} {better}; best guess {guess}), {loss}{among}"
             else:
-                whose = f"on your {'test texts' if chosen.screened else 'texts'} (best guess {guess})"
-                yield f"Use {name}: at least {least} {better} than {reference} {whose}{among}"
+                known = f"{self.scored:,} of your texts" if self.scored < self.texts else "your texts"
+                whose = "your test texts" if chosen.screened else known
+                yield f"Use {name}: at least {least} {better} than {reference} on {whose} (best guess {guess}){among}"
             ours, theirs = (entry.mean("ms_per_text") for entry in (chosen, cheapest))
-            yield f"It needs {ours:.2g} ms a text instead of {theirs:.2g}"
+            if chosen.fits:
+                yield f"It needs {ours:.2g} ms a text instead of {theirs:.2g}"
+            else:
+                yield "It is not known what it costs; train it on all texts as you did on the folds"
         elif choice.reason == "probably":
             doubt = f"({seen}; {self.scored:,} texts cannot prove it), and its extra cost is negligible"
             yield f"Use {name}: probably {size} {better} than {reference} {doubt}{among}"
@@ -136,6 +140,16 @@ class Answer:
             more = self.texts * ((POWER * gain.error / gain.value) ** 2 - 1)
             if 0 < more <= MOST_TEXTS * self.texts:
                 yield f"About {math.ceil(more / 100) * 100:,} more labelled texts would decide"
+
+    def _more_texts(self) -> Iterator[str]:
+        """Yield what more labelled texts bring, if the learning curve shows it."""
+        if self.curve is None:
+            return
+        gain = Gain.of(self.curve.terms[-1] - self.curve.terms[-2])
+        if gain.low > 0:
+            size, *ends = (format_number(end, self.metric) for end in (gain.value, gain.low, gain.high))
+            half = f"{title(self.chosen)} gained {size} ({' to '.join(ends)}) when its training texts doubled"
+            yield f"More labelled texts will help: {half}"
 
     def _ahead(self) -> str:
         """Return what is said of the best candidate without time that is better on the texts it has classified."""
@@ -176,6 +190,9 @@ class Answer:
                 yield f"{words}: {format_names(entry.name for entry in late)}{time}"
         for name, package in self.lacking.items():
             yield f"Not tried: {name} (the package {package} is not installed)"
+        for entry in self.entries:
+            if entry.end == "unchecked":
+                yield f"Not checked: {entry.name} ({entry.reason})"
         if impossible := [entry for entry in self.entries if entry.end == "impossible"]:
             yield f"Not possible with these data: {format_names(entry.name for entry in impossible)}"
 
@@ -191,6 +208,8 @@ def _is_negligible(entry: Entry, cheapest: Entry) -> bool:
 
 def _dearer(entry: Entry, cheapest: Entry) -> str:
     """Return by what a model costs more, the larger of two factors."""
+    if not entry.fits:
+        return "it is not known what it costs"
     answer = entry.mean("ms_per_text") / max(cheapest.mean("ms_per_text"), 1e-9)
     fit = entry.mean("cpu_seconds") / max(cheapest.mean("cpu_seconds"), 1e-9)
     factor = max(answer, fit)

@@ -12,7 +12,8 @@ from heedful.terms.intervals import FOLD_VARIANCE, holm
 LEVEL = 0.05  # of all tests together
 LOOKS = (3.3, 2.8, 2.5, 2.33)  # standard errors after 1, 2, 3 and more folds (as O'Brien and Fleming 1979)
 AHEAD = 1.3  # standard errors of a model that is probably better
-CHANCE = 0.02  # of being named in the end: with less, a model is no longer trained
+FEWEST_FOLDS = 3  # of a candidate that may be chosen
+CHANCE = 0.05  # of being named in the end: with less, a model is no longer trained
 DRAWS = 500
 
 
@@ -117,3 +118,15 @@ def find_beaten(
         if z < -limit or chance < CHANCE:
             ends[row] = ("dearer than" if is_dearer and z >= -limit else "worse than"), leader
     return ends
+
+
+def is_decided(terms: np.ndarray, folds: int) -> bool:
+    """Return whether the only other racing model is so much better than the first that more folds would not matter.
+
+    Args:
+        terms: k×n scores of the k racing models, the first one first; higher is better.
+    """
+    if len(terms) != 2 or folds < FEWEST_FOLDS:
+        return False
+    gain = Gain.of(terms[1] - terms[0])
+    return gain.value > LOOKS[min(folds, len(LOOKS)) - 1] * gain.error

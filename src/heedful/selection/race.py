@@ -7,27 +7,32 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import stdtrit
 
 from heedful.base.errors import UserError
 from heedful.base.files import csv_line, write_json, write_text
 from heedful.base.formatting import format_names
 from heedful.config.compose import read_options
 from heedful.config.overrides import key_of, quote
+from heedful.records.outside import Outside, outside_variant
+from heedful.records.runs import FinishedRun
 from heedful.runs.environment import cpu_seconds
 from heedful.runs.result import RunResult
 from heedful.runs.run_files import Predictions, read_rows
-from heedful.selection.choice import find_beaten
+from heedful.selection.choice import find_beaten, is_decided
 
 FOLDS = 5
-SEEDS = 3
+SEEDS, MOST_SEEDS = 3, 5  # of the finalists; more than SEEDS as time allows
 FOLD_TEXTS = 2000  # with more texts, a test split and several seeds take the place of folds
 FINALISTS = 3  # candidates with several seeds
 SHARES = (4, 2)  # the curve has the scores of so many parts of the training texts
-CHEAP = 2.0  # seconds of a training of which the curve has all folds instead of two
+CURVE_SECONDS = 30.0  # CPU seconds within which the curve has more than one fold
 WORSE = 0.05  # by which share the monitored value of a refit may exceed the worst one of the race
+UNLUCKY = 0.05  # probability of a worse value by the chance of the validation texts
 FITS_FILE = "fits.json"
 # A fit writes no files but predictions and the best checkpoint
 OF_A_FIT = ("logger=none", "test=true")
@@ -48,12 +53,13 @@ class Fit:
 
 @dataclass
 class Entry:
-    """A candidate in the race: its overrides, and what is known so far.
+    """A candidate in the race: its overrides, and what is known so far; another program has no overrides and no fits.
 
     Args:
         predictions: of the test texts of each training: of a fold, or of the test split.
         screened: of the validation texts, which the race reads if there is a test split.
-        end: why it was not trained to the end: late, beaten or impossible; "" if it was, or still races.
+        end: why it was not trained to the end: late, beaten or impossible; "" if it was, or still races; unchecked, if
+            another program may have been trained on the texts.
         reason: the same in words.
     """
 
@@ -62,11 +68,12 @@ class Entry:
     fits: list[Fit] = field(default_factory=list)
     predictions: list[Predictions] = field(default_factory=list)
     screened: list[Predictions] = field(default_factory=list)
-    end: Literal["", "late", "beaten", "impossible"] = ""
+    end: Literal["", "late", "beaten", "impossible", "unchecked"] = ""
     reason: str = ""
 
     def mean(self, cost: str) -> float:
-        return float(np.mean([getattr(fit, cost) for fit in self.fits]))
+        """Return the mean of a cost; infinity if it is not known."""
+        return float(np.mean([getattr(fit, cost) for fit in self.fits])) if self.fits else math.inf
 
     def terms(self, fits: int = FOLDS) -> np.ndarray:
         """Return the scores of the test texts of the first trainings, n; higher is better."""
@@ -120,6 +127,7 @@ class Race:
         minutes: within which trainings end.
         say: shows the progress.
         seed: None: trainings on folds; otherwise the first of several seeds, with a test split.
+        outside: predictions of other programs by name, which join the candidates after the race.
     """
 
     def __init__(
@@ -131,9 +139,10 @@ class Race:
         minutes: float,
         say: Callable[[str], None],
         seed: int | None = None,
+        outside: Mapping[str, Outside] = MappingProxyType({}),
     ) -> None:
         self.folder, self.train, self.texts, self.seconds, self.say = folder, train, texts, 60 * minutes, say
-        self.seed = seed
+        self.seed, self.outside = seed, outside
         self.entries = [Entry(name, tuple(overrides)) for name, overrides in candidates.items()]
         self.known: dict[str, Any] = {}
         self.seed_of_refit: list[str] = []
@@ -151,37 +160,69 @@ class Race:
         A training starts only if one that lasts as long as the candidate's first one ends in time.
         """
         first, *others = self.entries
+        for number in range(FOLDS if self.seed is None else 1):
+            self._fit(first, number)
+        programs = [self._program(name, outside) for name, outside in self.outside.items()]
         if self.seed is None:
-            for fold in range(FOLDS):
-                self._fit(first, fold)
-            for fold in range(FOLDS):
-                self._leave_out(others, fold)
-                self._fit_all(others, fold)
-                if fold < FOLDS - 1:
-                    self._end_beaten(fold + 1)
-            return
-        self._fit(first, 0)
+            self._race_over_folds(others)
+        else:
+            self._race_over_seeds(others)
+        self.entries += programs
+
+    def _race_over_folds(self, others: Sequence[Entry]) -> None:
+        for fold in range(FOLDS):
+            self._leave_out(others, fold)
+            self._fit_all(others, fold)
+            if fold < FOLDS - 1 and self._is_decided(fold + 1) and not self.outside:
+                return
+
+    def _race_over_seeds(self, others: Sequence[Entry]) -> None:
         self._fit_all(others, 0)
         self._select_finalists()
-        for number in range(1, SEEDS):
-            self._fit_all(self.entries, number)
+        for number in range(1, MOST_SEEDS):
+            racing = [entry for entry in self.entries if not entry.end]
+            curve = len(SHARES) * max((entry.mean("seconds") for entry in racing), default=0)
+            if number >= SEEDS and self._needed(racing, [number]) + curve > self._left():
+                return
+            self._fit_all(racing, number)
+
+    def _program(self, name: str, outside: Outside) -> Entry:
+        """Return the predictions of another program as a candidate; they are for the test texts of the first one."""
+        first = self.entries[0]
+        if name in {entry.name for entry in self.entries}:
+            raise UserError(f"outside.{name}: a candidate has this name; choose another one")
+        folders = [self.folder_of(first, number) for number in range(len(first.fits))]
+        variant = outside_variant(name, outside, [FinishedRun(path, RunResult.load(path), {}) for path in folders])
+        parts = [run.predictions() for run in variant.runs]
+        if not len(scores_of(parts[0])):
+            score = parts[0].task.main_score
+            raise UserError(f"outside.{name}: {score} needs probabilities: add the columns probability_<class>")
+        entry = Entry(name, (), [], parts, parts if self.seed is not None else [])
+        if not variant.is_checked:
+            entry.end, entry.reason = "unchecked", "was it trained on these texts? Its file has no column fold"
+        return entry
+
+    def _left(self) -> float:
+        """Return the seconds that are left beside those in which any racing candidate is trained on all texts."""
+        racing = [entry.mean("seconds") for entry in self.entries if entry.fits and not entry.end]
+        return self.seconds - self.spent() - max(racing, default=0)
+
+    def _needed(self, entries: Sequence[Entry], numbers: Sequence[int]) -> float:
+        """Return the seconds of those of the trainings that are still to be done."""
+        missing = [entry for entry in entries for n in numbers if f"{entry.name}/{n}" not in self.known]
+        return sum(entry.mean("seconds") for entry in missing if entry.fits)
 
     def _leave_out(self, entries: Sequence[Entry], fold: int) -> None:
         """End the worst racing candidates as long as there is no time for the other folds of all."""
         racing = sorted((entry for entry in entries if entry.fits and not entry.end), key=lambda e: e.terms().mean())
-
-        def needed(entry: Entry) -> float:
-            return sum(entry.mean("seconds") for n in range(fold, FOLDS) if f"{entry.name}/{n}" not in self.known)
-
-        while len(racing) > 1 and self.spent() + sum(map(needed, racing)) > self.seconds:
+        while len(racing) > 1 and self._needed(racing, range(fold, FOLDS)) > self._left():
             worst = racing.pop(0)
             worst.end, worst.reason = "late", "no time"
 
     def _fit_all(self, entries: Sequence[Entry], number: int) -> None:
         """Train the racing ones of some candidates, as long as there is time."""
         for entry in [entry for entry in entries if not entry.end]:
-            needed = entry.mean("seconds") if entry.fits else 0
-            if f"{entry.name}/{number}" not in self.known and self.spent() + needed >= self.seconds:
+            if f"{entry.name}/{number}" not in self.known and self._needed([entry], [number]) >= self._left():
                 entry.end, entry.reason = "late", "no time"
                 continue
             try:
@@ -202,7 +243,7 @@ class Race:
         seeds, because nothing else would show that it failed.
         """
         known = [fit.monitored for fit in entry.fits if fit.monitored is not None]
-        limit = max(known) + WORSE * abs(max(known)) if known else math.inf
+        limit = _limit(known) if known else math.inf
         for seed in range(SEEDS):
             self.seed_of_refit = [f"seed={(self.seed or 0) + seed}"] if seed else []
             shutil.rmtree(folder := self.folder / "winner", ignore_errors=True)
@@ -215,10 +256,13 @@ class Race:
         return run
 
     def write_folds(self) -> None:
-        """Write folds.csv: the origin, label and fold of each text, for models of other programs on the same folds."""
+        """Write folds.csv: the origin, label and fold of each text, for models of other programs on the same folds.
+
+        With a test split, it has the test texts, whose fold is 0.
+        """
         rows, columns = list[dict[str, str]](), dict[str, None]()
-        for number in range(len(self.entries[0].fits) if self.seed is None else 0):
-            for row in read_rows(self._folder(self.entries[0], number) / "predictions" / "test.csv"):
+        for number in range(FOLDS if self.seed is None else 1):
+            for row in read_rows(self.folder_of(self.entries[0], number) / "predictions" / "test.csv"):
                 given = dict(list(row.items())[: list(row).index("label") + 1])
                 rows.append({**given, "fold": str(number)})
                 columns |= dict.fromkeys(rows[-1])
@@ -235,8 +279,9 @@ class Race:
         An epoch of half of the texts has half of the steps: so many more epochs, and epochs between two validations,
         keep the numbers of steps and of validations.
         """
-        trainings = range(1 if self.seed is not None else FOLDS if entry.mean("seconds") < CHEAP else 2)
-        folders = [self._folder(entry, number) for number in trainings]
+        folds = max(1, int(CURVE_SECONDS / len(SHARES) / entry.mean("cpu_seconds")))
+        trainings = range(1 if self.seed is not None else min(folds, len(entry.fits)))
+        folders = [self.folder_of(entry, number) for number in trainings]
         config, result = read_options(folders[0] / "config.yaml"), RunResult.load(folders[0])
         size, trainer = result.data.splits["train"].texts or 0, config["trainer"]
         found = []
@@ -244,13 +289,13 @@ class Race:
             parts = []
             for number in trainings:
                 key = f"{entry.name}/{number} {share}"
-                if key not in self.known and self.spent() + entry.mean("seconds") >= self.seconds:
+                if key not in self.known and entry.mean("seconds") >= self._left():
                     return None
                 lines = [f"data.train_limit={round(size / share)}", f"data.batch_size={result.data.batch_size}"]
                 for option in ("max_epochs", "check_val_every_n_epoch"):
                     if (trainer.get(option) or 0) > 0:
                         lines.append(f"trainer.{option}={trainer[option] * share}")
-                folder = self._folder(entry, number, f"_{share}")
+                folder = self.folder_of(entry, number, f"_{share}")
                 test, *_ = self._trained(key, folder, replaced(entry.overrides, [*self._division(number), *lines]))
                 parts.append(scores_of(test))
             found.append(np.concatenate(parts))
@@ -265,13 +310,15 @@ class Race:
         model.predict_proba(self.texts)
         return 1000 * (time.process_time() - before) / len(self.texts)
 
-    def _end_beaten(self, folds: int) -> None:
+    def _is_decided(self, folds: int) -> bool:
+        """End the beaten candidates; return whether no further fold would change the answer."""
         racing = [entry for entry in self.entries if len(entry.fits) >= folds and not entry.end]
         terms = np.stack([entry.terms(folds) for entry in racing])
         costs = [entry.mean("cpu_seconds") for entry in racing]
         for row, (reason, leader) in find_beaten(terms, range(len(racing)), folds, costs, FOLDS).items():
             racing[row].end, racing[row].reason = "beaten", f"{reason} {racing[leader].name}"
             self.say(f"{racing[row].name}: ends after fold {folds}, {racing[row].reason}")
+        return is_decided(terms[[not entry.end for entry in racing]], folds)
 
     def _select_finalists(self) -> None:
         """End all candidates but the first and those with the best scores of the validation texts."""
@@ -284,7 +331,7 @@ class Race:
 
     def _fit(self, entry: Entry, number: int) -> None:
         """Train a candidate on all folds but one or with a seed, or read what an earlier race has written."""
-        key, folder = f"{entry.name}/{number}", self._folder(entry, number)
+        key, folder = f"{entry.name}/{number}", self.folder_of(entry, number)
         test, *val = self._trained(key, folder, replaced(entry.overrides, self._division(number)))
         entry.fits.append(Fit(**self.known[key]))
         entry.predictions.append(test)
@@ -300,7 +347,7 @@ class Race:
         folds = [f"data.folds={FOLDS}", f"data.fold={number}"]
         return folds if self.seed is None else [f"seed={self.seed + number}"]
 
-    def _folder(self, entry: Entry, number: int, part: str = "") -> Path:
+    def folder_of(self, entry: Entry, number: int, part: str = "") -> Path:
         return self.folder / entry.name / f"{'fold' if self.seed is None else 'seed'}{number}{part}"
 
     def _trained(self, key: str, folder: Path, lines: Sequence[str]) -> list[Predictions]:
@@ -322,6 +369,19 @@ class Race:
         if not all(map(Path.exists, files)):
             raise UserError(f"{folder}: its predictions are missing: remove {self.folder}, and begin again")
         return list(map(Predictions.load, files))
+
+
+def _limit(known: Sequence[float]) -> float:
+    """Return the value that a training on all texts exceeds only if it fails.
+
+    The values are means over validation texts that differ from fold to fold; so does their number. A further one
+    exceeds the prediction limit of a normal sample with the probability UNLUCKY.
+    """
+    worst, size = max(known), len(known)
+    if size < 2:
+        return worst + WORSE * abs(worst)
+    width = float(stdtrit(size - 1, 1 - UNLUCKY)) * float(np.std(known, ddof=1)) * math.sqrt(1 + 1 / size)
+    return max(worst + WORSE * abs(worst), float(np.mean(known)) + width)
 
 
 def _monitored(run: Any) -> float | None:

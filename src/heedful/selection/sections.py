@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heedful.report.section import Lines, Section, Table
+from heedful.report.numbers import UNKNOWN
+from heedful.report.section import Command, Content, Link, Section, Table
 from heedful.report.verdict import format_number
 from heedful.selection.answer import Answer
 from heedful.selection.choice import Gain
@@ -31,9 +32,9 @@ CURVE_NOTE = (
 def sections(answer: Answer, commands: Sequence[str] = ()) -> list[Section]:
     """Return the leaderboard, the best first, what became of the other candidates, and what repeats the answer."""
     reference, unit = answer.finalists[0], "seeds" if answer.chosen.screened else "folds"
-    rows = [_row(entry, answer) for entry in answer.entries if entry.fits]
+    rows = [_row(entry, answer) for entry in answer.entries if entry.predictions]
     if majority := answer.majority():
-        terms = reference.terms(1 if reference.screened else len(reference.fits))
+        terms = reference.terms(1 if reference.screened else len(reference.predictions))
         hits = majority[1][: len(terms)]
         score, difference = _score(Gain.of(hits - terms), answer)
         rows.append((score, [f"always {majority[0]}", format_number(score, answer.metric), difference, *"–––", "–"]))
@@ -52,18 +53,22 @@ def sections(answer: Answer, commands: Sequence[str] = ()) -> list[Section]:
     ended = [[entry.name, entry.reason] for entry in answer.entries if entry.end]
     ended += [[name, f"the package {package} is not installed"] for name, package in answer.lacking.items()]
     if ended:
-        found.append(Section("Ended early", [Table(["model", "reason"], ended)], ENDED_NOTE))
-    if commands:
-        found.append(Section("Again", [Lines(commands)]))
+        found.append(Section("Not in the choice", [Table(["model", "reason"], ended)], ENDED_NOTE))
+    titles = ("The shortlist again", "The winner again")
+    again: list[Content] = [Command(name, text) for name, text in zip(titles, commands, strict=False)]
+    if len(again) > 1:
+        again.append(Link("The page of the winner", "winner/page.html"))
+    if again:
+        found.append(Section("What comes next", again))
     return found
 
 
 def _row(entry: Entry, answer: Answer) -> tuple[float, list[str]]:
-    reference, fits = answer.finalists[0], len(entry.fits)
+    reference, fits = answer.finalists[0], len(entry.predictions)
     gain = Gain.of(entry.terms() - reference.terms(fits), max(1, len(answer.finalists) - 1))
     score, difference = _score(gain, answer)
     costs = [
-        f"{entry.mean(name):.2g}" if entry.mean(name) < 10 else f"{entry.mean(name):.0f}"
+        UNKNOWN if not entry.fits else f"{entry.mean(name):.2g}" if entry.mean(name) < 10 else f"{entry.mean(name):.0f}"
         for name in ("cpu_seconds", "ms_per_text", "megabytes")
     ]
     count = str(fits) if entry.screened else f"{fits} of {FOLDS}"
