@@ -55,7 +55,7 @@ def test_the_answer_has_a_leaderboard_and_a_winner_that_predicts(found: Shortlis
 
 
 def test_a_refit_that_is_worse_than_the_race_is_repeated_with_other_seeds(tmp_path: Path) -> None:
-    values, seeds = iter([0.7, 1.26, 1.3, 0.2]), list[str]()
+    values, seeds = iter([0.7, 1.26, 1.5, 0.2, 1.26, 1.3]), list[str]()
 
     def train(lines: Sequence[str], without: Sequence[str]) -> Mock:
         seeds.append(next((line for line in lines if line.startswith("seed=")), ""))
@@ -67,6 +67,7 @@ def test_a_refit_that_is_worse_than_the_race_is_repeated_with_other_seeds(tmp_pa
     assert race.refit(race.entries[0]).result.best.value == 0.7 and not said and seeds == [""]
     assert race.refit(race.entries[0]).result.best.value == 0.2 and seeds[1:] == ["", "seed=1", "seed=2"]
     assert race.lines_of_refit(race.entries[0])[-1] == "seed=2"
+    assert race.refit(race.entries[0]).result.best.value == 1.3 and "ended alike" in said[-1]
     assert said[0] == (
         "small: the training on all texts ended worse than those of the race, at epoch 1 (val/loss 1.2600)"
     )

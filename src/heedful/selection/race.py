@@ -32,6 +32,7 @@ FINALISTS = 3  # candidates with several seeds
 SHARES = (4, 2)  # the curve has the scores of so many parts of the training texts
 CURVE_SECONDS = 30.0  # CPU seconds within which the curve has more than one fold
 WORSE = 0.05  # by which share the monitored value of a refit may exceed the worst one of the race
+ALIKE = 0.1  # by which share the values of two seeds may differ whose trainings did not fail
 UNLUCKY = 0.05  # probability of a worse value by the chance of the validation texts
 FITS_FILE = "fits.json"
 # A fit writes no files but predictions and the best checkpoint
@@ -240,10 +241,11 @@ class Race:
         """Train a candidate on all texts, except those that it holds out for validation.
 
         A training that ends clearly worse on its validation texts than all those of the race is repeated with other
-        seeds, because nothing else would show that it failed.
+        seeds, because nothing else would show that it failed. If another seed ends alike, the validation texts, which
+        are the same, are harder than those of the race.
         """
         known = [fit.monitored for fit in entry.fits if fit.monitored is not None]
-        limit = _limit(known) if known else math.inf
+        limit, before = _limit(known) if known else math.inf, 0.0
         for seed in range(SEEDS):
             self.seed_of_refit = [f"seed={(self.seed or 0) + seed}"] if seed else []
             shutil.rmtree(folder := self.folder / "winner", ignore_errors=True)
@@ -251,7 +253,10 @@ class Race:
             run = self.train(lines, ("graphs", "baseline"))
             if (found := _monitored(run)) is None or found <= limit:
                 break
-            best = run.result.best.describe()
+            if seed and abs(found - before) <= ALIKE * abs(before):
+                self.say(f"{entry.name}: another seed ended alike, so the validation texts are harder")
+                break
+            best, before = run.result.best.describe(), found
             self.say(f"{entry.name}: the training on all texts ended worse than those of the race, at {best}")
         return run
 
