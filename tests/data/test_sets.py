@@ -1,5 +1,6 @@
 """Data that a program gives, in all their forms."""
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from scipy.sparse import csr_matrix
 
 from heedful.base.errors import UserError
 from heedful.data.sets import as_set, as_sets, label_names, split_names, usual_splits
+from heedful.data.tables import arrow_rows
+from heedful.runtime import NumberForm
 
 TEXTS, LABELS = ["good", "bad", "so so"], ["pos", "neg", "neu"]
 PAIRS = [("a dog", "it"), ("a cat", "she"), ("", "he")]
@@ -101,6 +104,13 @@ def test_missing_values_stay_missing_and_mixed_cells_become_text() -> None:
         "number": [1.5, None, 2.0, 3.0, 5.0],
         "bool": [True, False, True, True, False],
     }
+
+
+def test_typed_fractions_between_texts_have_no_points_between_thousands() -> None:
+    table = as_set({"cell": [1.234, "1.234", Decimal("2.5"), "b", None, 7]}).with_format("arrow")[:]
+    (rows,) = arrow_rows("data", [table], {"cell": "cell"}, table.schema)
+    assert rows.spelled("cell", NumberForm(",", ".")) == ["1.234", "1234", "2.5", "b", None, "7"]
+    assert rows.plain_texts("cell") == ["1.234", "1.234", "2.5", "b", None, "7"]
 
 
 @pytest.mark.parametrize(

@@ -181,14 +181,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         return self.model_.explain(self._texts(X))
 
     def _texts(self, X: Any) -> Any:
-        """Return texts, or a table in which more columns than those of the texts have names."""
+        """Return texts, or a table; the names of its columns have no meaning if it has those of the texts alone."""
         if not is_table(X):
             return as_texts(X)
-        table = as_set(X)
-        columns = [table[name] for name in table.column_names]
-        if self.model_.column_names or len(columns) != 1 + self.model_.reads_pairs:
+        table, own = as_set(X), self.model_.members[0].card.text_column
+        names = [own] if isinstance(own, str) else own
+        if self.model_.column_names or len(table.column_names) != len(names):
             return table
-        return as_texts(list(zip(*columns, strict=True)) if len(columns) > 1 else columns[0])
+        return table.rename_columns(dict(zip(table.column_names, names, strict=True)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_count, format_list
+from heedful.data.tables import MIXED
 from heedful.runtime import Fault, spell_all
 
 if TYPE_CHECKING:
@@ -163,7 +164,11 @@ def _cells(name: object, column: Any) -> pa.Array:
     try:
         spelled = spell_all(cells)
         if any(isinstance(cell, str) for cell in cells):
-            return pa.array(spelled)
+            pairs = list(zip(cells, spelled, strict=True))
+            typed = [None if isinstance(cell, str) or "." not in (text or "") else text for cell, text in pairs]
+            texts = [None if number else text for number, text in zip(typed, spelled, strict=True)]
+            # no text form of numbers concerns a typed fraction
+            return pa.StructArray.from_arrays([typed, texts], MIXED) if any(typed) else pa.array(texts)
         return pa.array([cell and cell.encode() for cell in spelled], pa.binary())  # no text, so no `data.decimal`
     except Fault as fault:
         raise UserError(f"data: row {fault.row + 1}: the column {name!r} {fault}") from None

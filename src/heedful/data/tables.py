@@ -43,6 +43,7 @@ CSV_RULE = (
 JSON_RULE = "a .json file must be one array of objects, and each line of a .jsonl file one object"
 INDICATORS = {"0": False, "false": False, "1": True, "true": True, None: False}  # whether a text has a label
 MAX_PLACES = 5  # maximum number of rows that a message lists
+MIXED = ["typed cell", "text cell"]  # parts of a column of a program's, one of which is missing in a row
 
 
 class CsvForm(NamedTuple):
@@ -401,6 +402,8 @@ def _arrow_cells(cells: Any) -> list[Any]:
         import pyarrow.compute as pc
 
         fields = {field.name: _arrow_cells(pc.struct_field(cells, i)) for i, field in enumerate(kind)}
+        if list(fields) == MIXED:
+            return [text if typed is None else typed.encode() for typed, text in zip(*fields.values(), strict=True)]
         return [{name: fields[name][i] for name in fields} if cell.is_valid else None for i, cell in enumerate(cells)]
     if pa.types.is_nested(kind) and not pa.types.is_union(kind):
         lists = [_arrow_cells(cell.values) if cell.is_valid else None for cell in cells]
