@@ -45,6 +45,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Shortlist:
 def test_the_answer_has_a_leaderboard_and_a_winner_that_predicts(found: Shortlist) -> None:
     page, table = ((found.folder / name).read_text() for name in ("page.html", "shortlist.md"))
     assert re.match("Use (the linear model|words): nothing tried was better, and it is the cheapest", repr(found))
+    assert "<h1>Use " in page
     for text in (page, table):
         assert "nothing tried was better" in text and "small" in text and "5 of 5" in text
         assert "Without the luck of the choice, the score of" in text

@@ -118,9 +118,11 @@ def shortlist(
     except KeyboardInterrupt:
         say(f"Interrupted. The same with {'out' if data is None else 'folder'}={out} goes on")
         raise
-    parts, verdict = sections(answer, commands), ". ".join(answer.sentences()) + "."
-    write_text(out / "page.html", render_html("Shortlist", verdict, {"Texts": f"{size:,}"}, parts))
-    write_text(out / "shortlist.md", render_markdown("Shortlist", verdict, parts))
+    parts = sections(answer, commands)
+    recommendation, *limits = (f"{sentence}." for sentence in answer.sentences())
+    title, kicker = recommendation.removesuffix("."), f"Shortlist · {size:,} texts"
+    write_text(out / "page.html", render_html(title, " ".join(limits), {}, parts, kicker))
+    write_text(out / "shortlist.md", render_markdown("Shortlist", " ".join((recommendation, *limits)), parts))
     return Shortlist(out, answer, winner)
 
 
