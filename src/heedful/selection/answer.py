@@ -10,7 +10,7 @@ from heedful.base.formatting import format_duration, format_names
 from heedful.report.numbers import format_percent
 from heedful.report.verdict import comparative, format_number, format_sizes
 from heedful.selection.choice import FEWEST_FOLDS, Choice, Gain, choose, corrected_score
-from heedful.selection.race import FOLDS, Curve, Entry
+from heedful.selection.race import FOLDS, SEEDS, Curve, Entry
 
 TITLES = {"linear": "the linear model", "cnn": "the CNN", "transformer": "the transformer"}
 SAME = 0.01  # a difference in a share of the texts that is called "about the same"
@@ -113,7 +113,8 @@ class Answer:
                 yield f"Use {name} for accuracy (at least {least} {better}; best guess {guess}), {loss}{among}"
             else:
                 known = f"{self.scored:,} of your texts" if self.scored < self.texts else "your texts"
-                whose = "your test texts" if chosen.screened else known
+                seeds = f", with {self.folds} of {SEEDS} seeds" if self.folds < SEEDS else ""
+                whose = f"your test texts{seeds}" if chosen.screened else known
                 yield f"Use {name}: at least {least} {better} than {reference} on {whose} (best guess {guess}){among}"
             ours, theirs = (entry.mean("ms_per_text") for entry in (chosen, cheapest))
             if chosen.fits:

@@ -300,7 +300,7 @@ class Race:
                 for option in ("max_epochs", "check_val_every_n_epoch"):
                     if (trainer.get(option) or 0) > 0:
                         lines.append(f"trainer.{option}={trainer[option] * share}")
-                folder = self.folder_of(entry, number, f"_{share}")
+                folder = self.folder_of(entry, number, share)
                 test, *_ = self._trained(key, folder, replaced(entry.overrides, [*self._division(number), *lines]))
                 parts.append(scores_of(test))
             found.append(np.concatenate(parts))
@@ -352,8 +352,11 @@ class Race:
         folds = [f"data.folds={FOLDS}", f"data.fold={number}"]
         return folds if self.seed is None else [f"seed={self.seed + number}"]
 
-    def folder_of(self, entry: Entry, number: int, part: str = "") -> Path:
-        return self.folder / entry.name / f"{'fold' if self.seed is None else 'seed'}{number}{part}"
+    def folder_of(self, entry: Entry, number: int, share: int = 1) -> Path:
+        """Return the folder of a training; those of the curve, on other texts, are hidden from `compare`."""
+        name = f"{'fold' if self.seed is None else 'seed'}{number}"
+        hidden = self.folder / ".curve" / entry.name / f"{name}_{share}"
+        return self.folder / entry.name / name if share == 1 else hidden
 
     def _trained(self, key: str, folder: Path, lines: Sequence[str]) -> list[Predictions]:
         """Train unless `known` has the key, and return the predictions of the test texts and, with seeds, of the
