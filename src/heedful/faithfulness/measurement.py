@@ -97,12 +97,7 @@ def measure_run(trained: ProbedRun, options: Options, title: str) -> Faithfulnes
     lengths = np.array([len(text) for text in texts])
     is_correct = trained.codec.task.is_correct(arrays["probabilities"], sample.labels)
     weights = pad(attention, np.arange(len(texts)), lengths.max())
-    arrays |= {
-        "rows": rows,
-        "lengths": lengths,
-        "correct": is_correct,
-        "weights": weights,
-    }
+    arrays |= {"rows": rows, "lengths": lengths, "correct": is_correct, "weights": weights}
     described = {"rankings": list(results[0][1]), "skipped": sample.skipped}
     return FaithfulnessRecord(options.model_copy(update=described), arrays)
 
@@ -121,7 +116,7 @@ def rank_texts(probe: Probe, texts: TokenIds, rngs: Generators) -> RankedTexts:
     """Predict the class of n texts, and rank the tokens of each text by every ranking."""
     probabilities = probe.probabilities(texts)
     predicted = Predicted(texts, probabilities.argmax(1), probabilities.max(1))
-    scores, errors = rank_tokens(probe, texts, predicted.classes, rngs)
+    scores, errors = rank_tokens(probe, predicted, rngs)
     orders = {
         name: [rank(each, rng) for each, rng in zip(values, rngs, strict=True)] for name, values in scores.items()
     }

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from heedful.faithfulness.measures import Predicted
 from heedful.models.probe import Probe, Scores, TokenIds
 from heedful.runs.faithfulness_record import (
     ATTENTION,
@@ -25,28 +26,25 @@ JUMP = 0.05  # if the error is larger, p jumps at a point of the path, and more 
 
 
 def rank_tokens(
-    probe: Probe, texts: TokenIds, classes: np.ndarray, rngs: Sequence[np.random.Generator]
+    probe: Probe, predicted: Predicted, rngs: Sequence[np.random.Generator]
 ) -> tuple[dict[str, Scores], np.ndarray]:
     """Return the scores of the tokens of n texts by ranking, and the errors of the integrated gradients, n.
 
     `attention × gradient` is missing if the attention does not support it.
     """
-    scores: dict[str, Scores] = {ATTENTION: probe.attention(texts)}
-    attention_gradient = probe.attention_gradient(texts, classes)
-    if attention_gradient is not None:
-        scores[ATTENTION_GRADIENT] = attention_gradient
-    scores[GRADIENT] = probe.gradient_times_input(texts, classes)
-    scores[INTEGRATED], errors = integrated_gradients(probe, texts, classes)
-    scores[LEAVE_ONE_OUT] = leave_one_out(probe, texts, classes)
-    scores[RANDOM] = [rng.random(len(text)) for rng, text in zip(rngs, texts, strict=True)]
-    scores[UNIFORM] = [np.full(len(text), 1 / len(text)) for text in texts]
-    return scores, errors
-
-
-def leave_one_out(probe: Probe, texts: TokenIds, classes: np.ndarray) -> Scores:
-    """Return p(c|x) − p(c|x without the token) for each token."""
-    whole, parts = probe.without_each(texts, classes)
-    return [probability - part for probability, part in zip(whole, parts, strict=True)]
+    texts, classes, probabilities = predicted
+    integrated, errors = integrated_gradients(probe, texts, classes)
+    without = zip(probabilities, probe.without_each(texts, classes), strict=True)
+    scores: dict[str, Scores | None] = {
+        ATTENTION: probe.attention(texts),
+        ATTENTION_GRADIENT: probe.attention_gradient(texts, classes),
+        GRADIENT: probe.gradient_times_input(texts, classes),
+        INTEGRATED: integrated,
+        LEAVE_ONE_OUT: [probability - part for probability, part in without],
+        RANDOM: [rng.random(len(text)) for rng, text in zip(rngs, texts, strict=True)],
+        UNIFORM: [np.full(len(text), 1 / len(text)) for text in texts],
+    }
+    return {name: values for name, values in scores.items() if values is not None}, errors
 
 
 def integrated_gradients(probe: Probe, texts: TokenIds, classes: np.ndarray) -> tuple[Scores, np.ndarray]:

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 from torchmetrics import Metric
 
-from heedful.data.padded_batches import Batch, Inputs
+from heedful.data.padded_batches import Batch
 from heedful.data.source import source_of
-from heedful.models.component import Embedding
 from heedful.models.ensemble import Ensemble
 from heedful.models.loss import plain_loss
 from heedful.runs.checkpoint import Card
@@ -23,29 +22,12 @@ class JointModel(nn.ModuleDict):
     branch = None  # each model mixes in the logits of its own
     auxiliary_names = ()  # an evaluation has no training loss
 
-    def __init__(self, ensemble: Ensemble) -> None:
-        super().__init__({f"model_{number}": member.model for number, member in enumerate(ensemble.members, start=1)})
-        readers = ensemble.members if ensemble.shares_tokens else ensemble.members[:1]
-        self._readers = [member.model for member in readers]
-
-    @property
-    def embedding(self) -> Embedding:
-        """The embedding of the first model."""
-        return self._readers[0].embedding
-
-    def token_weights(self, inputs: Inputs) -> Tensor:
-        """Return attention weights N×L.
-
-        If all models read the same tokens, these are means over the models; otherwise, they are the first model's.
-        """
-        return torch.stack([model.token_weights(inputs) for model in self._readers]).mean(0)
-
 
 class LitEnsemble(LitClassifier):
     """Evaluates an ensemble; the logits are the logarithms of the mean probabilities."""
 
     def __init__(self, ensemble: Ensemble, metrics: Mapping[str, Metric]) -> None:
-        joint: Any = JointModel(ensemble)
+        joint: Any = JointModel({f"model_{i}": member.model for i, member in enumerate(ensemble.members, 1)})
         card = _joint_card([member.card for member in ensemble.members])
         super().__init__(joint, plain_loss(ensemble.task, card.class_counts), metrics, card)
         self._ensemble, self.task = ensemble, ensemble.task

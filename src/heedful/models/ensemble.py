@@ -133,6 +133,11 @@ class Ensemble:
                         is_unknown[rows] &= ~_has_known_token(member, inputs)
         return total / len(self.members), is_unknown
 
+    def token_weights(self, inputs: Inputs) -> torch.Tensor:
+        """Return attention weights N×L: means over the models if they read the same tokens, or the first model's."""
+        readers = self.members if self.shares_tokens else self.members[:1]
+        return torch.stack([member.model.token_weights(inputs) for member in readers]).mean(0)
+
     def time_texts(self, texts: Table, batch_size: int = 32) -> float:
         """Return the milliseconds of CPU time that a text takes, a mean over these texts in batches."""
         self.classify(texts, batch_size)  # the first call prepares

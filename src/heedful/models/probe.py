@@ -108,12 +108,11 @@ class Probe:
         """Return the probability of class `classes[i]` for each text i: n."""
         return self.probabilities(texts)[np.arange(len(texts)), classes] if len(texts) else np.empty(0)
 
-    def without_each(self, texts: TokenIds, classes: np.ndarray) -> tuple[np.ndarray, Scores]:
-        """Return p(c|x) for each text x, n, and p(c|x without the token) for each of its tokens."""
+    def without_each(self, texts: TokenIds, classes: np.ndarray) -> Scores:
+        """Return p(c|x without the token) for each token of each text x."""
         shorter = [np.delete(text, i) for text in texts for i in range(len(text))]
         lengths = [len(text) for text in texts]
-        remaining = self.probability(shorter, np.repeat(classes, lengths))
-        return self.probability(texts, classes), np.split(remaining, np.cumsum(lengths)[:-1])
+        return np.split(self.probability(shorter, np.repeat(classes, lengths)), np.cumsum(lengths)[:-1])
 
     def class_probability(self, embeddings: Tensor, inputs: Inputs, classes: Tensor) -> Tensor:
         """Return the probability of class `classes[i]` for each text i, with embeddings N×L×D of its tokens: N."""

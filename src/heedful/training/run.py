@@ -115,11 +115,15 @@ class Run:
         counts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
         trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
         file = {"data": Path(self.cfg.file).name} if self.cfg.get("file") else {}
-        has_vector = module.model.embedding.tokens_with_vectors()
-        trained_texts = [member.card.trained_on(data) for member in module.ensemble().members]
+        members = module.ensemble().members
+        has_vector = members[0].model.embedding.tokens_with_vectors()
         self.record(
             choices={**module.card.choices, **self.result.choices, **file},
-            data=summarize_data(data, trained_texts, None if has_vector is None else has_vector.cpu().numpy()),
+            data=summarize_data(
+                data,
+                [member.card.trained_on(data) for member in members],
+                None if has_vector is None else has_vector.cpu().numpy(),
+            ),
             parameters=Parameters(sum(counts.values()), trainable, counts),
             device=environment.device_name(trainer.strategy.root_device),
             precision=str(trainer.precision),

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from heedful.base.files import write_arrays
 from heedful.data.source import Source, source_of
+from heedful.models.ensemble import Ensemble
 from heedful.runs.examples import KINDS, Example, write_examples
 from heedful.runs.run_files import STATISTICS_FILE, Statistics
 
@@ -52,7 +53,7 @@ class AttentionRecorder(pl.Callback):
         examples += [replace(example, index=i) for i, example in enumerate(ensemble.examples(self.texts))]
         examples += [replace(of_test[row], kind=kind, matrix=None, layers={}) for kind, row in errors]
         write_examples(Path(self.folder), examples)
-        self._write_statistics(trainer, pl_module)
+        self._write_statistics(trainer, ensemble)
 
     def _select_rows(self, rows: np.ndarray, good: list[int], bad: list[int]) -> list[int]:
         """Return the rows of the test split whose texts are shown, among them those of good and bad predictions."""
@@ -65,17 +66,14 @@ class AttentionRecorder(pl.Callback):
         return selection
 
     @torch.inference_mode()
-    def _write_statistics(self, trainer: pl.Trainer, module: Any) -> None:
+    def _write_statistics(self, trainer: pl.Trainer, ensemble: Ensemble) -> None:
         data = source_of(trainer)
-        loader = data.test_dataloader()
-        batch_count = max(1, -(-self.sample // data.batch_size))
-        interval = max(1, len(loader) // batch_count)
+        batches = data.test_dataloader()
+        interval = max(1, len(batches) // max(1, -(-self.sample // data.batch_size)))
         positions, entropies, lengths = [], [], []
-        for number, batch in enumerate(loader):
-            if number % interval:
-                continue
-            inputs = trainer.strategy.batch_to_device(batch).inputs
-            weights = module.model.token_weights(inputs).double().cpu()  # N×L
+        for rows in batches.plan[::interval]:
+            inputs = trainer.strategy.batch_to_device(batches.builder(rows)).inputs
+            weights = ensemble.token_weights(inputs).double().cpu()  # N×L
             length = inputs.mask.sum(1).cpu().numpy()  # N
             entropies.append(torch.special.entr(weights).sum(1).numpy())
             lengths.append(length)

@@ -33,39 +33,35 @@ class WordRemoval(pl.Callback):
     keep_texts: bool = True
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
-        if trainer.is_global_zero and self.keep_texts and self.texts:
+        ensemble = pl_module.ensemble()
+        if trainer.is_global_zero and self.keep_texts and self.texts and len(ensemble.members) == 1:
             probabilities, labels, rows = (pl_module.evaluated[name] for name in ("probabilities", "labels", "index"))
             good, bad, *_ = map(np.ndarray.tolist, pl_module.task.notable(probabilities, labels).values())
             bad = bad[: self.texts if len(bad) < len(rows) else self.texts // 2]  # each number has an error
             order = dict.fromkeys([*bad, *random.Random(0).sample(good, len(good))])
             chosen = rows[list(order)[: self.texts]]
-            ensemble = pl_module.ensemble()
-            if len(ensemble.members) == 1:
-                write_removals(Path(self.folder), remove_words(source_of(trainer), ensemble, chosen))
+            write_removals(Path(self.folder), remove_words(source_of(trainer), ensemble, chosen))
 
 
 def remove_words(data: Source, ensemble: Ensemble, rows: np.ndarray) -> list[Removal]:
     """Return what each word does in the test texts of these rows, without those that exceed the rest of BUDGET."""
     (member,), builder = ensemble.members, data.builder("test")
-    weights, left, measured = max(member.weights, FEWEST), BUDGET, list[int]()
+    weights, left, measured, found = max(member.weights, FEWEST), BUDGET, list[int](), list[Removal]()
     for row in rows.tolist():
         if (cost := int(builder.lengths[row]) ** 2 * weights) <= left:
             measured.append(row)
             left -= cost
-    probe, found = Probe(member.model, member.card.codec.task, builder.truncation), list[Removal]()
+    probe = Probe(member.model, member.card.codec.task, builder.truncation)
+    score = _log_odds if probe.task.has_classes else np.asarray
     with use_threads(member.threads(builder.lengths[measured], CHUNK)):
-        for start in range(0, len(measured), CHUNK):
-            chunk = measured[start : start + CHUNK]
+        for chunk in (measured[start : start + CHUNK] for start in range(0, len(measured), CHUNK)):
+            examples = ensemble.examples(data.table("test", chunk), maps=False)
+            probabilities = np.array([list(example.probabilities.values()) for example in examples])
             texts = [probe.tokens(builder(np.array([row])).inputs) for row in chunk]
-            whole, parts = probe.without_each(texts, probe.probabilities(texts).argmax(1))
-            for row, example, value, without in zip(
-                chunk, ensemble.examples(data.table("test", chunk), maps=False), whole, parts, strict=True
-            ):
-                change = value - without
-                if probe.task.has_classes:
-                    change = _log_odds(value) - _log_odds(without)
+            without = probe.without_each(texts, probabilities.argmax(1))
+            for row, example, whole, part in zip(chunk, examples, probabilities.max(1), without, strict=True):
                 shares = np.zeros(0) if example.branch is None else example.branch.shares
-                found.append(Removal(row, example.words, change, example.weights, shares))
+                found.append(Removal(row, example.words, score(whole) - score(part), example.weights, shares))
     return found
 
 
