@@ -15,6 +15,7 @@ from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
 from heedful.models.component import Component, Size
 from heedful.models.embedding.ngrams import BASE, MAX_ORDER, first_occurrences, mix_bits, ngram_codes, shift_right
 from heedful.models.loss import Loss
+from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.task import Task, converging, logistic_regression
 
 if TYPE_CHECKING:
@@ -122,22 +123,13 @@ class NgramBranch(Component):
     text. In training, the branch is not used, so that the other components do not rely on it; in evaluation, the logits
     are the weighted mean of its logits and theirs.
 
-    Args:
-        num_logits: 1, or the number of classes C.
-        max_order: longest n-gram, in tokens.
-        max_gap: pairs of tokens with 1 to `max_gap` other tokens between them are n-grams, too.
-        scale: `idf`, ln((1 + n) / (1 + d)) + 1 for an n-gram that occurs in d of n training texts; `nb`, for each class
-            the log ratio of its frequencies in the texts of this class and in the others (Wang and Manning 2012); or
-            `nb_idf`, the idf times the square root of the absolute log ratio. Numbers above their mean are a class.
-        min_count: number of training texts that contain an n-gram; rarer n-grams are left out.
-        head, tail: number of tokens at the beginning and at the end of a text whose n-grams are features of their own,
-            in addition; a list of numbers for several ends.
-        characters: whether the n-grams of 2 to 5 characters of tokens that training texts contain are features, too,
-            with a norm of their own; None: if folds of the training texts have a lower loss with them, by more than a
-            standard error. Unknown tokens have none.
-        c: inverse strength of the L2 penalty; None: 3, 10, 30 or 100, with the lowest loss on the validation texts.
-        weight: weight of the logits of the branch in the mean, 0 to 1; None: before each validation, the multiple of
-            0.05 with the lowest loss on the validation texts.
+    With d of n training texts, the scale of an n-gram is ln((1 + n) / (1 + d)) + 1 for `idf`; for `nb`, it is for each
+    class the log ratio of its frequencies in the texts of this class and in the others (Wang and Manning 2012), where
+    numbers above their mean are a class; for `nb_idf`, it is the idf times the square root of the absolute log ratio.
+
+    N-grams of characters have a norm of their own. With `characters` null, they are features if folds of the training
+    texts have a lower loss with them, by more than a standard error. A null `c` has the lowest loss on the validation
+    texts, and a null `weight`, before each validation, is the multiple of 0.05 that has it.
     """
 
     targets: ClassVar[tuple[str, ...]] = ("one class", "many labels", "a number")  # as in the class of the task
@@ -175,17 +167,14 @@ class NgramBranch(Component):
         self.register_buffer("weight", torch.tensor(1.0 if weight is None else weight))
         columns = 1 if num_logits <= 2 else num_logits  # two classes have one column, the log odds of class 1
         self.num_logits = num_logits
-        self.separates = False  # whether the logit of a class says nothing about the others
-        self.numbers: Task | None = None  # the task, if each text has a number
+        self.task: Task = Multiclass()
         # the n-grams of the training texts, sorted by code, and a last row that stands for all others
         self.register_buffer("codes", torch.full((1,), ABSENT, dtype=torch.int32))
         self.register_buffer("starts", None, persistent=False)
         self._set_columns(columns)
         self.characters = characters
         pieces = None if characters is False else character_codes(vocabulary)
-        self.register_buffer(
-            "pieces", pieces, persistent=False
-        )  # V×P, the codes of the n-grams of characters of a token
+        self.register_buffer("pieces", pieces, persistent=False)  # V×P, codes of the n-grams of characters of a token
         self.register_buffer("rows_of_pieces", None, persistent=False)  # their rows in the table
         self.register_buffer("of_columns", None)  # K×columns, the weights of the further features of a text
         self._index()
@@ -197,8 +186,8 @@ class NgramBranch(Component):
 
     def bind(self, task: Task) -> None:
         """Give each class a column of its own, against all texts without it, if the task separates the classes."""
-        self.separates, self.numbers = task.separates, None if task.has_classes else task
-        if self.separates:
+        self.task = task
+        if task.separates:
             self._set_columns(self.num_logits)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
@@ -271,7 +260,7 @@ class NgramBranch(Component):
             rows = of_tokens(inputs, self.rows_of_pieces, absent).sort(1).values
             sums, norms = self._sum(rows, is_new(rows) & (rows != absent))
             scores = scores + sums / norms
-        if self.separates:
+        if self.task.separates:
             return scores
         if self.num_logits == 2:
             scores = torch.cat([-scores / 2, scores / 2], 1)
@@ -286,11 +275,7 @@ class NgramBranch(Component):
         return self.bias + inputs.columns.to(self.bias.dtype) @ self.of_columns
 
     def _sum(self, rows: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the sums N×columns over the n-grams that are present, and the norms by which they are divided.
-
-        Args:
-            rows, present: N×F, the row of each n-gram, and whether it counts.
-        """
+        """Return the sums N×columns over the n-grams N×F that are present, and the norms by which they are divided."""
         values = present.to(self.table.dtype)
         sums = functional.embedding_bag(rows.long(), self.table, mode="sum", per_sample_weights=values)
         columns = len(self.bias)
@@ -316,26 +301,23 @@ class NgramBranch(Component):
             size, absent = self.rows_of_pieces.shape[1], len(self.codes) - 1
             rows = of_tokens(inputs, self.rows_of_pieces, absent)
             ends = torch.arange(inputs.ids.shape[1], device=rows.device).repeat_interleave(size).expand_as(rows)
-            blocks.append(
-                ([Ngrams(rows, rows != absent, ends, (0,))], rows, (rows != absent) & first_occurrences(rows))
-            )
+            known = rows != absent
+            blocks.append(([Ngrams(rows, known, ends, (0,))], rows, known & first_occurrences(rows)))
         parts = [self._sum(rows, present) for _, rows, present in blocks]
         scores = torch.stack([sums / norms for sums, norms in parts]).sum(0)
-        if self.numbers is not None:
-            unit = self.numbers.scaled(torch.tensor([0.0, 1.0], dtype=torch.float64)).diff().item()
+        if not self.task.has_classes:
+            unit = self.task.scaled(torch.tensor([0.0, 1.0], dtype=torch.float64)).diff().item()
             factors = torch.full_like(scores, 1 / unit)  # N×1
         elif len(self.bias) == 1:
             factors = (2 * classes.unsqueeze(1) - 1).to(scores.dtype)  # N×1
-        elif self.separates:
+        elif self.task.separates:
             factors = functional.one_hot(classes, len(self.bias)).to(scores.dtype)  # N×C
         else:
             factors = mean_gradients(scores.float(), self._offsets(inputs).float(), classes).to(scores.dtype)  # N×C
         total = torch.zeros_like(inputs.ids, dtype=scores.dtype)
         for (kinds, rows, present), (_, norms) in zip(blocks, parts, strict=True):
             by_text = zip(rows, factors / norms, strict=True)
-            shares = (
-                torch.stack([self.table[row, : len(self.bias)] @ factor for row, factor in by_text]) * present
-            )  # N×F
+            shares = torch.stack([self.table[row, : len(self.bias)] @ factor for row, factor in by_text]) * present
             for kind, share in zip(kinds, shares.split([kind.codes.shape[1] for kind in kinds], 1), strict=True):
                 for distance in kind.distances:
                     total.scatter_add_(1, (kind.ends - distance).clamp(min=0), share / len(kind.distances))
@@ -355,50 +337,41 @@ class NgramBranch(Component):
                 "model.branch: validation texts choose c=null and weight=null, but data.val_fraction=0 leaves none: "
                 "set both, for example to the numbers of an earlier training"
             )
-        scaled = self.numbers.scaled if self.numbers is not None else lambda targets: targets
+        scaled = self.task.scaled
         labels = scaled(texts.targets).cpu().numpy()
         of_text = np.ones(len(labels))
         if loss.class_weights is not None:
             of_text = loss.class_weights.cpu().double().numpy()[labels]
             of_text /= of_text.mean() or 1.0
-        if self.separates:
+        if self.task.separates:
             positive = 1.0 if loss.pos_weight is None else loss.pos_weight.cpu().double().numpy()
             of_text = np.where(labels, positive, 1.0)  # N×C
-        words = self._distinct(texts, lambda inputs: join_codes(self.ngrams(inputs)))
-        weights = None if texts.weights is None else texts.weights / texts.weights.mean()
-        if weights is not None:
-            words, of_text = words._replace(weights=weights), (of_text.T * weights).T
-        if texts.columns is not None:
-            self.of_columns = self.bias.new_zeros(texts.columns.shape[1], len(self.bias))
-        features = [words]
+        features = [self._distinct(texts, lambda inputs: join_codes(self.ngrams(inputs)))]
         if (pieces := self.pieces) is not None:
             features.append(self._distinct(texts, lambda inputs: of_tokens(inputs, pieces, ABSENT)))
-            features[1] = features[1]._replace(weights=weights)
+        if (weights := features[0].weights) is not None:
+            of_text = (of_text.T * weights).T
+        if texts.columns is not None:
+            self.of_columns = self.bias.new_zeros(texts.columns.shape[1], len(self.bias))
         found = self._find_ngrams(features)
         if self.characters is None:
-            of_folds = [self._fold_losses(texts, part, labels, of_text, scaled, loss) for part in (found[:1], found)]
+            of_folds = [self._fold_losses(texts, part, labels, of_text, loss) for part in (found[:1], found)]
             gains = of_folds[0] - of_folds[1]  # n
             if gains.mean() <= gains.std() / len(gains) ** 0.5:
-                found = self._find_ngrams([words])
+                found = self._find_ngrams(features[:1])
 
         def held_out_loss(c: float) -> float:
             self._fit(found, texts.columns, labels, of_text, c)
             assert held_out is not None
             batches = map(held_out, by_length(held_out.lengths, BATCH, rank=0, world_size=1))
-            return sum(len(batch.targets) * loss(self(batch.inputs), scaled(batch.targets)).item() for batch in batches)
+            return sum(len(targets) * loss(self(inputs), scaled(targets)).item() for inputs, targets, _ in batches)
 
         with converging("model.branch.c"):
             best = min(CANDIDATES, key=held_out_loss) if self.c is None else self.c
             self._fit(found, texts.columns, labels, of_text, best)
 
     def _fold_losses(
-        self,
-        texts: BatchBuilder,
-        features: Sequence[Features],
-        labels: np.ndarray,
-        weights: np.ndarray,
-        scaled: Callable[[Tensor], Tensor],
-        loss: Loss,
+        self, texts: BatchBuilder, features: Sequence[Features], labels: np.ndarray, weights: np.ndarray, loss: Loss
     ) -> np.ndarray:
         """Return the loss of each training text by a model that other training texts have, n."""
         folds, losses = np.arange(len(texts)) % INNER, np.zeros(len(texts))
@@ -410,7 +383,7 @@ class NgramBranch(Component):
             held_out = np.flatnonzero(folds == fold)
             for part in by_length(texts.lengths[held_out], BATCH, rank=0, world_size=1):
                 batch = texts(held_out[part])
-                logits, targets = self(batch.inputs), scaled(batch.targets)
+                logits, targets = self(batch.inputs), self.task.scaled(batch.targets)
                 found = [loss(logits[row : row + 1], targets[row : row + 1]).item() for row in range(len(targets))]
                 losses[held_out[part]] = found
         return losses
@@ -442,9 +415,9 @@ class NgramBranch(Component):
         used = len(self.table) - 1  # the last row belongs to no n-gram
         table, columns = np.zeros(self.table.shape, dtype=np.float32), len(self.bias)
         for column in range(columns):
-            positive = labels[:, column] if self.separates else labels == (1 if columns == 1 else column)
-            positive = positive if self.numbers is None else labels > 0  # above the mean
-            of_text = weights[:, column] if self.separates else weights
+            positive = labels[:, column] if self.task.separates else labels == (1 if columns == 1 else column)
+            positive = positive if self.task.has_classes else labels > 0  # above the mean
+            of_text = weights[:, column] if self.task.separates else weights
             if column < table.shape[1] - columns:  # otherwise, all classes have the scales of the first
                 scales, matrices = np.zeros(used), []
                 for part in features:
@@ -463,12 +436,12 @@ class NgramBranch(Component):
             counted = positive[of_text > 0]
             if counted.all() or not counted.any():  # nothing to fit: the log odds of the smoothed frequency
                 share = (of_text[positive].sum() + SMOOTHING) / (of_text.sum() + 2 * SMOOTHING)
-                self.bias[column] = float(np.log(share / (1 - share))) if self.numbers is None else 0.0
+                self.bias[column] = float(np.log(share / (1 - share))) if self.task.has_classes else 0.0
                 continue
-            if self.numbers is None:
+            if self.task.has_classes:
                 model = logistic_regression(c).fit(matrix, positive, of_text)
             else:
-                model = self.numbers.linear_model(labels, c)[0].fit(matrix, labels, features[0].weights)  # type: ignore[index]
+                model = self.task.linear_model(labels, c)[0].fit(matrix, labels, features[0].weights)  # type: ignore[index]
             coefficients = np.ravel(model.coef_)
             table[:used, column] = scales * coefficients[:used]
             self.bias[column] = float(np.ravel(model.intercept_)[0])
@@ -477,14 +450,15 @@ class NgramBranch(Component):
         self.table.copy_(torch.from_numpy(table))
 
     def _distinct(self, texts: BatchBuilder, codes_of: Callable[[Inputs], Tensor]) -> Features:
-        """Return the distinct codes of the n-grams of texts."""
+        """Return the distinct codes of the n-grams of texts, with the weights of the texts."""
         by_text: list[Any] = [None] * len(texts)
         for rows in by_length(texts.lengths, BATCH, rank=0, world_size=1):
             codes = np.sort(codes_of(texts(rows).inputs).cpu().numpy(), axis=1)
             present = (np.diff(codes, axis=1, prepend=ABSENT) != 0) & (codes != ABSENT)
             for i, row in enumerate(rows.tolist()):
                 by_text[row] = codes[i, present[i]]
-        return Features(np.concatenate(by_text), np.cumsum([0, *map(len, by_text)]))
+        weights = None if texts.weights is None else texts.weights / texts.weights.mean()
+        return Features(np.concatenate(by_text), np.cumsum([0, *map(len, by_text)]), weights)
 
     def _scales(self, features: Features, counts: np.ndarray, positive: np.ndarray) -> np.ndarray:
         """Return the scale of each n-gram."""

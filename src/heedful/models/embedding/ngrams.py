@@ -19,12 +19,8 @@ class NgramEmbedding(LearnedEmbedding):
 
     In the table, each token has a row of its own; n-grams of two or more tokens share hashed rows. Shared rows are
     initialized with zeros, so that a row that no training text uses has no effect. The beginning of a text counts as a
-    token.
-
-    Args:
-        sparse: compute sparse gradients, which contain only the rows that the batch uses. The time of a training step
-            then depends on the texts, not on `buckets`. Only the optimizers adagrad and sgd support sparse gradients.
-        binary: count an n-gram only where it first occurs, as in the presence features of Wang and Manning (2012).
+    token. With `sparse`, the gradients have only the rows that the batch uses. With `binary`, an n-gram counts only
+    where it first occurs, as in the presence features of Wang and Manning (2012).
     """
 
     def __init__(
@@ -52,22 +48,17 @@ class NgramEmbedding(LearnedEmbedding):
         self.table = nn.EmbeddingBag.from_pretrained(weight, freeze=False, mode="sum", sparse=sparse)
 
     def rows(self, ids: Tensor) -> Tensor:
-        """Return the table rows of the n-grams that end with each token: N×L → N×L×max_order."""
-        return ngram_rows(ids, self.max_order, self.words, self.buckets)
+        """Return the table rows of the n-grams that end with each token: N×L → N×L×max_order.
+
+        The row of a single token is its id, below `words`; longer n-grams share `buckets` hashed rows.
+        """
+        codes = ngram_codes(ids, self.max_order)
+        return torch.cat([codes[..., :1], codes[..., 1:] % self.buckets + self.words], -1)
 
     def vectors(self, ids: Tensor) -> Tensor:
         rows = self.rows(ids)
         counted = first_occurrences(rows).to(self.table.weight.dtype).view(-1, self.max_order) if self.binary else None
         return self.table(rows.view(-1, self.max_order), None, counted).view(*ids.shape, self.output_dim)
-
-
-def ngram_rows(tokens: Tensor, max_order: int, words: int, buckets: int) -> Tensor:
-    """Return the table rows of the n-grams that end with each token: N×L → N×L×max_order.
-
-    The row of a single token is its id, below `words`; longer n-grams share `buckets` hashed rows.
-    """
-    codes = ngram_codes(tokens, max_order)
-    return torch.cat([codes[..., :1], codes[..., 1:] % buckets + words], -1)
 
 
 def ngram_codes(tokens: Tensor, max_order: int) -> Tensor:
