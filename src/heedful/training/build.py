@@ -111,12 +111,7 @@ def prefix_errors(key: str) -> Iterator[None]:
 def classifier(
     cfg: DictConfig, vocabulary: Sequence[str], num_logits: int, pairs: bool = False, features: int = 0
 ) -> Classifier:
-    """Create the classifier; each component receives the output size of the component before it.
-
-    Args:
-        pairs: whether the model reads pairs of texts.
-        features: the number of features of the columns beside the text.
-    """
+    """Create the classifier of texts or pairs, with features of columns; components receive the size before them."""
     embedding = _component(cfg, "embedding", vocabulary)
     position = _component(cfg, "position", embedding.output_dim)
     encoder = _component(cfg, "encoder", position.output_dim)
@@ -134,9 +129,8 @@ def classifier(
             normalizer.attach(encoder, attention)
     pooling = _component(cfg, "pooling", attention.output_dim)
     head = _component(cfg, "head", pooling.output_dim, num_logits)
-    branch = None
-    if OmegaConf.select(cfg, "model.branch._target_") is not None:
-        branch = make(cfg, "model.branch", vocabulary, num_logits)
+    has_branch = OmegaConf.select(cfg, "model.branch._target_") is not None
+    branch = make(cfg, "model.branch", vocabulary, num_logits) if has_branch else None
     segments = SegmentEmbedding(embedding.output_dim) if pairs and not encoder.reads_segments else None
     columns = ColumnEmbedding(pooling.output_dim, features) if features else None
     return Classifier(embedding, position, encoder, attention, pooling, head, branch, segments, columns)
@@ -151,17 +145,11 @@ def _component(cfg: DictConfig, kind: str, *args: Any) -> Any:
 
 def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
     """Create an untrained model for the vocabulary and classes of a card, and its loss."""
-    created = loss(cfg, card)
-    codec = card.codec
+    created, codec = loss(cfg, card), card.codec
     model = classifier(cfg, codec.tokenizer.vocabulary, created.num_logits, codec.pairs, codec.features)
     if model.branch is not None:
-        model.branch.bind(card.codec.task)
+        model.branch.bind(codec.task)
     return model, created
-
-
-def _origin(path: str) -> tuple[Card, dict[str, Any]]:
-    """Read the model of `init_from`, which may come from anyone: its configuration is compared, and nothing is run."""
-    return read_checkpoint(checkpoint_in(path, BEST))
 
 
 def take_weights(model: Classifier, card: Card, path: str) -> str:
@@ -170,7 +158,7 @@ def take_weights(model: Classifier, card: Card, path: str) -> str:
     The tokenizer, embedding, position and encoder must be the same. Of the other components, those with equal options
     and sizes are taken, and those that depend on the classes only if the classes are equal.
     """
-    origin, content = _origin(path)
+    origin, content = read_checkpoint(checkpoint_in(path, BEST))  # nothing of it is run
 
     def options(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
         return {f"model.{name}": config["model"].get(name) for name in names}
@@ -185,9 +173,8 @@ def take_weights(model: Classifier, card: Card, path: str) -> str:
     has_equal_classes = origin.codec.task.outputs == card.codec.task.outputs
     for name, part in model.named_children():
         prefix = f"model.{name}."
-        weights = {
-            key.removeprefix(prefix): own for key, own in content["state_dict"].items() if key.startswith(prefix)
-        }
+        stored = content["state_dict"].items()
+        weights = {key.removeprefix(prefix): own for key, own in stored if key.startswith(prefix)}
         sizes = [{key: own.shape for key, own in state.items()} for state in (weights, part.state_dict())]
         is_general = has_equal_classes or not (name == "head" or getattr(part, "per_class", False))
         is_equal = not changed_options(options(origin.config, [name]), options(card.config, [name]), OF_TRAINING)
@@ -315,9 +302,8 @@ def datamodule(
     """Create the data module, and tokenize and split its texts, so that vocabulary, classes and sizes are known.
 
     Args:
-        card: card of a trained model; None uses the tokenizer that `data` configures.
-        whole: the only split, test or val, of data on which the model is evaluated; None divides the data.
-        unknown_classes: as for `Source.score_whole`.
+        card: of a trained model, whose tokenizer is used; None uses the one that `data` configures.
+        whole, unknown_classes: as for `Source.score_whole`; without `whole`, the data are divided.
         sets: the data of each split, instead of those that `cfg.data` names.
         resumed: card of the training that resumes, which has the tokenizer of `init_from`.
     """
@@ -327,7 +313,7 @@ def datamodule(
     if sets is not None:
         data.opener.sets, data.opener.title = sets, "data"
     if card is None and cfg.get("init_from") is not None:
-        codec = (resumed or _origin(cfg.init_from)[0]).codec
+        codec = (resumed or read_checkpoint(checkpoint_in(cfg.init_from, BEST))[0]).codec
         codec.check(data.roles.are_pairs, f"init_from={cfg.init_from}")
         data.tokenizer = codec.tokenizer
     if card is not None:
@@ -341,11 +327,7 @@ def datamodule(
 def optimizer(
     cfg: DictConfig, model: Classifier, precision: str = "32-true", clips_gradients: bool = False
 ) -> Optimizer:
-    """Create the optimizer of all trained parameters; `cfg.param_groups` changes its options for components.
-
-    Args:
-        precision, clips_gradients: of the Trainer.
-    """
+    """Create the optimizer of all trained parameters; `cfg.param_groups` changes its options for components."""
     param_groups = {name: options or {} for name, options in (cfg.param_groups or {}).items()}  # null: no options
     with prefix_errors("param_groups"):
         groups = parameter_groups(model, param_groups)
@@ -372,15 +354,11 @@ def optimizers(cfg: DictConfig, model: Classifier, trainer: "pl.Trainer") -> dic
 
 
 def total_steps(trainer: "pl.Trainer") -> int:
-    """Return the number of optimizer steps of the whole training; -1 if it is unlimited.
-
-    Lightning's `estimated_stepping_batches` is used only without a data module, because it creates the data loaders
-    before their position is restored from the checkpoint.
-    """
+    """Return the number of optimizer steps of the whole training; -1 if it is unlimited."""
     data: Any = trainer.datamodule  # type: ignore[attr-defined]
     if trainer.max_epochs == -1:  # Lightning's value if only max_steps is set
         return trainer.max_steps
-    if data is None:
+    if data is None:  # with one, it would create the loaders before their position is restored from the checkpoint
         return int(trainer.estimated_stepping_batches)
     batches = limited(len(data.train_dataloader()), trainer.limit_train_batches)
     steps = math.ceil(batches / trainer.accumulate_grad_batches) * (trainer.max_epochs or 1)
@@ -388,11 +366,7 @@ def total_steps(trainer: "pl.Trainer") -> int:
 
 
 def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, Any]:
-    """Return Lightning's config of the scheduler.
-
-    Args:
-        steps: number of optimizer steps of the whole training, for schedulers that advance after every such step.
-    """
+    """Return Lightning's config of the scheduler for this number of optimizer steps in the whole training."""
     names = PLACES["scheduler"].passed_to(class_at(cfg, "scheduler") or object)
     if names and steps < 0:
         raise UserError("scheduler: needs the number of steps: set trainer.max_epochs or trainer.max_steps")
@@ -406,11 +380,7 @@ def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, An
 
 
 def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trainer":
-    """Create the Trainer with the configured loggers and callbacks, but without those that Lightning adds by default.
-
-    Args:
-        watchers: callbacks that precede the configured callbacks.
-    """
+    """Create the Trainer with the watchers, then the configured callbacks, and none that Lightning adds by default."""
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
     from pytorch_lightning.plugins import TorchCheckpointIO
 
@@ -459,37 +429,27 @@ def fast_precision(cfg: DictConfig) -> str:
 
 
 def restore(path: str, extras: DictConfig) -> Member:
-    """Restore a trained model from a checkpoint.
-
-    Args:
-        extras: the command's node `extras`. It replaces the node in the checkpoint, because a hostile checkpoint could
-            declare any module as trusted.
-    """
+    """Restore a trained model from a checkpoint; its own `extras`, which could trust any module, are not read."""
     with trusting(extras.get("trusted_modules") or ()):
         card, content = read_checkpoint(path)
     weights = content["state_dict"]
     cfg = OmegaConf.create({"model": card.cfg.model, "loss": card.cfg.loss, "extras": extras})
+
+    def load() -> tuple[Classifier, Loss]:
+        model, loss = untrained_model(cfg, card)
+        load_weights(nn.ModuleDict({"model": model, "loss": loss}), weights, path)
+        return model, loss
+
     with name_file(path):
         validate_config(cfg, trusted=TRUSTED_IN_CHECKPOINTS)
-        _require_same_sizes(cfg, card, weights, path)
-        return Member(path, card, *_load(cfg, card, weights, path))
-
-
-def _load(cfg: DictConfig, card: Card, weights: dict[str, Tensor], path: str) -> tuple[Classifier, Loss]:
-    model, loss = untrained_model(cfg, card)
-    load_weights(nn.ModuleDict({"model": model, "loss": loss}), weights, path)
-    return model, loss
-
-
-def _require_same_sizes(cfg: DictConfig, card: Card, weights: dict[str, Tensor], path: str) -> None:
-    """Load the weights into a model on the meta device, before a hostile card can cause a large allocation."""
-    try:
-        with _on_meta_device():
-            _load(cfg, card, weights, path)
-    except Exception as error:
-        if not is_size_error(error):
-            raise
-        raise UserError(f"{path}: the sizes in its configuration do not match its weights") from error
+        try:
+            with _on_meta_device():  # before a hostile card can cause a large allocation
+                load()
+        except Exception as error:
+            if not is_size_error(error):
+                raise
+            raise UserError(f"{path}: the sizes in its configuration do not match its weights") from error
+        return Member(path, card, *load())
 
 
 class _NoDraws(TorchFunctionMode):

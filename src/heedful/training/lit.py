@@ -85,13 +85,9 @@ class RunningMean(Metric):
 
 
 class LitClassifier(pl.LightningModule):
-    """Trains and evaluates a `Classifier`.
+    """Trains and evaluates a `Classifier`; each of the metrics, by name, is computed once from all texts.
 
-    Args:
-        loss: the training loss.
-        metrics: metrics of validation and test by name, each of which is computed once from all texts.
-        card: metadata for checkpoints, with the resolved configuration. `hparams` is this configuration, and determines
-            the optimizer.
+    The card is the metadata of checkpoints; `hparams` is the configuration in it, and determines the optimizer.
     """
 
     def __init__(self, model: Classifier, loss: Loss, metrics: Mapping[str, Metric], card: Card) -> None:
@@ -114,8 +110,8 @@ class LitClassifier(pl.LightningModule):
         self.scores: dict[str, float] = {}  # the last value of each metric, by names such as val/acc; NaN if undefined
         # the texts of the last evaluation, in the order of the split: n×C probabilities, n labels, n index
         self.evaluated: dict[str, np.ndarray] = {}
-        self._batches: dict[int, list[dict[str, Tensor]]] = {}  # by loader, of the present evaluation in this process
-        self._losses: dict[int, list[Tensor]] = {}  # of these batches, summed over the texts
+        # by loader, of the present evaluation in this process; the loss is summed over the texts of a batch
+        self._batches: dict[int, list[dict[str, Tensor]]] = {}
         self._texts: int | None = None  # in the present batch
         self._logged_epoch: int | None = None  # the last epoch whose training metrics Lightning knows
         self.is_validated = False  # whether a validation ran since the last training epoch ended
@@ -131,13 +127,7 @@ class LitClassifier(pl.LightningModule):
 
     @classmethod
     def from_config(cls, cfg: DictConfig, data: Source, **options: Any) -> Self:
-        """Create a module that is ready to be trained on `data`, as `python -m src.train` does.
-
-        Args:
-            cfg: the result of `compose`.
-            data: a source, such as `datamodule(cfg)`.
-            options: further arguments of the constructor of a subclass.
-        """
+        """Create a module for training on a source, such as `datamodule(cfg)`, with the options of a subclass."""
         data.setup()
         config = make_paths_absolute(OmegaConf.to_container(OmegaConf.masked_copy(cfg, OWN), resolve=True))
         config["choices"] = Launch(by_group=cfg.get("choices") or {}).choices(config)
@@ -253,11 +243,7 @@ class LitClassifier(pl.LightningModule):
         self._example_input_array = inputs
 
     def predict_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> dict[str, Tensor]:
-        """Return the predictions for the N texts of a batch.
-
-        They are `probabilities` (N×C), `predicted` (N, the most probable class, a number in `card.codec.class_names`),
-        `labels` (N, the true class; -1 if unknown) and `index` (N, the position in the split).
-        """
+        """Return `probabilities` N×C, `predicted` N, `labels` N (-1: unknown) and `index` N, the place in the split."""
         require_batch(batch)
         probabilities = self.task.probabilities(self.logits(batch)).float()
         predicted = self.task.predicted(probabilities)
@@ -303,8 +289,7 @@ class LitClassifier(pl.LightningModule):
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
         """Stop the training if a loss of this epoch was NaN or infinite.
 
-        A GPU works on earlier steps while the next ones are prepared. So that neither waits for the other, the loss is
-        copied to the host without waiting, and the copy is read at the next check.
+        So that a GPU and the host do not wait for each other, a copy of the loss is read at the check after it.
         """
         is_last = self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
         is_last = is_last or self.trainer.global_step == self.trainer.max_steps
@@ -362,16 +347,15 @@ class LitClassifier(pl.LightningModule):
         self.on_test_epoch_start()
 
     def on_test_epoch_start(self) -> None:
-        self._batches, self._losses = {}, {}  # an evaluation that was interrupted leaves batches
+        self._batches = {}  # an evaluation that was interrupted leaves batches
 
     def validation_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
         require_batch(batch)
         self._texts = len(batch.targets)
         logits = self.logits(batch)
         columns = {"probabilities": self.task.probabilities(logits).float(), "labels": batch.targets}
-        self._batches.setdefault(dataloader_idx, []).append({**columns, "index": batch.index})
-        loss = self.loss(logits, self.task.scaled(batch.targets)) * len(batch.targets)
-        self._losses.setdefault(dataloader_idx, []).append(loss)
+        columns |= {"index": batch.index, "loss": self.loss(logits, self.task.scaled(batch.targets)) * self._texts}
+        self._batches.setdefault(dataloader_idx, []).append(columns)
 
     test_step = validation_step
 
@@ -390,8 +374,8 @@ class LitClassifier(pl.LightningModule):
             self._log_loader(stage, loader, f"/dataloader_idx_{loader}" if loader else "")
 
     def _log_loader(self, stage: str, loader: int, suffix: str) -> None:
-        batches, losses = self._batches.pop(loader), self._losses.pop(loader)
-        texts = sum(len(batch["index"]) for batch in batches)
+        batches = self._batches.pop(loader)
+        losses, texts = [batch.pop("loss") for batch in batches], sum(len(batch["index"]) for batch in batches)
         total = torch.stack([sum(losses, torch.zeros((), device=self.device)), losses[0].new_tensor(texts)])
         loss, count = self.trainer.strategy.reduce(total, reduce_op="sum")
         self.log(f"{stage}/loss{suffix}", loss / count, prog_bar=True, add_dataloader_idx=False)
@@ -406,18 +390,16 @@ class LitClassifier(pl.LightningModule):
             values[f"{stage}/{name}{suffix}"] = float(metric(probabilities, labels))  # in this process alone
             metric.reset()
         self.scores |= values
-        undefined = [name for name, value in values.items() if math.isnan(value)]
+        defined = {name: value for name, value in values.items() if not math.isnan(value)}
         if self.trainer.state.fn == "fit" and not self.trainer.sanity_checking:
-            monitored = {each.monitor for each in self._monitoring()}.intersection(undefined)
+            monitored = {each.monitor for each in self._monitoring()}.intersection(values.keys() - defined.keys())
             require_defined(monitored, evaluated["labels"], self.task)
-        defined = {name: value for name, value in values.items() if name not in undefined}
         self.log_dict(defined, add_dataloader_idx=False)
 
     def _collect(self, batches: list[dict[str, Tensor]]) -> dict[str, np.ndarray]:
         """Return the texts that all processes evaluated, in the order of the split.
 
-        A distributed sampler gives a text to several processes, so that all have as many: it counts once. One process
-        reads the same row again only if its loaders mean it, such as chained data sets: all count.
+        A text that a distributed sampler gives to several processes counts once; rows that a process reads again count.
         """
         columns = {name: torch.cat([batch[name] for batch in batches]).cpu().numpy() for name in batches[0]}
         rows = np.argsort(columns["index"], kind="stable")
@@ -484,7 +466,6 @@ class LitClassifier(pl.LightningModule):
         return direction(name, self.metrics, self.task) or modes.get(name)
 
     def lower_is_better(self) -> tuple[str, ...]:
-        """Return the names of the metrics of which lower values are better."""
         return tuple(name for name in self.metrics if self.direction(f"val/{name}") == "min")
 
     def configure_optimizers(self) -> Any:
@@ -558,19 +539,16 @@ class LitClassifier(pl.LightningModule):
             torch.distributed.all_gather_object(checkpoint["processes"], state)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Restore the state of this process: the random state and the metrics of the texts that it has trained on.
+        """Restore the random state of this process, and the metrics of the texts that it has trained on.
 
-        Each process draws other random numbers and trains on other texts. If the number of processes has changed, which
-        is allowed between two epochs, no metrics are stored, and further processes repeat the random states.
+        If the number of processes has changed, which is allowed between two epochs, no metrics are stored, and further
+        processes repeat the random states.
         """
-        if (
-            self.trainer.state.fn != "fit" or "processes" not in checkpoint
-        ):  # Lightning reports that the state is absent
+        if self.trainer.state.fn != "fit" or "processes" not in checkpoint:  # Lightning reports that it is absent
             return
         restore_callbacks(checkpoint, self.trainer)
         self.network_loss = checkpoint.get("network_loss", math.inf)
-        states = checkpoint["processes"]
-        state = states[self.trainer.global_rank % len(states)]
+        state = checkpoint["processes"][self.trainer.global_rank % len(checkpoint["processes"])]
         torch.set_rng_state(state["cpu"].cpu())
         if (device := self.trainer.strategy.root_device).type == "cuda" and "cuda" in state:
             torch.cuda.set_rng_state(state["cuda"].cpu(), device)

@@ -94,10 +94,7 @@ class Run:
     def start(
         self, trainer: pl.Trainer, module: LitClassifier, data: Source, state: TrainingState | None = None
     ) -> None:
-        """Record the data, parameters, device and versions, and log the configuration of an evaluation.
-
-        The rows that an earlier attempt logged after the state from which the run resumes are removed.
-        """
+        """Record data, parameters, device and versions, remove logged rows after `state`, and log the configuration."""
         if state is not None:
             require_same_training(self.cfg, module.card, state)
             # before the record of the model is made; Lightning loads the weights again
@@ -117,13 +114,10 @@ class Run:
         file = {"data": Path(self.cfg.file).name} if self.cfg.get("file") else {}
         members = module.ensemble().members
         has_vector = members[0].model.embedding.tokens_with_vectors()
+        trained_texts = [member.card.trained_on(data) for member in members]
         self.record(
             choices={**module.card.choices, **self.result.choices, **file},
-            data=summarize_data(
-                data,
-                [member.card.trained_on(data) for member in members],
-                None if has_vector is None else has_vector.cpu().numpy(),
-            ),
+            data=summarize_data(data, trained_texts, None if has_vector is None else has_vector.cpu().numpy()),
             parameters=Parameters(sum(counts.values()), trainable, counts),
             device=environment.device_name(trainer.strategy.root_device),
             precision=str(trainer.precision),
@@ -233,9 +227,7 @@ class Run:
 def open_run(cfg: DictConfig, launch: Launch, resumes: bool = False) -> Iterator[Run]:
     """Lock the folder of a run, write its config, set the seed and handle Ctrl-C, SIGTERM and SIGHUP during the block.
 
-    At the end, the record is written with the status completed, interrupted or failed. A signal raises `Interrupted`.
-
-    A folder holds one run. A run that resumes changes nothing in it before `start` is called.
+    At the end, the record is written with its status. A run that resumes changes nothing before `start` is called.
     """
     if not is_main_process():
         end_with_parent()

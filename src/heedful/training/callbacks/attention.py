@@ -47,8 +47,7 @@ class AttentionRecorder(pl.Callback):
         shown = list(dict.fromkeys([*selected, *(row for _, row in errors)]))  # each text is classified once
         if not self.keep_texts:
             selected, errors, shown = [], [], []
-        explained = ensemble.examples(data.table("test", shown))
-        of_test = dict(zip(shown, _of_test(data, explained, shown), strict=True))
+        of_test = _of_test(data, ensemble, shown)
         examples = [of_test[row] for row in selected]
         examples += [replace(example, index=i) for i, example in enumerate(ensemble.examples(self.texts))]
         examples += [replace(of_test[row], kind=kind, matrix=None, layers={}) for kind, row in errors]
@@ -83,14 +82,13 @@ class AttentionRecorder(pl.Callback):
         write_arrays(Path(self.folder) / STATISTICS_FILE, **statistics._asdict())
 
 
-def _of_test(data: Source, examples: Sequence[Example], rows: Sequence[int]) -> list[Example]:
-    """Return the examples of these rows of the test split with their rows, true classes and origins."""
+def _of_test(data: Source, ensemble: Ensemble, rows: Sequence[int]) -> dict[int, Example]:
+    """Return the examples of rows of the test split, by row, with their true classes and origins."""
     labels = data.task.decode(data.tokenized("test").labels[list(rows)])
-    origins = data.origins("test", rows)
-    found = []
-    for i, (example, row, label) in enumerate(zip(examples, rows, labels, strict=True)):
+    origins, found = data.origins("test", rows), dict[int, Example]()
+    for i, example in enumerate(ensemble.examples(data.table("test", rows))):
         origin = {name: "" if cells[i] is None else str(cells[i]) for name, cells in origins.items()}
-        found.append(replace(example, split="test", index=row, label=label, origin=origin))
+        found[rows[i]] = replace(example, split="test", index=rows[i], label=labels[i], origin=origin)
     return found
 
 

@@ -35,15 +35,8 @@ class LinearBaseline(pl.Callback):
 
     The features are the TF-IDF values of words and n-grams, with the logarithm of the counts, and those of the columns
     that the model reads beside the text; of a pair, those of the first text ("1: word") are other features than those
-    of the second ("2: word"). The baseline is kept in
-    the cache of the data, so that the runs of a sweep share it.
-
-    Args:
-        folder: the folder for `<split>.npz` and features.csv.
-        max_order: longest n-gram, in words.
-        c: inverse strength of the L2 penalty.
-        max_texts: largest number of training texts for which the baseline is fitted.
-        top: number of features with the largest weights that features.csv lists for each class.
+    of the second ("2: word"). The baseline is kept in the cache of the data, so that the runs of a sweep share it. The
+    comments in conf/callbacks/baseline.yaml describe the options.
     """
 
     folder: str
@@ -58,11 +51,7 @@ class LinearBaseline(pl.Callback):
             self.write(source_of(trainer))
 
     def write(self, data: Source) -> None:
-        """Write the files of the baseline; if there is none, write nothing but a warning.
-
-        There is none for an evaluation without training texts, for more than `max_texts` training texts, for a single
-        class, and for texts without words.
-        """
+        """Write the files of the baseline; without training texts, words or two classes, there is none."""
         if "train" not in data.sizes:
             return
         if (texts := data.sizes["train"]) > self.max_texts:

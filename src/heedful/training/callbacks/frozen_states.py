@@ -60,13 +60,7 @@ class StoredStates:
 
 
 class FrozenStates(pl.Callback):
-    """Stores the states of all texts in the cache of the data, if the encoder is pretrained and frozen.
-
-    All runs with the same texts and encoder share the stored states, so that they compute only the layers after it.
-
-    Args:
-        max_gb: largest size of the states on disk, in GB of 10⁹ bytes; larger states are computed in every epoch.
-    """
+    """Stores the states of all texts in the cache, if the encoder is pretrained and frozen, for all runs with both."""
 
     def __init__(self, *, max_gb: Annotated[float, Field(ge=0)] = 10.0) -> None:
         self.max_gb = max_gb

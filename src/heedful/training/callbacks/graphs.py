@@ -28,9 +28,6 @@ class GraphedSteps(pl.Callback):
     whatever else goes wrong in a recording, one warning says so, and the training goes on without graphs, as it does on
     other devices and with several processes. Graphs are not freed one by one: the last one to go takes their pool of
     memory with it, in which no later graph can be recorded.
-
-    Args:
-        max_shapes: largest number of shapes that are recorded.
     """
 
     def __init__(self, *, max_shapes: Annotated[int, Field(ge=1)] = 128) -> None:

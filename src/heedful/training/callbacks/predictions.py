@@ -1,6 +1,6 @@
 """A callback that saves the predictions of an evaluation for tables, figures and comparisons."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +11,14 @@ from heedful.base.errors import UserError
 from heedful.data.source import Source, source_of
 from heedful.data.table import join_parts
 from heedful.data.tables import CHUNK, Rows, write_table
-from heedful.data.trained_texts import TrainedTexts, find_trained
+from heedful.data.trained_texts import find_trained
 from heedful.runs.run_files import Predictions, table_columns
-from heedful.tasks.task import Task
 
 
 class PredictionWriter(pl.Callback):
     """Writes the predictions of an evaluation outside training, in the order of the split, and keeps them by split.
 
     `<folder>/<split>.npz` has the arrays, and `<folder>/<split>.csv` a table with the origin of each text.
-
-    Args:
-        keep_texts: whether the table has the texts.
     """
 
     def __init__(self, folder: Path, keep_texts: bool = True) -> None:
@@ -43,27 +39,16 @@ class PredictionWriter(pl.Callback):
             predictions = Predictions.of(split, module.task, evaluated, data.groups(split))
             predictions.save(self.folder)
             self.predictions[split] = predictions
-            models = [member.card.trained_on(data) for member in module.ensemble().members]
-            self._write_table(data, module.task, split, models, **evaluated)
+            self._write_table(module, data, split)
 
-    def _write_table(
-        self,
-        data: Source,
-        task: Task,
-        split: str,
-        models: Sequence[TrainedTexts | None],
-        probabilities: np.ndarray,
-        labels: np.ndarray,
-        index: np.ndarray,
-    ) -> None:
-        """Write a table for people: the origin of each text, its true class, predicted class and probabilities, whether
-        a model was trained on it, and the text itself.
-        """
-        columns = table_columns(data.origins(split, []), data.class_names)
+    def _write_table(self, module: Any, data: Source, split: str) -> None:
+        """Write origins, true and predicted classes, probabilities, whether a model was trained on it, and texts."""
+        task, columns = module.task, table_columns(data.origins(split, []), data.class_names)
+        probabilities, labels, index = (module.evaluated[name] for name in ("probabilities", "labels", "index"))
         tokenized = data.tokenized(split)
-        found = find_trained(tokenized.digests, tokenized.token_digests, models)
-        in_train = np.full(len(tokenized.labels), None)
-        if found is not None:
+        in_train, models = np.full(len(tokenized.labels), None), module.ensemble().members
+        trained = [member.card.trained_on(data) for member in models]
+        if (found := find_trained(tokenized.digests, tokenized.token_digests, trained)) is not None:
             is_trained, is_checked = found
             in_train[is_checked] = is_trained[is_checked]
 

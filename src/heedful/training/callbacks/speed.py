@@ -13,15 +13,13 @@ from heedful.runs.result import PeakMemory
 class Speed(pl.Callback):
     """Measures the duration of each training epoch, without the validation at its end, and counts the texts.
 
-    After a run, `epochs` contains a (texts, seconds) pair for each complete training epoch, `test_seconds` is the
-    duration of the test, and `peak_memory` is the memory until then. A resumed run continues the measurements from its
-    checkpoint.
+    A resumed run continues the measurements from its checkpoint.
     """
 
     def __init__(self) -> None:
-        self.epochs: list[tuple[int, float]] = []
+        self.epochs: list[tuple[int, float]] = []  # texts and seconds of each complete training epoch
         self.test_seconds: float | None = None
-        self.peak_memory: PeakMemory | None = None
+        self.peak_memory: PeakMemory | None = None  # until the end of the test
         self._texts = 0  # texts in the unfinished epoch
         self._start = 0.0
         self._seconds = 0.0  # duration of the unfinished epoch before training was resumed

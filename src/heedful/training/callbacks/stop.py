@@ -31,9 +31,6 @@ class StopOnSignal(pl.Callback):
     signal, and at each of these moments, all processes stop if one of them received a signal.
 
     A training whose folder was deleted ends before its next epoch.
-
-    Args:
-        checkpoint: the file to save when training stops within an epoch.
     """
 
     def __init__(self, checkpoint: Path) -> None:

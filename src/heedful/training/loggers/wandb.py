@@ -18,13 +18,7 @@ TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
 
 
 class Wandb(Tracker, WandbLogger):
-    """Lightning's W&B logger, which also logs the run's pictures, page and status.
-
-    Args:
-        offline: whether to keep the run in its folder, from which `wandb sync` can upload the run; the environment
-            variable WANDB_MODE takes precedence.
-        options: other options of Lightning's logger and of `wandb.init`.
-    """
+    """Lightning's W&B logger, which also logs the run's pictures, page and status; WANDB_MODE goes before `offline`."""
 
     def __init__(self, offline: bool = True, **options: Any) -> None:
         mode = os.environ.get("WANDB_MODE") or ("offline" if offline else "online")
@@ -70,11 +64,7 @@ class Wandb(Tracker, WandbLogger):
 
 
 def scores(result: RunResult) -> dict[str, float]:
-    """Return each score with its 95 % interval and each split's number of texts, except undefined values.
-
-    The test accuracy is repeated under the encoder's name: a panel shows all runs that have its metric, so a panel for
-    one encoder needs a separate metric.
-    """
+    """Return the defined scores with their 95 % intervals, and the number of texts of a split."""
     numbers: dict[str, float | None] = {}
     for name, score in result.metrics.items():
         numbers |= {name: score.value, f"{name}_low": score.low, f"{name}_high": score.high}
