@@ -145,12 +145,10 @@ def search(
 def _extensions(
     state: State, step: int, base: np.ndarray, others: Sequence[np.ndarray], direction: int, rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """Return, for each of several scores, the positions of the tokens that extend a selection to `step` tokens.
+    """Return, for several scores, the positions of the tokens that extend a selection to `step` tokens.
 
-    Args:
-        base: scores of the tokens that are not yet selected; they are also used with random perturbations.
-        others: further scores of all tokens, L each.
-        direction: 1 to select the tokens with the lowest scores, -1 to select those with the highest scores.
+    They are the lowest, with direction -1 the highest, of the scores `base` of the tokens that are not selected yet, of
+    these with random perturbations, and of `others`, scores of all tokens.
     """
     positions = np.flatnonzero(~state.selected)
     noise = [scale * base.std() * rng.standard_normal(len(base)) for scale in PERTURBATIONS]

@@ -17,17 +17,11 @@ MEASURES = tuple(column.name for column in COLUMNS)
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean of a measure over seeds and texts.
+    """The mean of a measure over seeds and texts."""
 
-    Args:
-        interval: the mean with its 95 % interval over seeds and texts; with one seed, over texts alone.
-        texts: number of texts for which the measure is defined in every run and for every ranking.
-        against_random: difference from the random ranking; None for the random ranking, and for measures without it.
-    """
-
-    interval: Interval
-    texts: int
-    against_random: Interval | None = None
+    interval: Interval  # 95 %, over seeds and texts; with one seed, over texts alone
+    texts: int  # for which the measure is defined in every run and for every ranking
+    against_random: Interval | None = None  # the difference; None for the random ranking, and for measures without it
 
 
 @dataclass(frozen=True)
@@ -101,11 +95,9 @@ def stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
 def estimate_rankings(
     by_ranking: Mapping[str, np.ndarray | None], groups: np.ndarray | None = None
 ) -> dict[str, Estimate]:
-    """Estimate each ranking's mean and difference from the random ranking, over texts with values for all rankings.
+    """Estimate means and differences from the random ranking, over texts with values for all rankings that have any.
 
-    Args:
-        by_ranking: S×n values by ranking; None for rankings that are omitted.
-        groups: n, the group of each text; None if the texts are independent.
+    The values are S×n; `groups` has the group of each text, None if the texts are independent.
     """
     present = {name: values for name, values in by_ranking.items() if values is not None}
     defined = np.all([~np.isnan(values).any(0) for values in present.values()], axis=0) if present else np.zeros(0)

@@ -164,10 +164,7 @@ class Model(Ensemble):
         return probabilities
 
     def _table(self, texts: Any, batch_size: int) -> Table:
-        """Return what the models read; the texts of a table have the names of the training, or are its only columns.
-
-        A warning names the columns that are absent, the number of cells of unseen categories, and the blank texts.
-        """
+        """Return what the models read; the texts of a table have the names of the training, or are its only columns."""
         if batch_size < 1:
             raise ValueError(f"batch_size={batch_size} must be at least 1")
         columns = self.column_names
@@ -218,11 +215,9 @@ class Model(Ensemble):
             write_model_card(part, card, name, model)
 
     def push_to_hub(self, name: str, private: bool = False, token: str | None = None) -> str:
-        """Upload the model, as `save_pretrained` writes it, to the Hugging Face hub, and return its address.
+        """Upload what `save_pretrained` writes to owner/name on the Hugging Face hub, and return its address.
 
-        Args:
-            name: owner/name on the hub; it is created if it does not exist.
-            token: of your account; None means that of `hf auth login`.
+        The token is that of your account; None means that of `hf auth login`.
         """
         import huggingface_hub
 
@@ -343,11 +338,7 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
 def restore_ensemble(
     paths: str | Path | Sequence[str | Path], extras: DictConfig, accepts_exports: bool = True, device: str = "cpu"
 ) -> Ensemble:
-    """Restore the models that `find_model` finds; the node `extras` names the trusted modules.
-
-    Args:
-        device: auto, cpu or cuda, on which all models but exports compute.
-    """
+    """Restore the models that `find_model` finds, on a device; the node `extras` names the trusted modules."""
     found = find_device(device)
     names = [str(find_model(path)) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not names:

@@ -47,11 +47,7 @@ class TextSource:
     form: CsvForm = DEFAULT_FORM  # of a table with the predictions
 
     def chunks(self, are_pairs: bool = False) -> Iterator[tuple[Rows, Table]]:
-        """Yield chunks of rows, and what the models read of them; some texts may be blank.
-
-        Args:
-            are_pairs: whether a tab divides each cell of a single column into the two texts of a pair.
-        """
+        """Yield chunks of rows, and what the models read of them; a tab divides the cells of one column of pairs."""
         has_text = False
         for rows in self.read_rows():
             table = rows.table(self.columns, self.others, self.numbers)
@@ -88,14 +84,9 @@ def text_source(
     """Return the source of the texts: the command line, a table, or the lines of a file or of standard input.
 
     Args:
-        text: one text, or the first of a pair; None reads a file or standard input.
-        second: the second text of a pair.
-        file: a table, or a file with one text per line.
-        column: the column of texts in the table, or the two columns of pairs; None means `trained_column`.
-        delimiter, quotes: as for `heedful.data.tables.TableFile`.
+        text, second: one text, or a pair; without, a file with one text per line, a table or standard input is read.
+        column: of the texts in the table, or the two of pairs; None means `trained_column`, that of the training.
         others: further columns of the table, which the models read; they are missing in other texts.
-        trained_column: the column, or columns, of texts in the data of the training.
-        numbers: how texts write the numbers of `others`.
     """
     if second is not None and text is None:
         raise UserError("second=… is the second text of a pair: add text=…")

@@ -43,11 +43,7 @@ log = logging.getLogger(__name__)
 def show_predictions(
     cfg: DictConfig, source: TextSource, ensemble: Ensemble, limit: ConfidenceLimit | None = None
 ) -> None:
-    """Classify the texts, print each prediction as soon as it is known and, if `pictures` is set, write a page.
-
-    Args:
-        limit: predictions of less confidence are unsure.
-    """
+    """Classify the texts, print each prediction as soon as it is known and, if `pictures` is set, write a page."""
     _survey(source, ensemble)
     shown = list[Example]()  # on the page
     blank, unknown = array("q"), array("q")  # row or line numbers
@@ -74,10 +70,7 @@ def show_predictions(
 
 
 def _survey(source: TextSource, ensemble: Ensemble) -> tuple[list[str], int | None]:
-    """Return the names of the columns and the number of rows of a source, after checking all rows.
-
-    Nothing is read of a stream, whose number of rows is unknown.
-    """
+    """Return the columns and the number of rows of a source, after checking all rows; nothing is read of a stream."""
     if source.is_stream:
         return list(source.columns), None
     names, total, unseen = dict[str, None](), 0, Counter[str]()
@@ -106,14 +99,7 @@ def output_path(out: str, file: str | None) -> Path:
 def write_predictions(
     out: Path, source: TextSource, ensemble: Ensemble, batch_size: int, limit: ConfidenceLimit | None = None
 ) -> None:
-    """Write each row of the source with its prediction, some rows at a time.
-
-    A source that is no stream is read twice: the first pass, which is short, reports invalid rows before anything is
-    classified.
-
-    Args:
-        limit: predictions of less confidence are unsure; a further column has the most probable class.
-    """
+    """Write each row of the source with its prediction; with a limit, also with the most probable class."""
     read = ensemble.task.decode if out.suffix.lower() == ".csv" else ensemble.task.values
     names, total = _survey(source, ensemble)
     own = number_names(
@@ -161,13 +147,9 @@ def _warn(source: str, unit: str, blank: Sequence[int], unknown: Sequence[int]) 
 
 
 def print_predictions(texts: Sequence[Text], examples: Mapping[int, Example], as_json: bool | None, top: int) -> None:
-    """Print each text's predicted class, probabilities and most attended words.
+    """Print each text's predicted class, probabilities and at most `top` most attended words.
 
-    Args:
-        examples: predictions by text number, counted from 0; blank texts have none.
-        as_json: True prints one JSON object per text, on its own line, and False prints tables; None prints JSON in a
-            pipe and tables on a terminal.
-        top: maximum number of most attended words to print.
+    Blank texts have no example. If `as_json` is None, tables are printed on a terminal, otherwise lines of JSON.
     """
     if as_json or (as_json is None and not sys.stdout.isatty()):
         is_ascii = not sys.stdout.encoding.lower().startswith("utf")

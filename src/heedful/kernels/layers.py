@@ -184,10 +184,7 @@ class _DroppedAttention(torch.autograd.Function):
 
 
 def _score_bias(visible: Tensor, queries: Tensor) -> Tensor | None:
-    """Return a bias for the scores, 0 for visible keys and -inf for others, or None if all keys are visible.
-
-    Adding a bias is faster than `masked_fill`.
-    """
+    """Return a bias for the scores, which is faster than `masked_fill`; None if all keys are visible."""
     if visible.all():
         return None
     bias = torch.where(visible, 0.0, -torch.inf).to(queries.dtype)

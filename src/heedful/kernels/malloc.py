@@ -38,8 +38,5 @@ def reuse_freed_memory() -> None:
 
 
 def limit_compiled_kernels() -> None:
-    """Limit the number of kernels that oneDNN caches, half a megabyte for each shape of an LSTM's batches.
-
-    Call this function before the first batch. The environment variable takes precedence.
-    """
+    """Limit the number of kernels that oneDNN caches from the first batch on, half a megabyte for each shape."""
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")

@@ -43,9 +43,7 @@ def check_component(
 
     Args:
         input_dim: number of features of the input; of an embedding, the number of tokens in the vocabulary.
-        num_logits: number of logits of a head.
         max_length: maximum number of tokens of a text.
-        device: the device of the component.
     """
     require_output_dim(component)
     long, random, device = min(LONG, max_length), torch.Generator().manual_seed(0), torch.device(device)
@@ -163,10 +161,7 @@ def is_foreign(part: nn.Module) -> bool:
 def check_model(model: Classifier, words: int, num_logits: int, max_length: int, device: torch.device) -> None:
     """Check the components of an untrained model whose class, or that of a normalizer in them, is not part of Heedful.
 
-    They are checked on the device of the training.
-
-    Args:
-        words: number of tokens in the vocabulary.
+    They are checked on the device of the training; `words` is the number of tokens in the vocabulary.
     """
     dim = words
     for name in ("embedding", "position", "encoder", "attention", "pooling", "head"):
@@ -198,11 +193,7 @@ def _arguments(component: Component, inputs: Tensor, mask: Tensor) -> tuple[Any,
 
 
 def _outputs(component: Any, inputs: Tensor, mask: Tensor, num_logits: int) -> Iterator[tuple[str, Tensor]]:
-    """Check the outputs for one batch, and yield those that must not depend on padding, with the method's name.
-
-    Args:
-        inputs: states N×L×D, or token ids N×L.
-    """
+    """Check the outputs for one batch, and yield those that must not depend on padding, with the method's name."""
     arguments, (texts, tokens) = _arguments(component, inputs, mask), mask.shape
 
     def tensor(method: str, value: Any, letters: str, *sizes: int | None, dtype: torch.dtype = torch.float32) -> Any:

@@ -16,10 +16,8 @@ from heedful.models.embedding.segments import SegmentEmbedding
 class Classifier(nn.Module):
     """A text classifier composed of interchangeable components; the output of one is the input of the next.
 
-    Args:
-        branch: a linear model whose logits are mixed with the others in evaluation; None if there is none.
-        segments: tells the texts of pairs apart; None if they are single texts, or if the encoder does.
-        columns: adds the further features of a text to its pooled vector; None if there are none.
+    Beside them, a linear branch, whose logits are mixed with the others in evaluation, `segments`, which tell the texts
+    of pairs apart, and `columns`, which add further features of a text to its pooled vector, may be None.
     """
 
     def __init__(
@@ -41,9 +39,7 @@ class Classifier(nn.Module):
         self.attention = attention
         self.pooling = pooling
         self.head = head
-        self.branch = branch
-        self.segments = segments
-        self.columns = columns
+        self.branch, self.segments, self.columns = branch, segments, columns
         # states of a frozen encoder by token ids, if they were computed before; None for other texts
         self.stored_states: Callable[[Inputs], Encoded | None] | None = None
         self._with_loss = [part for part in self.modules() if isinstance(part, Component) and part.auxiliary_loss]
@@ -59,10 +55,7 @@ class Classifier(nn.Module):
         return tuple(dict.fromkeys(name for part in self._with_loss for name in part.auxiliary_loss))
 
     def take_auxiliary_losses(self) -> dict[str, Tensor]:
-        """Return the terms that the last `forward` in training added to the loss, and forget them.
-
-        Terms of the same name are added.
-        """
+        """Return the terms that the last `forward` in training added to the loss, summed by name, and forget them."""
         terms: dict[str, Tensor] = {}
         for part in self._with_loss:
             for name, value in part.auxiliary_loss.items():
@@ -120,12 +113,7 @@ class Classifier(nn.Module):
         return encoded._replace(traits=self.attention.traits(inputs, embeddings))
 
     def classify(self, encoded: Encoded, columns: Tensor | None = None, weights: Tensor | None = None) -> Tensor:
-        """Return the logits of encoded texts without those of the branch, N×num_logits.
-
-        Args:
-            columns: N×K, the further features of the texts.
-            weights: N×H×T×L, in place of the computed attention weights.
-        """
+        """Return logits N×num_logits, without the branch; `weights` N×H×T×L replace the computed attention weights."""
         pooled = self.pooling(self.attention(encoded) if weights is None else self.attention.mix(encoded, weights))
         return self.head(pooled if self.columns is None else self.columns(pooled, columns))
 
@@ -183,10 +171,7 @@ class Classifier(nn.Module):
 
 
 def _restore_order(weights: Tensor, order: Tensor | None, per_token: bool) -> Tensor:
-    """Return weights N×H×T×L with the tokens at their original positions `order` N×L; None if they are there already.
-
-    If `per_token`, the rows belong to tokens too, and are reordered as well.
-    """
+    """Return weights N×H×T×L with the tokens, which the rows may be, too, at their original positions, if any."""
     if order is None:
         return weights
     inverse = torch.argsort(order, dim=1)[:, None, None, :]  # new position of each original token

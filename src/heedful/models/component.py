@@ -41,9 +41,6 @@ class Encoded(NamedTuple):
 class Component(nn.Module, ABC):
     """A component, which computes one step of the model's data flow.
 
-    Args:
-        output_dim: the attribute of this name; None if the constructor of the subclass sets it, or for a head.
-
     Attributes:
         output_dim: number of features of the output, the next component's `input_dim`; a head has no `output_dim`.
         description_options: options that the constructor read from a pretrained model. A checkpoint stores these

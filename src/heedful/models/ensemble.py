@@ -22,7 +22,8 @@ from heedful.runs.examples import BranchWords, Example
 from heedful.runtime import PLAIN, NumberForm
 
 HEADS_WORDS = 64  # maximum number of words of a text that gets a map for each head, and maps of the encoder's layers
-SMALL_BATCH = 1.5e8  # tokens × weights; below, two threads gain little (docs/performance.md)
+# tokens × weights; below, two threads gain little, and cost much beside other busy processes (docs/performance.md)
+SMALL_BATCH = 1.5e8
 SPARSE = ("embedding.", "branch.")  # parts of a model of whose weights a token needs few
 MAP_WORDS = 512  # maximum number of words of a text that gets a map
 
@@ -38,10 +39,7 @@ class Member(NamedTuple):
     loss: Loss
 
     def threads(self, lengths: np.ndarray, batch_size: int) -> int:
-        """Return how many CPU threads classify texts of these numbers of tokens: at most the training's and torch's.
-
-        Small batches get one, because they gain little from a second one, which costs much beside other busy processes.
-        """
+        """Return how many CPU threads classify texts of these numbers of tokens: at most the training's and torch's."""
         most = torch.get_num_threads()
         tokens = lengths.sum() / max(1, -(-len(lengths) // batch_size))  # of a batch
         return min(most, self.card.threads or most) if tokens * self.weights >= SMALL_BATCH else 1
@@ -105,11 +103,7 @@ class Ensemble:
         return next(iter(forms), PLAIN)
 
     def check(self, table: Table) -> Counter[str]:
-        """Return how many cells of each column are of categories without training texts.
-
-        Raises:
-            UserError: if a model cannot read these texts or their cells.
-        """
+        """Return how many cells of each column are of categories without training texts; refuse unreadable texts."""
         unseen = Counter[str]()
         for member in self.members:
             _, coverage = member.card.codec.encode_columns(member.card.codec.checked(table))

@@ -40,9 +40,7 @@ class LinearHead(Head):
 class MlpHead(Head):
     """Hidden layers (each with dropout, linear layer and activation), then dropout and a linear layer for the logits.
 
-    Args:
-        init: glorot_uniform draws the weights of each layer from U(-b, b) with b = √(6 / (inputs + outputs)) (Glorot &
-            Bengio 2010, eq. 16) and sets the biases to zero, as in Keras' Dense.
+    With init=glorot_uniform (Glorot & Bengio 2010, eq. 16), the biases are zero, as in Keras' Dense.
     """
 
     def __init__(

@@ -22,10 +22,7 @@ CODE = ("auto_map", "implementation")
 
 
 def describe_model(name_or_path: str) -> dict[str, Any]:
-    """Return what `build_model` needs, in plain containers that a checkpoint can store.
-
-    These are the model's `config`, and the ids of the special tokens before (`prefix`) and after (`suffix`) a text.
-    """
+    """Return the model's `config` and the ids of the special tokens before and after a text, for a checkpoint."""
     config = _read("AutoConfig", name_or_path)
     if config.is_encoder_decoder:
         raise UserError(f"{name_or_path}: the model has a decoder ({config.model_type}); use an encoder such as BERT")

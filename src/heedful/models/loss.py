@@ -36,12 +36,9 @@ class Loss(nn.Module, ABC):
     label smoothing ε, the target is t_nc = (1 − ε) [c = label(n)] + ε / C. Without class weights, every w_c is 1 and
     the divisor is the number of texts.
 
-    Args:
-        class_counts: number of training texts in each of the C classes.
-        label_smoothing: fraction of the target probability that is divided equally among all classes
-            (Szegedy et al. 2016, sect. 7).
-        class_weights: not all 0; `balanced` weighs each class inversely proportionally to its frequency. In a
-            configuration, the weights may have the labels of classes as keys; `heedful.training.build` passes a list.
+    Label smoothing is that of Szegedy et al. (2016, sect. 7). `balanced` weighs each class inversely proportionally to
+    its number of training texts, `class_counts`. Weights that have the labels of classes as keys in a configuration are
+    a list here.
     """
 
     targets: ClassVar[str] = "one class"  # that each text has, as in the class of the task
@@ -75,10 +72,7 @@ class CrossEntropy(Loss):
 class BinaryRelevance(Loss):
     """The mean binary cross-entropy over texts and classes, for any number of labels: p = σ(logits).
 
-    Args:
-        pos_weight: weight of the texts that have a class, one number or one for each class; those without it weigh 1.
-            In a configuration, the weights may have the labels of classes as keys, and `balanced` gives the texts with
-            and without a class the same total weight; `heedful.training.build` passes a list.
+    The texts that have a class weigh `pos_weight`, those without it 1; `balanced` in a configuration is a list here.
     """
 
     targets = "many labels"
@@ -149,11 +143,7 @@ class AbsoluteError(NumberLoss):
 
 
 class HuberLoss(NumberLoss):
-    """The mean of e²/2 for errors |e| up to delta, and of delta (|e| - delta/2) for larger ones (Huber 1964).
-
-    Args:
-        delta: in standard deviations of the training numbers.
-    """
+    """The mean of e²/2 for errors |e| up to delta, and of delta (|e| - delta/2) for larger ones (Huber 1964)."""
 
     def __init__(self, class_counts: Sequence[int], *, delta: Annotated[float, Field(gt=0)] = 1.0) -> None:
         super().__init__(class_counts)

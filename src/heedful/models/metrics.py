@@ -79,11 +79,7 @@ def require_scores(monitored: Collection[str], metrics: Mapping[str, Metric], la
 
 
 def require_defined(names: Iterable[str], labels: np.ndarray, task: Task) -> None:
-    """Refuse callbacks that monitor metrics without a value on these validation labels.
-
-    Args:
-        names: the monitored metrics that have no value.
-    """
+    """Refuse callbacks that monitor metrics of these names, which have no value on these validation labels."""
     absent = [name for name, count in zip(task.classes, task.class_counts(labels), strict=True) if not count]
     reason = f", because no validation text has the class {format_names(absent)}" if absent else ""
     for name in names:

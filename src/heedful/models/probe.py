@@ -25,10 +25,7 @@ Attribute = Callable[[Callable[[Tensor], Tensor], Tensor], tuple[Tensor, Tensor]
 
 
 class Probe:
-    """A model's class probabilities and their derivatives; the result for a text does not depend on other texts.
-
-    The probe sets the model to evaluation mode.
-    """
+    """A model's class probabilities and their derivatives; the result for a text does not depend on other texts."""
 
     def __init__(self, model: Classifier, task: Task, truncation: Truncation) -> None:
         self.model = model.eval()
@@ -59,10 +56,7 @@ class Probe:
         return self.model.embedding.known(Inputs(ids, torch.ones_like(ids, dtype=torch.bool)))[0].cpu().numpy()
 
     def batches(self, texts: TokenIds, budget: int = BATCH_TOKENS) -> Iterator[tuple[np.ndarray, Inputs]]:
-        """Yield the rows and the inputs of each batch, longest texts first.
-
-        A batch has at most `budget` tokens, including padding, or consists of a single longer text.
-        """
+        """Yield the rows and inputs of batches of at most `budget` tokens, with padding, or of a single longer text."""
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         rows = np.argsort(-lengths, kind="stable")
         start = 0
@@ -136,10 +130,7 @@ class Probe:
         return scores
 
     def attention_gradient(self, texts: TokenIds, classes: np.ndarray) -> Scores | None:
-        """Return Σ a ∂p/∂a for each token, summed over the heads and rows of its weights a.
-
-        Here, p is the probability of class `classes[i]` for each text i. The result is None without attention.
-        """
+        """Return Σ a ∂p/∂a over the weights a of each token, with p = p(class `classes[i]`); None without attention."""
         if isinstance(self.model.attention, NoAttention):
             return None
         scores = [np.empty(0)] * len(texts)
@@ -164,10 +155,7 @@ class Probe:
         return self.attribute(texts, classes, method)[0]
 
     def attribute(self, texts: TokenIds, classes: np.ndarray, method: Attribute) -> tuple[Scores, np.ndarray]:
-        """Return the token scores of an attribution method, and its error for each text: n.
-
-        An error that overflows becomes NaN.
-        """
+        """Return the token scores of an attribution method, and its error for each text, n; NaN if it overflows."""
         scores, errors = [np.empty(0)] * len(texts), np.zeros(len(texts))
         with torch.backends.cudnn.flags(enabled=False):  # cuDNN's RNNs compute no gradients in evaluation mode
             for rows, inputs in self.batches(texts, BATCH_TOKENS // 4):
@@ -186,11 +174,8 @@ class Probe:
 
 
 def _store(scores: Scores, rows: np.ndarray, texts: TokenIds, values: Tensor) -> None:
-    """Store row i of `values`, N×L float32, as the scores of the text `rows[i]`, without padding.
-
-    Gradients of a recurrent encoder may overflow: infinite values become ± the largest float32, and NaN becomes 0.
-    """
-    values = values.nan_to_num()
+    """Store row i of `values`, N×L float32, as the scores of the text `rows[i]`, without padding."""
+    values = values.nan_to_num()  # gradients of a recurrent encoder may overflow
     for row, line in zip(rows.tolist(), values.double().cpu().numpy(), strict=True):
         scores[row] = line[: len(texts[row])]
 

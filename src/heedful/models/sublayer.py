@@ -18,10 +18,7 @@ class Sublayer(nn.Module):
     none: x + Dropout(f(x));
     post: LayerNorm(x + Dropout(f(x))) (Vaswani et al. 2017, section 5.4);
     pre: x + Dropout(f(LayerNorm(x))) (Xiong et al. 2020, arXiv 2002.04745);
-    both: LayerNorm(x + Dropout(f(LayerNorm(x)))). Without `residual`, x is not added.
-
-    Args:
-        output_dim: D', number of features of f(x); None means D, the number of features of x.
+    both: LayerNorm(x + Dropout(f(LayerNorm(x)))). Without `residual`, x is not added. `output_dim` is that of f(x).
     """
 
     def __init__(

@@ -35,10 +35,7 @@ MARKUP = "\\`*_{}[]<>#|"  # characters with a meaning in Markdown or HTML
 
 @contextmanager
 def new_folder(out: str, option: str = "out") -> Iterator[Path]:
-    """Yield a new folder next to `out`; it becomes `out` if the block raises no exception, and is deleted otherwise.
-
-    Messages call the folder by the name of an option.
-    """
+    """Yield a new folder next to `out`; it becomes `out` if the block raises no exception, and is deleted otherwise."""
     target = Path(out).absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UserError(f"{option}={out}: exists and is not an empty folder: choose another name")
@@ -120,7 +117,6 @@ def write_model_card(
     The scores are known if the checkpoint is in the folder of its run.
 
     Args:
-        checkpoint: path of the checkpoint; "" if there is none.
         difference: between the outputs of the ONNX model and of the trained model; None if there is no ONNX model.
     """
     result = RunResult.load(Path(checkpoint).resolve().parent.parent) if checkpoint else RunResult()

@@ -37,7 +37,8 @@ class PortableModel(nn.Module):
     Args:
         task: converts the model's logits into probabilities.
         max_length: maximum of L.
-        pairs, features: as for `heedful.training.build.classifier`.
+        pairs: whether the model reads pairs of texts.
+        features: the number of features of the columns beside the text.
     """
 
     def __init__(
@@ -63,9 +64,6 @@ class OnnxClassifier(nn.Module):
     """An ONNX model, which computes on the CPU, with those attributes of a `Classifier` that an `Ensemble` uses.
 
     Its weights are those of each class, if it has them, or else the means over heads and states.
-
-    Args:
-        unknown_ids: tokens that the model does not use.
     """
 
     used_branch = None
@@ -173,8 +171,7 @@ def _remove_traces(path: Path) -> None:
 def largest_difference(portable: PortableModel, path: Path) -> float:
     """Return the largest difference between the outputs of torch and an ONNX file, on random ragged batches.
 
-    It is relative to the largest output if this is above 1. The difference is infinite if the shapes of the outputs
-    differ, and NaN if an output is NaN.
+    It is relative to the largest output if this is above 1, infinite if the shapes differ, and NaN if an output is.
     """
     session = load_session(path)
     differences = [0.0]
@@ -209,10 +206,7 @@ def _by_name(inputs: Inputs) -> dict[str, Tensor]:
 
 
 def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -> Inputs:
-    """Return random inputs.
-
-    The first text has `length` tokens. If there are several texts, the last is empty.
-    """
+    """Return random inputs, of which the first text has `length` tokens, and the last of several is empty."""
     generator = torch.Generator().manual_seed(seed)
     lengths = torch.randint(1, length + 1, (texts,), generator=generator)
     lengths[-1], lengths[0] = 0, length

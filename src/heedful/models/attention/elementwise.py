@@ -25,11 +25,7 @@ GATES: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "sigmoid": t
 
 
 class GlobalVector(nn.Module):
-    """E = norm(Σ_l softmax_l(W_a x_l) ∘ W_v x_l): every feature has its own softmax over the tokens.
-
-    Args:
-        norm: normalization of E. Even while training, batch norm applies the running statistics to a batch of one text.
-    """
+    """E = norm(Σ_l softmax_l(W_a x_l) ∘ W_v x_l): every feature has its own softmax over the tokens."""
 
     def __init__(self, input_dim: int, output_dim: int, *, norm: VectorNorm = "layer", dropout: float = 0.0) -> None:
         super().__init__()
@@ -56,7 +52,7 @@ class GlobalVector(nn.Module):
         norm = self.norm
         if not isinstance(norm, nn.BatchNorm1d) or len(vector) > 1:
             return norm(vector)
-        # the variance over a single text is undefined
+        # the variance over a single text is undefined, so that it is that of earlier texts even in training
         return F.batch_norm(vector, norm.running_mean, norm.running_var, norm.weight, norm.bias, eps=norm.eps)
 
 

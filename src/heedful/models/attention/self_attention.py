@@ -17,9 +17,6 @@ class SelfAttention(TokenAttention):
     `merge`, `weights` and `mix`. `forward` calls a fused kernel, which does not store the weights, unless `score`,
     `weights` or `mix` is overridden, or the normalizer is not softmax.
 
-    Args:
-        output_dim: D', number of features of an output state; None means D.
-
     Attributes:
         head_dim: d, number of features of a head's queries and keys; D unless a subclass sets another value.
     """

@@ -30,9 +30,6 @@ class GloveEmbedding(LearnedEmbedding):
     `load_pretrained`, not the constructor, reads the file of vectors. Loading a checkpoint does not need this file.
     Words without a GloVe vector get random vectors with the standard deviation of the GloVe vectors (unknown=keep), or
     are removed from the text (unknown=drop).
-
-    Args:
-        path, words: as for `read_glove`.
     """
 
     has_vector: Tensor

@@ -20,9 +20,6 @@ class PretrainedEncoder(Encoder):
 
     The constructor reads the description of the model, which checkpoints store (`describe_model`), and
     `load_pretrained` reads the weights. Loading a checkpoint does not need the model's files.
-
-    Args:
-        max_length: maximum number of tokens of a text, without special tokens; None if unknown.
     """
 
     is_pretrained = True
@@ -80,12 +77,9 @@ class PretrainedEncoder(Encoder):
         return self(states, inputs.mask, (steps >= firsts).long())
 
     def forward(self, states: Tensor, mask: Tensor, types: Tensor | None = None) -> Encoded:
-        """Encode texts, whose padding must be at the end of each row: N×L×input_dim → N×L×D.
+        """Encode texts with padding at the end, and token_type_ids N×(L+special): N×L×input_dim → N×L×D.
 
         The summary is the state of the first special token, such as [CLS], or else the mean of the real states.
-
-        Args:
-            types: N×(L+special), the model's token_type_ids.
         """
         if self.freeze:
             # eval is not called in `train`, which Lightning does not call, nor in the constructor, because Lightning

@@ -63,9 +63,7 @@ class Block(nn.Module):
 class Stack(Encoder):
     """A stack of blocks, followed by layer norm if norm=pre; inputs that do not have D features are projected first.
 
-    Args:
-        attentions: function that builds the attention layers of one block for states of D features.
-        dropout: probability of dropping an attention weight, a hidden feature, or a feature of a sublayer's output.
+    The function `attentions` builds the attention layers of one block for states of D features.
     """
 
     inner_norm: ClassVar[bool] = False  # whether the feed-forward networks have layer norm before the activation
