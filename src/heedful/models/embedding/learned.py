@@ -16,7 +16,9 @@ from heedful.models.component import Embedding, Rate, Size, zero_padding
 class LearnedEmbedding(Embedding):
     """One learned vector for each token of the vocabulary.
 
-    Word dropout (Iyyer et al. 2015) also trains the vector of the unknown token.
+    Args:
+        word_dropout: probability of replacing a token by the unknown token while training (Iyyer et al. 2015), which
+            also trains the vector of the unknown token.
     """
 
     def __init__(
