@@ -13,6 +13,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import yaml
+from scipy.special import ndtri
 
 from heedful import load, shortlist
 from heedful.base.errors import UserError
@@ -24,6 +25,7 @@ from heedful.runs.result import Best
 from heedful.runs.run_files import Predictions
 from heedful.selection.answer import Answer
 from heedful.selection.race import Curve, Entry, Fit, Race
+from heedful.selection.sections import chart
 from heedful.tasks.multiclass import Multiclass
 from tests.helpers import read_csv
 
@@ -334,6 +336,16 @@ def test_the_recommendation(others: list[Entry], text: str) -> None:
             other.end = "late"
     found = Answer.of([entry("linear", first, seeds=seeds), *others], 600.0)
     assert f"{'. '.join(found.sentences())}." == text
+
+
+def test_the_chart_has_the_score_with_the_interval_of_its_difference() -> None:
+    found = Answer.of([entry("linear", LINEAR), entry("net", BETTER)], 30.0)
+    best, reference = chart(found).content[0].rows
+    # 60 of 600 texts more are right, with 1.5 times the variance of the differences
+    width = ndtri(0.975) * (1.5 * 0.1 * 0.9 / 599) ** 0.5
+    assert (best.label, best.tone, best.text, best.mark) == ("net", "best", "80.0 %", 0.7)
+    assert [best.value, best.low, best.high] == pytest.approx([0.8, 0.8 - width, 0.8 + width])
+    assert [reference.low, reference.value, reference.high] == [0.7] * 3
 
 
 def test_more_labelled_texts_help_if_the_curve_shows_it() -> None:

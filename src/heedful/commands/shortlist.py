@@ -86,7 +86,7 @@ def shortlist(
     from heedful.selection.answer import Answer
     from heedful.selection.candidates import select_candidates
     from heedful.selection.race import FOLD_TEXTS, Race
-    from heedful.selection.sections import sections
+    from heedful.selection.sections import chart, sections
 
     if not minutes > 0:
         raise UserError(f"minutes={minutes}: must be greater than 0")
@@ -121,7 +121,7 @@ def shortlist(
     parts = sections(answer, commands)
     recommendation, *limits = (f"{sentence}." for sentence in answer.sentences())
     title, kicker = recommendation.removesuffix("."), f"Shortlist · {size:,} texts"
-    write_text(out / "page.html", render_html(title, " ".join(limits), {}, parts, kicker))
+    write_text(out / "page.html", render_html(title, " ".join(limits), {}, [chart(answer), *parts], kicker))
     write_text(out / "shortlist.md", render_markdown("Shortlist", " ".join((recommendation, *limits)), parts))
     return Shortlist(out, answer, winner)
 

@@ -1,6 +1,5 @@
 """The page of a comparison: which variant to take, what it costs, and on which texts the variants differ."""
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -13,9 +12,9 @@ from heedful.records.runs import summarize_excluded
 from heedful.report.advice import train_command, use_commands
 from heedful.report.html import render_html
 from heedful.report.numbers import UNKNOWN, format_compact, format_percent, format_with_bounds
-from heedful.report.section import Columns, Command, Content, Dot, Dots, Group, Lines, Section, Table
-from heedful.report.verdict import describe_score
-from heedful.tasks.stored import EVERY_SCORE, scores_of
+from heedful.report.section import Columns, Command, Content, Dot, Dots, Group, Lines, Section, Table, axis_ends
+from heedful.report.verdict import describe_score, is_share
+from heedful.tasks.stored import scores_of
 from heedful.terms.comparison import Comparison, Row
 from heedful.terms.intervals import MIN_SEEDS
 from heedful.terms.measurements import label
@@ -79,23 +78,23 @@ def _dots(comparison: Comparison, rows: Sequence[Row], advice: Advice) -> Dots:
     """Return the scores, with the intervals of their differences from the linear model or else the baseline."""
     metric, is_single = comparison.metric, len(comparison.rows) == 1
     is_linear = has_linear(comparison) and comparison.trained == comparison.variants
-    is_share = metric in EVERY_SCORE and EVERY_SCORE[metric].is_share
+    in_percent = is_share(metric)
     base = comparison.baseline.metrics[metric].value
     dots = []
     for row in rows:
         difference, verdict = (row.gain, row.gain_verdict) if is_linear else (row.difference, row.verdict)
         mark = (None if is_single else base) if not is_linear else None if row.linear is None else row.linear.value
         mean, low, high = row.metrics[metric].value, None, None
-        text = format_percent(mean) if is_share else f"{mean:.3f}"
+        text = format_percent(mean) if in_percent else f"{mean:.3f}"
         if difference is not None and mark is not None:
-            text += f" {format_with_bounds(difference, 1, 100) if is_share else format_with_bounds(difference, 3)}"
+            text += f" {format_with_bounds(difference, 1, 100) if in_percent else format_with_bounds(difference, 3)}"
             if difference.low is not None and difference.high is not None:
                 low, high = mark + difference.low, mark + difference.high
         rings = row.by_seed if len(row.by_seed) > 1 else ()
         tone = "best" if row is advice.row else TONES.get(str(verdict), "grey")
         dots.append(Dot(row.variant.name, mean, low, high, mark, text, tone, rings))
     if (linear := comparison.baseline.linear) is not None:
-        text = format_percent(linear.value) if is_share else f"{linear.value:.3f}"
+        text = format_percent(linear.value) if in_percent else f"{linear.value:.3f}"
         dots.append(Dot(LINEAR, linear.value, mark=linear.value, text=text, tone="grey"))
     numbers = [x for d in dots for x in (d.value, d.low, d.high, d.mark, *d.rings) if x is not None]
     reference = "the linear model of words" if is_linear else comparison.baseline.variant.name
@@ -103,15 +102,7 @@ def _dots(comparison: Comparison, rows: Sequence[Row], advice: Advice) -> Dots:
     if is_linear or not is_single:
         title += f", with the difference from {reference} (dashed) and its 95 % interval over seeds and texts (line). "
         title += "Filled: shown to be better, square: worse, hollow: neither (after the adjustment for all variants)"
-    return Dots(dots, title, _ends(numbers, is_share), is_share)
-
-
-def _ends(numbers: Sequence[float], is_share: bool) -> tuple[float, float]:
-    low, high = min(numbers), max(numbers)
-    if is_share:
-        return max(0.0, math.floor(20 * low - 0.5) / 20), min(1.0, math.ceil(20 * high + 0.5) / 20)
-    edge = 0.05 * (high - low or 1.0)
-    return low - edge, high + edge
+    return Dots(dots, title, axis_ends(numbers, in_percent), in_percent)
 
 
 def _in_short(comparison: Comparison) -> Iterator[str]:

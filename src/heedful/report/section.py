@@ -1,5 +1,6 @@
 """The content of a report, independent of its format: sections of tables, dots, matrices, texts and maps."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -81,6 +82,15 @@ class Dot(NamedTuple):
     rings: Sequence[float] = ()  # such as the value of each seed
     strokes: Sequence[tuple[float, bool]] = ()  # texts: their value, and whether it should be high
     choice: tuple[str, str] | None = None  # a column of `Texts`, and the value to which the row filters them
+
+
+def axis_ends(numbers: Sequence[float], is_share: bool) -> tuple[float, float]:
+    """Return the ends of an axis that shows these numbers with some space; those of shares are multiples of 5 %."""
+    low, high = min(numbers), max(numbers)
+    if is_share:
+        return max(0.0, math.floor(20 * low - 0.5) / 20), min(1.0, math.ceil(20 * high + 0.5) / 20)
+    edge = 0.05 * (high - low or 1.0)
+    return low - edge, high + edge
 
 
 @dataclass(frozen=True)

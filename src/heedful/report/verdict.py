@@ -112,7 +112,7 @@ def describe_gain(gain: Interval, name: str, reference: str, verdict: Verdict, m
 def comparative(word: str, metric: str, reference: str = "") -> str:
     """Return the word and the reference with the metric, unless this is a share: "better in macro F1"."""
     words = f"{word} {reference}".strip()
-    return words if _is_share(metric) else f"{words} in {label(metric)}"
+    return words if is_share(metric) else f"{words} in {label(metric)}"
 
 
 def format_sizes(sizes: Sequence[float], metric: str) -> str:
@@ -122,12 +122,12 @@ def format_sizes(sizes: Sequence[float], metric: str) -> str:
 
 
 def format_number(value: float, metric: str) -> str:
-    return f"{100 * value:z.1f}" if _is_share(metric) else format_known(value)
+    return f"{100 * value:z.1f}" if is_share(metric) else format_known(value)
 
 
 def _unit(metric: str) -> str:
-    return " points" if _is_share(metric) else ""
+    return " points" if is_share(metric) else ""
 
 
-def _is_share(metric: str) -> bool:
+def is_share(metric: str) -> bool:
     return metric in EVERY_SCORE and EVERY_SCORE[metric].is_share

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from heedful.report.numbers import UNKNOWN
-from heedful.report.section import Command, Content, Link, Section, Table
-from heedful.report.verdict import format_number
+from heedful.report.section import Command, Content, Dot, Dots, Link, Section, Table, axis_ends
+from heedful.report.verdict import format_number, is_share
 from heedful.selection.answer import Answer
 from heedful.selection.choice import Gain
 from heedful.selection.race import FOLDS, Curve, Entry
@@ -27,6 +27,21 @@ CURVE_NOTE = (
     "The same test texts after trainings on parts of the training texts, with as many steps. The change is paired by "
     "text, with its 95 % interval; it says what twice the labels brought."
 )
+
+
+def chart(answer: Answer) -> Section:
+    """Return the scores with the intervals of their differences from the cheapest model, the best first."""
+    reference, in_percent = answer.finalists[0], is_share(answer.metric)
+    base, dots = float(np.mean(reference.terms())), []
+    gains = [(entry, _gain(entry, answer)) for entry in answer.entries if entry.predictions]
+    for entry, gain in sorted(gains, key=lambda pair: pair[1].value, reverse=True):
+        value = abs(base + gain.value)
+        low, high = sorted(abs(base + end) for end in (gain.low, gain.high))
+        text = f"{format_number(value, answer.metric)}{' %' if in_percent else ''}"
+        dots.append(Dot(entry.name, value, low, high, abs(base), text, "best" if entry is answer.chosen else "grey"))
+    numbers = [x for dot in dots for x in (dot.value, dot.low, dot.high) if x is not None]
+    title = f"{label(answer.metric)}, with the difference from {reference.name} (dashed) and its interval (line)"
+    return Section("", [Dots(dots, title[0].upper() + title[1:], axis_ends(numbers, in_percent), in_percent)])
 
 
 def sections(answer: Answer, commands: Sequence[str] = ()) -> list[Section]:
@@ -64,16 +79,21 @@ def sections(answer: Answer, commands: Sequence[str] = ()) -> list[Section]:
 
 
 def _row(entry: Entry, answer: Answer) -> tuple[float, list[str]]:
-    reference, fits = answer.finalists[0], len(entry.predictions)
-    gain = Gain.of(entry.terms() - reference.terms(fits), max(1, len(answer.finalists) - 1))
-    score, difference = _score(gain, answer)
+    score, difference = _score(_gain(entry, answer), answer)
     costs = [
         UNKNOWN if not entry.fits else f"{entry.mean(name):.2g}" if entry.mean(name) < 10 else f"{entry.mean(name):.0f}"
         for name in ("cpu_seconds", "ms_per_text", "megabytes")
     ]
+    fits = len(entry.predictions)
     count = str(fits) if entry.screened else f"{fits} of {FOLDS}"
-    difference = "reference" if entry is reference else difference
+    difference = "reference" if entry is answer.finalists[0] else difference
     return score, [entry.name, format_number(abs(score), answer.metric), difference, *costs, count]
+
+
+def _gain(entry: Entry, answer: Answer) -> Gain:
+    """Return the difference of a candidate from the cheapest one, on the texts that it classified."""
+    reference = answer.finalists[0].terms(len(entry.predictions))
+    return Gain.of(entry.terms() - reference, max(1, len(answer.finalists) - 1))
 
 
 def _score(gain: Gain, answer: Answer) -> tuple[float, str]:
