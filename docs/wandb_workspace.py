@@ -96,7 +96,7 @@ def build(entity: str, project: str, by: str = "variant") -> Any:
         "Curves": [*map(lines, ("train/loss", "val/loss", "train/acc", "val/acc"))],
         "Gradient norms": [lines(f"gradients/{name}", log_y=True) for name in MODEL_COMPONENTS],
         "Attention": [*map(picture, ("attention_position", "attention_entropy"))],
-        "Mistakes and calibration": [*map(picture, ("confusion", "reliability", "coverage"))],
+        "Mistakes and calibration": [*map(picture, ("confusion", "reliability"))],
     }
     layout = ws.SectionLayoutSettings(rows=4)
     return ws.Workspace(

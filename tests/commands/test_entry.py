@@ -139,7 +139,8 @@ def test_free_text_is_passed_unchanged(run: Run, text: str) -> None:
     [
         (["experiment=no_yaml"], "expected"),
         (["-m", "optimizer.lr=interval(0,1)"], "BasicSweeper does not support sweep type : INTERVAL_SWEEP"),
-        (["-m", "hydra.job.name=a,b"], "Sweeping over Hydra's configuration is not supported"),
+        (["-m", "hydra.job.name=a,b"], "hydra.job.name=a,b   has several values, but an option of Hydra"),
+        (["-m", "hydra/launcher=basic,joblib"], "hydra/launcher=basic,joblib   has several values, but an option"),
         (["--resolve"], "--resolve and --package select what --cfg prints: add --cfg job"),
         (["--cfg=job", "-p", "optimizer.lrr"], "--package=optimizer.lrr: no such node (did you mean optimizer.lr?)"),
         (["-sc", "foo"], "--shell-completion needs the name of a shell: install=bash"),

@@ -73,7 +73,7 @@ def test_labels_in_any_order_are_scored_without_probabilities_and_costs(run: Pat
     assert comparison.baseline.variant.name != "svc" and "svc" not in factors(comparison)
     assert "Not checked: whether svc saw these texts" in comparison_verdict(comparison)
     (cost,) = (part.content[0] for part in sections(comparison) if part.title == "Cost")
-    assert ["svc", "–", "–", "–"] in cost.rows  # type: ignore[union-attr]
+    assert ["svc", *"–––––"] in cost.rows  # type: ignore[union-attr]
 
 
 def test_probabilities_have_all_scores(run: Path) -> None:

@@ -337,10 +337,12 @@ def without_hydra(cfg: DictConfig) -> DictConfig:
 
 
 def _check_sweep(override: Override, cfg: DictConfig, sweeps: bool) -> None:
-    """Raise a ValueError if an override has several values in a single run, or an interval without a search."""
+    """Raise a ValueError if an override must not have several values, or an interval without a search."""
     if override.is_sweep and not sweeps:
         quoted = shlex.quote(override.with_value(quote(override.line.partition("=")[2])))
         raise ValueError(f"has several values: add -m to run each value, or write a list in [ ] or a text: {quoted}")
+    if override.is_sweep and is_within(path_of(override.line), ["hydra"]):
+        raise ValueError("has several values, but an option of Hydra is the same for all jobs: choose one of them")
     is_grid = cfg.hydra.sweeper.get("search", ...) is None  # by Heedful's sweeper
     if is_grid and isinstance(override.parsed.value(), IntervalSweep):
         remedy = "add hparams_search=optuna, or list values: a,b,c"

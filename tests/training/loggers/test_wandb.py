@@ -117,7 +117,7 @@ def test_the_run_has_configuration_variant_and_tags(log: dict[str, Any]) -> None
 def test_all_pictures_and_pages_are_logged_unchanged(folder: Path, log: dict[str, Any]) -> None:
     files = {f"pictures/{path.stem}": path for path in (folder / "pictures").glob("*.png")}
     files |= {f"pages/{path.stem}": path for path in folder.glob("*.html")}
-    names = ("curves", "gradients", "confusion", "reliability", "coverage", "attention_position", "attention_entropy")
+    names = ("curves", "gradients", "confusion", "reliability", "attention_position", "attention_entropy")
     assert {f"pictures/{name}" for name in names} | {"pages/page"} <= files.keys()
     assert {name for name in log["summary"] if name.startswith(("pictures/", "pages/"))} == files.keys()
     for name, path in files.items():
