@@ -65,7 +65,7 @@ def test_without_a_test_split_the_trained_model_encodes_its_texts(tmp_path: Path
     np.testing.assert_array_equal(module.ensemble().classify(texts)[0], expected)
 
 
-@pytest.mark.parametrize("precision", ["16-true", "64-true"])
+@pytest.mark.parametrize("precision", ["bf16-true", pytest.param("16-true", marks=pytest.mark.weekly), "64-true"])
 def test_stored_states_have_the_precision_of_the_model(tmp_path: Path, precision: str) -> None:
     options = ("model.encoder.freeze=true", f"trainer.precision={precision}", "optimizer.eps=1e-4")
     computed = run(tmp_path, *options, "callbacks.frozen_states=null")
