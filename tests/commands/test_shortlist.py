@@ -17,6 +17,7 @@ from scipy.special import ndtri
 
 from heedful import load, shortlist
 from heedful.base.errors import UserError
+from heedful.base.files import write_text
 from heedful.base.process import Interrupted
 from heedful.commands import shortlist as command
 from heedful.commands.shortlist import Shortlist
@@ -62,7 +63,9 @@ def test_a_refit_that_is_worse_than_the_race_is_repeated_with_other_seeds(tmp_pa
 
     def train(lines: Sequence[str], without: Sequence[str]) -> Mock:
         seeds.append(next((line for line in lines if line.startswith("seed=")), ""))
-        return Mock(result=Mock(best=Best(value=next(values), mode="min", monitor="val/loss", epoch=0)))
+        value = next(values)
+        write_text(tmp_path / "winner" / "value", str(value))
+        return Mock(result=Mock(best=Best(value=value, mode="min", monitor="val/loss", epoch=0)))
 
     said = list[str]()
     race = Race(tmp_path, {"small": ()}, train, [], 1, said.append)
@@ -70,7 +73,9 @@ def test_a_refit_that_is_worse_than_the_race_is_repeated_with_other_seeds(tmp_pa
     assert race.refit(race.entries[0]).result.best.value == 0.7 and not said and seeds == [""]
     assert race.refit(race.entries[0]).result.best.value == 0.2 and seeds[1:] == ["", "seed=1", "seed=2"]
     assert race.lines_of_refit(race.entries[0])[-1] == "seed=2"
-    assert race.refit(race.entries[0]).result.best.value == 1.3 and "ended alike" in said[-1]
+    assert race.refit(race.entries[0]).result.best.value == 1.26 and "ended alike" in said[-1]  # the better one is kept
+    assert race.lines_of_refit(race.entries[0])[-1] == "data.test_fraction=0"
+    assert [(path.name, path.read_text()) for path in tmp_path.rglob("value")] == [("value", "1.26")]
     assert said[0] == (
         "small: the training on all texts ended worse than those of the race, at epoch 1 (val/loss 1.2600)"
     )

@@ -108,7 +108,7 @@ class Answer:
         among = f"; it is the best of {tried} tried in {format_duration(self.seconds)}" if is_late and tried > 1 else ""
         if choice.reason == "clearly":
             gain = choice.gains[choice.chosen]
-            least, guess = (format_sizes([number], metric) for number in (max(gain.low, 0), gain.value))
+            least, guess = (format_sizes([number], metric) for number in (gain.low, gain.value))
             if loss := self._loss():
                 yield f"Use {name} for accuracy (at least {least} {better}; best guess {guess}), {loss}{among}"
             else:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from heedful.terms.intervals import FOLD_VARIANCE, holm
+from heedful.terms.intervals import FOLD_VARIANCE
 
 LEVEL = 0.05  # of all tests together
 LOOKS = (3.3, 2.8, 2.5, 2.33)  # standard errors after 1, 2, 3 and more folds (as O'Brien and Fleming 1979)
@@ -33,19 +33,14 @@ class Gain(NamedTuple):
         width = float(ndtri(1 - LEVEL / 2 / tests)) * error
         return cls(value, error, value - width, value + width)
 
-    @property
-    def p_value(self) -> float:
-        """Of a two-sided test that there is no difference; 1 if the texts agree."""
-        return float(2 * ndtr(-abs(self.value) / self.error)) if self.error else 1.0
-
 
 @dataclass(frozen=True)
 class Choice:
     """The model that is named, and why.
 
     Args:
-        reason: clearly: shown to be better than the cheapest (Holm 1979); probably: the highest mean, more than AHEAD
-            standard errors ahead, at a negligible cost; cheapest: no other model is either.
+        reason: clearly: shown to be better than the cheapest, by the interval that holds for all models; probably: the
+            highest mean, more than AHEAD standard errors ahead, at a negligible cost; cheapest: neither.
         chosen, best: the positions of the named model, and of the highest mean.
         gains: of each model over the cheapest, the first one.
     """
@@ -65,8 +60,7 @@ def choose(terms: np.ndarray, is_negligible: Sequence[bool]) -> Choice:
     """
     gains = tuple(Gain.of(row - terms[0], max(1, len(terms) - 1)) for row in terms)
     best = int(terms.mean(1).argmax())
-    adjusted = holm([gain.p_value for gain in gains[1:]])
-    shown = [row for row, p in enumerate(adjusted, 1) if p is not None and p < LEVEL and gains[row].value > 0]
+    shown = [row for row in range(1, len(gains)) if gains[row].low > 0]
     if shown:
         top = max(shown, key=lambda row: gains[row].value)
         chosen = next(row for row in shown if row == top or Gain.of(terms[top] - terms[row]).low <= 0)

@@ -146,7 +146,7 @@ class Race:
         self.seed, self.outside = seed, outside
         self.entries = [Entry(name, tuple(overrides)) for name, overrides in candidates.items()]
         self.known: dict[str, Any] = {}
-        self.seed_of_refit: list[str] = []
+        self.seed_of_refit = 0  # beyond the first one
         record = {"candidates": {entry.name: list(entry.overrides) for entry in self.entries}, "fits": {}}
         if (file := folder / FITS_FILE).exists():
             stored = json.loads(file.read_text(encoding="utf-8"))
@@ -241,24 +241,33 @@ class Race:
         """Train a candidate on all texts, except those that it holds out for validation.
 
         A training that ends clearly worse on its validation texts than all those of the race is repeated with other
-        seeds, because nothing else would show that it failed. If another seed ends alike, the validation texts, which
-        are the same, are harder than those of the race.
+        seeds, because nothing else would show that it failed, and the best one is kept. If another seed ends alike, the
+        validation texts, which are the same, are harder than those of the race.
         """
         known = [fit.monitored for fit in entry.fits if fit.monitored is not None]
-        limit, before = _limit(known) if known else math.inf, 0.0
+        limit, values = _limit(known) if known else math.inf, list[float]()
+        folder, kept = self.folder / "winner", self.folder / ".winner"  # of the last training, and of the best before
+        best = None
         for seed in range(SEEDS):
-            self.seed_of_refit = [f"seed={(self.seed or 0) + seed}"] if seed else []
-            shutil.rmtree(folder := self.folder / "winner", ignore_errors=True)
-            lines = [*self.lines_of_refit(entry), "logger=none", f"hydra.run.dir={quote(str(folder))}"]
+            shutil.rmtree(folder, ignore_errors=True)
+            lines = [*self.lines_of_refit(entry, seed), "logger=none", f"hydra.run.dir={quote(str(folder))}"]
             run = self.train(lines, ("graphs", "baseline"))
-            if (found := _monitored(run)) is None or found <= limit:
-                break
-            if seed and abs(found - before) <= ALIKE * abs(before):
+            if (value := _monitored(run)) is None or value <= limit:
+                self.seed_of_refit = seed
+                return run
+            if value < min(values, default=math.inf):
+                best, self.seed_of_refit = run, seed
+                shutil.rmtree(kept, ignore_errors=True)
+                folder.rename(kept)
+            values.append(value)
+            if seed and abs(value - values[-2]) <= ALIKE * abs(values[-2]):
                 self.say(f"{entry.name}: another seed ended alike, so the validation texts are harder")
                 break
-            best, before = run.result.best.describe(), found
-            self.say(f"{entry.name}: the training on all texts ended worse than those of the race, at {best}")
-        return run
+            ended = run.result.best.describe()
+            self.say(f"{entry.name}: the training on all texts ended worse than those of the race, at {ended}")
+        shutil.rmtree(folder, ignore_errors=True)
+        kept.rename(folder)
+        return best
 
     def write_folds(self) -> None:
         """Write folds.csv: the origin, label and fold of each text, for models of other programs on the same folds.
@@ -275,8 +284,11 @@ class Race:
             lines = (csv_line([row.get(name) for name in columns]) for row in rows)
             write_text(self.folder / "folds.csv", csv_line(list(columns)) + "".join(lines))
 
-    def lines_of_refit(self, entry: Entry) -> list[str]:
-        return replaced(entry.overrides, ["test=false", "data.test_fraction=0", *self.seed_of_refit])
+    def lines_of_refit(self, entry: Entry, seed: int | None = None) -> list[str]:
+        """Return the overrides of the training on all texts, by default of the one that was kept."""
+        number = self.seed_of_refit if seed is None else seed
+        other = [f"seed={(self.seed or 0) + number}"] if number else []
+        return replaced(entry.overrides, ["test=false", "data.test_fraction=0", *other])
 
     def learn(self, entry: Entry) -> Curve | None:
         """Train a candidate on parts of its training texts; return None if there is no time for it.
@@ -344,7 +356,7 @@ class Race:
         same = self.entries[0].predictions[number if self.seed is None else 0]
         if not np.array_equal(test.labels, same.labels):
             raise UserError(f"{folder}: its texts are not those of {self.entries[0].name}: the data have changed")
-        count = f"fold {number + 1} of {FOLDS}" if self.seed is None else f"seed {number + 1} of {SEEDS}"
+        count = f"fold {number + 1} of {FOLDS}" if self.seed is None else f"seed {number + 1}"
         cost = entry.fits[-1].cpu_seconds
         self.say(f"{entry.name}: {count}, {test.task.main_score} {abs(entry.score()):.3f}, {cost:.1f} CPU s")
 
