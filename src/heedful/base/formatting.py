@@ -13,6 +13,11 @@ LONGEST_OPTION = 60  # maximum number of characters of an option's value
 LONGEST_VALUE = 40  # approximate maximum number of characters of a value from a data file
 
 
+def capitalize(text: str) -> str:
+    """Return the text with a capital first letter, the others as they are."""
+    return text[:1].upper() + text[1:]
+
+
 def format_count(number: int, noun: str) -> str:
     """Format a count with its noun: "1 job", "3,000 jobs"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

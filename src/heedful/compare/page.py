@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from heedful.base.formatting import format_count, format_names
+from heedful.base.formatting import capitalize, format_count, format_names
 from heedful.compare.cost import COST_HEAD, measure_costs
 from heedful.compare.sections import MAX_ROWS, factors, fair_estimate
-from heedful.compare.texts import LINEAR, count_hard, texts_section
+from heedful.compare.texts import count_hard, texts_section
 from heedful.compare.verdict import Advice, advise, findings, has_linear, remarks
 from heedful.records.runs import summarize_excluded
 from heedful.report.advice import train_command, use_commands
 from heedful.report.html import render_html
 from heedful.report.numbers import UNKNOWN, format_compact, format_percent, format_with_bounds
 from heedful.report.section import Columns, Command, Content, Dot, Dots, Group, Lines, Section, Table, axis_ends
-from heedful.report.verdict import describe_score, is_share
+from heedful.report.verdict import LINEAR_MODEL, describe_score, is_share
 from heedful.tasks.stored import scores_of
 from heedful.terms.comparison import Comparison, Row
 from heedful.terms.intervals import MIN_SEEDS
@@ -28,7 +28,7 @@ def render_page(comparison: Comparison, parts: Sequence[Section]) -> str:
     """Render the page; `parts` are the sections with all numbers."""
     advice, rows = advise(comparison), comparison.rows
     title = advice.answer or (rows[0].variant.name if len(rows) == 1 else _subject(comparison))
-    sentences = [advice.cost[:1].upper() + advice.cost[1:], *findings(comparison), *remarks(comparison)]
+    sentences = [capitalize(advice.cost), *findings(comparison), *remarks(comparison)]
     if advice.row is not None:
         metric = comparison.metric
         score = describe_score(metric, advice.row.metrics[metric].value, comparison.texts, scores_of(comparison.table))
@@ -95,10 +95,10 @@ def _dots(comparison: Comparison, rows: Sequence[Row], advice: Advice) -> Dots:
         dots.append(Dot(row.variant.name, mean, low, high, mark, text, tone, rings))
     if (linear := comparison.baseline.linear) is not None:
         text = format_percent(linear.value) if in_percent else f"{linear.value:.3f}"
-        dots.append(Dot(LINEAR, linear.value, mark=linear.value, text=text, tone="grey"))
+        dots.append(Dot(LINEAR_MODEL, linear.value, mark=linear.value, text=text, tone="grey"))
     numbers = [x for d in dots for x in (d.value, d.low, d.high, d.mark, *d.rings) if x is not None]
-    reference = "the linear model of words" if is_linear else comparison.baseline.variant.name
-    title = f"{label(metric)[0].upper()}{label(metric)[1:]}: mean (dot) and seeds (rings)"
+    reference = f"the {LINEAR_MODEL}" if is_linear else comparison.baseline.variant.name
+    title = f"{capitalize(label(metric))}: mean (dot) and seeds (rings)"
     if is_linear or not is_single:
         title += f", with the difference from {reference} (dashed) and its 95 % interval over seeds and texts (line). "
         title += "Filled: shown to be better, square: worse, hollow: neither (after the adjustment for all variants)"

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from heedful.base.formatting import capitalize
 from heedful.compare.cost import COST_HEAD, measure_costs
 from heedful.records.runs import summarize_excluded
 from heedful.records.statistics import FAITHFULNESS, SECONDS
@@ -85,8 +86,7 @@ def factors(comparison: Comparison) -> dict[str, list[str]]:
 
 
 def _heading(metric: str) -> str:
-    name = label(metric)
-    return name[0].upper() + name[1:]
+    return capitalize(label(metric))
 
 
 def _value(variant: Variant, factor: str) -> str:
@@ -171,7 +171,7 @@ def _p_values(difference: Interval, adjusted: float | None) -> tuple[str, str]:
 def _untested(comparison: Comparison) -> str:
     """Return a sentence that says why the differences have no intervals; "" if they have."""
     reason = untested(comparison.metric, comparison.rare_classes)
-    return f" {reason[0].upper()}{reason[1:]}." if reason else ""
+    return f" {capitalize(reason)}." if reason else ""
 
 
 def _grid(comparison: Comparison) -> Section:

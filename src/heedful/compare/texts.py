@@ -10,12 +10,12 @@ from heedful.records.variants import Variant, pool_folds
 from heedful.report.run_texts import MAX_TEXTS, describe_text
 from heedful.report.section import Section, Texts
 from heedful.report.slices import slice_columns
+from heedful.report.verdict import LINEAR_MODEL
 from heedful.runs.run_files import Predictions, PredictionTable, read_table
 from heedful.terms.comparison import Comparison
 from heedful.terms.measurements import linear_predictions
 
 MAX_VARIANTS = 8  # with more, the answers to a text are not legible
-LINEAR = "linear model of words"
 PRESETS = ("only the first right", "only the second right", "both wrong", "both right", "no seed of any model right")
 NOTE = (
     "A text is right if most seeds are right. Below a text: the most frequent answer of each variant, and how many of "
@@ -55,7 +55,7 @@ def texts_section(comparison: Comparison) -> Section | None:
     if not first.task.has_classes or table is None or not any(table.texts):
         return None
     if linear := linear_predictions(comparison.baseline.variant, first.index):
-        answers.append(_Answers(LINEAR, linear[:1]))
+        answers.append(_Answers(LINEAR_MODEL, linear[:1]))
     if len(answers) < 2:
         return None
     right, seeds = np.stack([model.right for model in answers]), np.array([[len(m.predictions)] for m in answers])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from heedful.base.formatting import format_count, format_names
+from heedful.base.formatting import capitalize, format_count, format_names
 from heedful.compare.cost import Cost, measure_costs
 from heedful.report.verdict import as_gain, comparative, describe_gain, describe_score, format_sizes
 from heedful.tasks.stored import scores_of
@@ -65,7 +65,7 @@ def findings(comparison: Comparison) -> list[str]:
         name, texts = "the mean" if seeds > 1 else "this model", comparison.texts
         gains = (describe_gain(each.gain, name, LINEAR, each.verdict, metric, texts) for each in of_linear)
         sentence = "; ".join([score, *gains])
-        sentences.append(sentence[0].upper() + sentence[1:])
+        sentences.append(capitalize(sentence))
     else:
         baseline = f"the baseline {comparison.baseline.variant.name}"
         texts = comparison.texts

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import yaml
 
-from heedful.base.formatting import SPLIT_NAMES, format_count
+from heedful.base.formatting import SPLIT_NAMES, capitalize, format_count
 from heedful.report.advice import FEW_TEXTS, train_command, use_commands, warnings_of
 from heedful.report.data_section import data_section
 from heedful.report.doubtful import Doubtful, find_doubtful
@@ -33,7 +33,7 @@ from heedful.report.section import (
     Warning,
 )
 from heedful.report.slices import slices_section
-from heedful.report.verdict import gain_clause
+from heedful.report.verdict import LINEAR_MODEL, gain_clause
 from heedful.report.words import clean_text, example_content, example_notes
 from heedful.runs.examples import read_texts
 from heedful.runs.removal import read_removals
@@ -141,7 +141,7 @@ class RunPage:
 
     def _verdict(self) -> str:
         clause = gain_clause(self.result, self.score)
-        sentences = [clause[0].upper() + clause[1:]] if clause else []
+        sentences = [capitalize(clause)] if clause else []
         if self.limits and len(self.predictions.labels) >= FEW_TEXTS:
             limit = self._coverage().limits[self._coverage().at(ANSWERED)]
             left = 1 - limit.texts / len(self.predictions.labels)
@@ -181,7 +181,7 @@ class RunPage:
         own = metrics.get(f"{split}/{self.score}", Score())
         rows = [Dot("this model", own.value, own.low, own.high, tone="best")]
         if linear is not None and linear.value is not None:
-            rows.append(Dot("linear model of words", linear.value, linear.low, linear.high, tone="grey"))
+            rows.append(Dot(LINEAR_MODEL, linear.value, linear.low, linear.high, tone="grey"))
         if (majority := metrics.get(f"{split}/majority_acc")) and self.score == "acc":
             name = clean_text(str(self.result.data.majority_class or "the most frequent class"), 40)
             rows.append(Dot(f"always “{name}”", majority.value, majority.low, majority.high, tone="grey"))

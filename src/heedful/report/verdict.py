@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from heedful.base.formatting import SPLIT_NAMES, format_count
+from heedful.base.formatting import SPLIT_NAMES, capitalize, format_count
 from heedful.report.data_section import trained_note
 from heedful.report.numbers import format_known, format_percent
 from heedful.report.words import UNUSED_NOTE, clean_text
@@ -13,6 +13,7 @@ from heedful.terms.comparison import Verdict
 from heedful.terms.intervals import Interval
 from heedful.terms.measurements import label
 
+LINEAR_MODEL = "linear model of words"  # beside other models
 NEGLIGIBLE = 0.01  # a difference of which nobody takes notice, as long as a score has no unit
 
 
@@ -30,7 +31,7 @@ def run_verdict(result: RunResult) -> str:
     clauses = [describe_score(metric, score.value, score.n or 0, scored, texts)]
     clauses += [clause] if (clause := gain_clause(result, metric)) else []
     sentence = "; ".join(clauses)
-    sentences = [sentence[0].upper() + sentence[1:]]
+    sentences = [capitalize(sentence)]
     if not result.network_is_used:
         sentences.append(UNUSED_NOTE)
     classes = [(c.f1 or 0.0, c.support, name) for name, c in result.classes.get(split, {}).items() if c.support]

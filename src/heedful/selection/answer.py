@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heedful.base.formatting import format_duration, format_names
+from heedful.base.formatting import capitalize, format_duration, format_names
 from heedful.report.numbers import format_percent
 from heedful.report.verdict import comparative, format_number, format_sizes
 from heedful.selection.choice import FEWEST_FOLDS, Choice, Gain, choose, corrected_score
@@ -125,7 +125,7 @@ class Answer:
             doubt = f"({seen}; {self.scored:,} texts cannot prove it), and its extra cost is negligible"
             yield f"Use {name}: probably {size} {better} than {reference} {doubt}{among}"
             if loss := self._loss():
-                yield loss[0].upper() + loss[1:]
+                yield capitalize(loss)
         elif choice.best == 0 and (ahead := self._ahead()):
             yield f"Use {reference} for now: {ahead}. Give it more minutes"
         elif choice.best == 0:

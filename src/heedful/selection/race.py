@@ -158,7 +158,7 @@ class Race:
     def run(self) -> None:
         """Train the first candidate, then the others, fold by fold or seed by seed; the beaten ones end.
 
-        A training starts only if one that lasts as long as the candidate's first one ends in time.
+        A training starts only if one as long as the candidate's earlier ones, and that of the winner, end in time.
         """
         first, *others = self.entries
         for number in range(FOLDS if self.seed is None else 1):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from heedful.base.formatting import capitalize
 from heedful.report.numbers import UNKNOWN
 from heedful.report.section import Command, Content, Dot, Dots, Link, Section, Table, axis_ends
 from heedful.report.verdict import format_number, is_share
@@ -41,7 +42,7 @@ def chart(answer: Answer) -> Section:
         dots.append(Dot(entry.name, value, low, high, abs(base), text, "best" if entry is answer.chosen else "grey"))
     numbers = [x for dot in dots for x in (dot.value, dot.low, dot.high) if x is not None]
     title = f"{label(answer.metric)}, with the difference from {reference.name} (dashed) and its interval (line)"
-    return Section("", [Dots(dots, title[0].upper() + title[1:], axis_ends(numbers, in_percent), in_percent)])
+    return Section("", [Dots(dots, capitalize(title), axis_ends(numbers, in_percent), in_percent)])
 
 
 def sections(answer: Answer, commands: Sequence[str] = ()) -> list[Section]:

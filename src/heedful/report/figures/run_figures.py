@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, PercentFormatter
 
-from heedful.base.formatting import SPLIT_NAMES
+from heedful.base.formatting import SPLIT_NAMES, capitalize
 from heedful.report.figures.style import COLOURS, GREY, INK, WEIGHTS, integer_ticks, name_axes, new_figure, user_text
 from heedful.report.words import clean_text
 from heedful.runs.run_files import History, Predictions, Statistics
@@ -37,7 +37,7 @@ def draw_curves(history: History, best_epoch: int | None, has_branch: bool = Fal
                 axes.plot(x, y, color=colour, marker=marker, markersize=size, label=label)
         if best_epoch is not None:
             axes.axvline(best_epoch + 1, color=GREY, linestyle=":", label=f"best epoch: {best_epoch + 1}")
-        name_axes(axes, f"{unit[0].upper()}{unit[1:]} by epoch", "epoch (from 1)", unit)
+        name_axes(axes, f"{capitalize(unit)} by epoch", "epoch (from 1)", unit)
         axes.xaxis.set_major_locator(integer_ticks())
         axes.set_xlim(min(epochs) + 0.5, max(epochs) + 1.5)
         if axes.lines:
