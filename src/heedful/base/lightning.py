@@ -1,8 +1,9 @@
 """The import of Lightning, which takes seconds, and what it says of this process."""
 
-import gc
 import sys
 from unittest.mock import patch
+
+from heedful.base.process import importing
 
 HIDDEN = ("matplotlib", "scipy", "transformers")  # packages that only plots, text and audio metrics need
 
@@ -17,26 +18,22 @@ def is_main_process() -> bool:
 def import_lightning() -> None:
     """Import Lightning, and torchmetrics as if the HIDDEN packages were not installed, which saves 3 s of CPU time.
 
-    The imported objects stay until the end of the process, so the garbage collector need not examine them. A program
-    that has imported Lightning itself is left as it is.
+    A program that has imported Lightning itself is left as it is.
     """
     if "pytorch_lightning" in sys.modules:
         return
     from lightning_utilities.core import imports
 
-    gc.disable()
     is_available, is_met = imports.package_available, imports.RequirementCache.__bool__
-    with (
+    hidden = (
         patch.object(imports, "package_available", lambda name: name not in HIDDEN and is_available(name)),
         patch.object(
             imports.RequirementCache,
             "__bool__",
             lambda cache: not (cache.requirement or "").startswith(HIDDEN) and is_met(cache),
         ),
-    ):
-        import torchmetrics  # noqa: F401
-
-    import pytorch_lightning  # noqa: F401
-
-    gc.freeze()
-    gc.enable()
+    )
+    with importing():
+        with hidden[0], hidden[1]:
+            import torchmetrics  # noqa: F401
+        import pytorch_lightning  # noqa: F401

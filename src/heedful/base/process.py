@@ -37,18 +37,28 @@ def set_up_process() -> None:
     Threads of OpenMP that wait for each other sleep soon, unless the user has set how long they spin: beside other busy
     processes, a spinning thread takes the core that the other thread needs (docs/performance.md). This must precede the
     import of torch.
-
-    Imported objects stay until the program ends: the garbage collector, which took a quarter of the time of
-    `import torch`, examines objects less often, and none at the end.
     """
-    gc.set_threshold(100_000, 50, 1000)
-    atexit.register(gc.freeze)
+    atexit.register(gc.freeze)  # nothing needs to be examined for garbage when the program ends
     os.environ["MPLBACKEND"] = "agg"
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # an import might catch Python's exception
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Collect no garbage in the block, and never examine what exists after it.
+
+    Imported objects stay until the program ends; to examine them took a quarter of the time of `import torch`.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def is_further_process() -> bool:

@@ -21,7 +21,7 @@ from hydra.types import RunMode, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
 from heedful.base.errors import UserError
-from heedful.base.process import exit_with_message, typed
+from heedful.base.process import exit_with_message, importing, typed
 from heedful.commands.composition import compose_command, config_page, parse_flags
 from heedful.commands.help import help_page
 from heedful.config.compose import VERSION_BASE, ConfigFiles, explain
@@ -102,6 +102,9 @@ def run_task(command: str, task: TaskFunction, cfg: DictConfig) -> Any:
     with exit_with_message(str(folder)):
         if HydraConfig.get().mode != RunMode.RUN:  # the command line of a single run is already validated
             validate_config(cfg, command)
+        if "torch" not in sys.modules:
+            with importing():
+                import torch  # noqa: F401
         reuse_freed_memory()
         logging.raiseExceptions = False  # a log file that cannot be written would cause a traceback for each line
         try:
