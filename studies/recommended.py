@@ -108,7 +108,7 @@ def spread(accuracies: list[float]) -> str:
 
 def main() -> None:
     data, out = Path(sys.argv[1]).absolute(), Path(sys.argv[2]).absolute()
-    names = "data, training texts, recommended, linear baseline, difference, LinearSVC, fastText, seconds of training"
+    names = "data, training texts, recommended, linear model, difference, LinearSVC, fastText, seconds of training"
     print(f"| {names.replace(',', ' |')} |\n|{'---|' * 8}")
     for number, (name, overrides) in enumerate(data_sets(data, out)):
         results = []

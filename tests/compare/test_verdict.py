@@ -19,7 +19,7 @@ from tests.run_folders import write_run
 
 
 class Facts(NamedTuple):
-    """A variant's difference from the baseline and from the linear baseline; without the first, it is the baseline."""
+    """A variant's difference from the baseline and from the linear model; without the first, it is the baseline."""
 
     name: str
     difference: Interval | None = None
@@ -96,12 +96,12 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
         comparison([BASE, *[Facts("b", UNCLEAR, "not significant")] * 2]),
         "No other variant differs significantly from the baseline none.",
     ),
-    "all are worse than the linear baseline": (
+    "all are worse than the linear model": (
         comparison(
             [Facts("a", UP, "better", DOWN, "worse"), Facts("none", None, "baseline", FAR_DOWN, "worse")],
         ),
         "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2). "
-        "No variant is better than the linear baseline; both are significantly worse, by 7.0 to 9.0 points.",
+        "No variant is better than the linear model; both are significantly worse, by 7.0 to 9.0 points.",
     ),
     "exploratory": (
         comparison(
@@ -114,7 +114,7 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
         ),
         "Exploratory, with fewer than 5 seeds. a is 1.4 points better than the baseline none on these texts "
         "(0.6 to 2.2); the other is on average worse. "
-        "No variant is on average better than the linear baseline; all 3 are on average worse, by 7.0 to 9.0 points.",
+        "No variant is on average better than the linear model; all 3 are on average worse, by 7.0 to 9.0 points.",
     ),
     "exploratory beside a variant with enough seeds": (
         comparison([Facts("a", UP, "exploratory"), BASE, WORSE]),
@@ -144,13 +144,13 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
     "a single variant": (
         comparison([Facts("a", None, "baseline", UP, "better")]),
         "82.9 % of 444 test texts are right (mean of 5 seeds); "
-        "the mean is significantly better than the linear baseline by 1.4 points (0.6 to 2.2).",
+        "the mean is significantly better than the linear model by 1.4 points (0.6 to 2.2).",
     ),
     "a single run": (comparison([BASE], seeds=1), "82.9 % of 444 test texts are right."),
-    "a single run beside the linear baseline": (
+    "a single run beside the linear model": (
         comparison([Facts("a", None, "baseline", UP, "exploratory")], seeds=1),
         "Exploratory, with fewer than 5 seeds. 82.9 % of 444 test texts are right; "
-        "this model is 1.4 points better than the linear baseline on these texts (0.6 to 2.2).",
+        "this model is 1.4 points better than the linear model on these texts (0.6 to 2.2).",
     ),
     "a metric of one's own": (comparison([BASE], "top3", seeds=1), "Top3 is 0.829 on 444 test texts."),
 }
@@ -178,7 +178,7 @@ ADVICE: dict[str, tuple[Comparison, str]] = {
         ),
         "Take none; it needs 0.2 ms a text and 2 s of training",
     ),
-    "better than the linear baseline alone": (
+    "better than the linear model alone": (
         comparison(
             [
                 Facts("b", UNCLEAR, "not significant", UP, "better"),
@@ -187,11 +187,11 @@ ADVICE: dict[str, tuple[Comparison, str]] = {
         ),
         "Take b",
     ),
-    "no better than the linear baseline": (
+    "no better than the linear model": (
         comparison([Facts("a", UP, "better", DOWN, "worse"), Facts("none", gain=DOWN, gain_verdict="worse")]),
         "Keep the linear model: no variant is shown to be better",
     ),
-    "without a linear baseline": (comparison([BETTER, BASE]), "Take a"),
+    "without a linear model": (comparison([BETTER, BASE]), "Take a"),
     "nothing is better": (comparison([BASE, WORSE]), "Keep none: no other variant is shown to be better"),
     "few seeds": (
         comparison([Facts("a", UP, "exploratory"), BASE], seeds=2),

@@ -150,9 +150,11 @@ def test_pages_of_many_labels_and_of_numbers(tmp_path: Path, make_run: Callable[
     result = RunResult(
         metrics={"test/acc": Score(0.25, n=40)},
         thresholds={"a": 0.25, "b": 0.75},
-        classes={"test": {"a": ClassScore(f1=0.5), "b": ClassScore(f1=0.5)}},
+        classes={"test": {"a": ClassScore(f1=0.5, f1_low=0.25, f1_high=0.75), "b": ClassScore(f1=0.5)}},
     )
     page = RunPage(run, result, many).build()
+    (table,) = next(section for section in page.sections if section.title.startswith("Precision")).content
+    assert isinstance(table, Table) and table.rows[0][4] == "0.250 to 0.750"
     assert page.title == "10 of 40 test texts get exactly the right label"
     (dots,) = next(section for section in page.sections if "thresholds" in section.title).content
     assert isinstance(dots, Dots) and sorted(dot.mark for dot in dots.rows if dot.mark) == [0.25, 0.75]

@@ -16,7 +16,7 @@ def result(score: Score = ACC, difference: Score | None = None, name: str = "tes
 
 
 RIGHT = "82.9 % of 444 test texts are right"
-LINEAR = "the linear baseline"
+LINEAR = "the linear model"
 CLASSES = {"test": {"BILLING": ClassScore(0.8, 0.9, 0.847, 443), "REFUND": ClassScore(0.0, 0.0, 0.0, 1)}}
 ABSENT = {
     "test": {"a": ClassScore(1.0, 0.5, 0.667, 2), "b": ClassScore(0.5, 1.0, 0.667, 1), "c": ClassScore(support=0)}

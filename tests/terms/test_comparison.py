@@ -58,7 +58,7 @@ def test_each_variant_is_compared_with_the_linear_baselines_of_its_runs(tmp_path
         assert row.gain.value == pytest.approx(models.mean() - linear.mean())
         assert row.gain.low < row.gain.value < row.gain.high
         assert row.gain_verdict == "exploratory"
-    (section,) = (part for part in sections(compare([tmp_path])) if "linear baseline" in part.title)
+    (section,) = (part for part in sections(compare([tmp_path])) if "linear model" in part.title)
     assert [cells[0] for cells in section.content[0].rows] == ["keras", "none"]
 
 

@@ -48,7 +48,7 @@ def test_a_run_writes_its_record_once_and_reads_no_predictions(tmp_path: Path, m
     assert statuses == ["completed"]
     assert {"test/acc", "val/acc"} <= result["metrics"].keys() & result["baseline"]["metrics"].keys()
     page = (tmp_path / "run" / "page.html").read_text()
-    assert all(title in page for title in ("Linear baseline", "least certain", "When it says this confidence"))
+    assert all(title in page for title in ("Linear model", "least certain", "When it says this confidence"))
 
 
 def test_a_folder_holds_one_run(tmp_path: Path) -> None:

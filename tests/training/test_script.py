@@ -257,7 +257,7 @@ def test_callbacks_follow_the_direction_of_their_metric(monitor: str, untrained:
 @pytest.mark.parametrize(
     ("monitor", "mode", "message"),
     [
-        ("val/loss", "max", "EarlyStopping: mode=max selects the worst val/loss, which it monitors: write mode=min"),
+        ("val/loss", "max", "EarlyStopping.mode=max: selects the worst val/loss: write EarlyStopping.mode=min"),
         ("val_loss", "min", r"EarlyStopping: monitor=val_loss: no such metric \(did you mean val/loss\?\)"),
     ],
 )
@@ -318,7 +318,7 @@ def test_a_plateau_that_selects_the_worst_value_is_refused(tmp_path: Path) -> No
             return {"optimizer": optimizer, "lr_scheduler": ReduceLROnPlateau(optimizer), "monitor": "val/acc"}
 
     cfg, data, _ = make(tmp_path)
-    with pytest.raises(UserError, match=r"^ReduceLROnPlateau: mode=min selects the worst val/acc"):
+    with pytest.raises(UserError, match=r"^ReduceLROnPlateau.mode=min: selects the worst val/acc"):
         trainer(tmp_path).fit(Mine.from_config(cfg, data), data)
 
 

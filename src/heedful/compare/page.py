@@ -11,9 +11,9 @@ from heedful.compare.verdict import Advice, advise, findings, has_linear, remark
 from heedful.records.runs import summarize_excluded
 from heedful.report.advice import train_command, use_commands
 from heedful.report.html import render_html
-from heedful.report.numbers import UNKNOWN, format_compact, format_percent, format_with_bounds
+from heedful.report.numbers import UNKNOWN, format_compact, format_with_bounds
 from heedful.report.section import Columns, Command, Content, Dot, Dots, Group, Lines, Section, Table, axis_ends
-from heedful.report.verdict import LINEAR_MODEL, describe_score, is_share
+from heedful.report.verdict import LINEAR_MODEL, describe_score, format_score, is_share
 from heedful.tasks.stored import scores_of
 from heedful.terms.comparison import Comparison, Row
 from heedful.terms.intervals import MIN_SEEDS
@@ -85,7 +85,7 @@ def _dots(comparison: Comparison, rows: Sequence[Row], advice: Advice) -> Dots:
         difference, verdict = (row.gain, row.gain_verdict) if is_linear else (row.difference, row.verdict)
         mark = (None if is_single else base) if not is_linear else None if row.linear is None else row.linear.value
         mean, low, high = row.metrics[metric].value, None, None
-        text = format_percent(mean) if in_percent else f"{mean:.3f}"
+        text = format_score(mean, metric)
         if difference is not None and mark is not None:
             text += f" {format_with_bounds(difference, 1, 100) if in_percent else format_with_bounds(difference, 3)}"
             if difference.low is not None and difference.high is not None:
@@ -94,7 +94,7 @@ def _dots(comparison: Comparison, rows: Sequence[Row], advice: Advice) -> Dots:
         tone = "best" if row is advice.row else TONES.get(str(verdict), "grey")
         dots.append(Dot(row.variant.name, mean, low, high, mark, text, tone, rings))
     if (linear := comparison.baseline.linear) is not None:
-        text = format_percent(linear.value) if in_percent else f"{linear.value:.3f}"
+        text = format_score(linear.value, metric)
         dots.append(Dot(LINEAR_MODEL, linear.value, mark=linear.value, text=text, tone="grey"))
     numbers = [x for d in dots for x in (d.value, d.low, d.high, d.mark, *d.rings) if x is not None]
     reference = f"the {LINEAR_MODEL}" if is_linear else comparison.baseline.variant.name

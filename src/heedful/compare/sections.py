@@ -9,7 +9,7 @@ from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant
 from heedful.report.numbers import UNKNOWN, format_known, format_p_value, format_with_margin
 from heedful.report.section import Group, Heat, Lines, Section, Strip, Table
-from heedful.report.verdict import format_sizes
+from heedful.report.verdict import LINEAR_MODEL, format_score, format_sizes
 from heedful.report.words import STRIP_NOTE, branch_title, clean_text, example_words
 from heedful.runs.examples import Example, read_examples
 from heedful.runs.run_files import read_or_warn
@@ -38,7 +38,7 @@ OVER_TEXTS = (
     "folds. It sees smaller differences, with 2 to 5 % false positives in simulations instead of 1 to 3 %."
 )
 LINEAR = (
-    "The linear baseline of a run is logistic regression on the TF-IDF features of words and bigrams, fitted to the "
+    "The linear model of a run is logistic regression on the TF-IDF features of words and bigrams, fitted to the "
     "same training split. Difference: of the variant from it ± the half-width of the "
     "95 % interval over seeds and texts. The second p is adjusted (Holm) for all differences of the table, and decides "
     "the verdict."
@@ -123,7 +123,7 @@ def fair_estimate(comparison: Comparison) -> str:
     true = best.metrics[metric].value + (excess if comparison.lower_is_better else -excess)
     return (
         f"The best of {len(comparison.rows)} variants looks too good, here by about {format_sizes([excess], metric)}: "
-        f"of {best.variant.name}, {format_known(true)} is a fairer estimate"
+        f"of {best.variant.name}, {format_score(true, metric)} is a fairer estimate"
     )
 
 
@@ -144,7 +144,7 @@ def _differences(comparison: Comparison) -> Section:
 
 
 def _linear(comparison: Comparison) -> Section:
-    """Return the difference of each variant from the linear baseline of its runs."""
+    """Return the difference of each variant from the linear model of its runs."""
     rows = [
         [
             row.variant.name,
@@ -159,8 +159,8 @@ def _linear(comparison: Comparison) -> Section:
     ]
     name = label(comparison.metric)
     note = (LINEAR if comparison.class_names else LINEAR.replace("logistic", "ridge")) + _untested(comparison)
-    table = Table(["variant", name, "linear baseline", "difference", "p", "p, Holm", "verdict"], rows)
-    title = f"Differences in {name} from the linear baseline"
+    table = Table(["variant", name, LINEAR_MODEL, "difference", "p", "p, Holm", "verdict"], rows)
+    title = f"Differences in {name} from the {LINEAR_MODEL}"
     return Section(title, [table] if rows else [], note, is_folded=True)
 
 

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from heedful.base.formatting import capitalize, format_count, format_names
 from heedful.compare.cost import Cost, measure_costs
-from heedful.report.verdict import as_gain, comparative, describe_gain, describe_score, format_sizes
+from heedful.report.verdict import LINEAR_MODEL, as_gain, comparative, describe_gain, describe_score, format_sizes
 from heedful.tasks.stored import scores_of
 from heedful.terms.comparison import Comparison, Row, Verdict
 from heedful.terms.intervals import MIN_SEEDS, Interval
 
-LINEAR = "the linear baseline"
+LINEAR = f"the {LINEAR_MODEL}"
 UNCHECKED = "whether {name} saw these texts in training"
 
 
@@ -38,9 +38,9 @@ def comparison_verdict(comparison: Comparison) -> str:
 
 
 def findings(comparison: Comparison) -> list[str]:
-    """Return a sentence about the differences from the baseline, and one about those from the linear baseline.
+    """Return a sentence about the differences from the baseline, and one about those from the linear model.
 
-    For a single variant, the sentence states its score and its difference from the linear baseline. If no difference is
+    For a single variant, the sentence states its score and its difference from the linear model. If no difference is
     tested, the sentences are about means, and the reason is stated first.
     """
     rows, metric, lower = comparison.rows, comparison.metric, comparison.lower_is_better
@@ -88,13 +88,13 @@ def _is_tested(comparison: Comparison) -> bool:
 
 
 def has_linear(comparison: Comparison) -> bool:
-    """Return whether all variants of runs have a linear baseline, which then is what they are measured against."""
+    """Return whether all variants of runs have a linear model, which then is what they are measured against."""
     return all(row.gain_verdict for row in comparison.rows if not row.variant.outside)
 
 
 def advise(comparison: Comparison) -> Advice:
     """Return which of several variants to take, and what it costs: one that is shown to be better than the linear
-    baseline or, without one, than the baseline; nothing if differences have no test for another reason than too few
+    model or, without one, than the baseline; nothing if differences have no test for another reason than too few
     seeds.
     """
     rows, base = comparison.rows, comparison.baseline
@@ -106,7 +106,7 @@ def advise(comparison: Comparison) -> Advice:
     is_linear = has_linear(comparison)
     shown = [row for row in rows if (row.gain_verdict if is_linear else row.verdict) == "better"]
     if not shown:
-        kept = "the linear model" if is_linear else base.variant.name
+        kept = LINEAR if is_linear else base.variant.name
         return Advice(f"Keep {kept}: no {'variant' if is_linear else 'other variant'} is shown to be better")
     best = next((row for row in shown if row.verdict == "better"), base if base in shown else shown[0])
     costs = measure_costs(comparison.variants)

@@ -67,6 +67,13 @@ def direction(name: str, metrics: Mapping[str, Metric], task: Task) -> Literal["
     return None if higher_is_better is None else "max" if higher_is_better else "min"
 
 
+def require_direction(owner: str, mode: object, monitor: str, metrics: Mapping[str, Metric], task: Task) -> None:
+    """Refuse the `mode` of a callback or scheduler that selects the worst of the values that it monitors."""
+    best = direction(monitor, metrics, task)
+    if mode in ("min", "max") and best not in (None, mode):
+        raise UserError(f"{owner}.mode={mode}: selects the worst {monitor}: write {owner}.mode={best}")
+
+
 def require_scores(monitored: Collection[str], metrics: Mapping[str, Metric], labels: np.ndarray, task: Task) -> None:
     """Refuse callbacks that monitor a score that the task lacks, or without a value on the validation labels."""
     for name in monitored:

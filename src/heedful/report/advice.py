@@ -11,6 +11,7 @@ from heedful.base.process import typed
 from heedful.report.doubtful import Doubtful
 from heedful.report.numbers import format_percent
 from heedful.report.section import Command, Warning
+from heedful.report.verdict import LINEAR_MODEL
 from heedful.report.words import UNUSED_NOTE, clean_text
 from heedful.runs.result import RunResult, Score
 
@@ -28,7 +29,7 @@ def warnings_of(result: RunResult, main_score: str, lower_is_better: bool, doubt
         is_worse = gain.low > 0 if lower_is_better else gain.high < 0
         if is_worse:
             yield Warning(
-                "The linear model is better on these texts.", "Try the recommended model.", "experiment=recommended"
+                f"The {LINEAR_MODEL} is better on these texts.", "Try the recommended model.", "experiment=recommended"
             )
     score, majority = result.metrics.get(f"{split}/{main_score}", Score()), result.score(f"{split}/majority_acc")
     if main_score == "acc" and score.low is not None and majority is not None and score.low <= majority:

@@ -136,7 +136,7 @@ class RunPage:
         linear = self.result.baseline.metrics.get(f"{self.split}/{self.score}")
         gain = self.result.baseline.differences.get(f"{self.split}/{self.score}")
         if linear and linear.value is not None and gain and gain.high is not None and gain.high < 0:
-            title += f"; a linear model gets {self._count(linear.value).partition(' ')[0]}"
+            title += f"; the {LINEAR_MODEL} gets {self._count(linear.value).partition(' ')[0]}"
         return title
 
     def _verdict(self) -> str:
@@ -306,8 +306,8 @@ class RunPage:
         metrics = dict(sorted(self.result.metrics.items(), key=lambda item: not item[0].startswith("test/")))
         yield scores_section(metrics, "Scores with intervals", self.predictions)
         yield baseline_section(self.result, read_features(self.run) or {})
-        if self.task.classes:
-            yield Section("Precision, recall and F1 of each class", [classes_table(self.predictions.class_scores())])
+        if classes := self.result.classes.get(self.split):
+            yield Section("Precision, recall and F1 of each class", [classes_table(classes)])
         if data := data_section(self.result.data):
             yield replace(data, title="Texts of each split")
         if history := read_history(self.run):

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from heedful.base.formatting import SPLIT_NAMES, format_count
+from heedful.base.formatting import SPLIT_NAMES, capitalize, format_count
 from heedful.report.numbers import UNKNOWN, format_known, format_with_bounds
 from heedful.report.section import Section, Table
+from heedful.report.verdict import LINEAR_MODEL
 from heedful.report.words import clean_text
 from heedful.runs.result import ClassScore, RunResult, Score
 from heedful.runs.run_files import Predictions
@@ -20,9 +21,8 @@ NOTE = (
 MAJORITY_NOTE = " majority_acc: accuracy of always predicting the most frequent training class."
 BASELINE_NOTE = (
     "A linear model (with classes, logistic regression) of the TF-IDF features of words and bigrams, fitted to the "
-    "same training split. Differences: "
-    "the model's score minus the baseline's, with paired 95 % intervals over texts; that of the calibration error has "
-    "none. Features: those with the largest weights, largest first."
+    "same training split. Differences: the model's score minus that of the linear model, with paired 95 % intervals "
+    "over texts; that of the calibration error has none. Features: those with the largest weights, largest first."
 )
 
 
@@ -64,7 +64,7 @@ def scores_section(
 
 
 def baseline_section(result: RunResult, features: Mapping[str, Sequence[str]]) -> Section:
-    """Return the scores of the linear baseline beside those of the model, and its top features by class."""
+    """Return the scores of the linear model beside those of the model, and its top features by class."""
     rows = []
     for name, score in result.baseline.metrics.items():
         split, _, metric = name.partition("/")
@@ -72,12 +72,12 @@ def baseline_section(result: RunResult, features: Mapping[str, Sequence[str]]) -
             own, difference = result.metrics[name].value, result.baseline.differences.get(name)
             gain = format_with_bounds((difference.value, difference.low, difference.high)) if difference else UNKNOWN
             rows.append([EVERY_SCORE[metric].label, format_known(own), format_known(score.value), gain])
-    tables = [Table(["score", "model", "linear baseline", "difference"], rows)] if rows else []
+    tables = [Table(["score", "model", LINEAR_MODEL, "difference"], rows)] if rows else []
     if features:
         words_by_class = {name: ", ".join(clean_text(word, 40) for word in words) for name, words in features.items()}
         shown = [[clean_text(name, 40), words] for name, words in words_by_class.items()][:MAX_CLASSES]
         tables.append(Table(["class", "features"], shown, text_columns=frozenset(["features"])))
-    return Section("Linear baseline", tables, BASELINE_NOTE)
+    return Section(capitalize(LINEAR_MODEL), tables, BASELINE_NOTE)
 
 
 def classes_table(classes: Mapping[str, ClassScore]) -> Table:

@@ -13,7 +13,7 @@ from heedful.terms.comparison import Verdict
 from heedful.terms.intervals import Interval
 from heedful.terms.measurements import label
 
-LINEAR_MODEL = "linear model of words"  # beside other models
+LINEAR_MODEL = "linear model"  # that each run fits to its training texts, as users read it
 NEGLIGIBLE = 0.01  # a difference of which nobody takes notice, as long as a score has no unit
 
 
@@ -46,12 +46,12 @@ def run_verdict(result: RunResult) -> str:
 
 
 def gain_clause(result: RunResult, metric: str) -> str:
-    """Return by how much the model is better than the linear baseline, or else what a constant prediction would get."""
+    """Return by how much the model is better than the linear model, or else what a constant prediction would get."""
     split, score = result.split, result.metrics.get(f"{result.split}/{metric}", Score())
     difference, majority = result.baseline.differences.get(f"{split}/{metric}"), result.score(f"{split}/majority_acc")
     if difference is not None and difference.value is not None:
         gain = as_gain(Interval(difference.value, difference.low, difference.high), EVERY_SCORE[metric].lower_is_better)
-        clause = describe_gain(gain, "this model", "the linear baseline", "exploratory", metric, score.n or 0)
+        clause = describe_gain(gain, "this model", f"the {LINEAR_MODEL}", "exploratory", metric, score.n or 0)
         return clause + ("; another seed may differ" if excludes_zero(gain) else "")
     if majority is not None:
         return f"always predicting the most frequent training class would get {format_percent(majority)}"
@@ -128,6 +128,10 @@ def format_number(value: float, metric: str) -> str:
 
 def _unit(metric: str) -> str:
     return " points" if is_share(metric) else ""
+
+
+def format_score(value: float | None, metric: str) -> str:
+    return format_percent(value) if is_share(metric) else format_known(value)
 
 
 def is_share(metric: str) -> bool:

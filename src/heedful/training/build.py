@@ -220,16 +220,15 @@ def monitors(cfg: DictConfig) -> dict[str, dict[str, Any]]:
 
 def require_directions(cfg: DictConfig, metrics: "Mapping[str, Metric]", task: Task) -> None:
     """Refuse a configured `mode` that selects the worst value, and its absence if no metric says what is better."""
-    from heedful.models.metrics import direction
+    from heedful.models.metrics import direction, require_direction
 
     for key, node in monitors(cfg).items():
-        monitor, mode, best = node["monitor"], node.get("mode"), direction(node["monitor"], metrics, task)
-        cls = class_at(cfg, key)
-        if mode is None and best is None and cls is not None and "mode" in of_class(cls).options:
+        monitor, mode, cls = node["monitor"], node.get("mode"), class_at(cfg, key)
+        needs_mode = mode is None and cls is not None and "mode" in of_class(cls).options
+        if needs_mode and direction(monitor, metrics, task) is None:
             reason = f"nothing says whether low or high values of {monitor} are better"
             raise UserError(f"{key}.mode: is required, because {reason}: write {key}.mode=min or {key}.mode=max")
-        if mode in ("min", "max") and best not in (None, mode):
-            raise UserError(f"{key}.mode={mode}: selects the worst {monitor}: write {key}.mode={best}")
+        require_direction(key, mode, monitor, metrics, task)
 
 
 def _class_weights(cfg: DictConfig, data: "Card | Source") -> dict[str, list[float]]:

@@ -29,7 +29,7 @@ from heedful.models.check import check_loss, check_model, is_foreign
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
 from heedful.models.loss import Loss
-from heedful.models.metrics import LoggedScore, direction, require_defined, require_scores
+from heedful.models.metrics import LoggedScore, direction, require_defined, require_direction, require_scores
 from heedful.runs.checkpoint import Card
 from heedful.runs.environment import Launch
 from heedful.runs.folder import BEST, checkpoint_in
@@ -38,7 +38,7 @@ from heedful.tasks.task import Task
 from heedful.terms.confidence import learn_from_validation
 from heedful.training import build
 from heedful.training.callbacks.stop import end_together
-from heedful.training.loggers.tracker import log_options
+from heedful.training.loggers.options import log_options
 
 CHECK_INTERVAL = 25  # batches between two checks of the loss, because each check waits for the device
 log = logging.getLogger(__name__)
@@ -455,10 +455,7 @@ class LitClassifier(pl.LightningModule):
             self._require_direction(callback, monitor)
 
     def _require_direction(self, owner: Any, monitor: str) -> None:
-        mode, best = getattr(owner, "mode", None), self.direction(monitor)
-        if mode in ("min", "max") and best not in (None, mode):
-            name = type(owner).__name__
-            raise UserError(f"{name}: mode={mode} selects the worst {monitor}, which it monitors: write mode={best}")
+        require_direction(type(owner).__name__, getattr(owner, "mode", None), monitor, self.metrics, self.task)
 
     def direction(self, name: str) -> str | None:
         """Return the better direction of a logged value, min or max: the metric's, else that of who monitors it."""

@@ -42,7 +42,7 @@ from heedful.training.callbacks.predictions import PredictionWriter
 from heedful.training.callbacks.speed import Speed
 from heedful.training.callbacks.stop import StopOnSignal
 from heedful.training.lit import LitClassifier
-from heedful.training.loggers.tracker import Tracker, log_options
+from heedful.training.loggers.options import log_options
 
 TIMED = 64  # test texts whose predictions are timed
 LOCK_TIMEOUT = 1.0  # seconds; a sweep that records the end of a job holds the lock for a shorter time
@@ -64,7 +64,7 @@ class Run:
         self.speed = Speed()
         self.writer = PredictionWriter(self.folder / "predictions", cfg.extras.get("keep_texts", True))
         self.callbacks: list[pl.Callback] = [self.stop, self.speed, self.writer]
-        self.trackers: list[Tracker] = []  # loggers that are closed at the end
+        self.trackers: list[Any] = []  # loggers that, as `Wandb`, also log the record of the run
         self.resumes = resumes
         self.is_started = False  # whether the files of the run may be written
         self.start_time, self.start_cpu = time.perf_counter(), environment.cpu_seconds()
@@ -100,7 +100,7 @@ class Run:
             # before the record of the model is made; Lightning loads the weights again
             build.load_weights(module, read_checkpoint(state.path)[1]["state_dict"], state.path)
         if is_main_process():
-            self.trackers = [logger for logger in trainer.loggers if isinstance(logger, Tracker)]
+            self.trackers = [logger for logger in trainer.loggers if hasattr(logger, "describe")]
             remove_parts(self.folder)
             trim_logs(self.folder, 0 if state is None else state.step)
             if state is not None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from heedful.training.loggers.csv import Metrics
-from heedful.training.loggers.tracker import with_plain_names
+from heedful.training.loggers.options import with_plain_names
 from tests.helpers import evaluate, read_csv, train
 
 

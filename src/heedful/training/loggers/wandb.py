@@ -11,13 +11,12 @@ from pytorch_lightning.loggers import WandbLogger
 
 from heedful.base.errors import UserError
 from heedful.runs.result import RunResult
-from heedful.training.loggers.tracker import Tracker
 
 EXIT_CODES = {"completed": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
 TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
 
 
-class Wandb(Tracker, WandbLogger):
+class Wandb(WandbLogger):
     """Lightning's W&B logger, which also logs the run's pictures, page and status; WANDB_MODE goes before `offline`."""
 
     def __init__(self, offline: bool = True, **options: Any) -> None:
@@ -42,6 +41,7 @@ class Wandb(Tracker, WandbLogger):
             self._wandb_init["id"] = self._wandb_init["id"] or runs[-1].partition("-")[2]
 
     def describe(self, result: RunResult) -> None:
+        """Log the choices of components, the variant and the overrides, before the training."""
         run, choices = self.experiment, dict(result.choices)
         values = {"choices": choices, "variant": result.architecture, "overrides": list(result.overrides)}
         run.config.update(values, allow_val_change=True)
@@ -49,6 +49,7 @@ class Wandb(Tracker, WandbLogger):
         run.tags = tuple(dict.fromkeys([*(run.tags or ()), *names]))
 
     def show(self, result: RunResult, files: Sequence[Path], step: int) -> None:
+        """Log the results of the test, with pictures (PNG) and pages (HTML)."""
         self.experiment.summary.update(scores(result))
         pictures = {file.stem: file for file in files if file.suffix == ".png"}
         media: dict[str, Any] = {f"pictures/{name}": wandb.Image(str(path)) for name, path in pictures.items()}
@@ -57,6 +58,7 @@ class Wandb(Tracker, WandbLogger):
         self.experiment.log(media | {"trainer/global_step": step})
 
     def close(self, result: RunResult) -> None:
+        """Log the costs and the status, and end the log."""
         try:
             self.experiment.summary.update({**costs(result), "status": result.status})
         finally:  # a run that has not ended would also receive the values of the next job of a sweep

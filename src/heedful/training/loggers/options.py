@@ -1,14 +1,12 @@
-"""The interface of loggers that also receive what Lightning does not log."""
+"""Log the options of a run, under names that all loggers accept."""
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 from pytorch_lightning.loggers import Logger
 
-from heedful.runs.result import RunResult
 from heedful.training.build import prefix_errors
 
 
@@ -29,19 +27,3 @@ def with_plain_names(config: Any) -> Any:
     if all(re.fullmatch(r"[\w.-]{1,50}", str(key), re.ASCII) for key in config):
         return {key: with_plain_names(value) for key, value in config.items()}
     return json.dumps(config, ensure_ascii=False)
-
-
-class Tracker(Logger):
-    """A Lightning logger that also logs a run's description, results and status."""
-
-    def continue_run(self) -> None:
-        """Continue the log of the earlier run in the same folder, before anything else is logged."""
-
-    def describe(self, result: RunResult) -> None:
-        """Log the choices of components, the variant and the overrides, before the training."""
-
-    def show(self, result: RunResult, files: Sequence[Path], step: int) -> None:
-        """Log the results of the test, with pictures (PNG) and pages (HTML)."""
-
-    def close(self, result: RunResult) -> None:
-        """Log the costs and the status, and end the log."""
