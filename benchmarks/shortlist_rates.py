@@ -5,6 +5,7 @@ as large as FOLD_VARIANCE says for its difference from another model. The truth 
 """
 
 import argparse
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import ndtri
@@ -38,7 +39,7 @@ def simulate(accuracies: np.ndarray, texts: int, rng: np.random.Generator, share
     return (noise < ndtri(shifted)).astype(float)
 
 
-def race(hits: np.ndarray) -> tuple[str, int, int]:
+def race(hits: np.ndarray, costs: Sequence[int]) -> tuple[str, int, int]:
     """Return the reason of the choice, the model that is named and the number of trainings of a race over the folds."""
     folds, racing = np.arange(hits.shape[1]) % FOLDS, list(range(len(hits)))
     trainings = 0
@@ -46,7 +47,7 @@ def race(hits: np.ndarray) -> tuple[str, int, int]:
         trainings += len(racing)
         seen = hits[:, folds <= fold]
         if fold < FOLDS - 1:
-            beaten = find_beaten(seen, racing, fold + 1, range(len(hits)), FOLDS)
+            beaten = find_beaten(seen, racing, fold + 1, costs, FOLDS)
             racing = [row for row in racing if row not in beaten]
             if is_decided(seen[racing], fold + 1):
                 break
@@ -58,6 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--texts", type=int, nargs="+", default=[600, 1500])
+    parser.add_argument("--costs", type=int, nargs=4, default=[1, 2, 4, 8], help="of the four models")
     args = parser.parse_args()
     head = (
         "situation",
@@ -75,7 +77,7 @@ def main() -> None:
         truth = np.array(accuracies)
         for texts in args.texts:
             rng = np.random.default_rng(texts)
-            found = [race(simulate(truth, texts, rng)) for _ in range(args.draws)]
+            found = [race(simulate(truth, texts, rng), args.costs) for _ in range(args.draws)]
             reasons = np.array([reason for reason, *_ in found])
             worse = np.array([truth[chosen] < truth[0] - WORTH + 1e-9 for _, chosen, _ in found])
             best = np.mean([truth[chosen] == truth.max() for _, chosen, _ in found])

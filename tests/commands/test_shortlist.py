@@ -15,7 +15,7 @@ import pytest
 import yaml
 from scipy.special import ndtri
 
-from heedful import load, shortlist
+from heedful import load, shortlist, train
 from heedful.base.errors import UserError
 from heedful.base.files import write_text
 from heedful.base.process import Interrupted
@@ -23,7 +23,7 @@ from heedful.commands import shortlist as command
 from heedful.commands.shortlist import Shortlist
 from heedful.records.outside import Outside
 from heedful.runs.result import Best
-from heedful.runs.run_files import Predictions
+from heedful.runs.run_files import Predictions, read_predictions
 from heedful.selection.answer import Answer
 from heedful.selection.race import Curve, Entry, Fit, Race
 from heedful.selection.sections import chart
@@ -131,18 +131,24 @@ def test_many_texts_have_a_test_split_that_the_race_does_not_read(
 ) -> None:
     monkeypatch.setattr("heedful.selection.race.FOLD_TEXTS", 30)
     monkeypatch.setattr("heedful.selection.race.FINALISTS", 2)
-    data = (TEXTS * 2, ["yes"] * 19 + ["no"] * 19 + ["yes"] * 19 + ["no"] * 19)
+    data = (TEXTS * 2, DATA[1] * 2)
+    small = CANDIDATES["small"]
+    candidates = {"linear": CANDIDATES["linear"], "small": small, "still": [*small, "optimizer.lr=1e-9"]}
     found = shortlist(
-        "threads=1", "seed=5", data=data, minutes=1000, candidates=CANDIDATES, folder=tmp_path, verbose=False
+        "threads=1", "seed=5", data=data, minutes=1000, candidates=candidates, folder=tmp_path, verbose=False
     )
-    linear, words, small = found.answer.entries
-    assert [len(entry.fits) for entry in (linear, words, small)] == [5, 5, 1]
-    assert small.reason == "worse than words on the validation texts"
-    seeds = [yaml.safe_load((tmp_path / "linear" / f"seed{n}" / "config.yaml").read_text())["seed"] for n in range(3)]
-    assert seeds == [5, 6, 7]
+    linear, small, still = found.answer.entries
+    assert [len(entry.fits) for entry in (linear, small, still)] == [5, 5, 1]
+    assert still.reason == "worse than small on the validation texts"
+    configs = {path.parts[-3:-1]: yaml.safe_load(path.read_text()) for path in tmp_path.glob("*/seed*/config.yaml")}
+    seeds = [("linear", 5), *(("small", seed) for seed in range(5, 10)), ("still", 5)]  # no seed changes a linear model
+    assert sorted((name, config["seed"]) for (name, _), config in configs.items()) == seeds
     test, val = ([part.labels.tolist() for part in parts] for parts in (linear.predictions, linear.screened))
     assert test == [test[0]] * 5 and len(test[0]) == 15 and len(val[0]) == 6
     assert linear.terms().shape == (15,) and "which the race has not read" in (tmp_path / "shortlist.md").read_text()
+    again = train(*CANDIDATES["linear"], "threads=1", "seed=6", "logger=none", f"hydra.run.dir={tmp_path}/6", data=data)
+    predictions = read_predictions(again.folder)
+    assert predictions and np.array_equal(predictions.probabilities, linear.predictions[0].probabilities)
 
 
 def test_each_text_is_held_out_once_and_all_candidates_see_the_same_texts(found: Shortlist) -> None:

@@ -212,9 +212,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         except ValueError:
             raise UserError(f"minutes={named['minutes']}: must be a number of minutes, such as 10") from None
         names = [name.strip() for name in named.get("candidates", "").strip("[]").split(",") if name.strip()]
+        from heedful.base.lightning import import_lightning
+        from heedful.kernels.malloc import reuse_freed_memory
         from heedful.records.outside import parse_outside
 
         programs = parse_outside(outside)
+        import_lightning()
+        reuse_freed_memory()
         found = shortlist(lines, minutes=minutes, candidates=names, folder=named.get("out"), outside=programs)
 
         from heedful.report.terminal import OutputConsole, files_table, render_terminal

@@ -64,6 +64,11 @@ class Classifier(nn.Module):
             part.auxiliary_loss = dict.fromkeys(part.auxiliary_loss)
         return terms
 
+    @property
+    def is_random(self) -> bool:
+        """Whether the seed changes predictions: not if a branch, which draws no random numbers, has all the weight."""
+        return self.branch is None or self.branch.chooses_weight or bool(self.branch.weight < 1)
+
     def load_pretrained(self) -> None:
         """Load the weights of every pretrained component."""
         component: Any

@@ -9,7 +9,7 @@ import numpy as np
 from heedful.base.formatting import capitalize, format_duration, format_names
 from heedful.report.numbers import format_percent
 from heedful.report.verdict import comparative, format_number, format_sizes
-from heedful.selection.choice import FEWEST_FOLDS, Choice, Gain, choose, corrected_score
+from heedful.selection.choice import FEWEST_FOLDS, SAME_COST, Choice, Gain, choose, corrected_score
 from heedful.selection.race import FOLDS, SEEDS, Curve, Entry
 
 TITLES = {"linear": "the linear model", "cnn": "the CNN", "transformer": "the transformer"}
@@ -214,7 +214,7 @@ def _dearer(entry: Entry, cheapest: Entry) -> str:
     answer = entry.mean("ms_per_text") / max(cheapest.mean("ms_per_text"), 1e-9)
     fit = entry.mean("cpu_seconds") / max(cheapest.mean("cpu_seconds"), 1e-9)
     factor = max(answer, fit)
-    if factor < 1.5:
+    if factor < SAME_COST:
         return "is no cheaper"
     times = f"{factor:.0f} times" if factor >= 2 else f"{factor:.1f} times"
     return f"answers {times} slower" if answer >= fit else f"costs {times} as much to train"

@@ -13,6 +13,7 @@ LEVEL = 0.05  # of all tests together
 LOOKS = (3.3, 2.8, 2.5, 2.33)  # standard errors after 1, 2, 3 and more folds (as O'Brien and Fleming 1979)
 AHEAD = 1.3  # standard errors of a model that is probably better
 FEWEST_FOLDS = 3  # of a candidate that may be chosen
+SAME_COST = 1.5  # a factor below which costs are called alike
 CHANCE = 0.05  # of being named in the end: with less, a model is no longer trained
 DRAWS = 500
 
@@ -91,10 +92,10 @@ def find_beaten(
 ) -> dict[int, tuple[str, int]]:
     """Return the models that end, with the reason and the best one so far; the first model stays.
 
-    They are those that are clearly worse, and those that are hardly ever named in the end. A dearer one than the best
-    is named only if it is shown to be better, and a cheaper one only if it is not shown to be worse. The z of the
-    difference after all folds is predicted from the one so far, whose share of the folds is t: it has the mean z / √t
-    and the variance (1 − t) / t (predictive power: Spiegelhalter, Freedman and Blackburn 1986).
+    They are those that are clearly worse, and those that are hardly ever named in the end. One that is no cheaper than
+    the best is named only if it is shown to be better, and a cheaper one only if it is not shown to be worse. The z of
+    the difference after all folds is predicted from the one so far, whose share of the folds is t: it has the mean
+    z / √t and the variance (1 − t) / t (predictive power: Spiegelhalter, Freedman and Blackburn 1986).
 
     Args:
         terms: k×n scores on the texts that all racing models have classified, of so many folds; higher is better.
@@ -106,11 +107,11 @@ def find_beaten(
     for row in set(racing) - {0, leader}:
         gain = Gain.of(terms[row] - terms[leader])
         z = gain.value / gain.error if gain.error else 0.0
-        is_dearer = costs[row] > costs[leader]
-        needed = float(ndtri(1 - LEVEL / 2)) * (1 if is_dearer else -1)
+        is_cheaper = costs[row] * SAME_COST < costs[leader]
+        needed = float(ndtri(1 - LEVEL / 2)) * (-1 if is_cheaper else 1)
         chance = ndtr((z / share**0.5 - needed) / ((1 - share) / share) ** 0.5)
         if z < -limit or chance < CHANCE:
-            ends[row] = ("dearer than" if is_dearer and z >= -limit else "worse than"), leader
+            ends[row] = ("worse than" if is_cheaper or z < -limit else "no cheaper and no better than"), leader
     return ends
 
 

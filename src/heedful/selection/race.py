@@ -36,7 +36,7 @@ ALIKE = 0.1  # by which share the values of two seeds may differ whose trainings
 UNLUCKY = 0.05  # probability of a worse value by the chance of the validation texts
 FITS_FILE = "fits.json"
 # A fit writes no files but predictions and the best checkpoint
-OF_A_FIT = ("logger=none", "test=true")
+OF_A_FIT = ("logger=none", "test=true", "hydra.output_subdir=null")
 WITHOUT = ("gradient_norms", "attention", "removal", "graphs", "baseline", "last_checkpoint", "page")
 Train = Callable[[Sequence[str], Sequence[str]], Any]  # overrides, names of callbacks → a TrainedRun
 
@@ -50,6 +50,7 @@ class Fit:
     ms_per_text: float  # of CPU time, to predict with batches of 32
     megabytes: float  # of the checkpoint
     monitored: float | None = None  # by the best checkpoint; lower is better
+    is_random: bool = True  # whether another seed changes the predictions
 
 
 @dataclass
@@ -210,8 +211,15 @@ class Race:
 
     def _needed(self, entries: Sequence[Entry], numbers: Sequence[int]) -> float:
         """Return the seconds of those of the trainings that are still to be done."""
-        missing = [entry for entry in entries for n in numbers if f"{entry.name}/{n}" not in self.known]
+        missing = [entry for entry in entries for number in numbers if self._key(entry, number) not in self.known]
         return sum(entry.mean("seconds") for entry in missing if entry.fits)
+
+    def _key(self, entry: Entry, number: int) -> str:
+        return f"{entry.name}/{self._distinct(entry, number)}"
+
+    def _distinct(self, entry: Entry, number: int) -> int:
+        """Return the number of a training, or that of the first one if it would only repeat it with another seed."""
+        return 0 if self.seed is not None and entry.fits and not entry.fits[0].is_random else number
 
     def _leave_out(self, entries: Sequence[Entry], fold: int) -> None:
         """End the worst racing candidates as long as there is no time for the other folds of all."""
@@ -223,7 +231,7 @@ class Race:
     def _fit_all(self, entries: Sequence[Entry], number: int) -> None:
         """Train the racing ones of some candidates, as long as there is time."""
         for entry in [entry for entry in entries if not entry.end]:
-            if f"{entry.name}/{number}" not in self.known and self._needed([entry], [number]) >= self._left():
+            if self._key(entry, number) not in self.known and self._needed([entry], [number]) >= self._left():
                 entry.end, entry.reason = "late", "no time"
                 continue
             try:
@@ -348,7 +356,7 @@ class Race:
 
     def _fit(self, entry: Entry, number: int) -> None:
         """Train a candidate on all folds but one or with a seed, or read what an earlier race has written."""
-        key, folder = f"{entry.name}/{number}", self.folder_of(entry, number)
+        key, folder = self._key(entry, number), self.folder_of(entry, self._distinct(entry, number))
         test, *val = self._trained(key, folder, replaced(entry.overrides, self._division(number)))
         entry.fits.append(Fit(**self.known[key]))
         entry.predictions.append(test)
@@ -358,7 +366,8 @@ class Race:
             raise UserError(f"{folder}: its texts are not those of {self.entries[0].name}: the data have changed")
         count = f"fold {number + 1} of {FOLDS}" if self.seed is None else f"seed {number + 1}"
         cost = entry.fits[-1].cpu_seconds
-        self.say(f"{entry.name}: {count}, {test.task.main_score} {abs(entry.score()):.3f}, {cost:.1f} CPU s")
+        if key == f"{entry.name}/{number}":
+            self.say(f"{entry.name}: {count}, {test.task.main_score} {abs(entry.score()):.3f}, {cost:.1f} CPU s")
 
     def _division(self, number: int) -> list[str]:
         folds = [f"data.folds={FOLDS}", f"data.fold={number}"]
@@ -383,7 +392,8 @@ class Race:
             size = best.stat().st_size
             best.unlink()
             ms_per_text = self._time_prediction(run.model)
-            self.known[key] = asdict(Fit(seconds, cost, ms_per_text, size / 1e6, _monitored(run)))
+            is_random = run.model.members[0].model.is_random
+            self.known[key] = asdict(Fit(seconds, cost, ms_per_text, size / 1e6, _monitored(run), is_random))
             write_json(self.folder / FITS_FILE, self.record)
         files = [folder / "predictions" / f"{name}.npz" for name in ("test", "val")[: 1 if self.seed is None else 2]]
         if not all(map(Path.exists, files)):

@@ -23,7 +23,7 @@ NOTE = (
     "the score of the cheapest one plus its difference on the texts that it classified. Seconds are CPU seconds of a "
     "training."
 )
-ENDED_NOTE = "A dearer model ends if it is unlikely to be shown to be better than the best so far."
+ENDED_NOTE = "A model that is no cheaper than the best so far ends if it is unlikely to be shown to be better."
 CURVE_NOTE = (
     "The same test texts after trainings on parts of the training texts, with as many steps. The change is paired by "
     "text, with its 95 % interval; it says what twice the labels brought."
