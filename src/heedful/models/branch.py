@@ -1,8 +1,8 @@
 """A linear branch beside the neural model: logistic or ridge regression on the n-grams of a text."""
 
-import zlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -13,8 +13,20 @@ from torch.nn import functional
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import BatchBuilder, Inputs, by_length
 from heedful.models.component import Component, Size
-from heedful.models.embedding.ngrams import BASE, MAX_ORDER, first_occurrences, mix_bits, ngram_codes, shift_right
 from heedful.models.loss import Loss
+from heedful.models.ngram_codes import (
+    ABSENT,
+    MAX_ORDER,
+    Features,
+    Ngrams,
+    character_codes,
+    first_occurrences,
+    is_new,
+    join_codes,
+    of_tokens,
+    shift_right,
+    word_ngrams,
+)
 from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.task import Task, converging, logistic_regression
 
@@ -24,79 +36,13 @@ if TYPE_CHECKING:
 BATCH = 256  # texts whose n-grams are computed together
 CHUNK = 2**20  # n-grams whose rows are found together
 CANDIDATES = (3.0, 10.0, 30.0, 100.0)  # for c
-ABSENT = 2**31 - 1  # in place of the code of an n-gram
 STEPS = 12  # codes that are compared; so many would begin with the same bits in one of ten million tables
-# added to codes, so that pairs with a gap, n-grams of a zone, and those of the second text of a pair have other codes
-GAP, ZONE, SECOND = 0x9E3779B1, 0x85EBCA6B, 0xC2B2AE35
 NODES = 64  # of the Gauss-Legendre quadrature of gradients
 SMOOTHING = 1.0  # is added to the number of texts of a class that contain an n-gram
-CHARACTERS, LONGEST = range(2, 6), 20  # in an n-gram of characters, and in the part of a token that has such n-grams
 INNER, INNER_C = 3, 10.0  # folds of the training texts that choose n-grams of characters, and their c if it is null
 
 
 End = Annotated[int, Field(ge=0, le=10_000)]  # a number of tokens; the time grows with it
-
-
-class Features(NamedTuple):
-    """The distinct n-grams of n texts: those of text i are `ngrams[offsets[i]:offsets[i + 1]]`."""
-
-    ngrams: np.ndarray  # int32, codes or rows of the table
-    offsets: np.ndarray  # n+1 int64
-    weights: np.ndarray | None = None  # n, the weights of the texts, whose mean is 1
-
-    def of(self, rows: np.ndarray) -> "Features":
-        """Return the n-grams of some of the texts."""
-        parts = [self.ngrams[start:end] for start, end in zip(self.offsets[rows], self.offsets[rows + 1], strict=True)]
-        weights = None if self.weights is None else self.weights[rows]
-        return Features(np.concatenate(parts), np.cumsum([0, *map(len, parts)]), weights)
-
-    def counts(self, size: int, texts: np.ndarray | None = None) -> np.ndarray:
-        """Return the sum of the weights of the texts (or of some, n bool) with each of `size` n-grams."""
-        sizes = np.diff(self.offsets)
-        selected = slice(None) if texts is None else np.repeat(texts, sizes)
-        weights = None if self.weights is None else np.repeat(self.weights, sizes)[selected]
-        return np.bincount(self.ngrams[selected], weights, minlength=size)
-
-
-class Ngrams(NamedTuple):
-    """The n-grams of one kind in N texts, F for each text."""
-
-    codes: Tensor  # N×F int64
-    shown: Tensor  # N×F bool, False for padding
-    ends: Tensor  # N×F int64, the position of the last token
-    distances: Sequence[int]  # from the last token to each token of the n-gram
-
-
-def join_codes(kinds: Sequence[Ngrams]) -> Tensor:
-    """Return the hashed codes of all n-grams, and ABSENT for padding: N×F int32."""
-    codes = shift_right(mix_bits(torch.cat([kind.codes for kind in kinds], 1)), 32)
-    shown = torch.cat([kind.shown for kind in kinds], 1)
-    return codes.int().masked_fill(~shown, ABSENT)  # of a million n-grams, one in 4,000 shares its code with another
-
-
-def is_new(ordered: Tensor) -> Tensor:
-    """Return whether each of the sorted numbers N×F differs from the one before it."""
-    return functional.pad(ordered[:, 1:] != ordered[:, :-1], (1, 0), value=True)
-
-
-def character_codes(vocabulary: Sequence[str]) -> Tensor:
-    """Return the hashed codes of the n-grams of the characters of each token, V×P int32; ABSENT is padding.
-
-    A token is a word between two spaces, as for scikit-learn's `char_wb`; the first two tokens are no words.
-    """
-    pieces: list[list[int]] = []
-    for token in vocabulary:
-        word, grams = f" {token[:LONGEST]} ", set[str]()
-        for size in CHARACTERS if len(pieces) > 1 and token else ():
-            grams.update(word[start : start + size] for start in range(max(len(word) - size, 0) + 1))
-        pieces.append(sorted(zlib.crc32(f"#{gram}".encode()) - 2**31 for gram in grams))
-    width = max(map(len, pieces), default=0)
-    return torch.tensor([[*codes, *[ABSENT] * (width - len(codes))] for codes in pieces], dtype=torch.int32)
-
-
-def of_tokens(inputs: Inputs, pieces: Tensor, absent: int) -> Tensor:
-    """Return the n-grams of characters of texts, N×LP, from those of each token; `absent` is that of padding."""
-    return pieces[inputs.ids].masked_fill(~inputs.mask.unsqueeze(-1), absent).flatten(1)
 
 
 def mean_gradients(scores: Tensor, bias: Tensor, classes: Tensor) -> Tensor:
@@ -158,10 +104,10 @@ class NgramBranch(Component):
         weight: Annotated[float, Field(ge=0, le=1)] | None = 0.5,
     ) -> None:
         super().__init__()
-        self.max_order, self.max_gap = max_order, max_gap
+        tails = [tail] if isinstance(tail, int) else tail
+        self.ngrams = partial(word_ngrams, max_order=max_order, max_gap=max_gap, head=head, tails=tails)
         self.scale = scale
         self.min_count = min_count
-        self.head, self.tails = head, [tail] if isinstance(tail, int) else tail
         self.c = c
         self.chooses_weight = weight is None
         self.register_buffer("weight", torch.tensor(1.0 if weight is None else weight))
@@ -216,29 +162,6 @@ class NgramBranch(Component):
             rows, found = self.find(self.pieces)
             if found.any():  # otherwise, the folds have chosen none
                 self.rows_of_pieces = rows.int().masked_fill(~found, len(self.codes) - 1)
-
-    def ngrams(self, inputs: Inputs) -> list[Ngrams]:
-        """Return the n-grams of texts by kind."""
-        tokens, mask, *_ = inputs
-        second = torch.zeros_like(tokens) if inputs.segments is None else inputs.segments * SECOND
-        codes = ngram_codes(tokens, self.max_order) + second.unsqueeze(-1)  # N×L×O
-        ends = torch.arange(tokens.shape[1], device=tokens.device).expand_as(tokens)  # N×L
-        kinds = [Ngrams(codes[..., order], mask, ends, range(order + 1)) for order in range(self.max_order)]
-        for gap in range(1, self.max_gap + 1):
-            before = functional.pad(tokens, (gap + 1, 0))[:, : tokens.shape[1]]
-            pairs = before * BASE + tokens + gap * GAP + second
-            kinds.append(Ngrams(pairs, mask & (ends > gap), ends, (0, gap + 1)))
-        length = mask.sum(1, keepdim=True)  # N×1
-        starts = [(torch.zeros_like(length), self.head), *((length - tail, tail) for tail in self.tails)]
-        for number, (start, size) in enumerate(starts, 1):
-            if size:  # the same n-gram in a zone is another feature
-                positions = start + torch.arange(size, device=tokens.device)  # N×S
-                inside = (positions >= 0) & (positions < length)
-                positions = positions.clamp(0, tokens.shape[1] - 1)
-                for order in range(self.max_order):
-                    found = codes[..., order].gather(1, positions) + number * ZONE
-                    kinds.append(Ngrams(found, inside, positions, range(order + 1)))
-        return kinds
 
     def find(self, codes: Tensor) -> tuple[Tensor, Tensor]:
         """Return the row of each code in the table, and whether the code has one, both of the shape of the codes."""
