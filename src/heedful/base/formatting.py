@@ -19,8 +19,9 @@ def capitalize(text: str) -> str:
 
 
 def format_count(number: int, noun: str) -> str:
-    """Format a count with its noun: "1 job", "3,000 jobs"."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    """Format a count with its noun: "1 job", "3,000 jobs", "2 classes"."""
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{ending}"
 
 
 def format_names(names: Iterable[str]) -> str:

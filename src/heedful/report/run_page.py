@@ -104,9 +104,7 @@ class RunPage:
         ]
         kept = [section for section in sections if section is not None and section.content]
         source = Path(str(self.options.get("path") or self.result.choices.get("data") or "")).name
-        classes = (
-            format_count(len(self.task.classes), "class").replace("classs", "classes") if self.task.classes else ""
-        )
+        classes = format_count(len(self.task.classes), "class") if self.task.classes else ""
         parts = (source, classes, self.result.architecture, (self.result.started or "")[:10])
         return Page(self._title(), self._verdict(), " · ".join(part for part in parts if part), kept)
 
