@@ -106,7 +106,7 @@ def number_names(names: Iterable[str], taken: Iterable[str]) -> list[str]:
     used, new = set(taken), list[str]()
     for name in names:
         numbered = chain([name], (f"{name}_{number}" for number in count(2)))
-        new.append(next(each for each in numbered if each not in used))
+        new.append(next(name for name in numbered if name not in used))
         used.add(new[-1])
     return new
 

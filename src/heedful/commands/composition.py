@@ -173,7 +173,7 @@ def untrusted(files: ConfigFiles, cfg: DictConfig, lines: Sequence[str]) -> Iter
     from heedful.config.schema import trusted_modules
 
     def is_own(path: Path) -> bool:
-        return any(path.resolve().is_relative_to(each.resolve()) for each in (CONF, files.folder, Path.cwd()))
+        return any(path.resolve().is_relative_to(folder.resolve()) for folder in (CONF, files.folder, Path.cwd()))
 
     if not any(key_of(line) in ("extras", "extras.trusted_modules") for line in lines):
         path = files.file(f"extras/{cfg.hydra.runtime.choices.get('extras')}")

@@ -73,17 +73,17 @@ class ConfigFiles:
     def __init__(self, command: str, folder: Path = CONF, search: Sequence[str] = (), name: str | None = None) -> None:
         self.command, self.name = command, (name or command).removesuffix(".yaml")
         folders = [folder, *map(config_folder, search)]
-        self.folder = next((each for each in folders if (each / f"{self.name}.yaml").is_file()), folder)
+        self.folder = next((candidate for candidate in folders if (candidate / f"{self.name}.yaml").is_file()), folder)
         self.primary = self.folder / f"{self.name}.yaml"
         if not self.primary.is_file():
-            names = {path.stem for each in folders for path in each.glob("*.yaml")}
+            names = {path.stem for searched in folders for path in searched.glob("*.yaml")}
             raise UserError(f"--config-name={self.name}: {no_such('config', self.name, names)}")
         own = [] if self.folder == CONF else _own_search_path(self.primary)
         self.folders = list(dict.fromkeys([self.folder, *folders, *map(config_folder, own)]))
         others = ",".join(quote(f"file://{path}") for path in self.folders[1:])
         self.searchpath = [f"hydra.searchpath=[{others}]"] if others else []
         self.variables: set[str] = set()  # names to which the files that were checked last refer, as in ${size}
-        files = sorted(chain(*(each.rglob("*.yaml") for each in self.folders)))
+        files = sorted(chain(*(searched.rglob("*.yaml") for searched in self.folders)))
         state = (command, self.name, *self.folders, *((file, file.stat().st_mtime_ns) for file in files))
         self._merged = MERGED.setdefault(state, {})
 

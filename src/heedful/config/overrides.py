@@ -116,7 +116,7 @@ def format_override(key: str, value: Any) -> str:
             is_name = re.fullmatch(r"[A-Za-z_][\w./-]*", item, re.ASCII) and not RESERVED.fullmatch(item)
             return item if is_name else quote(item)
         if isinstance(item, Mapping):
-            return "{" + ",".join(f"{name}: {text(each)}" for name, each in item.items()) + "}"
+            return "{" + ",".join(f"{name}: {text(value)}" for name, value in item.items()) + "}"
         if isinstance(item, list | tuple):
             return f"[{','.join(map(text, item))}]"
         return "null" if item is None else str(item).lower()  # True is true, 1E-05 is 1e-05

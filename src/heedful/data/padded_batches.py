@@ -129,7 +129,7 @@ class BatchBuilder:
         mask = steps < lengths.unsqueeze(1)  # N×L
         positions, segments = starts.unsqueeze(1) + steps, None  # N×L
         if pair:
-            seconds, jumps, skipped = (each.unsqueeze(1) for each in pair)  # N×1
+            seconds, jumps, skipped = (values.unsqueeze(1) for values in pair)  # N×1
             positions = positions + skipped * (steps >= jumps)
             segments = ((steps >= seconds) & mask).long()
         ids = self.tokens[positions * mask].long()  # padding reads tokens[0], which is overwritten

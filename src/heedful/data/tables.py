@@ -261,7 +261,7 @@ class TableFile:
         text.seek(0)
         quoting: Any = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
         last = ""  # the line that was read last
-        reader = csv.reader((last := each for each in text), delimiter=delimiter, strict=True, quoting=quoting)
+        reader = csv.reader((last := read for read in text), delimiter=delimiter, strict=True, quoting=quoting)
         header: list[str] = []
         line_end = ""  # of the header
         labels, enclosed = set[str](), dict[int, set[str]]()  # in rows of one line; in the lines of each longer row

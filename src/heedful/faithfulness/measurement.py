@@ -118,7 +118,7 @@ def rank_texts(probe: Probe, texts: TokenIds, rngs: Generators) -> RankedTexts:
     predicted = Predicted(texts, probabilities.argmax(1), probabilities.max(1))
     scores, errors = rank_tokens(probe, predicted, rngs)
     orders = {
-        name: [rank(each, rng) for each, rng in zip(values, rngs, strict=True)] for name, values in scores.items()
+        name: [rank(of_text, rng) for of_text, rng in zip(values, rngs, strict=True)] for name, values in scores.items()
     }
     return RankedTexts(predicted, scores, orders, probabilities, errors)
 

@@ -94,11 +94,11 @@ def _check_training(component: Component, batches: Sequence[tuple[Tensor, Tensor
             value: Any = copy(*_arguments(copy, inputs, mask))
             parts = value._asdict() if isinstance(value, Encoded) else {"output": value}
             found = {name: part for name, part in parts.items() if part is not None}
-            terms = [each for each in (*found.values(), *copy.auxiliary_loss.values()) if each is not None]
-            for each in terms:
-                if each.requires_grad:
-                    (each * torch.randn_like(each)).sum().backward(retain_graph=True)
-        idle = [name for name, each in copy.named_parameters() if each.requires_grad and each.grad is None]
+            terms = [term for term in (*found.values(), *copy.auxiliary_loss.values()) if term is not None]
+            for term in terms:
+                if term.requires_grad:
+                    (term * torch.randn_like(term)).sum().backward(retain_graph=True)
+        idle = [name for name, weight in copy.named_parameters() if weight.requires_grad and weight.grad is None]
         if idle and mask.shape[1] >= LONG:
             _fail(component, f"{idle[0]} has no gradient: use it in forward, or set requires_grad_(False)")
         return {name: value.detach() for name, value in found.items()}
@@ -120,7 +120,7 @@ def check_loss(loss: Loss, task: Task) -> None:
         logits = 3 * torch.randn(texts, width, generator=random)
         if (columns := task.probabilities(logits).shape[1]) != len(task.outputs):
             _fail(loss, f"num_logits is {width}, which gives {columns} probabilities, not {len(task.outputs)}")
-        right, wrong = (task.scaled(task.predicted(task.probabilities(each))) for each in (logits, -logits))
+        right, wrong = (task.scaled(task.predicted(task.probabilities(signed))) for signed in (logits, -logits))
         logits.requires_grad_()
         pairs = [(logits, right), (logits, wrong), (logits.repeat(2, 1), torch.cat([wrong] * 2))]
         try:
@@ -132,7 +132,7 @@ def check_loss(loss: Loss, task: Task) -> None:
             if not isinstance(value, Tensor) or value.dim() or not value.requires_grad:
                 kind = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
                 _fail(loss, f"forward returned {kind}; it must be the mean over the texts, a scalar with a gradient")
-        value, other, repeated = (each.item() for each in values)
+        value, other, repeated = (computed.item() for computed in values)
         if abs(repeated - other) > TOLERANCE * max(abs(other), 1e-6):
             change = f"changes from {other:.3g} to {repeated:.3g} if each text occurs twice"
             _fail(loss, f"forward {change}: return the mean over the texts, not the sum")
@@ -169,7 +169,7 @@ def check_model(model: Classifier, words: int, num_logits: int, max_length: int,
         inner = [part.attention] if isinstance(part, AttentionSublayer) else []
         for component in (*inner, part):
             parts = [component, *(getattr(layer, "normalizer", None) for layer in component.modules())]
-            if any(each is not None and is_foreign(each) for each in parts):
+            if any(part is not None and is_foreign(part) for part in parts):
                 with name_file(f"model.{name}"):
                     check_component(component.to(device), dim, num_logits, max_length=max_length, device=device)
                 component.cpu()

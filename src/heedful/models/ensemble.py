@@ -61,13 +61,13 @@ class Ensemble:
         self.members = list(members)
         first = self.members[0]
         self.task = first.card.codec.task
-        kinds = [(each.card.codec.task.targets, set(each.card.codec.task.outputs)) for each in self.members]
+        kinds = [(member.card.codec.task.targets, set(member.card.codec.task.outputs)) for member in self.members]
         if any(kind != kinds[0] for kind in kinds):
             own = [
-                f"{each.name} predicts {each.card.codec.task.targets} for each text, of "
-                f"{format_list(each.card.codec.task.outputs, plain=True)}"
-                for each, kind in zip(self.members, kinds, strict=True)
-                if each is first or kind != kinds[0]
+                f"{member.name} predicts {member.card.codec.task.targets} for each text, of "
+                f"{format_list(member.card.codec.task.outputs, plain=True)}"
+                for member, kind in zip(self.members, kinds, strict=True)
+                if member is first or kind != kinds[0]
             ]
             raise UserError(f"ckpt_path: an ensemble needs models of the same task and classes: {'; '.join(own)}")
         for member in self.members:
@@ -161,21 +161,23 @@ class Ensemble:
         return [self._combine(examples) for examples in zip(*by_member, strict=True)]
 
     def _combine(self, examples: Sequence[Example]) -> Example:
-        probabilities = np.mean([[each.probabilities[name] for name in self.task.outputs] for each in examples], 0)
+        probabilities = np.mean(
+            [[example.probabilities[name] for name in self.task.outputs] for example in examples], 0
+        )
         shared = examples if self.shares_tokens else examples[:1]
-        maps = [each.matrix.mean(0, keepdims=True) for each in shared if each.matrix is not None]
+        maps = [example.matrix.mean(0, keepdims=True) for example in shared if example.matrix is not None]
         predicted = self.task.predicted(probabilities[None])
-        per_class = self.class_names if all(each.class_weights for each in shared) else ()
+        per_class = self.class_names if all(example.class_weights for example in shared) else ()
         return replace(
             examples[0],
             predicted=self.task.decode(predicted)[0],
             value=self.task.values(predicted)[0],
             confidence=float(self.task.confidence(probabilities[None])[0]),
             probabilities=dict(zip(self.task.outputs, probabilities.tolist(), strict=True)),
-            weights=np.mean([each.weights for each in shared], 0),
-            class_weights={name: np.mean([each.class_weights[name] for each in shared], 0) for name in per_class},
+            weights=np.mean([example.weights for example in shared], 0),
+            class_weights={name: np.mean([example.class_weights[name] for example in shared], 0) for name in per_class},
             matrix=np.mean(maps, 0) if len(maps) == len(shared) else None,
-            is_unknown=all(each.is_unknown for each in examples),
+            is_unknown=all(example.is_unknown for example in examples),
             branch=None,
         )
 

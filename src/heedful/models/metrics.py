@@ -80,7 +80,7 @@ def require_scores(monitored: Collection[str], metrics: Mapping[str, Metric], la
         if name.partition("/")[2] in default_metrics().keys() - metrics.keys():
             raise UserError(f"{name} is monitored, but the task has no such score, only {format_list(task.scores)}")
     trial = task.trial(len(labels))
-    scores = {f"val/{name}": each.score for name, each in metrics.items() if isinstance(each, LoggedScore)}
+    scores = {f"val/{name}": metric.score for name, metric in metrics.items() if isinstance(metric, LoggedScore)}
     names = [name for name in scores if name in monitored and scores[name].terms(trial, labels) is None]
     require_defined(names, labels, task)
 

@@ -222,7 +222,7 @@ def _make_unique(names: Sequence[str]) -> list[str]:
     unique: list[str] = []
     for name in names:
         numbered = (_cut(name, f" ({number})" if number > 1 else "") for number in count(1))
-        unique.append(next(each for each in numbered if each not in unique))
+        unique.append(next(name for name in numbered if name not in unique))
     return unique
 
 

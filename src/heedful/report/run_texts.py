@@ -79,7 +79,7 @@ def describe_text(table: PredictionTable, columns: Collection[str], i: int) -> d
 
 def _note(result: RunResult, removals: Sequence[Removal], has_classes: bool) -> str:
     """Say what the colours show, and how often attention and the linear part agree on the most important word."""
-    measured = [each for each in removals if len(each.words) > 1]
+    measured = [text for text in removals if len(text.words) > 1]
     if not measured:
         return ""
     weight, parts = result.branch_weight, []
@@ -88,9 +88,9 @@ def _note(result: RunResult, removals: Sequence[Removal], has_classes: bool) -> 
     what = "the log odds of its answer fall" if has_classes else "its number falls"
     parts.append(f"The colours show what the whole model does: by how much {what} when a word is left out.")
     agree = {
-        name: float(np.mean([np.argmax(getattr(each, key)) == np.argmax(each.removal) for each in measured]))
+        name: float(np.mean([np.argmax(getattr(text, key)) == np.argmax(text.removal) for text in measured]))
         for key, name in (("attention", "Attention"), ("branch", "The linear part"))
-        if all(len(getattr(each, key)) for each in measured) and (key != "attention" or result.network_is_used)
+        if all(len(getattr(text, key)) for text in measured) and (key != "attention" or result.network_is_used)
     }
     parts += [
         f"{name} alone names the same most important word in {100 * share:.0f} % of the texts."

@@ -203,7 +203,9 @@ class Coverage:
     @property
     def table(self) -> Table:
         shown = [self.limits[i] for i in dict.fromkeys(map(self.at, (1, 0.95, 0.9, 0.8, 0.7, 0.5)))]
-        rows = [[format_percent(each.texts / self.total), format_percent(each.wrong / each.texts)] for each in shown]
+        rows = [
+            [format_percent(limit.texts / self.total), format_percent(limit.wrong / limit.texts)] for limit in shown
+        ]
         return Table(["answered", "of these wrong"], rows, "If it answers only when it is sure")
 
 

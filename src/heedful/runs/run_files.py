@@ -98,7 +98,7 @@ class Predictions(NamedTuple):
         predicted, true = (texts * len(self.class_names) + classes for texts, classes in pairs)
         keys = (np.intersect1d(predicted, true, assume_unique=True), predicted, true)
         size = len(self.class_names)
-        return np.stack([np.bincount(each % size, minlength=size) for each in keys])
+        return np.stack([np.bincount(key % size, minlength=size) for key in keys])
 
     def class_scores(self) -> dict[str, ClassScore]:
         """Return the scores of each class, by name.

@@ -59,8 +59,8 @@ def run_search(runner: SweepRunner, overrides: Sequence[str], options: DictConfi
 
     def outcomes() -> tuple[Any, dict[tuple[str, ...], float]]:
         results = [(job, recorded_result(runner.folder / job.folder).best) for job in jobs]
-        values = {tuple(job.overrides): each.value for job, each in results if each.value is not None}
-        mode = next((each.mode for _, each in results if each.mode), best.mode)  # which the metric knows
+        values = {tuple(job.overrides): result.value for job, result in results if result.value is not None}
+        mode = next((result.mode for _, result in results if result.mode), best.mode)  # which the metric knows
         direction = "maximize" if mode == "max" else "minimize"
         try:
             if search.storage is not None:
@@ -128,7 +128,7 @@ def _trial(space: Mapping[str, Any], overrides: Sequence[str], value: float, **a
     from optuna.trial import create_trial
 
     texts = dict(line.partition("=")[::2] for line in overrides)  # `~key` has no value
-    params = {key: each.to_external_repr(each.to_internal_repr(texts[key])) for key, each in space.items()}
+    params = {key: at.to_external_repr(at.to_internal_repr(texts[key])) for key, at in space.items()}
     return create_trial(params=params, distributions=dict(space), value=value, user_attrs=attributes)
 
 

@@ -91,7 +91,7 @@ def find_separator(cells: Collection[str]) -> str | None:
 
 def _combinations(cells: Iterable[str], separator: str) -> tuple[dict[str, list[str]], list[str], set[str]]:
     """Return the parts of cells with several different parts, the cells whose parts all recur, and all single parts."""
-    parts = {cell: [part for each in cell.split(separator) if (part := each.strip("[](){}'\" "))] for cell in cells}
+    parts = {cell: [part for piece in cell.split(separator) if (part := piece.strip("[](){}'\" "))] for cell in cells}
     several = {cell: own for cell, own in parts.items() if 1 < len(own) == len(set(own))}
     counts, single = Counter(chain(*several.values())), {own[0] for own in parts.values() if len(own) == 1}
     found = [cell for cell, own in several.items() if all(part in single or counts[part] > 1 for part in own)]

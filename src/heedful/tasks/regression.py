@@ -56,7 +56,7 @@ def pearson(predicted: np.ndarray, targets: np.ndarray) -> np.ndarray | None:
     """The linear correlation; None if all predictions or all targets are equal."""
     if np.ptp(predicted) == 0 or np.ptp(targets) == 0:
         return None
-    x, y = ((each - each.mean()) / each.std() for each in (predicted, targets))
+    x, y = ((numbers - numbers.mean()) / numbers.std() for numbers in (predicted, targets))
     return _correlation(x * y, x**2, y**2)
 
 
@@ -68,14 +68,14 @@ def spearman(predicted: np.ndarray, targets: np.ndarray) -> np.ndarray | None:
     if np.ptp(predicted) == 0 or np.ptp(targets) == 0:
         return None
     # the share of texts with a lower value, and half of those with the same one, less its mean
-    u, v = (0.5 - _above(each, np.ones(len(each))) for each in (predicted, targets))
+    u, v = (0.5 - _above(numbers, np.ones(len(numbers))) for numbers in (predicted, targets))
     products = [
         a * b + _above(x, b) + _above(y, a)
         for a, b, x, y in ((u, v, predicted, targets), (u, u, predicted, predicted), (v, v, targets, targets))
     ]
     means = [(a * b).mean() for a, b in ((u, v), (u, u), (v, v))]
     scales = (math.sqrt(means[1] * means[2]), means[1], means[2])
-    return _correlation(*((each - 2 * mean) / scale for each, mean, scale in zip(products, means, scales, strict=True)))
+    return _correlation(*((part - 2 * mean) / scale for part, mean, scale in zip(products, means, scales, strict=True)))
 
 
 def _above(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

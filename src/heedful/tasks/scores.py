@@ -97,8 +97,8 @@ def average_precision(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
     n, own, below = len(scores), np.sort(scores[positive]), np.sort(scores)
     count = n - below.searchsorted(own, "left")  # of texts with at least the score of each positive one, ascending
     precision = (len(own) - own.searchsorted(own, "left")) / count
-    sums = [np.append(0.0, each.cumsum()) for each in (1 / count, precision / count)]
-    shares, products = (each[own.searchsorted(scores, "right")] for each in sums)
+    sums = [np.append(0.0, increments.cumsum()) for increments in (1 / count, precision / count)]
+    shares, products = (total[own.searchsorted(scores, "right")] for total in sums)
     change = positive * (shares - precision.mean()) - products
     change[positive] += precision[own.searchsorted(scores[positive], "left")]
     return np.asarray(precision.mean() + change * n / len(own))

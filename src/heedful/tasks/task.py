@@ -166,7 +166,7 @@ class Task(ABC):
 
         Scores that are means over classes then have no interval.
         """
-        texts, units = (self.class_counts(targets, each) for each in (None, groups))
+        texts, units = (self.class_counts(targets, units) for units in (None, groups))
         rare = [
             f"{format_list([name], plain=True)}: {format_count(count, f'{SPLIT_NAMES[split]} text')}"
             + (f" in {format_count(unit, 'group')}" if unit < count else "")
@@ -296,8 +296,8 @@ def converging(option: str) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         yield
-    unfinished = [each for each in caught if issubclass(each.category, ConvergenceWarning)]
-    for other in (each for each in caught if each not in unfinished):
+    unfinished = [warning for warning in caught if issubclass(warning.category, ConvergenceWarning)]
+    for other in (warning for warning in caught if warning not in unfinished):
         warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
     if unfinished:
         log.warning("%s did not converge: try a smaller %s", format_count(len(unfinished), "linear model"), option)

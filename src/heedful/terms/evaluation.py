@@ -119,7 +119,7 @@ def score_differences(predictions: Predictions, others: Predictions) -> dict[str
     """Return by how much each score of one model exceeds that of another on the same n texts, with paired intervals."""
     differences = {}
     for name in predictions.task.scores:
-        sample, other = (sample_score(name, [each]) for each in (predictions, others))
+        sample, other = (sample_score(name, [classified]) for classified in (predictions, others))
         if sample is not None and other is not None:
             few = replace(sample, freedom=min(sample.freedom, sample.units.shape[1] - 1))  # of texts, or groups
             value, low, high, _ = estimate([(1, few), (-1, other)])

@@ -74,7 +74,7 @@ class Sample:
 
     def select(self, texts: np.ndarray) -> "Sample":
         """Return the sample of some of the texts, given as n booleans."""
-        folds, groups = (None if each is None else each[texts] for each in (self.folds, self.groups))
+        folds, groups = (None if ids is None else ids[texts] for ids in (self.folds, self.groups))
         return Sample(self.scores[:, texts], self.seeds, folds, groups, self.freedom, self.ends)
 
     @property
@@ -96,7 +96,7 @@ def sample_score(
     The variance over texts has the degrees of freedom of the score's interval. It cannot be estimated for a score that
     is averaged over classes if one of them has fewer than MIN_TEXTS texts (or groups).
     """
-    terms = [of_seed for each in predictions if (of_seed := each.terms(name)) is not None]
+    terms = [of_seed for of_run in predictions if (of_seed := of_run.terms(name)) is not None]
     if not terms or len(terms) < len(predictions):
         return None
     labels, task, groups = predictions[0].labels, predictions[0].task, predictions[0].groups

@@ -55,7 +55,7 @@ def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measure
             raise UserError(f"--metric {metric} is not defined on these test texts; perhaps a class has no text")
         ensemble = linear = None
         if metric in first.task.scores:
-            mean = np.mean([each.probabilities for each in predictions], axis=0)
+            mean = np.mean([of_seed.probabilities for of_seed in predictions], axis=0)
             task = first.task.joint([of_seed.task for of_seed in predictions])
             of_mean = first._replace(probabilities=mean, task=task).terms(metric)
             ensemble = None if of_mean is None or len(predictions) == 1 else float(of_mean.mean())
