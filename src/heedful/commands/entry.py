@@ -53,7 +53,7 @@ def run_command(command: str, task: TaskFunction) -> None:
             arguments = restore_sweep_arguments(arguments)
         if command == "predict":  # a text is taken literally: text=Truly = 10/10, "great"!
             literal = re.compile("(text|second)=(.*)", re.DOTALL).fullmatch
-            arguments = [f"{own[1]}={quote(own[2])}" if (own := literal(line)) else line for line in arguments]
+            arguments = [f"{found[1]}={quote(found[2])}" if (found := literal(line)) else line for line in arguments]
         if command == "eval":  # the options of the data come from the model, so that conf/ has none
             arguments = [f"++{line}" if line.startswith("data.") else line for line in arguments]
         flags = parse_flags(arguments)

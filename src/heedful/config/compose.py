@@ -78,8 +78,8 @@ class ConfigFiles:
         if not self.primary.is_file():
             names = {path.stem for searched in folders for path in searched.glob("*.yaml")}
             raise UserError(f"--config-name={self.name}: {no_such('config', self.name, names)}")
-        own = [] if self.folder == CONF else _own_search_path(self.primary)
-        self.folders = list(dict.fromkeys([self.folder, *folders, *map(config_folder, own)]))
+        further = [] if self.folder == CONF else _own_search_path(self.primary)
+        self.folders = list(dict.fromkeys([self.folder, *folders, *map(config_folder, further)]))
         others = ",".join(quote(f"file://{path}") for path in self.folders[1:])
         self.searchpath = [f"hydra.searchpath=[{others}]"] if others else []
         self.variables: set[str] = set()  # names to which the files that were checked last refer, as in ${size}
@@ -268,10 +268,10 @@ class ConfigFiles:
 def _own_search_path(primary: Path) -> list[str]:
     """Return the folders that a user's primary config adds; none if it is malformed, which Hydra reports."""
     try:
-        own: Any = OmegaConf.select(OmegaConf.create(read_options(primary)), "hydra.searchpath")
+        found: Any = OmegaConf.select(OmegaConf.create(read_options(primary)), "hydra.searchpath")
     except (yaml.YAMLError, ValueError, OmegaConfBaseException):
         return []
-    return [str(url) for url in own] if isinstance(own, ListConfig) else []
+    return [str(url) for url in found] if isinstance(found, ListConfig) else []
 
 
 def config_folder(url: str) -> Path:

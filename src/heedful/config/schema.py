@@ -172,8 +172,8 @@ def of_class(cls: type) -> Signature:
                 is_positional_only and not required
             ):
                 continue
-            own = _hint(parameter, constructor)
-            hint = own if get_origin(own) is Annotated else foreign.get(parameter.name) or own
+            hint = _hint(parameter, constructor)
+            hint = hint if get_origin(hint) is Annotated else foreign.get(parameter.name) or hint
             hint = hint | None if parameter.default is None and hint is not Any else hint
             option = Option(hint, required, positional=parameter.kind is not parameter.KEYWORD_ONLY)
             options.setdefault(parameter.name, option)

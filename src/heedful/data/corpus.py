@@ -99,10 +99,10 @@ class Corpus:
 
     def conflicts(self) -> list[list[tuple[str, int]]]:
         """Return the first row (split, number) with each class, of every text that has several classes."""
-        own = {name: split for name in SPLITS if (split := getattr(self, name)) is not None}
-        digests, counts = np.unique(np.concatenate([split.digests for split in own.values()]), return_counts=True)
+        by_name = {name: split for name in SPLITS if (split := getattr(self, name)) is not None}
+        digests, counts = np.unique(np.concatenate([split.digests for split in by_name.values()]), return_counts=True)
         first = defaultdict[int, dict[bytes, tuple[str, int]]](dict)  # by text, then by label
-        for name, split in own.items():
+        for name, split in by_name.items():
             for row in np.flatnonzero(np.isin(split.digests, digests[counts > 1])).tolist():
                 first[int(split.digests[row])].setdefault(split.labels[row].tobytes(), (name, row))
         return [list(rows.values()) for rows in first.values() if len(rows) > 1]

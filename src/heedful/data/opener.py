@@ -38,8 +38,8 @@ def find_files(
     folder = existing_path(path, "data.path")
     if not folder.is_dir():
         return {"train": [folder], **files}
-    own = [name for name in ("val", "dev") if tables_of_split(folder, name, FORMATS)]
-    names = {**({"val": own[0]} if own and not is_copy else {}), **names}
+    beginnings = [name for name in ("val", "dev") if tables_of_split(folder, name, FORMATS)]
+    names = {**({"val": beginnings[0]} if beginnings and not is_copy else {}), **names}
     found = {split: files_of_split(folder, name, FORMATS) for split, name in names.items() if split not in files}
     return dict(sorted({**files, **found}.items()))
 
@@ -102,13 +102,13 @@ class Opener:
             yield from TableFile(file, list(columns), False, *self.csv).read()
         if self.files:
             return
-        sets, own = self.sets, self.names[split]
-        if own not in sets:
+        sets, name = self.sets, self.names[split]
+        if name not in sets:
             raise UserError(
-                f"{self.title}: has no split {own!r}{did_you_mean(own, sets)}, only {format_list(sets, plain=True)}. "
+                f"{self.title}: has no split {name!r}{did_you_mean(name, sets)}, only {format_list(sets, plain=True)}. "
                 "Set data.train_split, data.val_split or data.test_split; null holds out part of the training split"
             )
-        (source,), data = self.sources(split), sets[own]
+        (source,), data = self.sources(split), sets[name]
         names = dict(zip(check_columns(source, list(columns), data.column_names), data.column_names, strict=True))
         names = {name: names[name] for name in columns}
         if not len(data):
@@ -127,13 +127,13 @@ class Opener:
     def content(self, columns: Collection[str]) -> list[tuple[Any, ...]]:
         """Return what changes whenever the content of these columns changes: the hash of each split."""
         if self.files:
-            return [(split, list(map(file_format, own)), content_hash(own)) for split, own in self.files.items()]
+            return [(split, list(map(file_format, files)), content_hash(files)) for split, files in self.files.items()]
         return [(split, [], self.hash_columns(split, columns)) for split in self.names]
 
     def hash_columns(self, split: str, columns: Collection[str]) -> str:
         digest = hashlib.sha256()
         for rows in self.rows(split, columns):
-            classes = {name: own for name, own in rows.class_names.items() if name in columns}
+            classes = {name: classes for name, classes in rows.class_names.items() if name in columns}
             digest.update(repr(([rows.cells(name) for name in columns], classes)).encode())
         return digest.hexdigest()
 

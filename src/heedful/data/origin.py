@@ -110,7 +110,7 @@ class Origin(pl.LightningDataModule):
         self.sets_numbers = decimal is not None or thousands is not None
         self.reading = Reading(roles, parse_labels(labels), on_bad_rows, number_form(decimal, thousands))
         named = {"train": train_split, "val": val_split, "test": test_split}
-        splits = {split: own for split, own in named.items() if own is not None}
+        splits = {split: rows for split, rows in named.items() if rows is not None}
         others, is_copy = {"val": val_path, "test": test_path}, name is not None
         files = {} if path is None else find_files(path, others, splits, is_copy)
         title = str(files["train"][0]) if files else name or type(self).__name__
@@ -158,9 +158,9 @@ class Origin(pl.LightningDataModule):
             unknown_classes: error, drop or wrong: what rows are whose class the model does not have. With wrong, the
                 task has further classes, which the model never predicts.
         """
-        own = self.opener.splits
-        origin = "train" if split == "test" and split not in own else split
-        if origin not in own:
+        present = self.opener.splits
+        origin = "train" if split == "test" and split not in present else split
+        if origin not in present:
             raise UserError(f"split={split}: {self.opener.title} has no validation split: remove split={split}")
         if self.splitting.folds is not None:
             raise UserError("data.folds: all texts are scored: remove it, or remove data=… to score the model's fold")

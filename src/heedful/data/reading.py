@@ -87,11 +87,11 @@ class Reading:
 
         reading = self
         for split in sorted(opener.splits, key="train".__ne__):  # its labels are the classes of the others
-            own, found = reading._write_split(folder / f"{split}.arrow", rows_of(split), task)
+            declared, found = reading._write_split(folder / f"{split}.arrow", rows_of(split), task)
             names = dict(reading.names or {})
             if split == "train":
                 try:
-                    classes = own or task.find_classes(found)
+                    classes = declared or task.find_classes(found)
                 except ValueError as error:
                     raise UserError(f"{opener.title}: {error}") from None
                 names = names or dict(zip(classes, classes, strict=True))
@@ -105,7 +105,7 @@ class Reading:
         roles, names, keeps = self.roles, self.names, self.unknown_classes == "wrong"
         # places by source and wrong label, which is empty if a cell is missing
         faults = defaultdict[tuple[str, str], list[int]](list)
-        own, found, files, count = list[str](), set[str](), dict[str, int](), 0
+        declared, found, files, count = list[str](), set[str](), dict[str, int](), 0
         texts_of = dict(zip(PARTS, roles.text, strict=False))
         optional = [role for role in ("group", "weight") if getattr(roles, role)]
         further = [*(READ + name for name in roles.read), *(KEPT + name for name in roles.kept)]
@@ -113,7 +113,7 @@ class Reading:
         schema = pa.schema([(name, TYPES.get(name, TEXT)) for name in columns])
         with pa.ipc.new_stream(str(path), schema) as stream:
             for rows in chunks:
-                own = own or list(map(canonical, _class_names(rows, roles)))
+                declared = declared or list(map(canonical, _class_names(rows, roles)))
                 parts = {part: rows.texts(name) for part, name in texts_of.items()}
                 texts: Any = list(zip(*parts.values(), strict=True)) if len(parts) > 1 else parts["text"]
                 labels, is_valid = _labels(rows, roles, task, self.numbers), list[bool]()
@@ -145,7 +145,7 @@ class Reading:
             self._report(f"{source}: {format_places(rows.unit, places)}:", label, task)
         if not count:
             raise UserError(f"{rows.source}: no row has {' and '.join(self._required)}")
-        return own, found
+        return declared, found
 
     @property
     def _required(self) -> list[str]:
@@ -202,18 +202,18 @@ def _class_names(rows: Rows, roles: Roles) -> Sequence[str]:
 def _labels(rows: Rows, roles: Roles, task: Task, numbers: NumberForm) -> list[list[str]]:
     """Return the canonical labels of each row; a missing label is an empty string."""
     column, cells = roles.label[0], [task.split(cell) for cell in label_cells(rows, roles)]
-    places = [place for place, own in zip(rows.places, cells, strict=True) for _ in own]
+    places = [place for place, of_row in zip(rows.places, cells, strict=True) for _ in of_row]
     listed = replace(rows, places=places, columns={column: list(chain(*cells))})
     labels = [label or "" for label in listed.spelled(column, PLAIN if task.has_classes else numbers)]
-    if own := _class_names(rows, roles):
-        names = {str(i): canonical(name) for i, name in enumerate(own)}
-        where, classes = f"{rows.source}: the metadata name {len(own)} classes", set(names.values())
-        if len(classes) < len(own) or "" in classes:
-            raise UserError(f"{where}, {format_list(own)}, but two have the same name, or one has none: {RENAME}")
+    if declared := _class_names(rows, roles):
+        names = {str(i): canonical(name) for i, name in enumerate(declared)}
+        where, classes = f"{rows.source}: the metadata name {len(declared)} classes", set(names.values())
+        if len(classes) < len(declared) or "" in classes:
+            raise UserError(f"{where}, {format_list(declared)}, but two have the same name, or one has none: {RENAME}")
         names |= {"": "", "-1": ""}  # -1 means that the class is unknown
         if wrong := [label for label in labels if label not in names]:
             place = format_places(rows.unit, [places[labels.index(wrong[0])]])
             raise UserError(f"{where}, but {place} has the class {format_repr(wrong[0])}: {RENAME}")
         labels = [names[label] for label in labels]
     rest = iter(labels)
-    return [list(islice(rest, len(own))) for own in cells]
+    return [list(islice(rest, len(of_row))) for of_row in cells]

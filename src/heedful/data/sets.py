@@ -123,8 +123,8 @@ def list_rows(texts: Any) -> list[Any]:
 def _columns_of(texts: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     """Return the columns of texts, or of pairs if there are two names; a larger table has columns of these names."""
     if is_table(texts) and len((table := as_set(texts)).column_names) >= len(names):
-        own = table.column_names
-        return dict(zip(names if len(own) == len(names) else own, map(table.__getitem__, own), strict=True))
+        columns = table.column_names
+        return dict(zip(names if len(columns) == len(names) else columns, map(table.__getitem__, columns), strict=True))
     if isinstance(texts, str) or not hasattr(texts, "__iter__"):
         return {names[0]: texts}
     rows = [(row,) if isinstance(row, str) else row for row in list_rows(texts)]
@@ -141,7 +141,7 @@ def _columns_of_labels(matrix: Any, names: Sequence[str]) -> dict[str, Any]:
     if not is_matrix(matrix) or matrix.shape[1] != len(names):
         raise UserError(f"data: data.label names {len(names)} columns, so the labels must be a matrix of as many")
     if hasattr(matrix, "columns"):
-        return {name: matrix[own] for name, own in zip(names, matrix.columns, strict=True)}
+        return {name: matrix[column] for name, column in zip(names, matrix.columns, strict=True)}
     dense = matrix.toarray() if hasattr(matrix, "tocsr") else np.asarray(matrix)
     return dict(zip(names, dense.T, strict=True))
 

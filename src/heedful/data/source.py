@@ -166,7 +166,7 @@ class Source(Origin):
         name, rows = self._origin(split, index)
         origin = self.corpus.of(name)
         cells = {name: origin.cells(READ + name, rows) for name in self.roles.read}
-        return Table(origin.texts.take(rows), cells, lambda own: self._where(split, [index[i] for i in own]))
+        return Table(origin.texts.take(rows), cells, lambda wrong: self._where(split, [index[i] for i in wrong]))
 
     def texts(self, split: str, index: Iterable[int]) -> list[Text]:
         """Return the texts at the positions `index` of a split."""
@@ -183,8 +183,8 @@ class Source(Origin):
 
     def origins_of_rows(self, split: str, rows: np.ndarray) -> dict[str, list[Any]]:
         """Return the origins of rows of a split of the source."""
-        own, files, kept = self.corpus.of(split), self.opener.sources(split), self.roles.kept
-        numbers, *cells = (own.cells(name, rows) for name in ("file", "place", *(KEPT + name for name in kept)))
+        split_cells, files, kept = self.corpus.of(split), self.opener.sources(split), self.roles.kept
+        numbers, *cells = (split_cells.cells(name, rows) for name in ("file", "place", *(KEPT + name for name in kept)))
         names = [*number_names(["file", self.opener.unit(split)], taken=kept), *kept]
         return dict(zip(names, [[files[number] for number in numbers], *cells], strict=True))
 
@@ -203,8 +203,8 @@ class Source(Origin):
     def _where(self, split: str, index: Sequence[int]) -> str:
         """Return the file of the first of some texts, and the places of those that are in it."""
         files, places, *_ = self.origins(split, index).values()
-        own = [place for file, place in zip(files, places, strict=True) if file == files[0]]
-        return f"{files[0]}: {format_places(self.opener.unit(self.tokenized(split).origin), own)}"
+        of_first = [place for file, place in zip(files, places, strict=True) if file == files[0]]
+        return f"{files[0]}: {format_places(self.opener.unit(self.tokenized(split).origin), of_first)}"
 
     # Batches
 

@@ -32,7 +32,7 @@ class Table:
 
     def take(self, rows: Sequence[int]) -> "Table":
         cells = {name: [column[row] for row in rows] for name, column in self.cells.items()}
-        return Table([self.texts[row] for row in rows], cells, lambda own: self.where([rows[i] for i in own]))
+        return Table([self.texts[row] for row in rows], cells, lambda wrong: self.where([rows[i] for i in wrong]))
 
     def not_blank(self) -> list[int]:
         """Return the rows whose texts have letters."""

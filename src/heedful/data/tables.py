@@ -295,7 +295,7 @@ class TableFile:
                 line = reader.line_num + 1
             if empty:
                 _warn_once(f"{self.path}: {format_places('line', empty)}: empty, and therefore skipped")
-            if suspects := [place for place, own in enclosed.items() if own <= labels]:
+            if suspects := [place for place, found in enclosed.items() if found <= labels]:
                 place = f"{self.path}: line {suspects[0]}"
                 _warn_once(f"{place}: a double quote may enclose several rows; {CSV_RULE}")
         except csv.Error as error:
@@ -380,17 +380,17 @@ def arrow_rows(source: str, batches: Iterable[Any], columns: Mapping[str, str], 
         columns: for each column of the rows, its name in the batches.
     """
     class_names = {}
-    for name, own in columns.items():
+    for name, stored in columns.items():
         with suppress(KeyError, TypeError, ValueError, AttributeError, RecursionError):
-            feature = json.loads(schema.metadata[b"huggingface"])["info"]["features"][own]
-            kind = schema.field(own).type  # pandas turns integers into floats where values are missing
+            feature = json.loads(schema.metadata[b"huggingface"])["info"]["features"][stored]
+            kind = schema.field(stored).type  # pandas turns integers into floats where values are missing
             if "feature" in feature:  # of the labels in a list
                 feature, kind = feature["feature"], kind.value_type
             if feature["_type"] == "ClassLabel" and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
                 class_names[name] = tuple(map(str, feature["names"]))
     count = 0
     for batch in batches:
-        cells = {name: batch.column(own) for name, own in columns.items()}
+        cells = {name: batch.column(stored) for name, stored in columns.items()}
         yield Rows(source, "row", range(count + 1, count + batch.num_rows + 1), cells, class_names)
         count += batch.num_rows
 

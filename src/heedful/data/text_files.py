@@ -66,12 +66,12 @@ def local_path(name: str, option: str) -> Path | None:
     return None
 
 
-def refuse_signatures(file: IO[bytes], source: str, own: bytes | None = None) -> None:
+def refuse_signatures(file: IO[bytes], source: str, expected: bytes | None = None) -> None:
     """Raise a UserError that says what a file is if it begins with a signature other than `own`."""
     head = file.read(6)
     file.seek(0)
     for signature, remedy in SIGNATURES.items():
-        if signature != own and re.match(signature, head, re.DOTALL):
+        if signature != expected and re.match(signature, head, re.DOTALL):
             raise UserError(f"{source}: {remedy}")
 
 

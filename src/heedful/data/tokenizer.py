@@ -91,9 +91,9 @@ class Tokenizer(TokenizerBuilder):
         if not self.shift:
             return UNKNOWN_ID
         model = json.loads(self._backend.to_str())["model"]
-        own = self._backend.token_to_id(model.get("unk_token") or "")
-        own = model.get("unk_id") if own is None else own
-        return None if own is None else own + self.shift
+        unknown = self._backend.token_to_id(model.get("unk_token") or "")
+        unknown = model.get("unk_id") if unknown is None else unknown
+        return None if unknown is None else unknown + self.shift
 
     def encode(self, texts: Sequence[Text]) -> Tokens:
         """Encode texts, which are all pairs or all single, without truncation.
@@ -128,7 +128,7 @@ class Tokenizer(TokenizerBuilder):
         bounds = [pair_bounds(encoding, self.special_counts) for encoding in encodings if encoding.n_sequences == 2]
         ids = [np.asarray(encoding.ids, dtype=np.int32) for encoding in encodings]
         if bounds:
-            ids = [own[start:stop] for own, (start, _, _, stop) in zip(ids, bounds, strict=True)]
+            ids = [tokens[start:stop] for tokens, (start, _, _, stop) in zip(ids, bounds, strict=True)]
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         tokens = np.concatenate([*ids, np.empty(0, dtype=np.int32)]) + np.int32(self.shift)
         np.maximum(tokens, UNKNOWN_ID, out=tokens)  # a text may contain "<pad>" literally
@@ -152,8 +152,8 @@ class Tokenizer(TokenizerBuilder):
 
     def with_nfc(self) -> "Tokenizer":
         """Read decomposed letters, such as e and a combining accent, as composed letters from now on."""
-        own = self._backend.normalizer
-        self._backend.normalizer = normalizers.Sequence([normalizers.NFC(), *([own] if own else [])])
+        first = self._backend.normalizer
+        self._backend.normalizer = normalizers.Sequence([normalizers.NFC(), *([first] if first else [])])
         return self
 
     def to_json(self) -> str:
@@ -176,7 +176,7 @@ class Tokenizer(TokenizerBuilder):
 
 def _require_bounded(backend: tokenizers.Tokenizer) -> None:
     """Raise a ValueError if a few words may become so many characters or tokens that they exceed the memory."""
-    growth, steps = 1, [json.loads(own.__getstate__()) for own in (backend.normalizer, backend.pre_tokenizer) if own]
+    growth, steps = 1, [json.loads(part.__getstate__()) for part in (backend.normalizer, backend.pre_tokenizer) if part]
     while steps:
         step = steps.pop()
         steps += [*step.get("normalizers", ()), *step.get("pretokenizers", ())]

@@ -33,9 +33,9 @@ def faithfulness_verdict(summaries: Sequence[VariantSummary]) -> str:
         return ""
     measured = []  # variant, mean of attention, mean of the random ranking, difference
     for summary in trained_attention(summaries):
-        own, random = (summary.measures.get((ranking, column.name)) for ranking in (ATTENTION, RANDOM))
-        if own is not None and random is not None and own.against_random is not None:
-            measured.append((summary, own.interval.value, random.interval.value, own.against_random))
+        found, random = (summary.measures.get((ranking, column.name)) for ranking in (ATTENTION, RANDOM))
+        if found is not None and random is not None and found.against_random is not None:
+            measured.append((summary, found.interval.value, random.interval.value, found.against_random))
     if not measured:
         return ""
     attentive, values, of_random, differences = zip(*measured, strict=True)

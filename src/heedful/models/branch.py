@@ -345,12 +345,12 @@ class NgramBranch(Component):
                 scales, matrices = np.zeros(used), []
                 for part in features:
                     counts, sizes = part.counts(used), np.diff(part.offsets)
-                    own = self._scales(part, counts, positive)
-                    own = own if len(features) == 1 else np.where(counts > 0, own, 0.0)
-                    values = own[part.ngrams]
+                    of_part = self._scales(part, counts, positive)
+                    of_part = of_part if len(features) == 1 else np.where(counts > 0, of_part, 0.0)
+                    values = of_part[part.ngrams]
                     norms = np.sqrt(np.add.reduceat(np.append(values**2, 0.0), part.offsets[:-1]) * (sizes > 0))
                     values /= np.repeat(np.maximum(norms, 1e-6), sizes)
-                    scales = scales + own
+                    scales = scales + of_part
                     shape = len(labels), max(used, 1)
                     matrices.append(csr_matrix((values, part.ngrams, part.offsets), shape=shape))
                 matrix = sum(matrices[1:], matrices[0])

@@ -199,7 +199,7 @@ def _outputs(component: Any, inputs: Tensor, mask: Tensor, num_logits: int) -> I
     def tensor(method: str, value: Any, letters: str, *sizes: int | None, dtype: torch.dtype = torch.float32) -> Any:
         """Check shape, type, device and numbers of an output; in `sizes`, None allows any size."""
         shape = tuple(value.shape) if isinstance(value, Tensor) else ()
-        if len(shape) != len(sizes) or any(size not in (None, own) for size, own in zip(sizes, shape, strict=True)):
+        if len(shape) != len(sizes) or any(size not in (None, found) for size, found in zip(sizes, shape, strict=True)):
             required = "×".join(str(size or letter) for size, letter in zip(sizes, letters.split("×"), strict=True))
             kind = f"a tensor of shape {shape}" if isinstance(value, Tensor) else f"a {type(value).__name__}, no tensor"
             _fail(component, f"{method} returned {kind}; the shape must be {letters} = {required}")
@@ -263,8 +263,8 @@ def _outputs(component: Any, inputs: Tensor, mask: Tensor, num_logits: int) -> I
         output = dict(encoded("forward", component(value), None))
         mixed = dict(encoded("mix", component.mix(value, weights), None))
         rule = "differs from mix(encoded, weights(encoded)): the weights that Heedful shows must be those that it uses"
-        for (method, own), other in zip(output.items(), mixed.values(), strict=True):
-            _require_equal(component, method, own, other, rule)
+        for (method, alone), other in zip(output.items(), mixed.values(), strict=True):
+            _require_equal(component, method, alone, other, rule)
         yield from output.items()
         if isinstance(component, TokenAttention):
             states = tensor("transform", component.transform(inputs, mask), "N×L×D", *output["forward (states)"].shape)

@@ -63,13 +63,13 @@ class Ensemble:
         self.task = first.card.codec.task
         kinds = [(member.card.codec.task.targets, set(member.card.codec.task.outputs)) for member in self.members]
         if any(kind != kinds[0] for kind in kinds):
-            own = [
+            outputs = [
                 f"{member.name} predicts {member.card.codec.task.targets} for each text, of "
                 f"{format_list(member.card.codec.task.outputs, plain=True)}"
                 for member, kind in zip(self.members, kinds, strict=True)
                 if member is first or kind != kinds[0]
             ]
-            raise UserError(f"ckpt_path: an ensemble needs models of the same task and classes: {'; '.join(own)}")
+            raise UserError(f"ckpt_path: an ensemble needs models of the same task and classes: {'; '.join(outputs)}")
         for member in self.members:
             member.card.codec.check(self.reads_pairs, f"ckpt_path: {first.name} and {member.name}")
         # for each member, the column of each class in its probabilities

@@ -75,10 +75,10 @@ class Probe:
         if "segment" in names:
             segments = self._fill(mask, tokens["segment"])
         if "row" in names:
-            own = np.zeros((len(texts), len(self.columns[0])), dtype=np.float32)
-            for line, text in zip(own, texts, strict=True):
+            values = np.zeros((len(texts), len(self.columns[0])), dtype=np.float32)
+            for line, text in zip(values, texts, strict=True):
                 line[:] = self.columns[text["row"][0]] if len(text) else 0
-            columns = self._tensor(own)
+            columns = self._tensor(values)
         ids = self._fill(mask, tokens["id"] if names else tokens)
         return Inputs(ids, self._tensor(mask), segments, columns)
 

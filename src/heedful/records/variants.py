@@ -149,13 +149,13 @@ def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
     for preset in dict.fromkeys(presets):
         places = [place for place, name in enumerate(presets) if name == preset]
         alike = [variants[place] for place in places]
-        own = {
+        described = {
             name: key
             for name, key in groups.items()
             if len({variant.choices.get(name) for variant in alike}) > 1
             or any(key in variant.overridden for variant in alike)
         }
-        for place, items in zip(places, _describe(alike, own), strict=True):
+        for place, items in zip(places, _describe(alike, described), strict=True):
             differences[place] = {"experiment": preset, **items} if preset else items
     return differences
 

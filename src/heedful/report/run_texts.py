@@ -49,7 +49,7 @@ def texts_section(
         if removal := by_row.get(int(predictions.index[i])):
             weights = {"r": removal.removal, "b": removal.branch, "a": removal.attention}
             row["w"] = removal.words
-            row |= {key: own.round(2 if key == "r" else 3).tolist() for key, own in weights.items() if len(own)}
+            row |= {key: part.round(2 if key == "r" else 3).tolist() for key, part in weights.items() if len(part)}
         if row.get("p") is not None and not row["x"]:
             del row["p"]
         rows.append(row)

@@ -34,17 +34,17 @@ def slices_section(predictions: Predictions, score: str, origin: Mapping[str, Se
     for name, values in columns.items():
         for value, size in values.most_common():
             inside = np.array([cell == value for cell in origin[name]])
-            own, units = terms[inside], None if groups is None else groups[inside]
-            of = proportion(own, units) if is_share else mean_of_terms(join_groups(own, units))
-            gap = own.mean() - terms[~inside].mean()
+            inner, units = terms[inside], None if groups is None else groups[inside]
+            of = proportion(inner, units) if is_share else mean_of_terms(join_groups(inner, units))
+            gap = inner.mean() - terms[~inside].mean()
             # how the difference changes with the share of each text
-            of_inside = inside * (terms - own.mean()) * (n / inside.sum())
+            of_inside = inside * (terms - inner.mean()) * (n / inside.sum())
             of_outside = ~inside * (terms - terms[~inside].mean()) * (n / (~inside).sum())
             sample = Sample((gap + of_inside - of_outside)[None], groups=groups, freedom=n - 1)
             tests.append(estimate([(1, sample)]).p_value if size >= MIN_TEXTS else None)
             text, label = f" of {size:,}", f"{clean_text(name)}: {clean_text(value)}"
             dots.append(
-                (Dot(label, float(own.mean()), of.low, of.high, float(terms.mean()), choice=(name, value)), text)
+                (Dot(label, float(inner.mean()), of.low, of.high, float(terms.mean()), choice=(name, value)), text)
             )
     adjusted = holm(tests)
     different = [dot.label for (dot, _), p in zip(dots, adjusted, strict=True) if p is not None and p < LEVEL]

@@ -108,8 +108,8 @@ def words_tables(example: Example, count: int = 10) -> list[Table]:
     if example.sole_branch is not None:
         return []
     weights = {"most attended": example.weights}
-    weights |= {f"weights of {clean_text(name)}": own for name, own in example.label_weights.items()}
-    tops = {title: top_words(example.words, own, count) for title, own in weights.items()}
+    weights |= {f"weights of {clean_text(name)}": weight for name, weight in example.label_weights.items()}
+    tops = {title: top_words(example.words, weight, count) for title, weight in weights.items()}
     return [_words_table([title, "weight"], top, ".4f") for title, top in tops.items()]
 
 

@@ -66,6 +66,6 @@ def _summarize_split(
         duplicates=len(lengths) - len(np.unique(split.digests)),
         in_train=in_train,
         checked=checked,
-        missing={column: own.missing for column, own in data.coverage.get(name, {}).items()},
-        unseen={column: own.unseen for column, own in data.coverage.get(name, {}).items()},
+        missing={column: coverage.missing for column, coverage in data.coverage.get(name, {}).items()},
+        unseen={column: coverage.unseen for column, coverage in data.coverage.get(name, {}).items()},
     )

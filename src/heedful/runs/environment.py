@@ -60,8 +60,8 @@ def command_line() -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of Heedful, of Python and of the PACKAGES."""
-    own = {"heedful": __version__, "python": platform.python_version()}
-    return own | {name: version(name) for name in PACKAGES}
+    versions = {"heedful": __version__, "python": platform.python_version()}
+    return versions | {name: version(name) for name in PACKAGES}
 
 
 def git_commit() -> str | None:

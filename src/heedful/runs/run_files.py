@@ -124,8 +124,8 @@ class PredictionTable(NamedTuple):
 
 def table_columns(origin: Iterable[str], class_names: Sequence[str]) -> list[str]:
     """Return the names of the columns of the table of predictions: the origin of the texts, and those that follow."""
-    own = ["label", "predicted", *(f"probability_{name}" for name in class_names), "in_train", "text"]
-    return [*(kept := list(origin)), *number_names(own, taken=kept)]
+    names = ["label", "predicted", *(f"probability_{name}" for name in class_names), "in_train", "text"]
+    return [*(kept := list(origin)), *number_names(names, taken=kept)]
 
 
 class Statistics(NamedTuple):

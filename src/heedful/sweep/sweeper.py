@@ -182,5 +182,5 @@ class SweepRunner:
 def worker_path() -> str:
     """Return the PYTHONPATH of launchers' workers: the current folder, with mine.py, and the package of a clone."""
     package = str(Path(__file__).parents[2])
-    own = [path for path in (os.getcwd(), package) if path in sys.path and path != sysconfig.get_path("purelib")]
-    return os.pathsep.join(dict.fromkeys([*own, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
+    paths = [path for path in (os.getcwd(), package) if path in sys.path and path != sysconfig.get_path("purelib")]
+    return os.pathsep.join(dict.fromkeys([*paths, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))

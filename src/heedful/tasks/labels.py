@@ -67,7 +67,7 @@ def describe_combinations(classes: Collection[str]) -> str:
     for separator in SEPARATORS:
         numbers = {name for name in classes if re.fullmatch("[0-9]+,[0-9]+", name)}
         several, found, single = _combinations([name for name in classes if name not in numbers], separator)
-        places = {(part, place) for own in several.values() for place, part in enumerate(own)}
+        places = {(part, place) for listed in several.values() for place, part in enumerate(listed)}
         positions, used = Counter(part for part, _ in places), {part for name in found for part in several[name]}
         moving = [part for part in used if part in single or positions[part] > 1]
         is_most = 2 * len(found) > len(classes) and 4 * len(moving) >= len(used)
@@ -92,9 +92,9 @@ def find_separator(cells: Collection[str]) -> str | None:
 def _combinations(cells: Iterable[str], separator: str) -> tuple[dict[str, list[str]], list[str], set[str]]:
     """Return the parts of cells with several different parts, the cells whose parts all recur, and all single parts."""
     parts = {cell: [part for piece in cell.split(separator) if (part := piece.strip("[](){}'\" "))] for cell in cells}
-    several = {cell: own for cell, own in parts.items() if 1 < len(own) == len(set(own))}
-    counts, single = Counter(chain(*several.values())), {own[0] for own in parts.values() if len(own) == 1}
-    found = [cell for cell, own in several.items() if all(part in single or counts[part] > 1 for part in own)]
+    several = {cell: listed for cell, listed in parts.items() if 1 < len(listed) == len(set(listed))}
+    counts, single = Counter(chain(*several.values())), {listed[0] for listed in parts.values() if len(listed) == 1}
+    found = [cell for cell, listed in several.items() if all(part in single or counts[part] > 1 for part in listed)]
     return several, found, single
 
 

@@ -94,14 +94,14 @@ def average_precision(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
     The term of a text is the derivative with respect to its weight: it is in its own share, and in those of the texts
     below it.
     """
-    n, own, below = len(scores), np.sort(scores[positive]), np.sort(scores)
-    count = n - below.searchsorted(own, "left")  # of texts with at least the score of each positive one, ascending
-    precision = (len(own) - own.searchsorted(own, "left")) / count
+    n, hits, below = len(scores), np.sort(scores[positive]), np.sort(scores)
+    count = n - below.searchsorted(hits, "left")  # of texts with at least the score of each positive one, ascending
+    precision = (len(hits) - hits.searchsorted(hits, "left")) / count
     sums = [np.append(0.0, increments.cumsum()) for increments in (1 / count, precision / count)]
-    shares, products = (total[own.searchsorted(scores, "right")] for total in sums)
+    shares, products = (total[hits.searchsorted(scores, "right")] for total in sums)
     change = positive * (shares - precision.mean()) - products
-    change[positive] += precision[own.searchsorted(scores[positive], "left")]
-    return np.asarray(precision.mean() + change * n / len(own))
+    change[positive] += precision[hits.searchsorted(scores[positive], "left")]
+    return np.asarray(precision.mean() + change * n / len(hits))
 
 
 def mcc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -64,8 +64,8 @@ def _find_own(path: Any) -> type[Task]:
         raise UserError(f"task {path}: {error} (compare and faithfulness: --trusted-modules {top})") from None
     if not issubclass(found, Task) or isabstract(found):
         raise ValueError(f"{path} is not a task that can be created")
-    own: type[Task] = found
-    return own
+    task: type[Task] = found
+    return task
 
 
 def path_of(cls: type) -> str:

@@ -35,8 +35,8 @@ def evaluate_splits(
             metrics that the run has added have no interval.
     """
     removed = default_metrics().keys() - {name.partition("/")[2] for name in logged}
-    own = {name: value for name, value in logged.items() if name.partition("/")[2] not in default_metrics()}
-    added = {name: value if math.isfinite(value) else None for name, value in own.items()}
+    further = {name: value for name, value in logged.items() if name.partition("/")[2] not in default_metrics()}
+    added = {name: value if math.isfinite(value) else None for name, value in further.items()}
     results: dict[str, Score] = {}
     classes: dict[str, dict[str, ClassScore]] = {}
     linear: dict[str, Score] = {}
@@ -92,8 +92,10 @@ def _class_scores(predictions: Predictions) -> dict[str, ClassScore]:
     units = predictions.task.class_counts(predictions.labels, predictions.groups)
     for c, (name, score) in enumerate(scores.items()):
         if units[c] >= MIN_TEXTS:
-            own, true = (np.bincount(texts[classes == c], minlength=n) for texts, classes in pairs)
-            _, low, high, _ = mean_of_terms(join_groups(ratio(2.0 * own * true, 1.0 * own + true), predictions.groups))
+            found, true = (np.bincount(texts[classes == c], minlength=n) for texts, classes in pairs)
+            _, low, high, _ = mean_of_terms(
+                join_groups(ratio(2.0 * found * true, 1.0 * found + true), predictions.groups)
+            )
             if low is not None and high is not None:
                 scores[name] = replace(score, f1_low=max(0.0, low), f1_high=min(1.0, high))
     return scores

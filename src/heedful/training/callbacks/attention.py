@@ -41,7 +41,9 @@ class AttentionRecorder(pl.Callback):
             return
         data, ensemble = source_of(trainer), pl_module.ensemble()
         probabilities, labels, rows = (pl_module.evaluated[name] for name in ("probabilities", "labels", "index"))
-        notable = {kind: rows[own].tolist() for kind, own in pl_module.task.notable(probabilities, labels).items()}
+        notable = {
+            kind: rows[places].tolist() for kind, places in pl_module.task.notable(probabilities, labels).items()
+        }
         selected = self._select_rows(rows, *list(notable.values())[:2])
         errors = [(kind, row) for kind in KINDS for row in notable.get(kind, [])[: self.errors]]
         shown = list(dict.fromkeys([*selected, *(row for _, row in errors)]))  # each text is classified once

@@ -158,9 +158,9 @@ class StepGraph:
 
     def _copy(self, inputs: Inputs, targets: Tensor) -> None:
         """Overwrite the step's own inputs and targets."""
-        for own, given in zip((*self.inputs, self.targets), (*inputs, targets), strict=True):
-            if own is not None and given is not None:
-                own.copy_(given, non_blocking=True)
+        for recorded, given in zip((*self.inputs, self.targets), (*inputs, targets), strict=True):
+            if recorded is not None and given is not None:
+                recorded.copy_(given, non_blocking=True)
 
     def _rehearse(self, module: LitClassifier) -> None:
         """Compute the step without a recording, and leave the module's buffers, such as running means, as they were."""
