@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from heedful.compare.verdict import advise, comparison_verdict
+from heedful.records.cost import Cost
 from heedful.records.runs import FinishedRun
 from heedful.records.variants import Variant
-from heedful.runs.result import RunResult, Seconds
+from heedful.runs.result import RunResult
 from heedful.terms.comparison import Comparison, Row, Verdict, compare
 from heedful.terms.intervals import Interval
 from tests.run_folders import write_run
@@ -37,12 +38,11 @@ def comparison(
 ) -> Comparison:
     rows = []
     for name, difference, verdict, gain, gain_verdict in facts:
-        training, use = costs.get(name, (None, None))
-        result = RunResult(seconds=Seconds(cpu=training), ms_per_text=use)
-        runs = tuple(FinishedRun(Path(), replace(result, seed=seed), {}) for seed in range(seeds))
+        runs = tuple(FinishedRun(Path(), RunResult(seed=seed), {}) for seed in range(seeds))
         scores = {metric: Interval(0.829, 0.81, 0.85)}
         variant = Variant(name, {}, runs)
-        rows.append(Row(variant, scores, None, difference, None, verdict, None, gain, None, gain_verdict))
+        row = Row(variant, scores, None, difference, None, verdict, None, gain, None, gain_verdict)
+        rows.append(replace(row, cost=Cost(*costs.get(name, ()))))
     baseline = next(row for row in rows if row.verdict == "baseline")
     return Comparison(tuple(rows), baseline, metric, lower, (), 444, "", ())
 

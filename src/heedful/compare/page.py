@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from heedful.base.formatting import capitalize, format_count, format_names
-from heedful.compare.cost import COST_HEAD, measure_costs
-from heedful.compare.sections import MAX_ROWS, factors, fair_estimate
+from heedful.compare.sections import COST_HEAD, MAX_ROWS, cost_cells, factors, fair_estimate
 from heedful.compare.texts import count_hard, texts_section
 from heedful.compare.verdict import Advice, advise, findings, has_linear, remarks
 from heedful.records.runs import summarize_excluded
@@ -67,8 +66,7 @@ def _head(comparison: Comparison, advice: Advice) -> Section:
 
 def _costs(comparison: Comparison, rows: Sequence[Row]) -> Table:
     """Return the costs that are known of a variant."""
-    costs = measure_costs(comparison.variants)
-    cells = [costs[row.variant.name].cells() for row in rows]
+    cells = [cost_cells(row.cost) for row in rows]
     known = [i for i in range(len(COST_HEAD)) if any(line[i] != UNKNOWN for line in cells)]
     lines = [[row.variant.name, *(line[i] for i in known)] for row, line in zip(rows, cells, strict=True)]
     return Table(["variant", *(COST_HEAD[i] for i in known)], lines)
@@ -107,14 +105,14 @@ def _dots(comparison: Comparison, rows: Sequence[Row], advice: Advice) -> Dots:
 
 def _in_short(comparison: Comparison) -> Iterator[str]:
     """Yield what a reader should know of all variants."""
-    rows, metric, costs = comparison.rows, comparison.metric, measure_costs(comparison.variants)
+    rows, metric = comparison.rows, comparison.metric
     if len(rows) > 1:
         score = rows[0].metrics[metric].value
         words = describe_score(metric, score, comparison.texts, scores_of(comparison.table))
         yield f"Best mean: {rows[0].variant.name}, {words}"
     if estimate := fair_estimate(comparison):
         yield estimate
-    used = [(cost, row) for row in rows if (cost := costs[row.variant.name].use) is not None]
+    used = [(row.cost.use, row) for row in rows if row.cost.use is not None]
     if len(used) > 1:
         cost, row = min(used, key=lambda pair: pair[0])
         yield f"Cheapest to use: {row.variant.name}, {format_compact(cost)} ms a text"

@@ -3,11 +3,11 @@
 import numpy as np
 
 from heedful.base.formatting import capitalize
-from heedful.compare.cost import COST_HEAD, measure_costs
+from heedful.records.cost import Cost
 from heedful.records.runs import summarize_excluded
 from heedful.records.statistics import FAITHFULNESS, SECONDS
 from heedful.records.variants import Variant
-from heedful.report.numbers import UNKNOWN, format_known, format_p_value, format_with_margin
+from heedful.report.numbers import UNKNOWN, format_compact, format_known, format_p_value, format_with_margin
 from heedful.report.section import Group, Heat, Lines, Section, Strip, Table
 from heedful.report.verdict import LINEAR_MODEL, format_score, format_sizes
 from heedful.report.words import STRIP_NOTE, branch_title, clean_text, example_words
@@ -53,6 +53,7 @@ FAITHFULNESS_NOTE = (
     "From the records of the command `faithfulness`, mean over seeds ± the half-width of the 95 % interval "
     "(Student's t). Normalized comprehensiveness: 0 is the lowest and 1 the highest value that a ranking can reach."
 )
+COST_HEAD = ("training, s", "ms a text", "parameters")
 MAX_ROWS = 12  # variants that a page shows at once; the others are folded
 MAX_CLASSES = 12  # maximum number of classes in the table of recalls
 MAX_TEXTS = 10  # maximum number of texts with the attention of each variant, to limit the size of the page
@@ -209,11 +210,17 @@ def _grid(comparison: Comparison) -> Section:
     return Section(title, tables, note, is_folded=True)
 
 
+def cost_cells(cost: Cost) -> list[str]:
+    """Return the cells below COST_HEAD."""
+    times = (UNKNOWN if value is None else format_compact(value) for value in (cost.training, cost.use))
+    return [*times, format_known(cost.parameters, "{:,}")]
+
+
 def _cost(comparison: Comparison) -> Section:
-    rows, costs = [], measure_costs(comparison.variants)
+    rows = []
     for row in comparison.rows:
         seconds, memory = row.metrics.get(SECONDS), format_known(row.peak_memory_mb, "{:,.0f}")
-        rows.append([row.variant.name, *costs[row.variant.name].cells(), format_with_margin(seconds, 2), memory])
+        rows.append([row.variant.name, *cost_cells(row.cost), format_with_margin(seconds, 2), memory])
     head = ["variant", *COST_HEAD, "seconds per epoch", "peak memory, MB"]
     return Section("Cost", [Table(head, rows)], COST, is_folded=True)
 
@@ -264,10 +271,12 @@ def _recalls(comparison: Comparison) -> Section:
     rows = []
     if not (classes := comparison.class_names[:MAX_CLASSES]):
         return Section("Recall by class", [])
-    for variant in comparison.variants:
-        hits, _, true = np.sum([run.predictions().class_counts() for run in variant.runs], axis=0)
-        shown = zip((hits / np.maximum(true, 1))[:MAX_CLASSES].tolist(), true[:MAX_CLASSES].tolist(), strict=True)
-        rows.append([variant.name, *(Heat(f"{recall:.3f}", recall) if texts else UNKNOWN for recall, texts in shown)])
+    for row in comparison.rows:
+        if row.class_counts is not None:
+            hits, _, true = row.class_counts[:, :MAX_CLASSES]
+            shown = zip((hits / np.maximum(true, 1)).tolist(), true.tolist(), strict=True)
+            cells = (Heat(f"{recall:.3f}", recall) if texts else UNKNOWN for recall, texts in shown)
+            rows.append([row.variant.name, *cells])
     more = len(comparison.class_names) - len(classes)
     note = "The share of the texts of each class that are classified correctly, over all seeds."
     note += f" Classes that are not shown: {more:,}." if more else ""

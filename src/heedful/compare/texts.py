@@ -86,10 +86,8 @@ def texts_section(comparison: Comparison) -> Section | None:
 
 def count_hard(comparison: Comparison) -> int | None:
     """Return the number of texts that no seed of any variant predicts right; None if answers are numbers."""
-    by_seed = [each for variant in comparison.variants for each in _by_seed(variant)]
-    if not by_seed[0].task.has_classes:
-        return None
-    return int((~np.any([each.is_correct for each in by_seed], axis=0)).sum())
+    hits = [row.hits for row in comparison.rows if row.hits is not None]
+    return int((~np.any(np.concatenate(hits), axis=0)).sum()) if hits else None
 
 
 def _by_seed(variant: Variant) -> list[Predictions]:

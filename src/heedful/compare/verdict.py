@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from heedful.base.formatting import capitalize, format_count, format_names
-from heedful.compare.cost import Cost, measure_costs
+from heedful.records.cost import Cost
+from heedful.report.numbers import format_compact
 from heedful.report.verdict import LINEAR_MODEL, as_gain, comparative, describe_gain, describe_score, format_sizes
 from heedful.tasks.stored import scores_of
 from heedful.terms.comparison import Comparison, Row, Verdict
@@ -109,9 +110,17 @@ def advise(comparison: Comparison) -> Advice:
         kept = LINEAR if is_linear else base.variant.name
         return Advice(f"Keep {kept}: no {'variant' if is_linear else 'other variant'} is shown to be better")
     best = next((row for row in shown if row.verdict == "better"), base if base in shown else shown[0])
-    costs = measure_costs(comparison.variants)
-    other = Cost() if best is base else costs[base.variant.name]
-    return Advice(f"Take {best.variant.name}", costs[best.variant.name].describe(base.variant.name, other), best)
+    other = Cost() if best is base else base.cost
+    return Advice(f"Take {best.variant.name}", _describe_cost(best.cost, base.variant.name, other), best)
+
+
+def _describe_cost(cost: Cost, name: str, other: Cost) -> str:
+    """Return a clause with the costs beside those of the variant `name`: "it needs 2 ms a text (none: 1)"."""
+    pairs = [(cost.use, other.use, "ms a text"), (cost.training, other.training, "s of training")]
+    known = [(value, before, unit) for value, before, unit in pairs if value is not None]
+    parts = " and ".join(f"{format_compact(value)} {unit}" for value, _, unit in known)
+    others = " and ".join(format_compact(before) for _, before, _ in known if before is not None)
+    return (f"it needs {parts}" if parts else "") + (f" ({name}: {others})" if others else "")
 
 
 def _summarize(judged: Sequence[Judged], reference: str, noun: str, metric: str, is_tested: bool, texts: int) -> str:

@@ -1,7 +1,7 @@
 """Compare finished runs: a ranking of variants, and differences from a baseline."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -11,6 +11,7 @@ import numpy as np
 from heedful.base.errors import UserError
 from heedful.config.keys import default_metrics, metric_nodes
 from heedful.config.mistakes import did_you_mean, no_such
+from heedful.records.cost import Cost, measure_costs
 from heedful.records.outside import Outside, outside_variant
 from heedful.records.runs import ExcludedRun
 from heedful.records.statistics import FAITHFULNESS, SECONDS
@@ -39,6 +40,9 @@ class Row:
     gain_verdict: Verdict | None  # None without a linear baseline
     over_texts: Interval | None = None  # difference from the baseline over the texts of all folds; None without folds
     by_seed: tuple[float, ...] = ()  # the compared metric of the seeds
+    hits: np.ndarray | None = None  # S×n, whether the predictions of the seeds are right; None if they are numbers
+    class_counts: np.ndarray | None = None  # 3×C, the `class_counts` of the predictions, summed over seeds
+    cost: Cost = field(default_factory=Cost)
 
     @property
     def peak_memory_mb(self) -> float | None:
@@ -215,6 +219,7 @@ def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, l
     by_name: dict[str, tuple[Interval | None, float | None, Verdict]] = {baseline.name: (None, None, "baseline")}
     by_name |= {item.variant.name: result for item, result in zip(others, judged, strict=True)}
     linear = {item.variant.name: (item.samples[metric], item.linear) for item in measurements if item.linear}
+    costs = measure_costs([item.variant for item in measurements])
     gains = dict(zip(linear, judge_differences(list(linear.values()), lower_is_better), strict=True))
     rows = []
     for item in measurements:
@@ -226,7 +231,8 @@ def _rank(measurements: Sequence[Measurement], baseline: Variant, metric: str, l
         if base.folds is not None and item.variant is not baseline:
             over_texts = estimate_over_texts([(1, item.samples[metric]), (-1, base)])
         by_seed = tuple(item.samples[metric].by_seed.tolist())
-        rows.append(Row(item.variant, means, item.ensemble, *by_name[name], of_linear, *gain, over_texts, by_seed))
+        scored = Row(item.variant, means, item.ensemble, *by_name[name], of_linear, *gain, over_texts, by_seed)
+        rows.append(replace(scored, hits=item.hits, class_counts=item.class_counts, cost=costs[name]))
     return sorted(rows, key=lambda row: row.metrics[metric].value, reverse=not lower_is_better)
 
 

@@ -23,7 +23,9 @@ class Measurement:
     variant: Variant
     samples: dict[str, Sample]  # score → its terms, or statistic of the runs → its values; those that are defined
     ensemble: float | None = None  # compared score of the mean probabilities over several seeds; None if undefined
-    linear: Sample | None = None  # compared score of the linear baselines of the same runs; None if a run has none
+    linear: Sample | None = None  # compared score of the linear models of the same runs; None if a run has none
+    hits: np.ndarray | None = None  # S×n, whether the predictions are right; None if they are numbers
+    class_counts: np.ndarray | None = None  # 3×C, the `class_counts` of the predictions, summed over seeds
 
 
 def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measurement]:
@@ -60,7 +62,9 @@ def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measure
             of_mean = first._replace(probabilities=mean, task=task).terms(metric)
             ensemble = None if of_mean is None or len(predictions) == 1 else float(of_mean.mean())
             linear = sample_score(metric, linear_predictions(variant, first.index), variant.seeds, folds)
-        measurements.append(Measurement(variant, samples, ensemble, linear))
+        hits = np.stack([each.is_correct for each in predictions]) if first.task.has_classes else None
+        counts = np.sum([each.class_counts() for each in predictions], axis=0)
+        measurements.append(Measurement(variant, samples, ensemble, linear, hits, counts))
     return measurements
 
 
