@@ -99,10 +99,15 @@ def test_a_class_that_the_model_lacks_is_reported(training_run: TrainingRun, tmp
     assert result["status"] == "failed"
 
 
-def test_rows_of_classes_that_the_model_lacks_count_as_wrong_or_are_left_out(
-    training_run: TrainingRun, tmp_path: Path
+def test_rows_of_classes_that_the_models_lack_count_as_wrong_or_are_left_out(
+    training_run: TrainingRun, three_runs: list[Path], tmp_path: Path
 ) -> None:
     other = write(tmp_path / "other.csv", 36, ("bad", "Bewerbung"))
+    many = f"[{three_runs[0]},{three_runs[1]}]"
+    options = (*other_data(tmp_path, other), "unknown_classes=wrong", "callbacks=attention")
+    assert evaluate(tmp_path / "many", many, *options)["classes"]["test"]["Bewerbung"]["f1"] == 0
+    examples = json.loads((tmp_path / "many" / "attention.json").read_text())
+    assert {"bad", "Bewerbung"} == {example["label"] for example in examples}
     results = {
         choice: evaluate(
             tmp_path / choice, best_checkpoint(training_run), *other_data(tmp_path, other), f"unknown_classes={choice}"

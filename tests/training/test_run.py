@@ -40,7 +40,7 @@ def test_the_configuration_is_written_at_the_start(tmp_path: Path) -> None:
 
 
 def test_a_run_writes_its_record_once_and_reads_no_predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The attention callback, the scores and the page receive the predictions, also those of the linear baseline."""
+    """The attention callback, the scores and the page receive the predictions, also those of the linear model."""
     save, statuses = RunResult.save, list[str]()
     monkeypatch.setattr(RunResult, "save", lambda result, run: (statuses.append(result.status), save(result, run)))
     monkeypatch.setattr(Predictions, "load", Mock(side_effect=AssertionError("a file of predictions is read")))

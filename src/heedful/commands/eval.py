@@ -11,23 +11,16 @@ def main(cfg: DictConfig) -> None:
     from heedful.inference.api import evaluation_data, find_device, restore_ensemble
     from heedful.inference.lit_ensemble import LitEnsemble
     from heedful.training import build
-    from heedful.training.lit import LitClassifier
     from heedful.training.run import open_run
 
     cfg.device = find_device(cfg.device)  # the accelerator of trainer=auto
     with open_run(cfg, launched()) as run:
         ensemble = restore_ensemble(cfg.ckpt_path, cfg.extras, accepts_exports=False)
-        _, card, model, loss = ensemble.members[0]
         trainer = build.trainer(cfg, run.callbacks)
-        data = evaluation_data(cfg, card)
-        has_further = data.class_names != card.codec.class_names  # which no model has
-        if has_further:
-            ensemble.task = ensemble.task.with_classes(data.class_names)
-        metrics = build.metrics(cfg, data.task)  # not a checkpoint's metrics, which may name any class
-        if len(ensemble.members) == 1 and not has_further:
-            module = LitClassifier(model, loss, metrics, card)
-        else:
-            module = LitEnsemble(ensemble, metrics)
+        data = evaluation_data(cfg, ensemble.members[0].card)
+        ensemble.task = ensemble.task.with_classes(data.class_names)  # perhaps with some that no model has
+        # the metrics are not those of a checkpoint, which may name any class
+        module = LitEnsemble(ensemble, build.metrics(cfg, ensemble.task))
         run.start(trainer, module, data)
         (trainer.test if cfg.split == "test" else trainer.validate)(module, data, verbose=False)
         run.report(trainer, module)

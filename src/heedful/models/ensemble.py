@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import nn
 
 from heedful.base.errors import UserError, name_file
 from heedful.base.formatting import format_list
@@ -83,6 +84,19 @@ class Ensemble:
     def class_names(self) -> tuple[str, ...]:
         """The classes, in the order of the probabilities."""
         return self.task.classes
+
+    @property
+    def parts(self) -> dict[str, nn.Module]:
+        """The components of a single model, or the models of several, by name."""
+        models: dict[str, nn.Module] = {f"model_{i}": member.model for i, member in enumerate(self.members, 1)}
+        return models if len(models) > 1 else dict(models["model_1"].named_children())
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """The choices of the models, joined, such as {"encoder": "bilstm+gru"}."""
+        choices = [member.card.choices for member in self.members]
+        groups = dict.fromkeys(group for choice in choices for group in choice)
+        return {group: "+".join(dict.fromkeys(choice.get(group, "none") for choice in choices)) for group in groups}
 
     @property
     def reads_pairs(self) -> bool:
@@ -161,9 +175,8 @@ class Ensemble:
         return [self._combine(examples) for examples in zip(*by_member, strict=True)]
 
     def _combine(self, examples: Sequence[Example]) -> Example:
-        probabilities = np.mean(
-            [[example.probabilities[name] for name in self.task.outputs] for example in examples], 0
-        )
+        names = self.task.outputs  # an evaluation may add classes that no model has
+        probabilities = np.mean([[example.probabilities.get(name, 0.0) for name in names] for example in examples], 0)
         shared = examples if self.shares_tokens else examples[:1]
         maps = [example.matrix.mean(0, keepdims=True) for example in shared if example.matrix is not None]
         predicted = self.task.predicted(probabilities[None])
@@ -173,7 +186,7 @@ class Ensemble:
             predicted=self.task.decode(predicted)[0],
             value=self.task.values(predicted)[0],
             confidence=float(self.task.confidence(probabilities[None])[0]),
-            probabilities=dict(zip(self.task.outputs, probabilities.tolist(), strict=True)),
+            probabilities=dict(zip(names, probabilities.tolist(), strict=True)),
             weights=np.mean([example.weights for example in shared], 0),
             class_weights={name: np.mean([example.class_weights[name] for example in shared], 0) for name in per_class},
             matrix=np.mean(maps, 0) if len(maps) == len(shared) else None,

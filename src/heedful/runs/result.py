@@ -116,7 +116,7 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The scores of the linear baseline, by names such as test/acc, and by how much those of the model exceed them."""
+    """The scores of the linear model, by names such as test/acc, and by how much those of the model exceed them."""
 
     metrics: Mapping[str, Score] = field(default_factory=dict)
     differences: Mapping[str, Score] = field(default_factory=dict)

@@ -141,7 +141,7 @@ def read_predictions(run: Path, folder: str = "predictions") -> Predictions | No
     """Read the predictions for the test split, or for the validation split if there are none for the test split.
 
     Args:
-        folder: predictions of the run's model, or baseline, those of the linear baseline.
+        folder: predictions of the run's model, or baseline, those of the linear model.
     """
     test, val = (run / folder / f"{split}.npz" for split in ("test", "val"))
     return read_existing(test, Predictions.load) or read_existing(val, Predictions.load)
@@ -204,7 +204,7 @@ def read_statistics(path: Path) -> Statistics:
 
 @reads("baseline/features.csv")
 def read_features(path: Path) -> dict[str, list[str]]:
-    """Read the features of the linear baseline with the largest weights of each class, by class."""
+    """Read the features of the linear model with the largest weights of each class, by class."""
     features: dict[str, list[str]] = {}
     for row in read_rows(path):
         features.setdefault(row["class"], []).append(row["feature"])

@@ -34,10 +34,10 @@ class Row:
     difference: Interval | None  # from the baseline in the compared metric; None for the baseline
     p_adjusted: float | None  # p-value after Holm's adjustment; None if the difference was not tested
     verdict: Verdict
-    linear: Interval | None  # the compared metric of the linear baseline; None if a run has none
-    gain: Interval | None  # difference from the linear baseline
+    linear: Interval | None  # the compared metric of the linear model; None if a run has none
+    gain: Interval | None  # difference from the linear model
     gain_p_adjusted: float | None
-    gain_verdict: Verdict | None  # None without a linear baseline
+    gain_verdict: Verdict | None  # None without a linear model
     over_texts: Interval | None = None  # difference from the baseline over the texts of all folds; None without folds
     by_seed: tuple[float, ...] = ()  # the compared metric of the seeds
     hits: np.ndarray | None = None  # S×n, whether the predictions of the seeds are right; None if they are numbers

@@ -26,10 +26,10 @@ def evaluate_splits(
     logged: Mapping[str, float],
 ) -> tuple[dict[str, Score], dict[str, dict[str, ClassScore]], Baseline]:
     """Return the metrics of all predicted splits, by names such as test/acc; the class scores, by split and class; and
-    the scores of the linear baseline, which are empty if it was not fitted.
+    the scores of the linear model, which are empty if it was not fitted.
 
     Args:
-        by_split, baselines: the predictions of the model and of the linear baseline, by split.
+        by_split, baselines: the predictions of the model and of the linear model, by split.
         majority: index of the most frequent class of the training texts; None for other tasks.
         logged: the metrics that were logged, by the same names. Default metrics that are not among them are omitted;
             metrics that the run has added have no interval.

@@ -86,7 +86,7 @@ def sample_statistic(
 
 
 def linear_predictions(variant: Variant, index: np.ndarray) -> list[Predictions]:
-    """Return the predictions of the linear baselines by seed; empty if a run lacks one for these texts."""
+    """Return the predictions of the linear models by seed; empty if a run lacks one for these texts."""
     by_seed = []
     for runs in variant.runs_by_seed.values():
         parts = [

@@ -1,4 +1,4 @@
-"""The LightningModule of a classifier (training, evaluation, metrics)."""
+"""The LightningModule that trains a classifier."""
 
 import logging
 import math
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import pytorch_lightning as pl
 import torch
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint, WeightAveraging
@@ -29,7 +28,7 @@ from heedful.models.check import check_loss, check_model, is_foreign
 from heedful.models.classifier import Classifier
 from heedful.models.ensemble import Ensemble, Member
 from heedful.models.loss import Loss
-from heedful.models.metrics import LoggedScore, direction, require_defined, require_direction, require_scores
+from heedful.models.metrics import LoggedScore, require_defined, require_direction, require_scores
 from heedful.runs.checkpoint import Card
 from heedful.runs.environment import Launch
 from heedful.runs.folder import BEST, checkpoint_in
@@ -38,6 +37,7 @@ from heedful.tasks.task import Task
 from heedful.terms.confidence import learn_from_validation
 from heedful.training import build
 from heedful.training.callbacks.stop import end_together
+from heedful.training.evaluator import Evaluator, require_batch
 from heedful.training.loggers.options import log_options
 
 CHECK_INTERVAL = 25  # batches between two checks of the loss, because each check waits for the device
@@ -52,16 +52,6 @@ class Step(NamedTuple):
 
     loss: Tensor  # mean over the texts, and the terms of the components, from which the gradients are computed
     sums: dict[str, Tensor]  # over the texts: of the loss, of the hits and of each term
-
-
-def require_batch(batch: Any) -> None:
-    """Refuse the batches of loaders that do not encode texts as the model reads them."""
-    if not isinstance(batch, Batch):
-        raise UserError(
-            f"a batch is a {type(batch).__name__}, not a heedful.data.padded_batches.Batch: let the DataLoader build "
-            "batches from rows, with collate_fn=lambda rows: builder(np.array(rows)), where builder is "
-            'data.builder("train") or card.codec.builder(texts)'
-        )
 
 
 class RunningMean(Metric):
@@ -84,14 +74,14 @@ class RunningMean(Metric):
         return self.total / self.texts
 
 
-class LitClassifier(pl.LightningModule):
-    """Trains and evaluates a `Classifier`; each of the metrics, by name, is computed once from all texts.
+class LitClassifier(Evaluator):
+    """Trains and evaluates a `Classifier`.
 
     The card is the metadata of checkpoints; `hparams` is the configuration in it, and determines the optimizer.
     """
 
     def __init__(self, model: Classifier, loss: Loss, metrics: Mapping[str, Metric], card: Card) -> None:
-        super().__init__()
+        super().__init__(metrics)
         self.model = model
         self.loss = loss
         self.card = card
@@ -105,14 +95,6 @@ class LitClassifier(pl.LightningModule):
         self.register_buffer("thresholds", torch.tensor(self.task.applied_thresholds), persistent=False)
         self.run_step: Callable[[Inputs, Tensor], Step] | None = None  # a faster equivalent of `compute_step`
         self._losses_to_check: list[tuple[int, HostCopy]] = []  # with the numbers of their batches
-        self.start = ""  # what the initial weights are, if they come from another model
-        self.metrics = dict(metrics)  # a plain dict, because they stay on the CPU
-        self.scores: dict[str, float] = {}  # the last value of each metric, by names such as val/acc; NaN if undefined
-        # the texts of the last evaluation, in the order of the split: n×C probabilities, n labels, n index
-        self.evaluated: dict[str, np.ndarray] = {}
-        # by loader, of the present evaluation in this process; the loss is summed over the texts of a batch
-        self._batches: dict[int, list[dict[str, Tensor]]] = {}
-        self._texts: int | None = None  # in the present batch
         self._logged_epoch: int | None = None  # the last epoch whose training metrics Lightning knows
         self.is_validated = False  # whether a validation ran since the last training epoch ended
         self._validated_step: int | None = None  # the step after which the texts in `evaluated` were validated
@@ -250,11 +232,9 @@ class LitClassifier(pl.LightningModule):
         return {"probabilities": probabilities, "predicted": predicted, "labels": batch.targets, "index": batch.index}
 
     def logits(self, batch: Batch) -> Tensor:
-        """Return the logits of a batch for validation or test, N×num_logits."""
         return self(batch.inputs)
 
     def ensemble(self) -> Ensemble:
-        """Return the model with its tokenizer, which classifies texts and shows the attention weight of each word."""
         return Ensemble([Member("", self.card, self.model, self.loss)])
 
     def compute_step(self, inputs: Inputs, targets: Tensor) -> Step:
@@ -266,10 +246,6 @@ class LitClassifier(pl.LightningModule):
         return Step(
             sum(terms.values(), loss), {**sums, **self.task.training_sums(logits.detach(), targets, self.thresholds)}
         )
-
-    def log(self, *args: Any, **options: Any) -> None:
-        """Log a value; for means over an epoch, Lightning cannot tell how many texts a batch without columns has."""
-        super().log(*args, **{**options, "batch_size": options.get("batch_size") or self._texts})
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         require_batch(batch)
@@ -344,74 +320,21 @@ class LitClassifier(pl.LightningModule):
 
     def on_validation_epoch_start(self) -> None:
         self._choose_branch_weight()  # of averaged weights, which Lightning's callbacks have set by now
-        self.on_test_epoch_start()
+        super().on_validation_epoch_start()
 
-    def on_test_epoch_start(self) -> None:
-        self._batches = {}  # an evaluation that was interrupted leaves batches
-
-    def validation_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
-        require_batch(batch)
-        self._texts = len(batch.targets)
-        logits = self.logits(batch)
-        columns = {"probabilities": self.task.probabilities(logits).float(), "labels": batch.targets}
-        columns |= {"index": batch.index, "loss": self.loss(logits, self.task.scaled(batch.targets)) * self._texts}
-        self._batches.setdefault(dataloader_idx, []).append(columns)
-
-    test_step = validation_step
+    def learn(self) -> None:
+        if self.trainer.state.fn == "fit":
+            self.task = self.task.fit(self.evaluated["probabilities"], self.evaluated["labels"])
 
     def on_validation_epoch_end(self) -> None:
-        self._log_metrics("val")
+        super().on_validation_epoch_end()
+        is_fit = self.trainer.state.fn == "fit"
+        if is_fit and not self.trainer.sanity_checking:
+            undefined = {name for name, value in self.scores.items() if math.isnan(value)}
+            monitored = undefined.intersection(each.monitor for each in self._monitoring())
+            require_defined(monitored, self.evaluated["labels"], self.task)
         self.is_validated = True
-        self._validated_step = self.trainer.global_step if self.trainer.state.fn == "fit" else None
-
-    def on_test_epoch_end(self) -> None:
-        self._log_metrics("test")
-
-    def _log_metrics(self, stage: str) -> None:
-        """Log the scores of the texts of each loader: of the first as val/acc, as callbacks monitor them."""
-        self._texts = None
-        for loader in sorted(self._batches):
-            self._log_loader(stage, loader, f"/dataloader_idx_{loader}" if loader else "")
-
-    def _log_loader(self, stage: str, loader: int, suffix: str) -> None:
-        batches = self._batches.pop(loader)
-        losses, texts = [batch.pop("loss") for batch in batches], sum(len(batch["index"]) for batch in batches)
-        total = torch.stack([sum(losses, torch.zeros((), device=self.device)), losses[0].new_tensor(texts)])
-        loss, count = self.trainer.strategy.reduce(total, reduce_op="sum")
-        self.log(f"{stage}/loss{suffix}", loss / count, prog_bar=True, add_dataloader_idx=False)
-        evaluated = self._collect(batches)
-        if loader == 0:
-            self.evaluated = evaluated
-            if self.trainer.state.fn == "fit" and stage == "val":
-                self.task = self.task.fit(evaluated["probabilities"], evaluated["labels"])
-        probabilities, labels = (torch.from_numpy(evaluated[name]) for name in ("probabilities", "labels"))
-        values = {}
-        for name, metric in self.metrics.items():
-            values[f"{stage}/{name}{suffix}"] = float(metric(probabilities, labels))  # in this process alone
-            metric.reset()
-        self.scores |= values
-        defined = {name: value for name, value in values.items() if not math.isnan(value)}
-        if self.trainer.state.fn == "fit" and not self.trainer.sanity_checking:
-            monitored = {each.monitor for each in self._monitoring()}.intersection(values.keys() - defined.keys())
-            require_defined(monitored, evaluated["labels"], self.task)
-        self.log_dict(defined, add_dataloader_idx=False)
-
-    def _collect(self, batches: list[dict[str, Tensor]]) -> dict[str, np.ndarray]:
-        """Return the texts that all processes evaluated, in the order of the split.
-
-        A text that a distributed sampler gives to several processes counts once; rows that a process reads again count.
-        """
-        columns = {name: torch.cat([batch[name] for batch in batches]).cpu().numpy() for name in batches[0]}
-        rows = np.argsort(columns["index"], kind="stable")
-        if self.trainer.world_size > 1:
-            shards: list[Any] = [None] * self.trainer.world_size
-            torch.distributed.all_gather_object(shards, columns)
-            if any(len(np.unique(shard["index"])) < len(shard["index"]) for shard in shards):
-                reason = "a process read an index twice, so nothing tells which texts the processes share"
-                end_together(self.trainer, UserError(f"{reason}: evaluate with one device, or with distinct indices"))
-            columns = {name: np.concatenate([shard[name] for shard in shards]) for name in columns}
-            rows = np.unique(columns["index"], return_index=True)[1]
-        return {name: values[rows] for name, values in columns.items()}
+        self._validated_step = self.trainer.global_step if is_fit else None
 
     def on_fit_start(self) -> None:
         """Log the hyperparameters, and refuse a training that would monitor a score without a value."""
@@ -430,11 +353,6 @@ class LitClassifier(pl.LightningModule):
         for config in self.trainer.lr_scheduler_configs:
             if isinstance(scheduler := config.scheduler, ReduceLROnPlateau) and config.monitor is not None:
                 self._require_direction(scheduler, config.monitor)
-
-    def _monitoring(self) -> list[Any]:
-        """Return the callbacks that monitor a logged value."""
-        callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]
-        return [callback for callback in callbacks if isinstance(getattr(callback, "monitor", None), str)]
 
     def setup(self, stage: str) -> None:
         """Let callbacks follow the direction of what they monitor, before their states are restored.
@@ -456,14 +374,6 @@ class LitClassifier(pl.LightningModule):
 
     def _require_direction(self, owner: Any, monitor: str) -> None:
         require_direction(type(owner).__name__, getattr(owner, "mode", None), monitor, self.metrics, self.task)
-
-    def direction(self, name: str) -> str | None:
-        """Return the better direction of a logged value, min or max: the metric's, else that of who monitors it."""
-        modes = {each.monitor: getattr(each, "mode", None) for each in self._monitoring()}
-        return direction(name, self.metrics, self.task) or modes.get(name)
-
-    def lower_is_better(self) -> tuple[str, ...]:
-        return tuple(name for name in self.metrics if self.direction(f"val/{name}") == "min")
 
     def configure_optimizers(self) -> Any:
         return build.optimizers(self.card.cfg, self.model, self.trainer)

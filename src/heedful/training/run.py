@@ -41,6 +41,7 @@ from heedful.training.callbacks.baseline import LinearBaseline
 from heedful.training.callbacks.predictions import PredictionWriter
 from heedful.training.callbacks.speed import Speed
 from heedful.training.callbacks.stop import StopOnSignal
+from heedful.training.evaluator import Evaluator
 from heedful.training.lit import LitClassifier
 from heedful.training.loggers.options import log_options
 
@@ -91,12 +92,11 @@ class Run:
         """Return the card of a model that this run trains on `data`."""
         return Card.of({**self.config, "choices": dict(self.result.choices)}, data)
 
-    def start(
-        self, trainer: pl.Trainer, module: LitClassifier, data: Source, state: TrainingState | None = None
-    ) -> None:
+    def start(self, trainer: pl.Trainer, module: Evaluator, data: Source, state: TrainingState | None = None) -> None:
         """Record data, parameters, device and versions, remove logged rows after `state`, and log the configuration."""
+        ensemble = module.ensemble()
         if state is not None:
-            require_same_training(self.cfg, module.card, state)
+            require_same_training(self.cfg, ensemble.members[0].card, state)
             # before the record of the model is made; Lightning loads the weights again
             build.load_weights(module, read_checkpoint(state.path)[1]["state_dict"], state.path)
         if is_main_process():
@@ -109,14 +109,13 @@ class Run:
                 self.write_config()
         if "model" not in self.config:  # the module of a training logs its own options
             log_options(trainer.loggers, self.config)
-        counts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
+        counts = {name: sum(p.numel() for p in part.parameters()) for name, part in ensemble.parts.items()}
         trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
         file = {"data": Path(self.cfg.file).name} if self.cfg.get("file") else {}
-        members = module.ensemble().members
-        has_vector = members[0].model.embedding.tokens_with_vectors()
-        trained_texts = [member.card.trained_on(data) for member in members]
+        has_vector = ensemble.members[0].model.embedding.tokens_with_vectors()
+        trained_texts = [member.card.trained_on(data) for member in ensemble.members]
         self.record(
-            choices={**module.card.choices, **self.result.choices, **file},
+            choices={**ensemble.choices, **self.result.choices, **file},
             data=summarize_data(data, trained_texts, None if has_vector is None else has_vector.cpu().numpy()),
             parameters=Parameters(sum(counts.values()), trainable, counts),
             device=environment.device_name(trainer.strategy.root_device),
@@ -159,18 +158,20 @@ class Run:
         if note := self.result.open_end:  # with a test, the verdict says it, too
             (write_log if self.cfg.test else log.warning)(note)
 
-    def report(self, trainer: pl.Trainer, module: LitClassifier) -> None:
+    def report(self, trainer: pl.Trainer, module: Evaluator) -> None:
         """Compute and record the final metrics, draw the figures, and print the metrics."""
         if not trainer.is_global_zero:
             return
-        majority, own = module.task.majority(module.card.class_counts), self.writer.predictions
+        ensemble, own = module.ensemble(), self.writer.predictions
+        majority = module.task.majority(ensemble.members[0].card.class_counts)
         callbacks: list[pl.Callback] = trainer.callbacks  # type: ignore[attr-defined]
         linear = next((each.predictions for each in callbacks if isinstance(each, LinearBaseline)), {})
         metrics, classes, baseline = evaluate_splits(own, linear, majority, module.scores)
         lower = module.lower_is_better()
         self.record(metrics=metrics, lower_is_better=lower, classes=classes, baseline=baseline)
-        if module.model.branch is not None:
-            self.record(branch_weight=round(module.model.branch.weight.item(), 6))
+        branch: Any = ensemble.parts.get("branch")
+        if branch is not None:
+            self.record(branch_weight=round(branch.weight.item(), 6))
         self.record(
             thresholds=dict(zip(module.task.classes, module.task.applied_thresholds, strict=False)),
             lowest_error=lowest_error(getattr(module.task, "limits", ())),
@@ -181,7 +182,7 @@ class Run:
             return
         if "test" in own and len(own["test"].labels):
             texts = source_of(trainer).table("test", own["test"].index[:TIMED].tolist())
-            self.record(ms_per_text=module.ensemble().time_texts(texts))
+            self.record(ms_per_text=ensemble.time_texts(texts))
         try:
             figures = write_run_report(self.folder, self.result, predictions)
             for tracker in self.trackers:

@@ -1,4 +1,4 @@
-"""The linear baseline is fitted to the training split, and its predictions are comparable with those of a model."""
+"""The linear model is fitted to the training split, and its predictions are comparable with those of a model."""
 
 from pathlib import Path
 from unittest.mock import patch
@@ -82,7 +82,7 @@ def test_a_cache_that_cannot_be_written_does_not_prevent_the_baseline(
         "heedful.training.callbacks.baseline.load_or_build", side_effect=UserError("data.cache_dir=x: read-only")
     ):
         baseline(tmp_path).write(data)
-    assert "The linear baseline is not kept for other runs: data.cache_dir=x: read-only" in caplog.text
+    assert "The linear model is not kept for other runs: data.cache_dir=x: read-only" in caplog.text
     uncached = Predictions.load(tmp_path / "out" / "test.npz").probabilities
     baseline(tmp_path).write(data)
     np.testing.assert_array_equal(uncached, Predictions.load(tmp_path / "out" / "test.npz").probabilities)

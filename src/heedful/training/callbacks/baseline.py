@@ -1,4 +1,4 @@
-"""A callback that fits a linear baseline: logistic regression on TF-IDF features, with scikit-learn."""
+"""A callback that fits a linear model: logistic regression on TF-IDF features, with scikit-learn."""
 
 import hashlib
 import logging
@@ -55,20 +55,19 @@ class LinearBaseline(pl.Callback):
         if "train" not in data.sizes:
             return
         if (texts := data.sizes["train"]) > self.max_texts:
-            log.warning(
-                "No linear baseline is fitted to more than callbacks.baseline.max_texts=%d texts", self.max_texts
-            )
+            limit = f"callbacks.baseline.max_texts={self.max_texts}"
+            log.warning("No linear model is fitted for comparison to more than %s texts", limit)
             return
         key = (data.rows_key, self.max_order, self.c, self.top)
         of_columns = [_digest(data.features[split]) for split in SPLITS if split in data.features]
         digest = hashlib.sha256(f"{key} {of_columns} {code_version(type(data), type(self))}".encode()).hexdigest()
         path = data.cache_dir / f"baseline-{digest}"
         if not path.exists():
-            log.info("Fitting the linear baseline to %s texts", f"{texts:,}")
+            log.info("Fitting the linear model to %s texts", f"{texts:,}")
         try:
             probabilities, features = load_or_build(path, _load, lambda part: self._fit(data, part))
         except UserError as error:  # the cache cannot be written
-            log.warning("The linear baseline is not kept for other runs: %s", error)
+            log.warning("The linear model is not kept for other runs: %s", error)
             with TemporaryDirectory() as folder:
                 self._fit(data, Path(folder))
                 probabilities, features = _load(Path(folder))
@@ -82,7 +81,7 @@ class LinearBaseline(pl.Callback):
             predictions.save(Path(self.folder))
             self.predictions[split] = predictions
         if not probabilities:
-            log.warning("No linear baseline is fitted, because the texts have no words or a single class")
+            log.warning("No linear model is fitted for comparison, because the texts have no words or a single class")
             return
         write_text(Path(self.folder) / "features.csv", features)
 
