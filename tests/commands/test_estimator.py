@@ -145,8 +145,12 @@ def test_pairs_have_two_names(reviews: tuple[pd.Series, pd.Series]) -> None:
     fitted = TextClassifier([*SMALL, "data.text=[a,b]"]).fit(pairs, reviews[1])
     probabilities = fitted.predict_proba(pairs)
     assert not np.array_equal(fitted.predict_proba([pair[::-1] for pair in pairs]), probabilities)
-    frame = pd.DataFrame(pairs, columns=["b", "a"])  # the names in X have no meaning
+    frame = pd.DataFrame(pairs, columns=["x", "y"])  # without the names of the training, the order counts
     np.testing.assert_array_equal(fitted.predict_proba(frame), probabilities)
+    named = frame[["y", "x"]].set_axis(["b", "a"], axis=1)
+    by_name = TextClassifier([*SMALL, "data.text=[a,b]"]).fit(named, reviews[1])
+    for model in (fitted, by_name):
+        np.testing.assert_array_equal(model.predict_proba(named), probabilities)
     with pytest.raises(UserError, match=r"write data\.text=\[first,second\]"):
         TextClassifier(SMALL).fit(pairs, reviews[1])
 

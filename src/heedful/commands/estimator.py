@@ -81,8 +81,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         If y is an array, a frame or a sparse matrix n×C of 0 and 1, each text has any number of C labels.
 
         X may also be a table, such as a frame or a data set, with the columns `data.text` and, if it is set,
-        `data.columns`; the name of a single column does not matter. A text of twice the `sample_weight` (n numbers of
-        at least 0, as in `data.weight`) is drawn twice as often in training; one of weight 0 is left out.
+        `data.columns`; a table of the texts alone may have other names. A text of twice the `sample_weight` (n numbers
+        of at least 0, as in `data.weight`) is drawn twice as often in training; one of weight 0 is left out.
         """
         texts = as_set(X) if is_table(X) or self.get_params().get("data.columns") else as_texts(X)
         keys, seed = {key_of(line) for line in self._lines()}, self.random_state
@@ -145,7 +145,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         Those of a blank text are NaN.
         """
         check_is_fitted(self)
-        probabilities = self.model_.predict_proba(self._texts(X))
+        probabilities = self.model_.predict_proba(X)
         of_classes = dict(zip(self.model_.class_names, probabilities.T, strict=True))
         absent = np.zeros(len(probabilities))  # of a class of which all texts are blank
         return np.stack([of_classes.get(name, absent) for name in self._names], 1)
@@ -178,17 +178,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def explain(self, X: Any) -> list[Prediction]:
         """Return the prediction for each text with its attention weights; a notebook shows the tokens in colour."""
         check_is_fitted(self)
-        return self.model_.explain(self._texts(X))
-
-    def _texts(self, X: Any) -> Any:
-        """Return texts, or a table; the names of its columns have no meaning if it has those of the texts alone."""
-        if not is_table(X):
-            return as_texts(X)
-        table, own = as_set(X), self.model_.members[0].card.text_column
-        names = [own] if isinstance(own, str) else own
-        if self.model_.column_names or len(table.column_names) != len(names):
-            return table
-        return table.rename_columns(dict(zip(table.column_names, names, strict=True)))
+        return self.model_.explain(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -120,11 +120,17 @@ def list_rows(texts: Any) -> list[Any]:
     return list(rows[:, 0] if getattr(rows, "ndim", 1) == 2 and rows.shape[1] == 1 else rows)
 
 
+def text_columns(columns: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the columns with the texts: those of these names or, if none has one and they are as many, all."""
+    return list(columns if len(columns) == len(names) and set(names).isdisjoint(columns) else names)
+
+
 def _columns_of(texts: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     """Return the columns of texts, or of pairs if there are two names; a larger table has columns of these names."""
     if is_table(texts) and len((table := as_set(texts)).column_names) >= len(names):
         columns = table.column_names
-        return dict(zip(names if len(columns) == len(names) else columns, map(table.__getitem__, columns), strict=True))
+        keys = names if text_columns(columns, names) == columns else columns
+        return dict(zip(keys, map(table.__getitem__, columns), strict=True))
     if isinstance(texts, str) or not hasattr(texts, "__iter__"):
         return {names[0]: texts}
     rows = [(row,) if isinstance(row, str) else row for row in list_rows(texts)]

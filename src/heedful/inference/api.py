@@ -22,7 +22,7 @@ from heedful.config.overrides import escape_references
 from heedful.config.places import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from heedful.config.schema import Device, validate_config
 from heedful.data.schema import warn_of_missing, warn_of_unseen
-from heedful.data.sets import as_set, is_table, list_rows
+from heedful.data.sets import as_set, is_table, list_rows, text_columns
 from heedful.data.table import Table, Text
 from heedful.data.tables import arrow_rows, check_columns, format_places, table_columns
 from heedful.data.text_files import existing_path
@@ -176,8 +176,8 @@ class Model(Ensemble):
             return table
         own, data = self.members[0].card.text_column, as_set(texts)
         names = [own] if isinstance(own, str) else own
-        if not (columns or set(names) & set(data.column_names)) and len(data.column_names) == len(names):
-            names = data.column_names
+        if not columns:
+            names = text_columns(data.column_names, names)
         check_columns("texts", names, data.column_names)
         given = [name for name in columns if name in data.column_names]
         warn_of_missing([name for name in columns if name not in given])
