@@ -144,7 +144,7 @@ def test_a_class_with_a_single_row_is_reported_even_if_the_data_are_cached(
         warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
         assert len(warnings) == 2
         assert warnings[0].startswith("Some classes have too few rows: 'fair', 'rare'.")
-        assert "The val split has no texts of these classes, and its scores do not include them" in warnings[0]
+        assert "The val split has no texts of these classes, and its scores say nothing of them" in warnings[0]
         assert warnings[1].startswith("Some classes have fewer than 5 test texts: ")
         assert "fair: 0 test texts" in warnings[1] and "rare: 1 test text." in warnings[1]
     assert module.class_counts[module.class_names.index("fair")] == 1

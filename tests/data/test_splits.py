@@ -55,6 +55,16 @@ def test_labels_are_refused_if_most_classes_have_a_single_row() -> None:
         UserError, match=r"2 of 3 classes \('fair', 'good'\) have a single row, but .* set task=regression"
     ):
         hold_out(repeat(5, 1, 1))
+    corpus = Corpus(Split([""] * 9, repeat(5, 2, 2)), None, None, Multiclass(tuple("abc")))  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"have a single row beside those held out for the test"):
+        divide(corpus, Splitting(0.3, 0.5, 0))
+
+
+@pytest.mark.parametrize("option", ["limit", "train_limit"])
+def test_a_limit_below_the_number_of_classes_names_its_option(option: str) -> None:
+    corpus = Corpus(Split([""] * 9, repeat(5, 4)), None, None, Multiclass(tuple("ab")))  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=rf"data\.{option}=1: must be at least 2, one row"):
+        divide(corpus, Splitting(0.1, 0.1, 0)._replace(**{option: 1}))
 
 
 @given(
@@ -92,8 +102,6 @@ def test_a_sample_is_stratified_and_bounded() -> None:
     task = Multiclass(NAMES)
     assert counts(labels[sample(task, labels, 10, (0,))]) == [6, 3, 1]
     assert len(sample(task, labels, 1000, (0,))) == 100
-    with pytest.raises(UserError, match=r"data\.limit=2.*3"):
-        sample(task, labels, 2, (0,))
 
 
 @given(per_class=st.lists(st.integers(2, 40), min_size=2, max_size=3), folds=st.integers(2, 7), seed=st.integers(0, 99))

@@ -54,6 +54,22 @@ def test_each_line_of_files_and_pipes_is_a_text(
     assert read_texts(None, None) == texts
 
 
+def test_lines_may_be_objects_if_a_model_reads_columns(
+    tmp_path: Path, pipe: BufferedWriter, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = b'{"text": "good", "age": 31}\nbad\n{"age": "7.0", "text": "{fair}"}\n'
+    (tmp_path / "texts.txt").write_bytes(data)
+    pipe.write(data)
+    pipe.close()
+    for file in (str(tmp_path / "texts.txt"), None):
+        (_, table), *_ = text_source(None, file, None, others=["age", "land"]).chunks()
+        assert (list(table.texts), table.cells["age"]) == (["good", "bad", "{fair}"], ["31", None, "7"])
+    assert [record.args for record in caplog.records] == [("land",), ("land",)]
+    (tmp_path / "texts.txt").write_bytes(b'good\n{"text": 1')
+    with pytest.raises(UserError, match=r"texts\.txt: line 2: is not a JSON object"):
+        list(text_source(None, str(tmp_path / "texts.txt"), None, others=["age"]).chunks())
+
+
 def test_bytes_that_are_not_utf8_are_reported_with_their_position(tmp_path: Path, pipe: BufferedWriter) -> None:
     data = b"good\nmauvais caf\xe9\n"
     (tmp_path / "latin.txt").write_bytes(data)

@@ -118,8 +118,8 @@ def nearest(name: str, names: Iterable[str], similarity: float = 0.62) -> list[s
 
 def did_you_mean(name: object, names: Iterable[str], similarity: float = 0.62) -> str:
     """Return " (did you mean lr?)" for the name most similar to `lrr`; an empty string if no name is similar."""
-    similar = nearest(str(name), names, similarity)
-    return f" (did you mean {' or '.join(similar)}?)" if similar else ""
+    similar = (name if name == name.strip() else repr(name) for name in nearest(str(name), names, similarity))
+    return f" (did you mean {shown}?)" if (shown := " or ".join(similar)) else ""
 
 
 def no_such(kind: str, name: object, names: Iterable[str]) -> str:

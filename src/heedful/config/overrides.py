@@ -61,7 +61,8 @@ def parse_override(line: str, groups: Mapping[str, Sequence[str]]) -> Override:
             texts = list(islice(parsed.sweep_string_iterator(), MAX_JOBS + 1))
     except (HydraException, ValueError) as error:
         quoted = f"; if it is text, quote it: {shlex.quote(f'{typed}={quote(text)}')}" if text else ""
-        raise ValueError(f"cannot be parsed ({str(error).splitlines()[0]}): write key=value{quoted}") from error
+        keys = "; keys in {} have no quotes, but a backslash before a comma or colon: {a\\,b: 1}" if "{" in text else ""
+        raise ValueError(f"cannot be parsed ({str(error).splitlines()[0]}): write key=value{keys}{quoted}") from error
     if not texts:
         raise ValueError("has no values: a range needs a stop beyond its start, and a pattern must match a choice")
     return Override(line, parsed, texts)

@@ -40,16 +40,16 @@ def warn_of_labels(data: "Source", corpus: Corpus, conflicts: Sequence[Sequence[
     absent = [name for name, in_train, held_out in classes if in_train and not held_out]
     if absent and data.tokenized("val").origin == "train":
         log.warning(
-            "Some classes have too few rows: %s. The val split has no texts of these classes, and its scores do "
-            "not include them; add rows, or provide each split as a file (data.val_path, data.test_path)",
+            "Some classes have too few rows: %s. The val split has no texts of these classes, and its scores say "
+            "nothing of them; add rows, or provide each split as a file (data.val_path, data.test_path)",
             format_list(absent),
         )
     test = data.sizes.get("test")
     if test and (rare := data.task.describe_rare_classes(data.tokenized("test").labels, data.groups("test"))):
         log.warning(
             "Some classes have fewer than %d test texts: %s. Scores that are means over classes, such as macro F1 "
-            "and AUROC, will have no interval, and do not include classes without a text: add rows of these "
-            "classes, or provide a file with more of them (data.test_path)",
+            "and AUROC, will have no interval, and AUROC no value if a class has no text: add rows of these classes, "
+            "or provide a file with more of them (data.test_path)",
             MIN_TEXTS,
             rare,
         )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heedful.base.errors import UserError
+from heedful.base.errors import UserError, name_file
 from heedful.base.formatting import format_list
 from heedful.data.corpus import Corpus, Split
 from heedful.tasks.task import Task
@@ -94,10 +94,12 @@ def divide(corpus: Corpus, splitting: Splitting, rows: np.ndarray | None = None)
                 )
         divided["train"] = ("train", train)
     for split, (origin, rows) in divided.items():
-        most = [size for size in (limit, splitting.train_limit if split == "train" else None) if size is not None]
-        if most:
-            selection = sample(corpus.task, getattr(corpus, origin).labels[rows], min(most), (seed, LIMIT_DRAW))
-            divided[split] = (origin, rows[selection])
+        sizes = {"data.limit": limit, "data.train_limit": splitting.train_limit if split == "train" else None}
+        if most := {option: size for option, size in sizes.items() if size is not None}:
+            option = min(most, key=most.__getitem__)
+            with name_file(f"{option}={most[option]}"):
+                labels = getattr(corpus, origin).labels[rows]
+                divided[split] = (origin, rows[sample(corpus.task, labels, most[option], (seed, LIMIT_DRAW))])
     return divided
 
 
@@ -117,9 +119,10 @@ def _held_out(train: Split, rows: np.ndarray, task: Task, split: str, options: S
     single = kinds[counts < 2]
     if 2 * len(single) > len(kinds):
         names = format_list(task.decode(labels[places[counts < 2]]))
+        rest = " beside those held out for the test" if len(rows) < len(train.labels) else ""
         raise UserError(
-            f"cannot split: {len(single):,} of {len(kinds):,} classes ({names}) have a single {noun}, but most need "
-            "one to train on and one to hold out: add rows, or provide each split as a file (data.val_path, "
+            f"cannot split: {len(single):,} of {len(kinds):,} classes ({names}) have a single {noun}{rest}, but most "
+            "need one to train on and one to hold out: add rows, or provide each split as a file (data.val_path, "
             "data.test_path). If the labels are numbers to predict, set task=regression"
         )
     units = np.flatnonzero(~np.isin(strata, single))
@@ -143,5 +146,5 @@ def sample(task: Task, labels: np.ndarray, count: int, seed: Sequence[int]) -> n
         return np.arange(len(labels))
     classes = len(np.unique(task.strata(labels)))
     if count < classes:
-        raise UserError(f"data.limit={count}: must be at least {classes}, one row for each of the {classes} classes")
+        raise UserError(f"must be at least {classes}, one row for each of the {classes} classes")
     return task.draw(labels, count, spare=0, seed=seed)

@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import json
 import os
 import select
 import sys
@@ -97,9 +98,8 @@ def text_source(
     is_table = file is not None and (column is not None or file_format(Path(file)) in FORMATS)
     if delimiter is not None and not is_table:
         raise UserError("delimiter=… applies only to a table: name one with file=…")
-    if not is_table:
-        warn_of_missing(others)
     if text is not None:
+        warn_of_missing(others)
         cells = {name: cell for name, cell in zip(PARTS, (text, second), strict=True) if cell is not None}
         return TextSource("text", lambda: gather("text", "line", [(1, cells)]), list(cells))
     if file is None:
@@ -107,7 +107,7 @@ def text_source(
             raise UserError('nothing to classify: write text="…" or file=…, or pipe one text per line')
         if sys.stdin.isatty():
             print('Type one text per line; Ctrl-D ends. Or write text="…" or file=…', file=sys.stderr)
-        return TextSource(PIPED, _piped_lines, is_stream=True)
+        return TextSource(PIPED, partial(_piped_lines, others), others=others, numbers=numbers, is_stream=True)
     path, name = existing_path(file, "file"), f"file={file}"
     if is_table:
         column = trained_column if column is None else column
@@ -120,20 +120,32 @@ def text_source(
         warn_of_missing(absent)
         table = TableFile(path, [*columns, *(name for name in others if name not in absent)], True, *form)
         return TextSource(str(path), table.read, columns, others, numbers, form=table.form())
-    return TextSource(name, partial(_lines, path, name))
+    return TextSource(name, partial(_lines, path, name, others), others=others, numbers=numbers)
 
 
-def _lines(path: Path, name: str) -> Iterator[Rows]:
+def _lines(path: Path, name: str, others: Sequence[str]) -> Iterator[Rows]:
     with open_text(path, name) as lines:
-        yield from _as_rows(lines, name)
+        yield from gather(name, "line", _records(lines, name, others))
 
 
-def _as_rows(lines: Iterable[str], name: str, start: int = 1) -> Iterator[Rows]:
-    """Yield lines as rows with the single column `text`."""
-    yield from gather(name, "line", enumerate(({"text": line.rstrip("\r\n")} for line in lines), start))
+def _records(
+    lines: Iterable[str], name: str, others: Sequence[str], start: int = 1
+) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield lines as rows with the single column `text`, or, where the models read others, as JSON objects."""
+    for number, line in enumerate(lines, start):
+        record: object = {"text": line.rstrip("\r\n")}
+        if others and line.startswith("{"):
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise UserError(f"{name}: line {number}: is not a JSON object ({error})") from None
+        assert isinstance(record, dict)
+        if number == 1:
+            warn_of_missing([column for column in others if column not in record])
+        yield number, record
 
 
-def _piped_lines() -> Iterator[Rows]:
+def _piped_lines(others: Sequence[str]) -> Iterator[Rows]:
     """Yield the lines of standard input as they arrive: those at hand, but at most CHUNK."""
     pipe, start, text, is_open = sys.stdin.fileno(), 1, "", True
     # `Rows.texts` reports lines that are not UTF-8
@@ -147,5 +159,5 @@ def _piped_lines() -> Iterator[Rows]:
             if complete and is_open and not complete[-1].endswith(("\r", "\n")):
                 text = complete.pop()
             lines += complete
-        yield from _as_rows(lines, PIPED, start)
+        yield from gather(PIPED, "line", _records(lines, PIPED, others, start))
         start += len(lines)

@@ -1,6 +1,5 @@
 """The page of a run: what it is worth, where it is wrong, and what to do next; everything else is folded."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -46,6 +45,7 @@ from heedful.runs.run_files import (
     read_history,
     read_table,
 )
+from heedful.tasks.score_intervals import join_groups
 from heedful.terms.confidence import measure_limits
 from heedful.terms.evaluation import proportion
 from heedful.terms.intervals import mean_of_terms
@@ -152,8 +152,8 @@ class RunPage:
 
     def _coverage(self) -> Coverage:
         limits = [Limit(each.confidence, each.texts, each.wrong, each.low, each.high) for each in self.limits]
-        note = f"Measured on the {self.noun}. In predictions, abstain=… does this, with a limit that was chosen on "
-        note += f"{format_count(self.result.data.val or 0, 'validation text')}."
+        chosen_on = format_count(n, "validation text") if (n := self.result.data.val) else "the validation texts"
+        note = f"Measured on the {self.noun}. In predictions, abstain=… does this, with a limit that {chosen_on} chose."
         lowest = self.result.lowest_error
         if lowest.error is not None and lowest.answered is not None:
             note += f" {format_percent(lowest.error)} errors are the fewest that it can promise, for "
@@ -227,7 +227,7 @@ class RunPage:
             if score.f1_low is not None:
                 f1 += f" ({score.f1_low:.2f} to {score.f1_high:.2f})"
             counts = f"{missed} of {labels[:, c].sum()} missed, {alarms} false"
-            text = f"{counts} · {f1} · chosen on {validation.get(name, 0):,}"
+            text = f"{counts} · {f1}" + (f" · chosen on {validation[name]:,}" if name in validation else "")
             pairs = zip(probabilities[::step, c].tolist(), labels[::step, c].tolist(), strict=True)
             strokes = [pair for pair in sorted(pairs) if pair[1] or pair[0] > 0.02]
             dot = Dot(f"{clean_text(name, 40)}, from {limit:.2f}", None, mark=limit, text=text, strokes=strokes)
@@ -236,14 +236,14 @@ class RunPage:
         note = (
             "A stroke is a text at the probability of the label: above and blue if it has the label, below and orange "
             "if not. Blue left of the dashed threshold is missed, orange right of it is a false alarm. The thresholds "
-            f"were chosen on {format_count(self.result.data.val or 0, 'validation text')}, and fit these better than "
-            "new texts; the last number of a row is that of the validation texts with the label."
+            "were chosen on the validation texts, and fit these better than new texts"
+            + ("; the last number of a row is that of the validation texts with the label." if validation else ".")
         )
         return Section("Labels and their thresholds", [Dots([dot for _, dot in rows], "Most mistakes first")], note)
 
     def _confidence(self) -> Section | None:
         """Return how often predictions of a confidence are right, or how large numbers are that are predicted alike."""
-        groups, n = self.predictions.groups, len(self.predictions.labels)
+        groups = self.predictions.groups
         if not self.task.has_classes:
             return self._predicted_numbers()
         if not self.limits:
@@ -257,17 +257,15 @@ class RunPage:
                 name = f"{100 * low:.0f} to {100 * high:.0f} %" if low else f"below {100 * high:.0f} %"
                 text = f"{format_percent(of.value)} right, of {inside.sum():,}"
                 rows.append(Dot(name, of.value, of.low, of.high, float(confidence[inside].mean()), text))
-        gap = float(confidence.mean() - is_correct.mean())
-        tone = (
-            "too high: it is right less often than it says"
-            if gap > 0
-            else "too low: it is right more often than it says"
-        )
-        if abs(gap) <= 1 / math.sqrt(n) / 2:
-            tone = "about right"
+        gap = mean_of_terms(join_groups(confidence - is_correct, groups))
+        tone = "not shown to be too high or too low"
+        if gap.low is not None and gap.high is not None and gap.low * gap.high > 0:
+            tone = "too high: it is right less often than it says"
+            if gap.value < 0:
+                tone = "too low: it is right more often than it says"
         note = f"Its confidence is {tone} ({format_percent(float(confidence.mean()))} on average, "
         note += f"{format_percent(float(is_correct.mean()))} right)."
-        if tone != "about right" and self.task.temperature == 1 and self.task.calibrates:
+        if ":" in tone and self.task.temperature == 1 and self.task.calibrates:
             note += " calibrate=true corrects it."
         title = "When it says this confidence (dashed: its mean), so many are right"
         return Section("Confidence", [Dots(rows, title, heads=("confidence", "its mean"))], note)

@@ -162,7 +162,7 @@ class TextList {
     const models = this.models.map((model) => `${model.parentElement.firstChild.data.trim()}: ${model.selectedOptions[0].text}`);
     const extra = [...models, ...picked.filter(Boolean), ...(word ? [`with “${word}”`] : [])].map((part) => `, ${part}`).join("");
     const of = this.data.rows.length < this.data.total ? ` (${this.data.rows.length} of ${this.data.total} texts are on this page)` : "";
-    const shown = `${rows.length} ${this.choice.preset === "all" ? "" : "texts: "}${what}`;
+    const shown = `${rows.length} ${this.choice.preset === "all" ? "" : rows.length === 1 ? "text: " : "texts: "}${what}`;
     this.status.textContent = `${shown}${extra}${of}`;
     this.list.replaceChildren(...rows.slice(0, this.count).map((row) => this.item(row)));
     this.more.hidden = rows.length <= this.count;
