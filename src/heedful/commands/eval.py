@@ -9,8 +9,8 @@ from heedful.commands.entry import entry, launched
 def main(cfg: DictConfig) -> None:
     """Evaluate a checkpoint, or the mean probabilities of several, on `file`, `data` or the first checkpoint's data."""
     from heedful.inference.api import evaluation_data, find_device, restore_ensemble
-    from heedful.inference.lit_ensemble import LitEnsemble
     from heedful.training import build
+    from heedful.training.evaluator import LitEnsemble
     from heedful.training.run import open_run
 
     cfg.device = find_device(cfg.device)  # the accelerator of trainer=auto

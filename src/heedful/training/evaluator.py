@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytorch_lightning as pl
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torchmetrics import Metric
 
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import Batch
+from heedful.data.source import source_of
 from heedful.models.ensemble import Ensemble
-from heedful.models.loss import Loss
+from heedful.models.loss import Loss, plain_loss
 from heedful.models.metrics import direction
 from heedful.tasks.task import Task
 from heedful.training.callbacks.stop import end_together
@@ -86,26 +87,23 @@ class Evaluator(pl.LightningModule):
         """Log the scores of the texts of each loader: of the first as val/acc, as callbacks monitor them."""
         self._texts = None
         for loader in sorted(self._batches):
-            self._log_loader(stage, loader, f"/dataloader_idx_{loader}" if loader else "")
-
-    def _log_loader(self, stage: str, loader: int, suffix: str) -> None:
-        batches = self._batches.pop(loader)
-        losses, texts = [batch.pop("loss") for batch in batches], sum(len(batch["index"]) for batch in batches)
-        total = torch.stack([sum(losses, torch.zeros((), device=self.device)), losses[0].new_tensor(texts)])
-        loss, count = self.trainer.strategy.reduce(total, reduce_op="sum")
-        self.log(f"{stage}/loss{suffix}", loss / count, prog_bar=True, add_dataloader_idx=False)
-        evaluated = self._collect(batches)
-        if loader == 0:
-            self.evaluated = evaluated
-            self.learn()
-        probabilities, labels = (torch.from_numpy(evaluated[name]) for name in ("probabilities", "labels"))
-        values = {}
-        for name, metric in self.metrics.items():
-            values[f"{stage}/{name}{suffix}"] = float(metric(probabilities, labels))  # in this process alone
-            metric.reset()
-        self.scores |= values
-        defined = {name: value for name, value in values.items() if not math.isnan(value)}
-        self.log_dict(defined, add_dataloader_idx=False)
+            batches, suffix = self._batches.pop(loader), f"/dataloader_idx_{loader}" if loader else ""
+            losses, texts = [batch.pop("loss") for batch in batches], sum(len(batch["index"]) for batch in batches)
+            total = torch.stack([sum(losses, torch.zeros((), device=self.device)), losses[0].new_tensor(texts)])
+            loss, count = self.trainer.strategy.reduce(total, reduce_op="sum")
+            self.log(f"{stage}/loss{suffix}", loss / count, prog_bar=True, add_dataloader_idx=False)
+            evaluated = self._collect(batches)
+            if loader == 0:
+                self.evaluated = evaluated
+                self.learn()
+            probabilities, labels = (torch.from_numpy(evaluated[name]) for name in ("probabilities", "labels"))
+            values = {}
+            for name, metric in self.metrics.items():
+                values[f"{stage}/{name}{suffix}"] = float(metric(probabilities, labels))  # in this process alone
+                metric.reset()
+            self.scores |= values
+            defined = {name: value for name, value in values.items() if not math.isnan(value)}
+            self.log_dict(defined, add_dataloader_idx=False)
 
     def _collect(self, batches: list[dict[str, Tensor]]) -> dict[str, np.ndarray]:
         """Return the texts that all processes evaluated, in the order of the split.
@@ -136,3 +134,33 @@ class Evaluator(pl.LightningModule):
 
     def lower_is_better(self) -> tuple[str, ...]:
         return tuple(name for name in self.metrics if self.direction(f"val/{name}") == "min")
+
+
+class LitEnsemble(Evaluator):
+    """Evaluates an ensemble; the logits of several models are the logarithms of the mean probabilities."""
+
+    def __init__(self, ensemble: Ensemble, metrics: Mapping[str, Metric]) -> None:
+        super().__init__(metrics)
+        self._ensemble, self.task, first = ensemble, ensemble.task, ensemble.members[0]
+        self.models = nn.ModuleList(member.model for member in ensemble.members)
+        self.is_single = len(ensemble.members) == 1 and self.task.outputs == first.card.codec.task.outputs
+        self.loss = first.loss if self.is_single else plain_loss(self.task, first.card.class_counts)
+
+    def ensemble(self) -> Ensemble:
+        return self._ensemble
+
+    def logits(self, batch: Batch) -> Tensor:
+        """Return the logits of a batch; models that read different tokens or columns encode its texts anew."""
+        ensemble, total = self._ensemble, torch.zeros((), device=self.device)
+        if self.is_single:
+            logits: Tensor = self.models[0](batch.inputs)
+            return logits
+        columns = [member.card.codec.columns for member in ensemble.members]
+        is_shared = ensemble.shares_tokens and all(names == columns[0] for names in columns)
+        rows = [] if is_shared else batch.index.tolist()
+        table = source_of(self.trainer).table("test" if self.trainer.testing else "val", rows)
+        for member, order in zip(ensemble.members, ensemble.columns, strict=True):
+            encoded = member.card.codec.builder(table, self.device)(np.arange(len(rows))) if rows else batch
+            total = total + member.card.codec.task.probabilities(member.model(encoded.inputs))[:, order]
+        further = len(self.task.outputs) - total.shape[-1]  # classes that no model has
+        return self.task.logits(nn.functional.pad(total / len(ensemble.members), (0, further)))
