@@ -50,18 +50,19 @@ def test_each_pooling_is_exported(pooling: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("position", "normalizer"),
+    ("position", "normalizer", "encoder"),
     [
-        *((position, "softmax") for position in choices("position") if position != "rotary"),
-        ("none", "sigmoid"),
-        ("rotary", "sparsemax"),  # torch.export, which takes 10 seconds, converts both
-        pytest.param("none", "entmax15", marks=pytest.mark.weekly),  # sorts, as sparsemax does
+        *((position, "softmax", "transformer") for position in choices("position") if position != "rotary"),
+        ("none", "sigmoid", "transformer"),
+        ("rotary", "sparsemax", "identity"),  # torch.export, which takes 10 seconds, converts both
+        pytest.param("rotary", "sparsemax", "transformer", marks=pytest.mark.weekly),
+        pytest.param("none", "entmax15", "transformer", marks=pytest.mark.weekly),  # sorts, as sparsemax does
     ],
 )
-def test_each_position_and_normalizer_is_exported(position: str, normalizer: str, tmp_path: Path) -> None:
+def test_each_position_and_normalizer_is_exported(position: str, normalizer: str, encoder: str, tmp_path: Path) -> None:
     if normalizer == "entmax15" and torch.__version__.startswith("2.6."):
         pytest.skip("torch 2.6 cannot export a sort for any size")
-    model = build_portable(encoder="transformer", attention="windowed", position=position, normalizer=normalizer)
+    model = build_portable(encoder=encoder, attention="windowed", position=position, normalizer=normalizer)
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
 
 
