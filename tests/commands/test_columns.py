@@ -1,8 +1,6 @@
 """Columns beside the text in commands: training, evaluation of a file, prediction, export and faithfulness."""
 
 import json
-import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,10 +13,9 @@ from heedful.faithfulness.measurement import measure_texts
 from heedful.faithfulness.trained import ProbedRun
 from heedful.inference.input_texts import text_source
 from heedful.inference.predictions import write_predictions
-from tests.commands.test_export import export
 from tests.forks import complete
 from tests.helpers import command, evaluate, read_csv, run_config, saved_predictions, small_config
-from tests.helpers import run as run_command
+from tests.portable.exports import Call, export, run_script
 
 OPTIONS = [
     "data=csv",
@@ -59,28 +56,16 @@ def test_the_model_reads_the_columns(run: Path) -> None:
     assert sum(split["missing"]["age"] for split in result["data"]["splits"].values()) == 11
 
 
-def test_all_ways_to_predict_agree(run: Path, tmp_path: Path) -> None:
+def test_numbers_of_any_type_are_read_alike_and_an_export_refuses_other_texts(run: Path, tmp_path: Path) -> None:
     rows = pd.read_csv(run.parent / "data.csv")
     test = [int(row["line"]) - 2 for row in read_csv(run / "predictions" / "test.csv")]
-    expected = saved_predictions(run).probabilities
     ages = [str(age).replace(".", "").replace(",", ".") for age in rows.age]
     for frame in (rows, *(rows.assign(age=list(map(number, ages))) for number in (float, Decimal))):
-        np.testing.assert_allclose(load(run).predict_proba(frame.iloc[test]), expected, atol=1e-5)
-    records = json.loads(rows.iloc[test].to_json(orient="records"))
+        found = load(run).predict_proba(frame.iloc[test])
+        np.testing.assert_allclose(found, saved_predictions(run).probabilities, atol=1e-5)
     export(run / "checkpoints" / "best.ckpt", tmp_path / "model")
-    np.testing.assert_allclose(load(tmp_path / "model").predict_proba(records), expected, atol=1e-5)
-    lines = "\n".join(json.dumps({"text": row["review"], **row}) for row in records[:7])
-    line = [sys.executable, "predict.py"]
-    process = subprocess.run(line, cwd=tmp_path / "model", input=lines, capture_output=True, text=True, check=True)
-    assert process.stderr == ""  # onnxruntime warns of its optimizations of a branch
-    printed = [list(json.loads(line)["probabilities"].values()) for line in process.stdout.splitlines()]
-    np.testing.assert_allclose(printed, expected[:7], atol=1e-5)
-    lines = '{"text": null, "age": 3}\n{"text": 3, "age": 3}'
-    process = subprocess.run(line, cwd=tmp_path / "model", input=lines, capture_output=True, text=True, check=False)
-    assert json.loads(process.stdout)["label"] is None and process.stderr == "Error: text 2 must be one text\n"
-    lines = '{"text": "good", "country": "IT"}\n{"text": "good", "country": "DE"}'
-    process = subprocess.run(line, cwd=tmp_path / "model", input=lines, capture_output=True, text=True, check=True)
-    assert process.stderr == "Column 'country': 1 of 2 cells are of categories without training texts\n"
+    (answer,) = run_script(tmp_path / "model", Call(given=b'{"text": null, "age": 3}\n{"text": 3, "age": 3}'))
+    assert answer.results[0]["label"] is None and answer.message == "Error: text 2 must be one text"
 
 
 def test_evaluation_of_a_file(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -134,15 +119,10 @@ def test_texts_without_cells(run: Path, caplog: pytest.LogCaptureFixture) -> Non
     assert [[row[name] for name in names] for row in rows] == without.round(6).tolist()
 
 
-def test_a_table_is_predicted_with_its_columns(run: Path, tmp_path: Path) -> None:
-    """A wrong cell is reported before anything is written."""
+def test_a_wrong_cell_of_a_table_is_reported_before_anything_is_written(run: Path, tmp_path: Path) -> None:
     rows = pd.read_csv(run.parent / "data.csv")
-    rows.to_csv(tmp_path / "new.csv", index=False)
-    options = [f"ckpt_path={run}", f"file={tmp_path / 'new.csv'}", "text_column=review"]
-    run_command(tmp_path, "predict", *options, "out=out.csv")
-    written = read_csv(tmp_path / "out.csv")
-    assert [row["predicted"] for row in written] == [each.label for each in load(run).predict(rows)]
     rows.astype({"age": object}).assign(age=[*rows.age[:7], "x", *rows.age[8:]]).to_csv(tmp_path / "new.csv")
+    options = [f"ckpt_path={run}", f"file={tmp_path / 'new.csv'}", "text_column=review"]
     message = complete(*command(tmp_path, "predict", *options, "out=other.csv")).stderr
     assert "new.csv: line 9: column 'age' holds 'x', but its training cells are numbers" in message
     assert not (tmp_path / "other.csv").exists()

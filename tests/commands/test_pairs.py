@@ -3,8 +3,6 @@
 import csv
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,16 +11,13 @@ import torch
 
 from heedful import load
 from heedful.base.errors import UserError
-from heedful.commands.trained_run import train as train_in_python
 from heedful.data.padded_batches import Inputs
 from heedful.faithfulness.trained import ProbedRun
 from heedful.models.branch import NgramBranch
-from tests.commands.test_export import WITHOUT_TORCH, export
 from tests.helpers import evaluate, read_csv, run, train, trained
 
 WORDS = ["a", "red", "dog", "sees", "the", "old", "cat", "near", "this", "big", "house"]
 MARK = "\N{SYMBOL FOR RECORD SEPARATOR}"
-TEXTS = [("a red dog, 10/10", "an old bäd house"), ("the cat " * 30, "a dog"), ("xqz", "?"), ("dog", " ")]
 
 
 def rows(count: int) -> list[tuple[str, str, str]]:
@@ -68,17 +63,6 @@ def test_a_word_of_the_other_side_is_another_feature_of_the_branch() -> None:
     assert len(set(single)) == 2
 
 
-def test_a_file_is_evaluated_and_predicted_by_its_two_columns(pairs: Path) -> None:
-    file = f"file='{pairs / 'pairs.csv'}'"
-    result = evaluate(pairs / "eval", pairs / "run", file)
-    assert result["metrics"]["test/acc"]["n"] == 120
-    run(pairs, "predict", "ckpt_path=run", file, "text_column=[premise,hypothesis]", "out=out.csv")
-    written = read_csv(pairs / "out.csv")
-    predicted = load(pairs / "run").predict([(row["premise"], row["hypothesis"]) for row in written])
-    assert [row["predicted"] for row in written] == [each.label for each in predicted]
-    assert list(written[0])[:3] == ["premise", "hypothesis", "label"]
-
-
 def test_texts_are_given_by_two_options_or_in_lines_with_a_tab(pairs: Path) -> None:
     output = run(pairs, "predict", "ckpt_path=run", "text=a dog, = [it]", "second=the cat", "json=true")
     assert json.loads(output)["text"] == ["a dog, = [it]", "the cat"]
@@ -86,22 +70,6 @@ def test_texts_are_given_by_two_options_or_in_lines_with_a_tab(pairs: Path) -> N
     records = [json.loads(line) for line in output.splitlines()]
     assert [record["text"] for record in records] == [["a dog", "the cat"], ["", ""], ["", "cat"]]
     assert [record["label"] is None for record in records] == [False, True, True]
-
-
-def test_an_export_predicts_pairs_as_the_checkpoint_does(pairs: Path) -> None:
-    out = pairs / "export"
-    export(pairs / "run" / "checkpoints" / "best.ckpt", out)
-    process = subprocess.run(
-        [sys.executable, "-c", WITHOUT_TORCH, json.dumps(TEXTS)], cwd=out, capture_output=True, text=True, check=True
-    )
-    *results, blank = json.loads(process.stdout)
-    assert blank["label"] is None
-    for restored in (load(pairs / "run"), load(out)):
-        for result, expected in zip(results, restored.predict(TEXTS[:3]), strict=True):
-            assert result["probabilities"] == pytest.approx(expected.probabilities, abs=1e-5)
-            assert [word for word, _ in result["weights"]] == [word for word, _ in expected.tokens]
-            weights = [weight for _, weight in expected.tokens]
-            assert [weight for _, weight in result["weights"]] == pytest.approx(weights, abs=1e-5)
 
 
 def test_texts_of_the_other_kind_are_refused(pairs: Path, checkpoint: Path) -> None:
@@ -125,14 +93,6 @@ def test_faithfulness_removes_tokens_of_both_texts(pairs: Path) -> None:
     np.testing.assert_allclose(trained.probe.probabilities(shorter), probabilities, atol=1e-6)
 
 
-def test_pairs_are_given_in_python(pairs: Path) -> None:
-    *columns, labels = map(list, zip(*rows(60), strict=True))
-    overrides = ["data.text=[a,b]", "trainer.max_epochs=1", "model.encoder.hidden_dim=3", "logger=none", "trainer=cpu"]
-    overrides += [f"data.cache_dir='{pairs / 'cache'}'", f"hydra.run.dir='{pairs / 'python'}'", "callbacks=none"]
-    result = train_in_python(*overrides, data=(list(zip(*columns, strict=True)), labels), verbose=False)
-    assert result.model.predict([("a dog", "a cat")])[0].text == ("a dog", "a cat")
-
-
 def test_the_baseline_tells_both_sides_apart(pairs: Path) -> None:
     path = pairs / "sides.csv"
     draw = random.Random(1)
@@ -146,13 +106,9 @@ def test_the_baseline_tells_both_sides_apart(pairs: Path) -> None:
     assert {"1: red", "2: red", "1: big", "2: big"} <= features
 
 
-@pytest.mark.parametrize("embedding", ["learned", "ngrams"])
-@pytest.mark.parametrize("tokenizer", ["bpe"])
-def test_subword_tokenizers_read_pairs(embedding: str, tokenizer: str, pairs: Path) -> None:
+def test_ngrams_of_subwords_read_pairs(pairs: Path) -> None:
     data = ["data=csv", f"data.path='{pairs / 'pairs.csv'}'", "data.text=[premise,hypothesis]"]
-    path = trained(
-        pairs / f"{tokenizer}-{embedding}", *data, f"data/tokenizer={tokenizer}", f"model/embedding={embedding}"
-    )
+    path = trained(pairs / "bpe", *data, "data/tokenizer=bpe", "model/embedding=ngrams")
     words = [word for word, _ in load(path).explain([("red dogs", "xylograph")])[0].tokens]
     assert words.count(MARK) == 1
     assert torch.load(path, weights_only=True)["state_dict"]["model.segments.table.weight"].shape[0] == 2

@@ -107,12 +107,13 @@ def test_no_line_within_an_epoch_waits_for_the_gpu(kind: str, device: str, tmp_p
 def test_a_model_that_was_trained_on_the_device_is_exported(trainer: str, tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
-    from tests.commands.test_export import TEXTS, export
+    from tests.portable.exports import export
 
+    texts = ["A great film, a film to remember", "dull", "one two three " * 300, "xqzzy"]
     train(tmp_path / "run", *OPTIONS, trainer, "trainer.precision=null")
     export(tmp_path / "run" / "checkpoints" / "best.ckpt", tmp_path / "export")
-    expected = load(tmp_path / "run", device="cpu").predict_proba(TEXTS)
-    np.testing.assert_allclose(load(tmp_path / "export").predict_proba(TEXTS), expected, atol=1e-5)
+    expected = load(tmp_path / "run", device="cpu").predict_proba(texts)
+    np.testing.assert_allclose(load(tmp_path / "export").predict_proba(texts), expected, atol=1e-5)
 
 
 def test_frozen_states_lead_to_the_same_predictions(trainer: str, tmp_path: Path) -> None:

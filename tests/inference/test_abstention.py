@@ -1,8 +1,6 @@
 """Predictions that are unsure: `abstain` in the command, in files and in Python."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +9,8 @@ import pytest
 from heedful import load
 from heedful.base.errors import UserError
 from heedful.inference.abstention import choose_limit
-from tests.commands.test_export import export
 from tests.helpers import change_checkpoint, evaluate, read_csv, run, saved_predictions, train, trained
+from tests.portable.exports import Call, export, run_script
 
 TEXTS = ["A great film, a film to remember", "dull"]
 # of 10, 8 and 4 texts, from confidences that all texts, those above 0.5, and none reach
@@ -78,23 +76,12 @@ def test_a_calibrated_run_stores_its_temperature_and_the_error_before(tmp_path: 
     limits = load(tmp_path / "run").task.limits  # type: ignore[attr-defined]
     assert limits[-1].texts == 3
     export(tmp_path / "run", tmp_path / "export")
-    expected = load(tmp_path / "run").predict_proba(TEXTS)
-    assert load(tmp_path / "export").predict_proba(TEXTS) == pytest.approx(expected, abs=1e-5)
-    outputs, script = [], [sys.executable, "predict.py"]
-    for option in (
-        [],
-        [f"--abstain={limits[-1].expected_error}"],
-        ["--abstain=0.001"],
-        ["--abstain=x"],
-        ["--abstian=1"],
-    ):
-        process = subprocess.run(
-            [*script, *option, TEXTS[0]], cwd=tmp_path / "export", capture_output=True, check=False
-        )
-        outputs.append(json.loads(process.stdout) if process.returncode == 0 else process.stderr.decode())
-    assert list(outputs[0]["probabilities"].values()) == pytest.approx(expected[0], abs=1e-5)
-    assert outputs[1] == outputs[0] and "Error: abstain=0.001: no confidence" in outputs[2] and "'x'" in outputs[3]
-    assert outputs[4].startswith("Error: --abstian=1: no such option")
+    options = ("", f"--abstain={limits[-1].expected_error}", "--abstain=0.001", "--abstain=x", "--abstian=1")
+    calls = [Call((option, TEXTS[0]) if option else (TEXTS[0],)) for option in options]
+    plain, sure, too_low, no_number, misspelt = run_script(tmp_path / "export", *calls)
+    assert sure.results == plain.results and sure.results[0]["label"] != "unsure"
+    assert "Error: abstain=0.001: no confidence" in too_low.message and "'x'" in no_number.message
+    assert misspelt.message.startswith("Error: --abstian=1: no such option")
 
 
 @pytest.mark.parametrize("error", [0, 1.0, "0.02"])

@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 from heedful import load
 from heedful.base.errors import UserError
 from heedful.inference.api import Prediction, with_data
-from tests.helpers import ROOT, change_card, change_checkpoint, evaluate, run
+from tests.helpers import ROOT, change_card, change_checkpoint, evaluate
 
 
 def test_a_file_is_divided_into_the_groups_of_the_training(checkpoint: Path, tmp_path: Path) -> None:
@@ -29,20 +29,6 @@ def test_a_file_is_divided_into_the_groups_of_the_training(checkpoint: Path, tmp
         path.write_text(f"{header}\ngood;1;a\n")
         cfg = OmegaConf.create({"ckpt_path": "a", "file": str(path), "extras": {"trusted_modules": []}, **options})
         assert with_data(cfg, card).data.group == group
-
-
-def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    checkpoint = finished[0] / "checkpoints" / "best.ckpt"
-    texts = ["A great film, a film to remember", "dull"]
-    predictions = load(checkpoint).predict(texts)
-    lines = run(tmp_path, "predict", f"ckpt_path='{checkpoint}'", stdin="\n".join(texts)).splitlines()
-    for prediction, line, text in zip(predictions, lines, texts, strict=True):
-        record = json.loads(line)
-        assert prediction.text == text
-        assert prediction.label == record["label"]
-        assert prediction.probabilities == pytest.approx(record["probabilities"], abs=1e-6)
-        assert sorted(word for word, _ in prediction.tokens) == sorted(word["word"] for word in record["words"])
-        assert sum(weight for _, weight in prediction.tokens) == pytest.approx(1, abs=1e-5)
 
 
 def test_a_run_stands_for_its_best_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
@@ -68,6 +54,7 @@ def test_any_iterable_of_texts_is_accepted(checkpoint: Path) -> None:
     model, texts = load(checkpoint), ["A film to remember", "dull"]
     for iterable in (iter(texts), tuple(texts), dict.fromkeys(texts).keys(), pa.array(texts)):
         assert model.predict(iterable) == model.predict(texts)
+    assert model.predict([]) == []
 
 
 def test_a_table_has_the_names_of_the_training_or_only_texts(checkpoint: Path) -> None:
@@ -148,14 +135,6 @@ def test_numbers_that_are_not_finite_are_reported(change: str, checkpoint: Path,
             predict(["good", "bad"])
     with pytest.raises(UserError, match="not finite"):
         evaluate(tmp_path / "eval", path)
-
-
-def test_an_empty_list_and_an_empty_text_are_accepted(checkpoint: Path) -> None:
-    model = load(checkpoint)
-    assert model.predict([]) == []
-    (prediction,) = model.predict([""])
-    assert prediction.tokens == []
-    assert "</p>" in prediction._repr_html_()
 
 
 def test_notebook_display_escapes_the_text() -> None:

@@ -1,8 +1,6 @@
 """Training, evaluation and prediction with any number of labels for each text."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +13,8 @@ from heedful.config.schema import config_mistakes
 from heedful.inference.api import load
 from heedful.models.ensemble import Ensemble
 from heedful.runs.examples import read_examples
-from tests.commands.test_export import export
 from tests.helpers import evaluate, read_csv, run_config, saved_predictions, small_config, train, trained
+from tests.portable.exports import export
 
 WORDS = {"food": "bread", "music": "song", "sport": "match"}
 OPTIONS = ["task=multilabel", "data=csv", "model/embedding=learned", "data.batch_size=16", "optimizer.lr=0.03"]
@@ -102,7 +100,7 @@ def test_wrong_columns_of_labels(tmp_path: Path, cell: str, option: str, message
         train(tmp_path / "run", *options)
 
 
-def test_each_class_has_weights_of_its_own_in_python_on_pages_and_in_exports(tmp_path: Path) -> None:
+def test_each_class_has_weights_of_its_own_in_python_and_on_pages(tmp_path: Path) -> None:
     """With label attention; the weights of the predicted classes are also on the page of a run."""
     path, run, out = texts(tmp_path, "csv"), tmp_path / "run", tmp_path / "export"
     label = ["model/attention=label", "model/head=label", "trainer.max_epochs=4", f"data.path='{path}'"]
@@ -111,35 +109,24 @@ def test_each_class_has_weights_of_its_own_in_python_on_pages_and_in_exports(tmp
     (prediction,) = model.explain([text])
     inputs = model.members[0].card.codec.builder([text])(np.arange(1)).inputs
     weights = model.members[0].model.weights(inputs)[0, :, 0].tolist()  # C×L
-    words = [word for word, _ in prediction.tokens]
     by_class = {name: [weight for _, weight in own] for name, own in prediction.class_weights.items()}
     assert by_class == {name: pytest.approx(own) for name, own in zip(model.class_names, weights, strict=True)}
     assert all(f"weights of {name}" in prediction._repr_html_() for name in ("food", "sport"))
     (shown, *_), html = read_examples(run), (run / "page.html").read_text()
     assert set(shown.class_weights) == set(shown.value) and all(f"weights of {name}" in html for name in shown.value)
     export(run, out)
-    (exported,) = load(out).explain([text])
-    script = json.loads(subprocess.check_output([sys.executable, "predict.py", text], cwd=out))
-    assert exported.label == script["label"] == prediction.label == ["food", "sport"]
-    for name, own in prediction.class_weights.items():
-        assert [word for word, _ in script["class_weights"][name]] == words
-        for found in (exported.class_weights[name], script["class_weights"][name]):
-            assert [weight for _, weight in found] == pytest.approx([weight for _, weight in own], abs=1e-5)
     joint = Ensemble([*model.members, *load(out).members])
     (example,) = joint.examples([text])
     assert example.class_weights["food"] == pytest.approx(by_class["food"], abs=1e-5)
 
 
 def test_a_linear_model_has_a_logit_for_each_label(tmp_path: Path) -> None:
-    """Also in an export; the shares of the words are those of the most probable label."""
+    """The shares of the words are those of the most probable label."""
     run, data = tmp_path / "run", f"data.path='{texts(tmp_path, 'csv')}'"
     result = run_config(small_config(run, ["task=multilabel", "data=csv", "model=linear", "logger=csv", data]))
     assert result["metrics"]["test/f1_micro"]["value"] > 0.9
     (prediction,) = load(run).predict(["the bread match"])
     assert prediction.label == ["food", "sport"] and len(prediction.branch) == 3
-    export(run, tmp_path / "export")
-    (exported,) = load(tmp_path / "export").predict(["the bread match"])
-    assert exported.probabilities == pytest.approx(prediction.probabilities, abs=1e-5)
     mixed = train(tmp_path / "mixed", *OPTIONS, "model/branch=ngrams", "model.branch.weight=null", data)
     assert mixed["metrics"]["test/f1_micro"]["value"] > 0.9
     assert mixed["branch_weight"] in np.linspace(0, 1, 21).round(2) and result["branch_weight"] == 1
