@@ -79,7 +79,7 @@ def store(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Callable[
 
     base = tmp_path_factory.getbasetemp() if worker_id == "master" else tmp_path_factory.getbasetemp().parent
 
-    def run(*overrides: str, short: bool = True, draws: bool = False) -> Path:
+    def run(*overrides: str, short: bool = True, draws: bool | str = False) -> Path:
         lines = (*(("callbacks=checkpoints", "test=false") if short else ()), *overrides)
         folder = base / "trained" / hashlib.sha256(repr((lines, draws)).encode()).hexdigest()[:16]
         folder.mkdir(parents=True, exist_ok=True)

@@ -25,23 +25,38 @@ from typing import Any
 import heedful
 from heedful.__main__ import commands
 from heedful.base.lightning import import_lightning
+from tests.process_state import process_state
 
 ENTRY_POINTS = [f"heedful.commands.{name}" for name in commands()]  # run as __main__
 OTHER_MODULES = ("datasets", "onnx", "pytorch_lightning.loggers", "wandb.sdk.launch", "PIL.PngImagePlugin")
 
 
+CHANGES: dict[str, Any] = {}  # of the process by the import of a module, in the server
+
+
+def import_unchanged(name: str) -> None:
+    """Import a module, and note in CHANGES what this changes in the process."""
+    before = process_state()
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:  # of an extra, which may not be installed
+        assert not (error.name or "").startswith("heedful"), name
+    after = process_state()
+    if after != before:
+        CHANGES[name] = {key: value for key, value in after.items() if value != before[key]}
+
+
 def preload() -> None:
     """Import, in the server, the modules that commands use."""
+    for library in ("torch", "hydra", "datasets", "wandb", "sklearn.linear_model"):
+        importlib.import_module(library)  # which do change their process
     import_lightning()
-    modules = [
-        module.name
-        for module in pkgutil.walk_packages(heedful.__path__, "heedful.")
-        if not module.name.startswith(("heedful.portable.files", "heedful.sweep.preload"))  # the latter blocks signals
-    ]
-    for name in (*modules, *OTHER_MODULES):
-        if name not in ENTRY_POINTS:
-            with suppress(ImportError):  # the extra of this module may not be installed
-                importlib.import_module(name)
+    for module in pkgutil.walk_packages(heedful.__path__, "heedful."):
+        if module.name not in (*ENTRY_POINTS, "heedful.sweep.preload"):  # which blocks signals
+            import_unchanged(module.name)
+    for name in OTHER_MODULES:
+        with suppress(ImportError):
+            importlib.import_module(name)
     from tests.helpers import repository
 
     repository("train").compose([])
@@ -64,20 +79,16 @@ class Fork:
         options: `cwd` (the working folder) and `env` (the environment), also from `helpers.command`.
         input: the text on standard input.
         merge: whether standard error is written to standard output.
-        draws: draw the figures of a run, which takes most of its time.
     """
 
-    def __init__(
-        self, line: Sequence[str], options: Mapping[str, Any], input: str = "", merge: bool = False, draws: bool = False
-    ) -> None:
+    def __init__(self, line: Sequence[str], options: Mapping[str, Any], input: str = "", merge: bool = False) -> None:
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", delete=False) as file:
             file.write(input)
         self._streams = [Path(file.name), *(Path(f"{file.name}.{name}") for name in ("out", "err"))]
         if merge:
             self._streams[2] = self._streams[1]
-        self._process = server().Process(
-            target=_execute, args=(line[1:], options["cwd"], options["env"], self._streams, draws)
-        )
+        arguments = (line[1:], options["cwd"], options["env"], self._streams)
+        self._process = server().Process(target=_execute, args=arguments)
         self._process.start()
         self.pid = int(self._process.pid or 0)
 
@@ -104,17 +115,15 @@ class Fork:
         return output, "" if self._streams[1] == self._streams[2] else error
 
 
-def complete(
-    line: Sequence[str], options: Mapping[str, Any], input: str = "", draws: bool = False
-) -> "subprocess.CompletedProcess[str]":
+def complete(line: Sequence[str], options: Mapping[str, Any], input: str = "") -> "subprocess.CompletedProcess[str]":
     """Run a command in a forked process, and wait until it ends."""
-    fork = Fork(line, options, input, draws=draws)
+    fork = Fork(line, options, input)
     output, error = fork.communicate()
     assert fork.returncode is not None
     return subprocess.CompletedProcess(line, fork.returncode, output, error)
 
 
-def _execute(line: Sequence[str], folder: Path, environment: dict[str, str], streams: list[Path], draws: bool) -> None:
+def _execute(line: Sequence[str], folder: Path, environment: dict[str, str], streams: list[Path]) -> None:
     """Execute `-m <module>` or `-c <code>` in a forked process as a new Python interpreter does."""
     atexit._clear()  # remove the server's handlers, one of which deletes a W&B folder that all processes use
     for number, path in enumerate(streams):
@@ -130,9 +139,7 @@ def _execute(line: Sequence[str], folder: Path, environment: dict[str, str], str
     from heedful.sweep import job
     from heedful.training import run
 
-    if not draws:
-        run.write_run_report = lambda *_: []
-
+    run.write_run_report = lambda *_: []  # drawing takes most of the time of a run
     # The server has only imported modules, so its children may fork, which spares a sweep a server of its own.
     job.START_METHOD = "fork"
     sys.argv = [flag, *arguments]

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,10 +47,11 @@ def one_class_data(folder: Path) -> list[str]:
     return ["data=csv", f"data.path='{path}'"]
 
 
-def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:
+def train(folder: Path, *overrides: str, draws: bool | str = False) -> dict[str, Any]:
     """Run `src.train` with two epochs of two steps and 6 hidden features in this process, and return its result.json.
 
-    With `draws`, the run draws pictures, which take most of its time.
+    With `draws`, the run has a page and pictures; the pictures have content, which takes most of the time of a run,
+    only if it is "pictures".
     """
     selects_callbacks = any(override.startswith(("callbacks=", "debug=")) for override in overrides)
     names = ("progress", "baseline", *(() if draws else ("removal",)))
@@ -60,12 +61,21 @@ def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:
     return run_config(cfg, draws)
 
 
-def run_config(cfg: DictConfig, draws: bool = False) -> dict[str, Any]:
+def reporting(draws: bool | str) -> AbstractContextManager[object]:
+    """What a run draws: no report, a report with empty pictures, or, for "pictures", one with all their content."""
+    if draws == "pictures":
+        return nullcontext()
+    if draws:
+        return patch("matplotlib.figure.Figure.savefig", lambda figure, path, **_: Path(path).touch())
+    return patch("heedful.training.run.write_run_report", return_value=[])
+
+
+def run_config(cfg: DictConfig, draws: bool | str = False) -> dict[str, Any]:
     """Run `src.train` with a configuration in this process, and return its result.json."""
     from heedful.commands.train import main
 
     validate_config(cfg, "train")
-    with nullcontext() if draws else patch("heedful.training.run.write_run_report", return_value=[]):
+    with reporting(draws):
         main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads(Path(cfg.paths.output_dir, "result.json").read_text())
 
@@ -126,7 +136,7 @@ def change_card(path: Path, key: str, value: Any, target: Path | None = None) ->
     return change_checkpoint(path, change, target)
 
 
-def evaluate(folder: Path, checkpoint: Path | str, *overrides: str, draws: bool = False) -> dict[str, Any]:
+def evaluate(folder: Path, checkpoint: Path | str, *overrides: str, draws: bool | str = False) -> dict[str, Any]:
     """Run `src.eval` in this process, and return the content of its result.json; `checkpoint` may be a list in [ ]."""
     from heedful.commands.eval import main
 
@@ -134,7 +144,7 @@ def evaluate(folder: Path, checkpoint: Path | str, *overrides: str, draws: bool 
     paths = [f"ckpt_path={path}", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
     lines = [*paths, *overrides, f"++data.cache_dir='{folder.parent / 'cache'}'"]
     cfg = without_hydra(repository("eval").compose(lines))
-    with nullcontext() if draws else patch("heedful.training.run.write_run_report", return_value=[]):
+    with reporting(draws):
         main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
 
@@ -153,8 +163,8 @@ def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[s
     return [sys.executable, "-m", f"src.{name}", *arguments], options
 
 
-def run(folder: Path, name: str, *arguments: str, stdin: str = "", draws: bool = False) -> str:
+def run(folder: Path, name: str, *arguments: str, stdin: str = "") -> str:
     """Run `python -m src.<name>` in `folder`, which must succeed, and return standard output."""
-    process = complete(*command(folder, name, *arguments), input=stdin, draws=draws)
+    process = complete(*command(folder, name, *arguments), input=stdin)
     assert process.returncode == 0, process.stderr
     return process.stdout

@@ -20,6 +20,7 @@ def raise_disk_full(*args: Any, **kwargs: Any) -> None:
 @pytest.mark.parametrize("writer", ["pytorch_lightning.Trainer.save_checkpoint", "heedful.runs.result.RunResult.save"])
 def test_a_full_disk_is_reported_with_the_folder(writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, raise_disk_full)
+    monkeypatch.setattr("heedful.training.run.write_run_report", lambda *_: [])  # drawing takes most of the time
     monkeypatch.chdir(tmp_path)
     options = ["model.encoder.hidden_dim=6", "trainer.max_epochs=1", "logger=csv", "data.cache_dir=cache"]
     removals = ["~callbacks.progress", "~callbacks.attention"]

@@ -7,6 +7,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from tests.forks import complete
 from tests.helpers import ROOT, command
 
 MODULES = {
@@ -73,43 +74,32 @@ def test_packages_import_downwards() -> None:
         assert not names & set(later), module
 
 
-IMPORT = """
-import csv, importlib, logging, os, pkgutil, signal, sys, threading, warnings
+PACKAGE = """
+import sys
+from tests.process_state import process_state
 
-def state():
-    root = logging.getLogger()
-    return {
-        "environment": dict(os.environ), "folder": os.getcwd(), "path": list(sys.path), "argv": list(sys.argv),
-        "signals": [signal.getsignal(number) for number in signal.valid_signals()],
-        "blocked": signal.pthread_sigmask(signal.SIG_BLOCK, ()), "threads": threading.active_count(),
-        "longest field": csv.field_size_limit(), "warnings": list(warnings.filters), "excepthook": sys.excepthook,
-        "logging": (root.level, list(root.handlers), logging.raiseExceptions, logging.getLogger("heedful").level),
-    }
-
-before = state()
+before = process_state()
 import heedful
-assert state() == before and not {"torch", "pytorch_lightning", "hydra", "numpy", "sklearn"} & set(sys.modules)
+assert process_state() == before and not {"torch", "pytorch_lightning", "hydra", "numpy", "sklearn"} & set(sys.modules)
 assert {"load", "train", "TextClassifier"} < set(dir(heedful)) == set(heedful.__all__)
-names = [module.name for module in pkgutil.walk_packages(heedful.__path__, "heedful.")]
-assert len(names) > 150
-for library in ("torch", "hydra", "datasets", "wandb", "sklearn.linear_model"):
-    importlib.import_module(library)  # which do change their process
-from heedful.base.lightning import import_lightning
-import_lightning()
-for name in names:
-    before = state()
-    try:
-        importlib.import_module(name)
-    except ModuleNotFoundError as error:  # of an extra
-        assert not error.name.startswith("heedful"), name
-    after = state()
-    assert after == before, (name, {key: value for key, value in after.items() if value != before[key]})
+import heedful.sweep.preload  # which changes the server of a sweep alone
+assert process_state() == before
+"""
+IN_A_FORK = """
+import sys
+from tests.forks import CHANGES, ENTRY_POINTS, import_unchanged
+
+for name in ENTRY_POINTS:  # the server has imported the others
+    import_unchanged(name)
+assert not CHANGES, CHANGES
+assert len([name for name in sys.modules if name.startswith("heedful.")]) > 150
 faked = [name for name, module in sys.modules.items() if name.startswith("wandb") and not hasattr(module, "__spec__")]
 assert not faked
 """
 
 
-def test_importing_the_modules_changes_nothing_in_the_process(tmp_path: Path) -> None:
+def test_importing_the_package_or_its_modules_changes_nothing_in_the_process(tmp_path: Path) -> None:
     (python, *_), options = command(tmp_path, "train")
-    process = subprocess.run([python, "-c", IMPORT], **options, capture_output=True, check=False)
-    assert process.returncode == 0, process.stderr
+    fresh = subprocess.run([python, "-c", PACKAGE], **options, capture_output=True, check=False)
+    forked = complete([python, "-c", IN_A_FORK], options)
+    assert (fresh.returncode, forked.returncode) == (0, 0), fresh.stderr + forked.stderr

@@ -142,22 +142,6 @@ def test_other_errors_keep_their_traceback(error: Exception) -> None:
         raise error
 
 
-def test_training_does_not_import_packages_that_only_other_metrics_need() -> None:
-    unused = ("transformers", "scipy.signal", "datasets", "wandb", "onnxruntime", "pandas", "matplotlib.pyplot")
-    code = f"""
-import sys
-from heedful.base.lightning import import_lightning
-import_lightning()
-import heedful.commands.train, heedful.training.build, pytorch_lightning, torchmetrics
-from lightning_utilities.core.imports import RequirementCache
-assert RequirementCache("scipy")  # hidden from torchmetrics only
-torchmetrics.classification.MulticlassAccuracy(num_classes=3)
-print(*[name for name in {unused} if name in sys.modules])
-"""
-    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stdout.strip()) == (0, ""), result.stderr
-
-
 def test_signals_are_handled_only_in_the_main_thread() -> None:
     found = [stopping_signals()]
     thread = threading.Thread(target=lambda: found.append(stopping_signals()))

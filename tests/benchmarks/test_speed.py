@@ -32,7 +32,7 @@ def test_the_speed_of_all_implementations_is_measured(
 ) -> None:
     monkeypatch.setattr(implementation, "start", SameProcess)
     monkeypatch.setattr(implementation, "reuse_freed_memory", lambda: None)
-    speed.main(tmp_path, ["--works=bilstm", "--seconds=0.001", "--repeats=2", "--batch-size=8,32", f"--out={tmp_path}"])
+    speed.main(tmp_path, ["--works=rnn", "--seconds=0.001", "--repeats=2", "--batch-size=8,32", f"--out={tmp_path}"])
     workload, larger = json.loads((tmp_path / "speed.json").read_text())["works"]
     assert (workload["batch_size"], larger["batch_size"]) == (8, 32)
     heedful, *others = workload["implementations"]
@@ -43,7 +43,7 @@ def test_the_speed_of_all_implementations_is_measured(
         assert row["ratio"] == [speed / other for speed, other in pairs]
         assert len(row["ratio"]) == 2
     output = capsys.readouterr().out
-    assert "BiLSTM" in output and COMPETENT in output and "made-up reviews" in output
+    assert "RNN" in output and COMPETENT in output and "made-up reviews" in output
 
 
 def test_an_implementation_trains_in_a_process_of_its_own() -> None:

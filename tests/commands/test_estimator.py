@@ -1,6 +1,8 @@
 """The estimator of scikit-learn."""
 
 import pickle
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,10 @@ import torch
 from datasets import Dataset
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from heedful import TextClassifier
@@ -185,8 +187,9 @@ def test_columns_beside_the_text_are_read_from_a_frame() -> None:
     frame = pd.DataFrame({"comment": texts, "age": 20 + 30 * labels, "label": "unused"})
     options = ["data.text=comment", "data.columns=[age]", "model/encoder=identity", "trainer.max_epochs=9"]
     classifier = TextClassifier([*options, "optimizer.lr=0.05", "data.batch_size=8", "callbacks.baseline=null"])
-    assert cross_val_score(classifier, frame, labels == 1, cv=2).min() == 1.0
-    fitted = classifier.fit(frame, labels == 1)
+    folds = cross_validate(classifier, frame, labels == 1, cv=2, return_estimator=True)
+    assert folds["test_score"].min() == 1.0
+    fitted = folds["estimator"][0]
     assert fitted.predict(frame[:3]).tolist() == [False, True, False]
     assert [each.label for each in fitted.explain(frame[:2])] == ["false", "true"]
     with pytest.raises(UserError, match="expects a pandas frame"):
@@ -279,10 +282,22 @@ def _words(rows: np.ndarray) -> list[str]:
     return [" ".join(f"c{column}v{round(2 * float(value))}" for column, value in enumerate(row)) for row in rows]
 
 
-@parametrize_with_checks(
-    [RowClassifier([*TINY, "trainer.max_epochs=1", "optimizer.lr=0.1", "data.batch_size=10"])],
-    expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": "an epoch has n draws"},
-)
+# Quick trainings: an epoch without validation
+QUICK = [*TINY[:-1], "callbacks=none", "data.val_fraction=0", "trainer.max_epochs=1", "optimizer.lr=0.1"]
+
+
+def checks() -> Iterator[Any]:
+    """The checks of scikit-learn; those of the memory of numbers, which only RowClassifier reads, run weekly."""
+    estimator = RowClassifier([*QUICK, "data.batch_size=10"])
+    failing = {"check_sample_weight_equivalence_on_dense_data": "an epoch has n draws"}
+    for pair in estimator_checks_generator(estimator, expected_failed_checks=failing, mark="xfail"):
+        values, marks = getattr(pair, "values", pair), [*getattr(pair, "marks", ())]
+        is_of_memory = re.search("memmap|dtype|contiguous", str(values[1]))
+        weekly = [pytest.mark.weekly] if is_of_memory else []
+        yield pytest.param(*values, marks=[*marks, *weekly], id=values[1].func.__name__)
+
+
+@pytest.mark.parametrize(("estimator", "check"), [*checks()])
 def test_the_checks_of_scikit_learn_pass(estimator: Any, check: Any) -> None:
     check(estimator)
 

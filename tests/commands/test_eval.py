@@ -248,22 +248,20 @@ def three_runs(training_run: TrainingRun) -> list[Path]:
     return [training_run[0], training_run[0].parent / "other0", training_run[0].parent / "other1"]
 
 
-@pytest.mark.parametrize("split", ["test", "val"])
-def test_several_checkpoints_give_mean_probabilities(three_runs: list[Path], tmp_path: Path, split: str) -> None:
+def test_several_checkpoints_give_mean_probabilities(three_runs: list[Path], tmp_path: Path) -> None:
     paths = ",".join(str(run / "checkpoints" / "best.ckpt") for run in three_runs)
-    arguments = ["callbacks=attention", "callbacks.attention.examples=4"] if split == "test" else []
-    result = evaluate(tmp_path / "eval", f"[{paths}]", f"split={split}", *arguments, draws=split == "test")
+    arguments = ["callbacks=attention", "callbacks.attention.examples=4"]
+    result = evaluate(tmp_path / "eval", f"[{paths}]", *arguments, draws=True)
     single = []
     for i, run_folder in enumerate(three_runs):
-        evaluate(tmp_path / str(i), run_folder / "checkpoints" / "best.ckpt", f"split={split}")
-        single.append(saved_predictions(tmp_path / str(i), split))
+        evaluate(tmp_path / str(i), run_folder / "checkpoints" / "best.ckpt")
+        single.append(saved_predictions(tmp_path / str(i)))
     mean, labels = np.mean([predictions.probabilities for predictions in single], 0), single[0].labels
-    ensemble = saved_predictions(tmp_path / "eval", split)
+    ensemble = saved_predictions(tmp_path / "eval")
     assert ensemble.probabilities == pytest.approx(mean, abs=1e-6)
     assert np.array_equal(ensemble.labels, labels)
-    assert result["metrics"][f"{split}/acc"]["value"] == pytest.approx((mean.argmax(1) == labels).mean())
+    assert result["metrics"]["test/acc"]["value"] == pytest.approx((mean.argmax(1) == labels).mean())
     assert result["parameters"]["total"] == sum(result["parameters"]["by_part"].values())
     assert list(result["parameters"]["by_part"]) == ["model_1", "model_2", "model_3"]
-    if split == "test":
-        for example in json.loads((tmp_path / "eval" / "attention.json").read_text()):
-            assert list(example["probabilities"].values()) == pytest.approx(mean[example["index"]], abs=1e-5)
+    for example in json.loads((tmp_path / "eval" / "attention.json").read_text()):
+        assert list(example["probabilities"].values()) == pytest.approx(mean[example["index"]], abs=1e-5)

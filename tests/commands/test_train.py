@@ -193,7 +193,7 @@ def test_a_report_that_cannot_be_drawn_does_not_fail_the_training(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", Mock(side_effect=RuntimeError("no font")))
-    result = train(tmp_path / "run", "callbacks=checkpoints", draws=True)
+    result = train(tmp_path / "run", "callbacks=checkpoints", draws="pictures")
     assert result["status"] == "completed" and result["metrics"]["test/acc"]["n"] == 8
     assert "The report could not be written, which changes no score: no font" in caplog.text
 

@@ -121,10 +121,14 @@ def test_unseen_words_consist_of_pieces() -> None:
 
 
 @pytest.mark.parametrize("builder", LEARNED)
-@given(text=st.text(max_size=40))
-def test_every_token_has_a_word(builder: type[TokenizerBuilder], text: str) -> None:
+def test_every_token_has_a_word(builder: type[TokenizerBuilder]) -> None:
     tokenizer = builder().train(TEXTS)
-    assert len(words_of(tokenizer, text)) == len(ids(tokenizer, text))
+
+    @given(text=st.text(max_size=40))
+    def check(text: str) -> None:
+        assert len(words_of(tokenizer, text)) == len(ids(tokenizer, text))
+
+    check()
 
 
 @pytest.mark.parametrize("builder", LEARNED)

@@ -118,7 +118,10 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # raised in torch's compiler
-@pytest.mark.parametrize(("encoder", "attention"), [("transformer", "structured"), ("bigru", "multi_head")])
+@pytest.mark.parametrize(
+    ("encoder", "attention"),
+    [("transformer", "structured"), pytest.param("bigru", "multi_head", marks=pytest.mark.weekly)],
+)
 def test_a_compiled_model_trains_with_dropout(encoder: str, attention: str) -> None:
     model = compose(encoder=encoder, attention=attention, dropout=0.3).train()
     compiled: Any = torch.compile(model, backend="eager")

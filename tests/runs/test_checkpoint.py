@@ -107,10 +107,10 @@ def value_paths(node: Any, path: str = "") -> Iterator[str]:
 
 def test_any_wrong_value_in_a_card_is_reported_in_one_line(tmp_path: Path) -> None:
     path, errors = tmp_path / "odd.ckpt", 0
+    torch.save(small_checkpoint(), tmp_path / "right.ckpt")
     for location in value_paths(json.loads(small_checkpoint()["heedful"])):
         for value in (None, True, -1, 10**600, float("nan"), "x", [], [None], {}, {"a": 1}):
-            torch.save(small_checkpoint(), path)
-            change_card(path, location, value)
+            change_card(tmp_path / "right.ckpt", location, value, path)
             try:
                 read_checkpoint(path)
             except UserError as error:

@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     components = ("model/encoder=rnn", "model/attention=qkv", "model/pooling=max")
     job = parent / "sweep" / "3_seed-5"
     with under_hydra("train", job, RunMode.MULTIRUN, *data, *components):
-        train(job, *data, *components, *options, draws=True)
+        train(job, *data, *components, *options, draws="pictures")
     return job
 
 
