@@ -60,7 +60,7 @@ def test_comparing_runs_does_not_import_torch() -> None:
 
 PACKAGES = (  # each imports only earlier ones
     *("base", "kernels", "config", "tasks", "data", "runs", "records", "terms", "models", "report", "compare"),
-    *("training", "portable", "inference", "faithfulness", "selection", "commands", "sweep"),
+    *("training", "portable", "inference", "faithfulness", "launch", "selection", "commands", "sweep"),
 )
 
 

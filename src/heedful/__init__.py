@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heedful.commands.estimator import TextClassifier as TextClassifier
-    from heedful.commands.shortlist import shortlist as shortlist
-    from heedful.commands.trained_run import train as train
     from heedful.config.compose import compose as compose
     from heedful.inference.api import load as load
+    from heedful.launch.trained_run import train as train
+    from heedful.selection.shortlist import shortlist as shortlist
     from heedful.training.build import datamodule as datamodule
     from heedful.training.lit import LitClassifier as LitClassifier
 
@@ -20,8 +20,8 @@ __version__ = "0.1.0"
 MODULES = {
     "compose": "heedful.config.compose",
     "load": "heedful.inference.api",
-    "train": "heedful.commands.trained_run",
-    "shortlist": "heedful.commands.shortlist",
+    "train": "heedful.launch.trained_run",
+    "shortlist": "heedful.selection.shortlist",
     "TextClassifier": "heedful.commands.estimator",
     "datamodule": "heedful.training.build",
     "LitClassifier": "heedful.training.lit",

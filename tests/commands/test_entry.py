@@ -37,7 +37,7 @@ def run(
         *arguments: str, command: str = "train", task: Callable[[DictConfig], None] | None = None
     ) -> tuple[object, str]:
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr("heedful.commands.composition.CONF", TEST_CONF)
+        monkeypatch.setattr("heedful.launch.composition.CONF", TEST_CONF)
         monkeypatch.setattr(sys, "argv", [f"src/{command}.py", *arguments])
 
         @entry(command)

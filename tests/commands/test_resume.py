@@ -11,8 +11,8 @@ import pytest
 from omegaconf import OmegaConf
 
 from heedful.base.errors import UserError
-from heedful.commands.composition import parse_flags
-from heedful.commands.resume import restore_run_overrides
+from heedful.launch.composition import parse_flags
+from heedful.launch.resume import restore_run_overrides
 from heedful.runs.result import RunResult
 from tests.forks import complete
 from tests.helpers import assert_equal_weights, command, read_csv, run

@@ -20,13 +20,16 @@ from heedful.base.errors import UserError
 from heedful.base.files import write_text
 from heedful.base.process import Interrupted
 from heedful.commands import shortlist as command
-from heedful.commands.shortlist import Shortlist
+from heedful.data.table import Table
 from heedful.records.outside import Outside
-from heedful.runs.result import Best
+from heedful.runs.removal import read_removals
 from heedful.runs.run_files import Predictions, read_predictions
+from heedful.selection import winner
 from heedful.selection.answer import Answer
-from heedful.selection.race import Curve, Entry, Fit, Race
+from heedful.selection.entries import Curve, Entry, Fit
+from heedful.selection.race import Race
 from heedful.selection.sections import chart
+from heedful.selection.shortlist import Shortlist
 from heedful.tasks.multiclass import Multiclass
 from tests.helpers import read_csv
 
@@ -58,26 +61,41 @@ def test_the_answer_has_a_leaderboard_and_a_winner_that_predicts(found: Shortlis
         assert [prediction.label for prediction in model.predict(["good x", "bad x"])] == ["yes", "no"]
 
 
-def test_a_refit_that_is_worse_than_the_race_is_repeated_with_other_seeds(tmp_path: Path) -> None:
-    values, seeds = iter([0.7, 1.26, 1.5, 0.2, 1.26, 1.3]), list[str]()
+def test_a_refit_that_is_worse_than_the_race_is_repeated_with_other_seeds(
+    found: Shortlist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shares of the validation texts that are right after each training; the race had all right."""
+    said, small = list[str](), {"linear": CANDIDATES["linear"]}
+    race = Race(tmp_path / "out", small, DATA, 1, said.append)
+    race.entries[0].fits = [replace(found.answer.entries[0].fits[0], is_random=True)] * 5
+    shutil.copytree(found.folder / "linear", race.folder / "linear")
 
-    def train(lines: Sequence[str], without: Sequence[str]) -> Mock:
-        seeds.append(next((line for line in lines if line.startswith("seed=")), ""))
-        value = next(values)
-        write_text(tmp_path / "winner" / "value", str(value))
-        return Mock(result=Mock(best=Best(value=value, mode="min", monitor="val/loss", epoch=0)))
+    def refit(*errors: int) -> tuple[int, list[str]]:
+        """Return the kept training, and the seeds, after trainings that predict so many validation texts wrongly."""
+        trained, seeds = iter(errors), list[str]()
 
-    said = list[str]()
-    race = Race(tmp_path, {"small": ()}, train, [], 1, said.append)
-    race.entries[0].fits = [Fit(1, 1, 1, 1, value) for value in (0.6, 0.75, 0.9)]  # 0.75 + 2.92 · 0.15 · √(4/3)
-    assert race.refit(race.entries[0]).result.best.value == 0.7 and not said and seeds == [""]
-    assert race.refit(race.entries[0]).result.best.value == 0.2 and seeds[1:] == ["", "seed=1", "seed=2"]
-    assert race.lines_of_refit(race.entries[0])[-1] == "seed=2"
-    assert race.refit(race.entries[0]).result.best.value == 1.26 and "ended alike" in said[-1]  # the better one is kept
-    assert race.lines_of_refit(race.entries[0])[-1] == "data.test_fraction=0"
-    assert [(path.name, path.read_text()) for path in tmp_path.rglob("value")] == [("value", "1.26")]
+        def train(lines: Sequence[str], folder: Path, without: Sequence[str]) -> Mock:
+            seeds.append(lines[-1])
+            wrong = next(trained)
+            write_text(folder / "wrong", str(wrong))
+            model = Mock(task=Multiclass(("no", "yes")), classify=lambda texts: (right(texts, wrong), None))
+            return Mock(model=model)
+
+        monkeypatch.setattr(race, "train", train)
+        winner.refit(race, race.entries[0])
+        (file,) = race.folder.rglob("wrong")
+        assert file.parent.name == "winner"
+        return int(file.read_text()), seeds
+
+    def right(texts: Table, wrong: int) -> np.ndarray:
+        labels = np.array([int(text.startswith("good")) for text in texts.texts])
+        return np.eye(2)[np.where(np.arange(len(labels)) < wrong, 1 - labels, labels)]
+
+    assert refit(1) == (1, ["data.test_fraction=0"]) and not said  # 1 of 4: z = -0.8
+    assert refit(3, 1) == (1, ["data.test_fraction=0", "seed=1"])
+    assert refit(3, 4, 4) == (3, ["data.test_fraction=0", "seed=1", "seed=2"])
     assert said[0] == (
-        "small: the training on all texts ended worse than those of the race, at epoch 1 (val/loss 1.2600)"
+        "linear: the training on all texts has probably failed: 0.250 and not 1.000 on its validation texts"
     )
 
 
@@ -113,6 +131,9 @@ def test_the_page_of_the_winner_says_which_texts_it_is_about(found: Shortlist) -
     page = (found.folder / "winner" / "page.html").read_text()
     assert "trained without the 8 texts in the first fold" in page and "train(&#39;model=linear&#39;" in page
     assert 'href="winner/page.html"' in (found.folder / "page.html").read_text()
+    removals = read_removals(found.folder / found.answer.chosen.name / "fold0")
+    assert len(removals) == 8 and all(removal.removal.argmax() == 0 for removal in removals)  # good x, bad x
+    assert "each word left out (whole model)" in page
 
 
 def test_the_curve_has_as_many_steps_for_fewer_texts(found: Shortlist) -> None:
@@ -146,6 +167,13 @@ def test_many_texts_have_a_test_split_that_the_race_does_not_read(
     test, val = ([part.labels.tolist() for part in parts] for parts in (linear.predictions, linear.screened))
     assert test == [test[0]] * 5 and len(test[0]) == 15 and len(val[0]) == 6
     assert linear.terms().shape == (15,) and "which the race has not read" in (tmp_path / "shortlist.md").read_text()
+    rows = read_csv(tmp_path / "folds.csv")
+    columns = {name: [row[name] for row in rows] for name in ("row", "fold")}
+    outside = {"svc": Outside({**columns, "predicted": [row["label"] for row in rows]})}
+    options = {"data": data, "minutes": 1000, "candidates": candidates, "folder": tmp_path, "verbose": False}
+    with_svc = shortlist("threads=1", "seed=5", outside=outside, **options)
+    assert with_svc.answer.entries[-1].terms().tolist() == [1.0] * 15 == linear.terms().tolist()
+    assert "| svc | 100.0 | 0.0 (0.0 to 0.0) | – | – | – | 1 |" in (tmp_path / "shortlist.md").read_text()
     again = train(*CANDIDATES["linear"], "threads=1", "seed=6", "logger=none", f"hydra.run.dir={tmp_path}/6", data=data)
     predictions = read_predictions(again.folder)
     assert predictions and np.array_equal(predictions.probabilities, linear.predictions[0].probabilities)
@@ -209,7 +237,7 @@ def test_a_mistake_is_reported_before_the_race(lines: list[str], message: str, t
 def test_ctrl_c_ends_the_command_and_says_how_it_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("heedful.commands.trained_run.train_classifier", Mock(side_effect=Interrupted(signal.SIGINT)))
+    monkeypatch.setattr("heedful.launch.trained_run.train_classifier", Mock(side_effect=Interrupted(signal.SIGINT)))
     with pytest.raises(SystemExit) as end:
         command.main([f"out={tmp_path / 'out'}"])
     assert end.value.code == 128 + signal.SIGINT

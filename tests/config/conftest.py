@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from heedful.commands.composition import find_mistakes as find
 from heedful.config.compose import ConfigFiles
+from heedful.launch.composition import find_mistakes as find
 
 TEST_CONF = Path(__file__).parent / "conf"
 

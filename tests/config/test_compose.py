@@ -193,7 +193,7 @@ def test_a_file_that_cannot_be_read_is_described(content: bytes, message: str, t
 def test_only_a_file_of_the_users_own_may_set_options_of_hydra(
     sets: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heedful.commands.composition import find_mistakes
+    from heedful.launch.composition import find_mistakes
 
     (tmp_path / "experiment").mkdir()
     file = tmp_path / "experiment" / "mine.yaml"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from heedful.base.errors import UserError
-from heedful.commands.resume import restore_sweep_arguments
+from heedful.launch.resume import restore_sweep_arguments
 from heedful.runs.folder import trim_logs
 from heedful.runs.result import RunResult
 from heedful.runs.sweep_record import Job, Sweep

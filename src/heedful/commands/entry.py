@@ -4,12 +4,10 @@ Torch is not imported before the names on the command line are validated.
 """
 
 import logging
-import os
 import re
 import shutil
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,11 +20,11 @@ from omegaconf import DictConfig, OmegaConf
 
 from heedful.base.errors import UserError
 from heedful.base.process import exit_with_message, importing, typed
-from heedful.commands.composition import compose_command, config_page, parse_flags
 from heedful.commands.help import help_page
 from heedful.config.compose import VERSION_BASE, ConfigFiles, explain
 from heedful.config.overrides import as_typed, full_name, quote
 from heedful.kernels.malloc import reuse_freed_memory
+from heedful.launch.composition import compose_command, config_page, parse_flags
 
 if TYPE_CHECKING:
     from heedful.runs.environment import Launch
@@ -48,7 +46,7 @@ def run_command(command: str, task: TaskFunction) -> None:
     with exit_with_message("standard output"):
         arguments = [*map(full_name, sys.argv[1:])] if command == "train" else sys.argv[1:]
         if command == "train" and any(argument.startswith("sweep.resume=") for argument in arguments):
-            from heedful.commands.resume import restore_sweep_arguments
+            from heedful.launch.resume import restore_sweep_arguments
 
             arguments = restore_sweep_arguments(arguments)
         if command == "predict":  # a text is taken literally: text=Truly = 10/10, "great"!
@@ -110,6 +108,8 @@ def run_task(command: str, task: TaskFunction, cfg: DictConfig) -> Any:
         try:
             return task(cfg)
         except (UserError, OSError):
+            from heedful.runs.folder import remove_if_unused
+
             remove_if_unused(folder, command)
             raise
 
@@ -137,14 +137,3 @@ def _run(files: ConfigFiles, cfg: DictConfig, job: TaskFunction, sweeps: bool) -
                 raise
             cause.filename = cause.filename or folder
             raise cause from None
-
-
-def remove_if_unused(folder: Path, command: str) -> None:
-    """Remove the folder of a run that produced nothing, and the folders above it that are then empty."""
-    from heedful.runs.result import RESULT_FILE
-
-    unused = {".hydra", f"{command}.log", "config.yaml", RESULT_FILE}  # written at the start and at the end
-    if {path.name for path in folder.iterdir()} <= unused and folder != Path.cwd():
-        shutil.rmtree(folder)
-        with suppress(ValueError, OSError):  # the folder above is elsewhere, not empty, or the current folder
-            os.removedirs(folder.parent.relative_to(Path.cwd()))

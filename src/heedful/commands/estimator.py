@@ -12,12 +12,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted, column_or_1d
 
 from heedful.base.formatting import format_repr
-from heedful.commands.trained_run import run_training
 from heedful.config.overrides import as_lines, format_override, key_of, parse_override, quote
 from heedful.data.sets import as_set, is_matrix, is_table
 from heedful.data.tables import format_places
 from heedful.inference.abstention import choose_limit
 from heedful.inference.api import Model, Prediction, as_texts
+from heedful.launch.trained_run import run_training
 from heedful.runtime import UNSURE, spell
 from heedful.tasks.labels import canonical
 

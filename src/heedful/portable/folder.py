@@ -18,13 +18,14 @@ from heedful import runtime
 from heedful.base.errors import UserError
 from heedful.base.files import first_mistake, write_text
 from heedful.base.optional_packages import require_extra
+from heedful.base.process import typed
 from heedful.config.keys import MODEL_COMPONENTS
 from heedful.data.padded_batches import Inputs
 from heedful.data.schema import Schema
 from heedful.models.ensemble import Member
 from heedful.models.loss import plain_loss
 from heedful.portable import CONFIG_FILE, TOKENIZER_FILE
-from heedful.portable.onnx_model import OnnxClassifier, PortableModel, load_session
+from heedful.portable.onnx_model import OnnxClassifier, PortableModel, convert, load_session
 from heedful.runs.checkpoint import Card
 from heedful.runs.result import RunResult
 
@@ -52,6 +53,20 @@ def new_folder(out: str, option: str = "out") -> Iterator[Path]:
         raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def export_member(member: Member, out: str) -> float:
+    """Write the files of a trained model, and return the largest difference between its outputs and those of ONNX."""
+    require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by=typed("export"), extra="export")
+    path, card, model, _ = member
+    codec = card.codec
+    size = len(codec.tokenizer.vocabulary)
+    portable = PortableModel(model, codec.task, size, codec.max_length, codec.pairs, codec.features).eval()
+    with new_folder(out) as folder:
+        difference = convert(portable, folder / "model.onnx")
+        write_model(folder, card, portable)
+        write_model_card(folder, card, path, portable, difference)
+    return difference
 
 
 def write_model(folder: Path, card: Card, portable: PortableModel) -> None:

@@ -2,6 +2,8 @@
 
 import csv
 import os
+import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from heedful.base.errors import UserError
@@ -45,6 +47,15 @@ def require_kept(folder: Path) -> None:
             f"{folder} was deleted or moved while the run was writing to it, so its record is not complete: run the "
             "command again"
         )
+
+
+def remove_if_unused(folder: Path, command: str) -> None:
+    """Remove the folder of a run that produced nothing, and the folders above it that are then empty."""
+    unused = {".hydra", f"{command}.log", "config.yaml", RESULT_FILE}  # written at the start and at the end
+    if {path.name for path in folder.iterdir()} <= unused and folder != Path.cwd():
+        shutil.rmtree(folder)
+        with suppress(ValueError, OSError):  # the folder above is elsewhere, not empty, or the current folder
+            os.removedirs(folder.parent.relative_to(Path.cwd()))
 
 
 def trim_logs(folder: Path, steps: int) -> None:

@@ -10,7 +10,8 @@ from heedful.base.formatting import capitalize, format_duration, format_names
 from heedful.report.numbers import format_percent
 from heedful.report.verdict import comparative, format_number, format_sizes
 from heedful.selection.choice import FEWEST_FOLDS, SAME_COST, Choice, Gain, choose, corrected_score
-from heedful.selection.race import FOLDS, SEEDS, Curve, Entry
+from heedful.selection.entries import FOLDS, Curve, Entry
+from heedful.selection.race import SEEDS
 
 TITLES = {"linear": "the linear model", "cnn": "the CNN", "transformer": "the transformer"}
 SAME = 0.01  # a difference in a share of the texts that is called "about the same"
@@ -70,6 +71,16 @@ class Answer:
     def scored(self) -> int:
         """The number of texts from which the choice was made."""
         return len(self.chosen.terms(self.folds))
+
+    @property
+    def most(self) -> int:
+        """The most folds of a model that the leaderboard shows; all finalists have as many seeds."""
+        return self.folds if self.chosen.screened else FOLDS
+
+    @property
+    def base(self) -> float:
+        """The mean score of the cheapest finalist."""
+        return float(self.finalists[0].terms(self.most).mean())
 
     def majority(self) -> tuple[str, np.ndarray] | None:
         """Return the most frequent class, and whether the texts of the first candidate have it, or None."""

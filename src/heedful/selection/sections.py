@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from heedful.base.formatting import capitalize
 from heedful.report.numbers import UNKNOWN
 from heedful.report.section import Command, Content, Dot, Dots, Link, Section, Table, axis_ends
 from heedful.report.verdict import format_number, is_share
 from heedful.selection.answer import Answer
 from heedful.selection.choice import Gain
-from heedful.selection.race import FOLDS, Curve, Entry
+from heedful.selection.entries import FOLDS, Curve, Entry
 from heedful.terms.measurements import label
 
 OF_FOLDS = "Each text is classified by models that were not trained on it. Seconds are those of all folds but one."
@@ -33,7 +31,7 @@ CURVE_NOTE = (
 def chart(answer: Answer) -> Section:
     """Return the scores with the intervals of their differences from the cheapest model, the best first."""
     reference, in_percent = answer.finalists[0], is_share(answer.metric)
-    base, dots = float(np.mean(reference.terms())), []
+    base, dots = answer.base, []
     gains = [(entry, _gain(entry, answer)) for entry in answer.entries if entry.predictions]
     for entry, gain in sorted(gains, key=lambda pair: pair[1].value, reverse=True):
         value = abs(base + gain.value)
@@ -50,7 +48,7 @@ def sections(answer: Answer, commands: Sequence[str] = ()) -> list[Section]:
     reference, unit = answer.finalists[0], "seeds" if answer.chosen.screened else "folds"
     rows = [_row(entry, answer) for entry in answer.entries if entry.predictions]
     if majority := answer.majority():
-        terms = reference.terms(1 if reference.screened else len(reference.predictions))
+        terms = reference.terms(answer.most)
         hits = majority[1][: len(terms)]
         score, difference = _score(Gain.of(hits - terms), answer)
         rows.append((score, [f"always {majority[0]}", format_number(score, answer.metric), difference, *"–––", "–"]))
@@ -85,7 +83,7 @@ def _row(entry: Entry, answer: Answer) -> tuple[float, list[str]]:
         UNKNOWN if not entry.fits else f"{entry.mean(name):.2g}" if entry.mean(name) < 10 else f"{entry.mean(name):.0f}"
         for name in ("cpu_seconds", "ms_per_text", "megabytes")
     ]
-    fits = len(entry.predictions)
+    fits = min(len(entry.predictions), answer.most)
     count = str(fits) if entry.screened else f"{fits} of {FOLDS}"
     difference = "reference" if entry is answer.finalists[0] else difference
     return score, [entry.name, format_number(abs(score), answer.metric), difference, *costs, count]
@@ -93,14 +91,15 @@ def _row(entry: Entry, answer: Answer) -> tuple[float, list[str]]:
 
 def _gain(entry: Entry, answer: Answer) -> Gain:
     """Return the difference of a candidate from the cheapest one, on the texts that it classified."""
-    reference = answer.finalists[0].terms(len(entry.predictions))
-    return Gain.of(entry.terms() - reference, max(1, len(answer.finalists) - 1))
+    known = answer.folds if entry in answer.finalists else len(entry.predictions)
+    gains = entry.terms(known) - answer.finalists[0].terms(known)
+    return Gain.of(gains, max(1, len(answer.finalists) - 1))
 
 
 def _score(gain: Gain, answer: Answer) -> tuple[float, str]:
     """Return the score of a model by its difference from the cheapest one, and this difference in words."""
     value, low, high = (format_number(number, answer.metric) for number in (gain.value, gain.low, gain.high))
-    return float(np.mean(answer.finalists[0].terms())) + gain.value, f"{value} ({low} to {high})"
+    return answer.base + gain.value, f"{value} ({low} to {high})"
 
 
 def _curve(curve: Curve, metric: str) -> Table:

@@ -14,12 +14,12 @@ from omegaconf import DictConfig
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_count
-from heedful.commands.composition import as_run, untrusted
 from heedful.config.compose import ConfigFiles
 from heedful.config.keys import plain_value
 from heedful.config.mistakes import Mistake
 from heedful.config.overrides import Override, as_typed, key_of, parse_override
 from heedful.config.schema import config_mistakes
+from heedful.launch.composition import as_run, untrusted
 from heedful.runs.result import Data
 from heedful.runs.sweep_record import Job
 from heedful.sweep.job import die_with_parent, job_context

@@ -22,10 +22,10 @@ from heedful.base.files import lock_folder, remove_parts, write_text
 from heedful.base.formatting import format_count
 from heedful.base.optional_packages import plugin_install_hint
 from heedful.base.process import announce, handle_signals, typed
-from heedful.commands.resume import OF_A_SWEEP
 from heedful.config.compose import ConfigFiles
 from heedful.config.keys import is_within
 from heedful.config.overrides import combinations, full_name, path_of, quote
+from heedful.launch.resume import OF_A_SWEEP
 from heedful.report.data_section import data_section
 from heedful.report.numbers import format_known
 from heedful.report.section import Section, Table

@@ -1,6 +1,7 @@
 """A callback that leaves each word out of test texts, which shows what it does to the prediction of the whole model."""
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from heedful.kernels.threads import use_threads
 from heedful.models.ensemble import Ensemble
 from heedful.models.probe import Probe
 from heedful.runs.removal import Removal, write_removals
+from heedful.tasks.task import Task
 
 BUDGET = 5e10  # tokens × weights of the model, over all predictions; longer texts and larger models have fewer texts
 FEWEST = 50_000  # weights; a token costs time in the smallest models, too
@@ -33,14 +35,18 @@ class WordRemoval(pl.Callback):
     keep_texts: bool = True
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
-        ensemble = pl_module.ensemble()
-        if trainer.is_global_zero and self.keep_texts and self.texts and len(ensemble.members) == 1:
-            probabilities, labels, rows = (pl_module.evaluated[name] for name in ("probabilities", "labels", "index"))
-            good, bad, *_ = map(np.ndarray.tolist, pl_module.task.notable(probabilities, labels).values())
+        if trainer.is_global_zero:
+            self.write(source_of(trainer), pl_module.ensemble(), pl_module.task, pl_module.evaluated)
+
+    def write(self, data: Source, ensemble: Ensemble, task: Task, evaluated: Mapping[str, np.ndarray]) -> None:
+        """Write the file from an evaluation of the test texts: their probabilities, labels and index."""
+        if self.keep_texts and self.texts and len(ensemble.members) == 1:
+            probabilities, labels, rows = (evaluated[name] for name in ("probabilities", "labels", "index"))
+            good, bad, *_ = map(np.ndarray.tolist, task.notable(probabilities, labels).values())
             bad = bad[: self.texts if len(bad) < len(rows) else self.texts // 2]  # each number has an error
             order = dict.fromkeys([*bad, *random.Random(0).sample(good, len(good))])
             chosen = rows[list(order)[: self.texts]]
-            write_removals(Path(self.folder), remove_words(source_of(trainer), ensemble, chosen))
+            write_removals(Path(self.folder), remove_words(data, ensemble, chosen))
 
 
 def remove_words(data: Source, ensemble: Ensemble, rows: np.ndarray) -> list[Removal]:

@@ -20,18 +20,17 @@ from rich.console import Console
 from heedful.base.errors import UserError
 from heedful.base.files import write_text
 from heedful.base.process import Interrupted
-from heedful.commands.composition import as_run, compose_command, parse_flags
-from heedful.commands.entry import remove_if_unused
 from heedful.config.compose import require_overrides
 from heedful.config.keys import plain_value
 from heedful.config.overrides import as_lines, as_typed, escape_references, key_of, quote
 from heedful.data.sets import as_sets, label_names, split_names, usual_splits
 from heedful.inference.api import Model
+from heedful.launch.composition import as_run, compose_command, parse_flags
 from heedful.report.score_sections import scores_section
 from heedful.report.terminal import render_terminal
 from heedful.report.verdict import run_verdict
 from heedful.runs.environment import Launch
-from heedful.runs.folder import BEST
+from heedful.runs.folder import BEST, remove_if_unused
 from heedful.runs.result import RunResult
 from heedful.runs.run_files import read_predictions
 from heedful.training.fit import train_classifier

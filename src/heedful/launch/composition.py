@@ -87,7 +87,7 @@ def compose_command(command: str, flags: Namespace) -> tuple[ConfigFiles, DictCo
     """
     flags.overrides = last_of_each_key(flags.overrides)
     if command == "train" and "ckpt_path" in map(key_of, flags.overrides):
-        from heedful.commands.resume import restore_run_overrides
+        from heedful.launch.resume import restore_run_overrides
 
         restore_run_overrides(flags)
     files = config_files(command, flags)

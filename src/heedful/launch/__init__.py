@@ -1,0 +1,1 @@
+"""How a command or a training begins: its flags and overrides are composed, and a run is resumed or trained."""
