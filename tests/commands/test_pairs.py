@@ -13,7 +13,6 @@ from heedful import load
 from heedful.base.errors import UserError
 from heedful.data.padded_batches import Inputs
 from heedful.faithfulness.trained import ProbedRun
-from heedful.launch.trained_run import train as train_in_python
 from heedful.models.branch import NgramBranch
 from tests.helpers import evaluate, read_csv, run, train, trained
 
