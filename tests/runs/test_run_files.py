@@ -9,9 +9,8 @@ import pytest
 
 from heedful.base.errors import UserError
 from heedful.runs.examples import read_examples
-from heedful.runs.result import ClassScore, RunResult
-from heedful.runs.run_files import Predictions, read_gradients, read_history, read_predictions, read_statistics
-from heedful.tasks.multiclass import Multiclass
+from heedful.runs.result import RunResult
+from heedful.runs.run_files import read_gradients, read_history, read_predictions, read_statistics
 from tests.run_folders import example, write_rows
 
 READERS = {
@@ -104,15 +103,3 @@ def test_examples_of_other_types_are_refused(changes: dict[str, Any], tmp_path: 
         (tmp_path / "attention.json").write_text(json.dumps(content))
         with pytest.raises(UserError, match=r"attention\.json cannot be read"):
             read_examples(tmp_path)
-
-
-def test_class_scores_and_the_confusion_matrix_by_hand() -> None:
-    names = [f"class {c}" for c in range(4)]
-    found = Predictions("test", np.eye(4)[[0, 0, 1, 2]], np.array([0, 1, 1, 1]), Multiclass(tuple(names)), np.arange(4))
-    assert found.confusion_matrix.tolist() == [[1, 0, 0, 0], [1, 1, 1, 0], [0] * 4, [0] * 4]
-    assert found.class_scores() == {
-        "class 0": ClassScore(1 / 2, 1, 2 / 3, 1),
-        "class 1": ClassScore(1, pytest.approx(1 / 3), 1 / 2, 3),
-        "class 2": ClassScore(0, 0, 0, 0),  # predicted for one text, but the class of none
-        "class 3": ClassScore(None, None, None, 0),
-    }

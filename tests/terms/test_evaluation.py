@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, t
 
-from heedful.runs.result import Score
+from heedful.runs.result import ClassScore, Score
 from heedful.runs.run_files import Predictions
 from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.multilabel import Multilabel
@@ -232,3 +232,15 @@ def test_the_interval_of_map_has_the_degrees_of_freedom_of_the_rarest_side() -> 
     assert np.log([found.low / (1 - found.low), found.high / (1 - found.high)]) == pytest.approx(
         [np.log(p / (1 - p)) - half, np.log(p / (1 - p)) + half]
     )
+
+
+def test_class_scores_and_the_confusion_matrix_by_hand() -> None:
+    names = [f"class {c}" for c in range(4)]
+    found = Predictions("test", np.eye(4)[[0, 0, 1, 2]], np.array([0, 1, 1, 1]), Multiclass(tuple(names)), np.arange(4))
+    assert found.confusion_matrix.tolist() == [[1, 0, 0, 0], [1, 1, 1, 0], [0] * 4, [0] * 4]
+    assert evaluate_splits({"test": found}, {}, None, {})[1]["test"] == {
+        "class 0": ClassScore(1 / 2, 1, 2 / 3, 1),
+        "class 1": ClassScore(1, pytest.approx(1 / 3), 1 / 2, 3),
+        "class 2": ClassScore(0, 0, 0, 0),  # predicted for one text, but the class of none
+        "class 3": ClassScore(None, None, None, 0),
+    }

@@ -16,7 +16,6 @@ import yaml
 
 from heedful.base.errors import UserError
 from heedful.base.files import allow_long_fields, number_names, read_arrays, write_arrays
-from heedful.runs.result import ClassScore
 from heedful.tasks.stored import MAIN_SCORES, read_task, write_task
 from heedful.tasks.task import Task
 
@@ -99,19 +98,6 @@ class Predictions(NamedTuple):
         keys = (np.intersect1d(predicted, true, assume_unique=True), predicted, true)
         size = len(self.class_names)
         return np.stack([np.bincount(key % size, minlength=size) for key in keys])
-
-    def class_scores(self) -> dict[str, ClassScore]:
-        """Return the scores of each class, by name.
-
-        Precision is 0 if the class is never predicted, and recall is 0 if it has no texts. If both hold, precision,
-        recall and F1 are None.
-        """
-        scores = {}
-        for name, hits, predicted, true in zip(self.class_names, *self.class_counts(), strict=True):
-            parts = ((hits, predicted), (hits, true), (2 * hits, predicted + true))
-            precision, recall, f1 = (float(part / max(whole, 1)) if predicted + true else None for part, whole in parts)
-            scores[name] = ClassScore(precision, recall, f1, int(true))
-        return scores
 
 
 class PredictionTable(NamedTuple):

@@ -86,18 +86,24 @@ def evaluate(predictions: Predictions, *, majority: int | None = None) -> dict[s
 
 
 def _class_scores(predictions: Predictions) -> dict[str, ClassScore]:
-    """Return the scores of each class, with the interval of F1 unless the class has fewer than MIN_TEXTS texts."""
-    n, scores = len(predictions.labels), predictions.class_scores()
+    """Return the scores of each class, with the interval of F1 unless the class has fewer than MIN_TEXTS texts.
+
+    Precision is 0 if the class is never predicted, and recall is 0 if it has no texts. If both hold, precision, recall
+    and F1 are None.
+    """
+    n, groups, scores = len(predictions.labels), predictions.groups, dict[str, ClassScore]()
     pairs = [predictions.task.pairs(targets) for targets in (predictions.predicted, predictions.labels)]
-    units = predictions.task.class_counts(predictions.labels, predictions.groups)
-    for c, (name, score) in enumerate(scores.items()):
+    units = predictions.task.class_counts(predictions.labels, groups)
+    counts = zip(predictions.class_names, *predictions.class_counts(), strict=True)
+    for c, (name, hits, predicted, true) in enumerate(counts):
+        parts = ((hits, predicted), (hits, true), (2 * hits, predicted + true))
+        precision, recall, f1 = (float(part / max(whole, 1)) if predicted + true else None for part, whole in parts)
+        scores[name] = ClassScore(precision, recall, f1, int(true))
         if units[c] >= MIN_TEXTS:
-            found, true = (np.bincount(texts[classes == c], minlength=n) for texts, classes in pairs)
-            _, low, high, _ = mean_of_terms(
-                join_groups(ratio(2.0 * found * true, 1.0 * found + true), predictions.groups)
-            )
+            found, of_class = (np.bincount(texts[classes == c], minlength=n) for texts, classes in pairs)
+            _, low, high, _ = mean_of_terms(join_groups(ratio(2.0 * found * of_class, 1.0 * found + of_class), groups))
             if low is not None and high is not None:
-                scores[name] = replace(score, f1_low=max(0.0, low), f1_high=min(1.0, high))
+                scores[name] = replace(scores[name], f1_low=max(0.0, low), f1_high=min(1.0, high))
     return scores
 
 

@@ -132,9 +132,6 @@ class Evaluator(pl.LightningModule):
         modes = {each.monitor: getattr(each, "mode", None) for each in self._monitoring()}
         return direction(name, self.metrics, self.task) or modes.get(name)
 
-    def lower_is_better(self) -> tuple[str, ...]:
-        return tuple(name for name in self.metrics if self.direction(f"val/{name}") == "min")
-
 
 class LitEnsemble(Evaluator):
     """Evaluates an ensemble; the logits of several models are the logarithms of the mean probabilities."""

@@ -167,7 +167,7 @@ class Run:
         callbacks: list[pl.Callback] = trainer.callbacks  # type: ignore[attr-defined]
         linear = next((each.predictions for each in callbacks if isinstance(each, LinearBaseline)), {})
         metrics, classes, baseline = evaluate_splits(own, linear, majority, module.scores)
-        lower = module.lower_is_better()
+        lower = tuple(name for name in module.metrics if module.direction(f"val/{name}") == "min")
         self.record(metrics=metrics, lower_is_better=lower, classes=classes, baseline=baseline)
         branch: Any = ensemble.parts.get("branch")
         if branch is not None:
