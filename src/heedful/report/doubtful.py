@@ -37,7 +37,8 @@ def find_doubtful(predictions: Predictions) -> Doubtful:
     options = {"return_indices_ranked_by": "self_confidence", "filter_by": "both", "n_jobs": 1}
     with warnings.catch_warnings(action="ignore"):  # some classes have few texts
         found = find_label_issues(predictions.labels, probabilities, **options)
-    found = [row for row in found.tolist() if predictions.predicted[row] != predictions.labels[row]]
+    is_correct = predictions.is_correct
+    found = [row for row in found.tolist() if not is_correct[row]]
     if len(found) > MAX_SHARE * len(predictions.labels):
         reason = (
             f"{len(found):,} of {len(predictions.labels):,} labels look doubtful to this model, which is too weak to"

@@ -30,18 +30,19 @@ def texts_section(
     order = list(dict.fromkeys([*bad.tolist(), *good[::-1][np.argsort(~measured[good[::-1]], kind="stable")].tolist()]))
     columns, shown = slice_columns(table.origin), order[:MAX_TEXTS]
     confidence, is_correct = task.confidence(predictions.probabilities), predictions.is_correct
-    true, predicted = (task.decode(targets) for targets in (predictions.labels, predictions.predicted))
+    targets = predictions.predicted
+    true, predicted = task.decode(predictions.labels), task.decode(targets)
     has_matrix = predictions.confusion_matrix is not None
     rows = []
     for i in shown:
         row: dict[str, Any] = describe_text(table, columns, i) | {"y": true[i], "k": predicted[i]}
         if has_matrix:
-            row |= {"y": int(predictions.labels[i]), "k": int(predictions.predicted[i])}
+            row |= {"y": int(predictions.labels[i]), "k": int(targets[i])}
             row["p"] = round(float(predictions.probabilities[i, row["y"]]), 3)
         if task.has_classes:
             row |= {"x": int(not is_correct[i]), "c": round(float(confidence[i]), 3)}
         else:
-            numbers = float(predictions.labels[i]), float(predictions.predicted[i])
+            numbers = float(predictions.labels[i]), float(targets[i])
             row |= {"y": f"{numbers[0]:.4g}", "k": f"{numbers[1]:.4g}"}
             row["n"] = f"(off by {abs(numbers[0] - numbers[1]):.3g})"
         row |= {"d": 1} if i in doubtful.rows else {}
