@@ -163,3 +163,8 @@ def test_a_stored_task_has_its_thresholds() -> None:
     stored = read_task(write_task(task))
     assert (stored.classes, stored.predicted(np.array([[0.3, 0.3]])).tolist()) == (("x", "y"), [[True, False]])
     assert stored.decode(np.array([[True, True]])) == ["x;y"]
+
+
+def test_the_threshold_of_a_class_follows_its_name_and_another_class_is_never_predicted() -> None:
+    task = Multilabel(("b", "a"), thresholds=(0.25, 0.75)).with_classes(("a", "b", "c"))
+    assert task.predicted(np.array([[0.5, 0.5, 0.0]])).tolist() == [[False, True, False]]

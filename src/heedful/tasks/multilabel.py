@@ -197,6 +197,11 @@ class Multilabel(Task):
     def applied_thresholds(self) -> Sequence[float]:
         return self.thresholds if len(self.thresholds) else (NEUTRAL,) * len(self.classes)
 
+    def with_classes(self, classes: Sequence[str]) -> Self:
+        known = dict(zip(self.classes, self.thresholds, strict=False))
+        thresholds = tuple(known.get(name, NEUTRAL) for name in classes) if known else ()
+        return self.with_state(classes=tuple(classes), thresholds=thresholds)
+
     def training_sums(self, logits: "Tensor", targets: "Tensor", thresholds: "Tensor") -> "dict[str, Tensor]":
         return {"acc": ((self.probabilities(logits) >= thresholds) == targets).all(1).sum()}
 
