@@ -16,6 +16,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -55,9 +56,11 @@ def close_log_files() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def vectors_in_memory() -> Iterator[None]:
-    """Read the bundled vectors of a vocabulary once in a process; they are a seventh of the time of a training."""
+def facts_in_memory() -> Iterator[None]:
+    """Read what no test changes once in a process, not in each training: bundled vectors, hashes of code, versions."""
+    from heedful.data import origin, source
     from heedful.models.embedding import glove
+    from heedful.runs import environment
 
     original = glove.read_glove
     bundled = cache(partial(original, None))
@@ -65,7 +68,11 @@ def vectors_in_memory() -> Iterator[None]:
     def read_glove(path: str | None, requested: Iterable[str], words: int | None = None) -> Any:
         return original(path, requested, words) if path else bundled(frozenset(requested), words)
 
-    with patch.object(glove, "read_glove", read_glove):
+    with ExitStack() as patches:
+        patches.enter_context(patch.object(glove, "read_glove", read_glove))
+        patches.enter_context(patch.object(environment, "versions", cache(environment.versions)))
+        for module in (origin, source):
+            patches.enter_context(patch.object(module, "code_version", cache(module.code_version)))
         yield
 
 
