@@ -195,8 +195,9 @@ def test_the_script_of_an_export_predicts_as_the_checkpoint(trained: Trained, ex
             Prediction("", result["label"], result["probabilities"] or numbers, weights, class_weights=by_class)
         )
     assert_agree(found, expected)
-    unknown = [row["only_unknown"] for row in command(trained, "run")]
-    assert [result["only_unknown"] for result in answer.results] == unknown
+    for model in ("run", "export"):
+        unknown = [row["only_unknown"] for row in command(trained, model)]
+        assert [result["only_unknown"] for result in answer.results] == unknown
 
 
 def test_an_estimator_and_an_evaluation_compute_the_same_probabilities(trained: Trained) -> None:
