@@ -22,15 +22,17 @@ from heedful.base.process import Interrupted
 from heedful.commands import shortlist as command
 from heedful.data.table import Table
 from heedful.records.outside import Outside
+from heedful.report.markdown import render_markdown
 from heedful.runs.removal import read_removals
 from heedful.runs.run_files import Predictions, read_predictions
 from heedful.selection import winner
 from heedful.selection.answer import Answer
 from heedful.selection.entries import Curve, Entry, Fit
 from heedful.selection.race import Race
-from heedful.selection.sections import chart
+from heedful.selection.sections import chart, sections
 from heedful.selection.shortlist import Shortlist
 from heedful.tasks.multiclass import Multiclass
+from heedful.tasks.regression import Regression
 from tests.helpers import read_csv
 
 CANDIDATES = {
@@ -173,7 +175,7 @@ def test_many_texts_have_a_test_split_that_the_race_does_not_read(
     options = {"data": data, "minutes": 1000, "candidates": candidates, "folder": tmp_path, "verbose": False}
     with_svc = shortlist("threads=1", "seed=5", outside=outside, **options)
     assert with_svc.answer.entries[-1].terms().tolist() == [1.0] * 15 == linear.terms().tolist()
-    assert "| svc | 100.0 | 0.0 (0.0 to 0.0) | – | – | – | 1 |" in (tmp_path / "shortlist.md").read_text()
+    assert re.search(r"\| svc \| 100.0 \| .* \| – \| – \| – \| 1 \|", (tmp_path / "shortlist.md").read_text())
     again = train(*CANDIDATES["linear"], "threads=1", "seed=6", "logger=none", f"hydra.run.dir={tmp_path}/6", data=data)
     predictions = read_predictions(again.folder)
     assert predictions and np.array_equal(predictions.probabilities, linear.predictions[0].probabilities)
@@ -184,21 +186,25 @@ def test_each_text_is_held_out_once_and_all_candidates_see_the_same_texts(found:
         [part.labels.tolist() for part in candidate.predictions] for candidate in found.answer.entries
     )
     assert [len(labels) for labels in linear] == [8, 8, 8, 7, 7]
-    assert words == linear and small == linear[: len(small)]
+    assert words == linear[: len(words)] and small == linear[: len(small)]
     assert sum(map(sum, linear)) == 19
 
 
 def test_an_interrupted_race_goes_on(found: Shortlist) -> None:
     path = found.folder / "fits.json"
     record = json.loads(path.read_text())
-    known = record["fits"].pop("words/4")
+    known = record["fits"].pop("linear/4")
     path.write_text(json.dumps(record))
     again = shortlist("threads=1", data=DATA, candidates=CANDIDATES, folder=found.folder, verbose=False)
     fits = json.loads(path.read_text())["fits"]
-    assert fits["words/4"] != known and record["fits"].items() <= fits.items()  # another winner has a curve, too
+    assert fits["linear/4"] != known and record["fits"].items() <= fits.items()  # another winner has a curve, too
     assert [e.terms().tolist() for e in again.answer.entries] == [e.terms().tolist() for e in found.answer.entries]
-    with pytest.raises(UserError, match=r"holds a race with other candidates or options: choose another out"):
-        shortlist("threads=1", "seed=3", data=DATA, candidates=CANDIDATES, folder=found.folder, verbose=False)
+    for seed, data in ((3, DATA), (0, (TEXTS, DATA[1][::-1]))):
+        with pytest.raises(UserError, match=r"holds a race with other candidates, options or data: choose another out"):
+            lines = ["threads=1", *([f"seed={seed}"] if seed else [])]
+            shortlist(lines, data=data, candidates=CANDIDATES, folder=found.folder, verbose=False)
+    with pytest.raises(UserError, match=r"out=x: write it as an argument in Python: shortlist\(…, folder=…\)"):
+        shortlist("out=x", data=DATA)
 
 
 @pytest.mark.parametrize(("most", "trainings"), [(2000, 5), (30, 1)])  # folds, a test split
@@ -397,6 +403,20 @@ def test_more_labelled_texts_help_if_the_curve_shows_it() -> None:
     )
     curve = replace(curve, terms=(quarter, np.array(LINEAR[::-1], float), curve.terms[2]))
     assert "will help" not in ". ".join(replace(found, curve=curve).sentences())
+
+
+def test_numbers_that_are_predicted_no_better_than_by_their_mean() -> None:
+    labels = np.arange(100.0)
+    predicted = 99 - labels  # R² = 1 - 4
+    rows = [np.arange(100)[fold::5] for fold in range(5)]
+    parts = [Predictions("test", predicted[r, None], labels[r], Regression(), r) for r in rows]
+    found = Answer.of([Entry("linear", (), [Fit(18, 1, 0.2, 0.5)] * 5, parts)], 30.0)
+    assert next(found.sentences()) == (
+        "Do not use any of these: the best is not shown to be better than always answering the mean"
+    )
+    table = render_markdown("", "", sections(found))
+    assert "| linear | -3.01" in table and "| always the mean | 0.000 |" in table
+    assert chart(found).content[0].rows[0].value == pytest.approx(-3, abs=0.02)  # the folds have other means
 
 
 def test_models_that_are_no_better_than_the_most_frequent_class_and_packages_that_are_missing() -> None:

@@ -1,5 +1,6 @@
 """Find the model to use for some texts: `heedful shortlist data=csv data.path=my.csv`."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -57,7 +58,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         names = ["page.html", "shortlist.md", "folds.csv", *(["winner", "winner/page.html"] if found.winner else [])]
         console.print(files_table(found.folder, [found.folder / name for name in names]))
         if found.winner:
-            console.print(f"Use it:    {typed('predict')} ckpt_path={found.winner.folder}", highlight=False)
+            use = f"{typed('predict')} {shlex.quote(f'ckpt_path={found.winner.folder}')}"
+            console.print(f"Use it:    {use}", highlight=False)
 
 
 if __name__ == "__main__":

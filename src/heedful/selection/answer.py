@@ -10,7 +10,7 @@ from heedful.base.formatting import capitalize, format_duration, format_names
 from heedful.report.numbers import format_percent
 from heedful.report.verdict import comparative, format_number, format_sizes
 from heedful.selection.choice import FEWEST_FOLDS, SAME_COST, Choice, Gain, choose, corrected_score
-from heedful.selection.entries import FOLDS, Curve, Entry
+from heedful.selection.entries import FOLDS, Curve, Entry, turned
 from heedful.selection.race import SEEDS
 
 TITLES = {"linear": "the linear model", "cnn": "the CNN", "transformer": "the transformer"}
@@ -67,6 +67,10 @@ class Answer:
     def metric(self) -> str:
         return self.chosen.predictions[0].task.main_score
 
+    def shown(self, value: float) -> float:
+        """Return the score for which a value of a candidate stands, of which higher ones are better."""
+        return float(turned(self.chosen.predictions[0].task, value))
+
     @property
     def scored(self) -> int:
         """The number of texts from which the choice was made."""
@@ -83,9 +87,11 @@ class Answer:
         return float(self.finalists[0].terms(self.most).mean())
 
     def majority(self) -> tuple[str, np.ndarray] | None:
-        """Return the most frequent class, and whether the texts of the first candidate have it, or None."""
+        """Return the most frequent class, or the mean, and how it scores the texts of the first candidate, or None."""
         first = self.entries[0]
         labels, names = first.labels(), first.predictions[0].class_names
+        if self.metric == "r2":
+            return "the mean", np.zeros(len(labels))
         if self.metric != "acc" or labels.ndim > 1:
             return None
         frequent = int(np.bincount(labels).argmax())
@@ -99,7 +105,8 @@ class Answer:
     def sentences(self) -> Iterator[str]:
         """Yield the recommendation, then what limits it."""
         if self.is_useless() and (majority := self.majority()):
-            frequent = f"`{majority[0]}` ({format_percent(majority[1].mean())})"
+            name, hits = majority
+            frequent = f"`{name}` ({format_percent(hits.mean())})" if hits.any() else name
             yield f"Do not use any of these: the best is not shown to be better than always answering {frequent}"
             yield "Check the labels"
         else:

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from heedful.runs.run_files import Predictions
+from heedful.tasks.task import Task
 
 FOLDS = 5
 
@@ -70,10 +71,13 @@ class Entry:
 
 def scores_of(part: Predictions) -> np.ndarray:
     """Return the terms of the main score, n; higher is better."""
-    score = part.task.main_score
-    terms = part.terms(score)
-    sign = -1 if part.task.scores[score].lower_is_better else 1
-    return np.empty(0) if terms is None else sign * terms
+    terms = part.terms(part.task.main_score)
+    return np.empty(0) if terms is None else turned(part.task, terms)
+
+
+def turned(task: Task, values: Any) -> Any:
+    """Return values of the main score of which higher ones are better, or what such values stand for."""
+    return task.scores[task.main_score].turned(values)
 
 
 @dataclass(frozen=True)

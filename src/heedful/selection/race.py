@@ -27,7 +27,7 @@ from heedful.runs.folder import BEST
 from heedful.runs.result import RunResult
 from heedful.runs.run_files import Predictions, read_rows
 from heedful.selection.choice import find_beaten, is_decided
-from heedful.selection.entries import FOLDS, Curve, Entry, Fit, scores_of
+from heedful.selection.entries import FOLDS, Curve, Entry, Fit, scores_of, turned
 from heedful.training.build import datamodule
 
 if TYPE_CHECKING:
@@ -74,12 +74,13 @@ class Race:
         self.size, self.seed = sum(source.sizes.values()), int(first.seed or 0)
         self.has_folds = self.size <= FOLD_TEXTS  # otherwise a test split, and several seeds
         self.known: dict[str, Any] = {}
-        record = {"candidates": {entry.name: list(entry.overrides) for entry in self.entries}, "fits": {}}
+        record: dict[str, Any] = {"candidates": {entry.name: list(entry.overrides) for entry in self.entries}}
+        record["data"] = source.data_fingerprint
         if (file := folder / FITS_FILE).exists():
             stored = json.loads(file.read_text(encoding="utf-8"))
-            if stored["candidates"] != record["candidates"]:
-                raise UserError(f"{folder}: holds a race with other candidates or options: choose another out=…")
-            self.known = stored["fits"]
+            self.known = stored.pop("fits")
+            if stored != record:
+                raise UserError(f"{folder}: holds a race with other candidates, options or data: choose another out=…")
         self.record = {**record, "fits": self.known}
 
     def compose(self, lines: Sequence[str]) -> DictConfig:
@@ -263,7 +264,8 @@ class Race:
         count = f"fold {number + 1} of {FOLDS}" if self.has_folds else f"seed {number + 1}"
         cost = entry.fits[-1].cpu_seconds
         if key == f"{entry.name}/{number}":
-            self.say(f"{entry.name}: {count}, {test.task.main_score} {abs(entry.score()):.3f}, {cost:.1f} CPU s")
+            score = f"{test.task.main_score} {turned(test.task, entry.score()):.3f}"
+            self.say(f"{entry.name}: {count}, {score}, {cost:.1f} CPU s")
 
     def lines(self, entry: Entry, number: int, *others: str) -> list[str]:
         """Return the overrides of a training."""

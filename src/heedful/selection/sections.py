@@ -34,10 +34,12 @@ def chart(answer: Answer) -> Section:
     base, dots = answer.base, []
     gains = [(entry, _gain(entry, answer)) for entry in answer.entries if entry.predictions]
     for entry, gain in sorted(gains, key=lambda pair: pair[1].value, reverse=True):
-        value = abs(base + gain.value)
-        low, high = sorted(abs(base + end) for end in (gain.low, gain.high))
+        value = answer.shown(base + gain.value)
+        low, high = sorted(answer.shown(base + end) for end in (gain.low, gain.high))
         text = f"{format_number(value, answer.metric)}{' %' if in_percent else ''}"
-        dots.append(Dot(entry.name, value, low, high, abs(base), text, "best" if entry is answer.chosen else "grey"))
+        dots.append(
+            Dot(entry.name, value, low, high, answer.shown(base), text, "best" if entry is answer.chosen else "grey")
+        )
     numbers = [x for dot in dots for x in (dot.value, dot.low, dot.high) if x is not None]
     title = f"{label(answer.metric)}, with the difference from {reference.name} (dashed) and its interval (line)"
     return Section("", [Dots(dots, capitalize(title), axis_ends(numbers, in_percent), in_percent)])
@@ -50,20 +52,19 @@ def sections(answer: Answer, commands: Sequence[str] = ()) -> list[Section]:
     if majority := answer.majority():
         terms = reference.terms(answer.most)
         hits = majority[1][: len(terms)]
-        score, difference = _score(Gain.of(hits - terms), answer)
-        rows.append((score, [f"always {majority[0]}", format_number(score, answer.metric), difference, *"–––", "–"]))
+        gain = float((hits - terms).mean())
+        cells = (format_number(number, answer.metric) for number in (answer.base + gain, gain))
+        rows.append((answer.base + gain, [f"always {majority[0]}", *cells, *"––––"]))
     rows.sort(key=lambda row: row[0], reverse=True)
     from_reference = f"difference from {reference.name}"
     head = ["model", label(answer.metric), from_reference, "CPU s a fit", "ms a text", "MB", unit]
     table = Table(head, [cells for _, cells in rows], text_columns=frozenset([from_reference]))
-    value, *bounds = (format_number(abs(number), answer.metric) for number in answer.score)
+    value, *bounds = (format_number(answer.shown(number), answer.metric) for number in answer.score)
     corrected = f"Without the luck of the choice, the score of {answer.chosen.name} is {value} ({' to '.join(bounds)})."
     note = f"{OF_SEEDS if answer.chosen.screened else OF_FOLDS} {NOTE} {corrected}"
     found = [Section("Leaderboard", [table], note)]
     if answer.curve is not None:
-        found.append(
-            Section(f"More labels for {answer.chosen.name}", [_curve(answer.curve, answer.metric)], CURVE_NOTE)
-        )
+        found.append(Section(f"More labels for {answer.chosen.name}", [_curve(answer.curve, answer)], CURVE_NOTE))
     ended = [[entry.name, entry.reason] for entry in answer.entries if entry.end]
     ended += [[name, f"the package {package} is not installed"] for name, package in answer.lacking.items()]
     if ended:
@@ -86,7 +87,7 @@ def _row(entry: Entry, answer: Answer) -> tuple[float, list[str]]:
     fits = min(len(entry.predictions), answer.most)
     count = str(fits) if entry.screened else f"{fits} of {FOLDS}"
     difference = "reference" if entry is answer.finalists[0] else difference
-    return score, [entry.name, format_number(abs(score), answer.metric), difference, *costs, count]
+    return score, [entry.name, format_number(answer.shown(score), answer.metric), difference, *costs, count]
 
 
 def _gain(entry: Entry, answer: Answer) -> Gain:
@@ -102,8 +103,8 @@ def _score(gain: Gain, answer: Answer) -> tuple[float, str]:
     return answer.base + gain.value, f"{value} ({low} to {high})"
 
 
-def _curve(curve: Curve, metric: str) -> Table:
-    rows = []
+def _curve(curve: Curve, answer: Answer) -> Table:
+    rows, metric = [], answer.metric
     for number, (texts, terms) in enumerate(zip(curve.texts, curve.terms, strict=True)):
         change = "–"
         if number:
@@ -111,5 +112,5 @@ def _curve(curve: Curve, metric: str) -> Table:
             value, low, high = (format_number(end, metric) for end in (gain.value, gain.low, gain.high))
             change = f"{value} ({low} to {high})"
         share = f"{100 * texts / curve.texts[-1]:.0f} %"
-        rows.append([share, f"{texts:,}", format_number(abs(float(terms.mean())), metric), change])
+        rows.append([share, f"{texts:,}", format_number(answer.shown(float(terms.mean())), metric), change])
     return Table(["of the training texts", "texts", label(metric), "twice the labels"], rows)

@@ -12,7 +12,7 @@ from typing import Any
 from heedful.base.errors import UserError
 from heedful.base.files import write_text
 from heedful.base.process import typed
-from heedful.config.overrides import as_lines
+from heedful.config.overrides import as_lines, key_of
 from heedful.launch.trained_run import TrainedRun
 from heedful.records.outside import Outside
 from heedful.report.html import render_html
@@ -73,6 +73,10 @@ def shortlist(
             f"candidates: {', '.join(lacking)} needs a package: run pip install {' '.join(lacking.values())}"
         )
     lines = as_lines(overrides)
+    arguments = {"minutes": "minutes", "candidates": "candidates", "out": "folder"}
+    if wrong := [line for line in lines if key_of(line) in arguments]:
+        name = arguments[key_of(wrong[0])]
+        raise UserError(f"{wrong[0]}: write it as an argument in Python: shortlist(…, {name}=…)")
     chosen = {name: (*own, *lines) for name, own in names.items()}
     out = Path(folder or Path("outputs", "shortlist", datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")))
     say = (lambda line: print(line, file=sys.stderr, flush=True)) if verbose else (lambda line: None)
@@ -101,9 +105,12 @@ def shortlist(
 
 def _typed(command: str, lines: Sequence[str], race: Race, candidates: Sequence[str] | Mapping[str, Any] = ()) -> str:
     """Return what is typed to run the shortlist, or the training of the winner, again."""
+    own = [f"minutes={race.seconds / 60:g}"] if command == "shortlist" else []
     if race.data is not None:
-        return f"{command}({', '.join([*map(repr, lines), 'data=…'])})"
-    options = [f"candidates=[{','.join(candidates)}]"] if candidates else []
-    options += [f"outside.{name}={given.file}" for name, given in race.outside.items()]
-    own = [f"minutes={race.seconds / 60:g}", *options] if command == "shortlist" else []
+        own += [f"candidates={candidates!r}"] if candidates else []
+        own += ["outside=…"] if own and race.outside else []
+        return f"{command}({', '.join([*map(repr, lines), *own, 'data=…'])})"
+    own += [f"candidates=[{','.join(candidates)}]"] if candidates else []
+    for name, given in race.outside.items() if own else ():
+        own += [f"outside.{name}={given.file}", *([f"outside.{name}.trained=never"] if given.trained else [])]
     return f"{typed(command)} {shlex.join([*lines, *own])}"

@@ -23,7 +23,7 @@ from heedful.runs.folder import BEST
 from heedful.runs.result import RunResult
 from heedful.runs.run_files import Predictions, read_predictions, read_rows
 from heedful.selection.choice import AHEAD, Gain
-from heedful.selection.entries import Entry, scores_of
+from heedful.selection.entries import Entry, scores_of, turned
 from heedful.selection.race import SEEDS, Race, replaced
 from heedful.training.build import make, restore
 
@@ -52,7 +52,7 @@ def refit(race: Race, entry: Entry) -> tuple[TrainedRun, list[str]]:
         gain = Gain.of(ours - theirs)
         if gain.value >= -AHEAD * gain.error:
             break
-        means = " and not ".join(f"{abs(part.mean()):.3f}" for part in (ours, theirs))
+        means = " and not ".join(f"{turned(run.model.task, part.mean()):.3f}" for part in (ours, theirs))
         race.say(f"{entry.name}: the training on all texts has probably failed: {means} on its validation texts")
     shutil.rmtree(folder, ignore_errors=True)
     kept.rename(folder)

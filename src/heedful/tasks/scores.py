@@ -8,7 +8,7 @@ the score changes with the share of each text. For AUROC, this variance is that 
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,6 +49,10 @@ class ScoreType(NamedTuple):
         """Return the 95 % interval, which ends where the score ends; None if it cannot be estimated."""
         bounds = self.interval.bounds(texts, freedom)
         return bounds and (max(self.low, bounds[0]), min(self.high, bounds[1]))
+
+    def turned(self, values: Any) -> Any:
+        """Return values of which higher ones are better, or what such values stand for."""
+        return -values if self.lower_is_better else values
 
     @property
     def is_share(self) -> bool:
