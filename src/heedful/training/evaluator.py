@@ -49,7 +49,7 @@ class Evaluator(pl.LightningModule):
 
     def logits(self, batch: Batch) -> Tensor:
         """Return the logits of a batch, N×num_logits."""
-        raise NotImplementedError
+        return self(batch.inputs)
 
     def ensemble(self) -> Ensemble:
         """Return the models with their tokenizers, which show the attention weight of each word."""
@@ -150,8 +150,7 @@ class LitEnsemble(Evaluator):
         """Return the logits of a batch; models that read different tokens or columns encode its texts anew."""
         ensemble, total = self._ensemble, torch.zeros((), device=self.device)
         if self.is_single:
-            logits: Tensor = self.models[0](batch.inputs)
-            return logits
+            return self.models[0](batch.inputs)
         columns = [member.card.codec.columns for member in ensemble.members]
         is_shared = ensemble.shares_tokens and all(names == columns[0] for names in columns)
         rows = [] if is_shared else batch.index.tolist()

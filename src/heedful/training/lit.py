@@ -231,9 +231,6 @@ class LitClassifier(Evaluator):
         predicted = self.task.predicted(probabilities)
         return {"probabilities": probabilities, "predicted": predicted, "labels": batch.targets, "index": batch.index}
 
-    def logits(self, batch: Batch) -> Tensor:
-        return self(batch.inputs)
-
     def ensemble(self) -> Ensemble:
         return Ensemble([Member("", self.card, self.model, self.loss)])
 
