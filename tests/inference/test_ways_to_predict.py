@@ -154,21 +154,27 @@ def test_an_export_predicts_as_its_checkpoint(trained: Trained, expected: list[P
     np.testing.assert_allclose(model.predict_proba(trained.rows), probabilities, rtol=1e-5, atol=1e-5)
 
 
-def command(trained: Trained, model: str, *options: str) -> list[dict[str, Any]]:
-    """The rows that `src.predict` writes for a file of the rows to predict."""
-    file, out = trained.folder / "new.jsonl", trained.folder / f"out of {model}.jsonl"
+@pytest.fixture(scope="module")
+def written(trained: Trained) -> dict[str, list[dict[str, Any]]]:
+    """The rows that `src.predict` writes for a file of the rows to predict, by the run and by the export."""
+    file, rows = trained.folder / "new.jsonl", {}
     pd.DataFrame(trained.rows).to_json(file, orient="records", lines=True)
-    paths = (f"ckpt_path='{trained.folder / model}'", f"file='{file}'", f"out='{out}'")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["predict.py", *paths, *options])
-        predict.main()
-    return [json.loads(line) for line in out.read_text().splitlines()]
+    for model in ("run", "export"):
+        out = trained.folder / f"out of {model}.jsonl"
+        paths = [f"ckpt_path='{trained.folder / model}'", f"file='{file}'", f"out='{out}'"]
+        if len(trained.names) == 2 and model == "run":
+            paths.append(f"text_column=[{','.join(trained.names)}]")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["predict.py", *paths])
+            predict.main()
+        rows[model] = [json.loads(line) for line in out.read_text().splitlines()]
+    return rows
 
 
-@pytest.mark.parametrize("model", ["run", "export"])
-def test_the_command_writes_the_same_predictions(model: str, trained: Trained, expected: list[Prediction]) -> None:
-    named = [f"text_column=[{','.join(trained.names)}]"] if len(trained.names) == 2 and model == "run" else []
-    for row, prediction in zip(command(trained, model, *named), expected, strict=True):
+def test_the_command_writes_the_same_predictions(
+    trained: Trained, expected: list[Prediction], written: dict[str, list[dict[str, Any]]]
+) -> None:
+    for row, prediction in zip(written["run"] + written["export"], 2 * expected, strict=True):
         if isinstance(prediction.label, float):
             assert row["predicted"] == pytest.approx(prediction.label)
             continue
@@ -177,7 +183,9 @@ def test_the_command_writes_the_same_predictions(model: str, trained: Trained, e
         assert found == pytest.approx(prediction.probabilities or dict.fromkeys(found), abs=1e-5)
 
 
-def test_the_script_of_an_export_predicts_as_the_checkpoint(trained: Trained, expected: list[Prediction]) -> None:
+def test_the_script_of_an_export_predicts_as_the_checkpoint(
+    trained: Trained, expected: list[Prediction], written: dict[str, list[dict[str, Any]]]
+) -> None:
     lines = ["\t".join(text) if isinstance(text, tuple) else (text or "").strip("\n") for text in trained.texts]
     names = trained.model.column_names
     if names:
@@ -195,9 +203,8 @@ def test_the_script_of_an_export_predicts_as_the_checkpoint(trained: Trained, ex
             Prediction("", result["label"], result["probabilities"] or numbers, weights, class_weights=by_class)
         )
     assert_agree(found, expected)
-    for model in ("run", "export"):
-        unknown = [row["only_unknown"] for row in command(trained, model)]
-        assert [result["only_unknown"] for result in answer.results] == unknown
+    for rows in written.values():
+        assert [row["only_unknown"] for row in rows] == [result["only_unknown"] for result in answer.results]
 
 
 def test_an_estimator_and_an_evaluation_compute_the_same_probabilities(trained: Trained) -> None:
