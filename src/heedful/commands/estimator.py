@@ -67,9 +67,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters and, by their keys, overrides; return the estimator."""
-        own = super().get_params(deep=False)
-        super().set_params(**{name: value for name, value in params.items() if name in own})
-        options = {key_of(key): format_override(key, value) for key, value in params.items() if key not in own}
+        parameters = super().get_params(deep=False)
+        super().set_params(**{name: value for name, value in params.items() if name in parameters})
+        options = {key_of(key): format_override(key, value) for key, value in params.items() if key not in parameters}
         if options:
             lines = {**{key_of(line): line for line in self._lines()}, **options}
             self.overrides = list(lines.values())

@@ -108,7 +108,7 @@ def _scores(comparison: Comparison) -> Section:
         note = note.replace("calibration error, negative log-likelihood and Brier score", "errors")
         note = note.replace("probabilities", "predictions")
     note += f" {FOLDS.format(folds=comparison.folds)}" if comparison.folds > 1 else ""
-    named = [f"{each.name} ({branch})" for each in comparison.variants if (branch := each.runs[0].result.branch)]
+    named = [f"{of.name} ({branch})" for of in comparison.variants if (branch := of.runs[0].result.branch)]
     if estimate := fair_estimate(comparison):
         note += f" {estimate}."
     note += f" Models with a branch: {', '.join(named)}." if named else ""
@@ -243,8 +243,10 @@ def _shared_texts(comparison: Comparison) -> Section:
     for variant, run in runs.items():
         other_seed = "" if run.seed == seed else f", seed {run.seed}"
         for example in read_or_warn(read_examples, run.folder) or []:
-            own = "".join(example.words)[:40] if example.split == "text" else ""  # the runs may have been given others
-            by_text.setdefault((example.split, example.index, own), []).append((f"{variant}{other_seed}", example))
+            start = (
+                "".join(example.words)[:40] if example.split == "text" else ""
+            )  # the runs may have been given others
+            by_text.setdefault((example.split, example.index, start), []).append((f"{variant}{other_seed}", example))
     most = max(map(len, by_text.values()), default=0)
     shared = [examples for examples in by_text.values() if len(examples) == most >= min(2, len(runs))]
     groups: list[Group] = []

@@ -32,11 +32,11 @@ class _Answers(NamedTuple):
     @property
     def right(self) -> np.ndarray:
         """The number of seeds that are right, n."""
-        return np.sum([each.is_correct for each in self.predictions], axis=0)
+        return np.sum([of_run.is_correct for of_run in self.predictions], axis=0)
 
     def most(self, texts: Sequence[int]) -> list[str]:
         """Return the most frequent answer of the seeds to some texts."""
-        by_seed = [each.task.decode(each.predicted[texts]) for each in self.predictions]
+        by_seed = [of_run.task.decode(of_run.predicted[texts]) for of_run in self.predictions]
         return [Counter(answers).most_common(1)[0][0] for answers in zip(*by_seed, strict=True)]
 
 

@@ -51,12 +51,12 @@ def findings(comparison: Comparison) -> list[str]:
     ]
     judged, sentences, is_tested = of_baseline + of_linear, [], _is_tested(comparison)
     if judged and not is_tested:
-        is_exploratory = all(each.verdict == "exploratory" for each in judged)
+        is_exploratory = all(row.verdict == "exploratory" for row in judged)
         sentences.append(
             f"Exploratory, with fewer than {MIN_SEEDS} seeds" if is_exploratory else "No difference is tested"
         )
         of_baseline, of_linear = (
-            [each._replace(verdict="exploratory") for each in of] for of in (of_baseline, of_linear)
+            [row._replace(verdict="exploratory") for row in of] for of in (of_baseline, of_linear)
         )
     if len(rows) == 1:
         seeds = len(rows[0].variant.seeds)
@@ -64,7 +64,7 @@ def findings(comparison: Comparison) -> list[str]:
         score = describe_score(metric, rows[0].metrics[metric].value, comparison.texts, scored)
         score += f" (mean of {seeds} seeds)" if seeds > 1 else ""
         name, texts = "the mean" if seeds > 1 else "this model", comparison.texts
-        gains = (describe_gain(each.gain, name, LINEAR, each.verdict, metric, texts) for each in of_linear)
+        gains = (describe_gain(row.gain, name, LINEAR, row.verdict, metric, texts) for row in of_linear)
         sentence = "; ".join([score, *gains])
         sentences.append(capitalize(sentence))
     else:
@@ -130,12 +130,12 @@ def _summarize(judged: Sequence[Judged], reference: str, noun: str, metric: str,
     """
     if len(judged) == 1:
         return describe_gain(judged[0].gain, judged[0].name, reference, judged[0].verdict, metric, texts)
-    better = [each for each in judged if (each.verdict == "better" if is_tested else each.gain.value > 0)]
-    worse = [each for each in judged if (each.verdict == "worse" if is_tested else each.gain.value < 0)]
+    better = [row for row in judged if (row.verdict == "better" if is_tested else row.gain.value > 0)]
+    worse = [row for row in judged if (row.verdict == "worse" if is_tested else row.gain.value < 0)]
     adverb, total = "significantly " if is_tested else "on average ", len(judged)
     better_than = f"{comparative('better', metric)} than {reference}"
     if len(worse) == total:
-        sizes = format_sizes([each.gain.value for each in worse], metric)
+        sizes = format_sizes([row.gain.value for row in worse], metric)
         everything = "both" if total == 2 else f"all {total}"
         return f"No {noun} is {'' if is_tested else adverb}{better_than}; {everything} are {adverb}worse, by {sizes}"
     if better:

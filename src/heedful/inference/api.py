@@ -86,8 +86,8 @@ class Prediction:
         if self.branch_weight < 1:
             lines.append(_coloured(self.tokens))
         for name in labels if self.branch_weight < 1 else ():
-            if own := self.class_weights.get(name):
-                lines += [f"weights of {escape(name)}", _coloured(own)]
+            if weights := self.class_weights.get(name):
+                lines += [f"weights of {escape(name)}", _coloured(weights)]
         if self.branch:
             lines += [branch_title(self.branch_weight), _coloured(self.branch)]
         return "".join(f"<p>{line}</p>" for line in lines)
@@ -144,7 +144,8 @@ class Model(Ensemble):
         for row, example in zip(rows, self.examples(table.take(rows), batch_size, maps), strict=True):
             tokens = list(zip(example.words, example.weights.tolist(), strict=True))
             by_class = {
-                name: list(zip(example.words, own.tolist(), strict=True)) for name, own in example.class_weights.items()
+                name: list(zip(example.words, weights.tolist(), strict=True))
+                for name, weights in example.class_weights.items()
             }
             label = answer(example.value, example.confidence, limit)
             chances = example.probabilities if example.has_classes else {"value": label}
@@ -174,8 +175,8 @@ class Model(Ensemble):
             self.check(table)
             warn_of_blank(table)
             return table
-        own, data = self.members[0].card.text_column, as_set(texts)
-        names = [own] if isinstance(own, str) else own
+        column, data = self.members[0].card.text_column, as_set(texts)
+        names = [column] if isinstance(column, str) else column
         if not columns:
             names = text_columns(data.column_names, names)
         check_columns("texts", names, data.column_names)
@@ -309,20 +310,20 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
     """
     data, trusted = cfg.get("data") or {}, TRUSTED
     if cfg.get("file") is not None:
-        own = card.config["data"]
+        old = card.config["data"]
         options = {
             "path": str(existing_path(cfg.file, "file")),
             "text": plain_value(cfg, "text_column") or card.text_column,
-            "label": plain_value(cfg, "label_column") or own.get("label", "label"),
-            "labels": own.get("labels"),
-            "group": own.get("group"),
+            "label": plain_value(cfg, "label_column") or old.get("label", "label"),
+            "labels": old.get("labels"),
+            "group": old.get("group"),
             "delimiter": cfg.delimiter,
             "quotes": cfg.quotes,
         }
         if options["group"] is not None and "group" not in data:
             columns = table_columns(Path(options["path"]), cfg.delimiter, cfg.quotes)
             if options["group"] not in columns:
-                log.warning("%s has no column %r of groups, so each row counts as independent", cfg.file, own["group"])
+                log.warning("%s has no column %r of groups, so each row counts as independent", cfg.file, old["group"])
                 options["group"] = None
         source = {"_target_": "heedful.data.source.Source", "tokenizer": {"_target_": "heedful.data.tokenizer.Word"}}
         data = OmegaConf.merge(source, escape_references(options), data)  # the model's tokenizer replaces this one

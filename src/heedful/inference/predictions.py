@@ -51,9 +51,9 @@ def show_predictions(
         selection = table.not_blank()
         examples = ensemble.examples(table.take(selection), cfg.batch_size, maps=cfg.pictures is not None)
         by_row = {
-            i: replace(each, index=i, predicted=answer(each.predicted, *sure), value=answer(each.value, *sure))
-            for i, each in zip(selection, examples, strict=True)
-            for sure in [(each.confidence, limit)]
+            i: replace(example, index=i, predicted=answer(example.predicted, *sure), value=answer(example.value, *sure))
+            for i, example in zip(selection, examples, strict=True)
+            for sure in [(example.confidence, limit)]
         }
         print_predictions(table.texts, by_row, cfg.json, cfg.top)
         sys.stdout.flush()
@@ -63,7 +63,7 @@ def show_predictions(
     if cfg.pictures is not None:
         from heedful.report.html import render_html
 
-        section = Section("Texts", [example_content(each) for each in shown], example_notes(shown))
+        section = Section("Texts", [example_content(example) for example in shown], example_notes(shown))
         page = render_html("Predictions", "", {"Texts": f"{len(shown):,}"}, [section])
         write_text(Path(cfg.pictures) / "page.html", page)
     _warn(source.name, rows.unit, blank, unknown)
@@ -102,7 +102,7 @@ def write_predictions(
     """Write each row of the source with its prediction; with a limit, also with the most probable class."""
     read = ensemble.task.decode if out.suffix.lower() == ".csv" else ensemble.task.values
     names, total = _survey(source, ensemble)
-    own = number_names(
+    further = number_names(
         [
             *("predicted", *(["likeliest"] if limit is not None else [])),
             *(*(f"probability_{name}" for name in ensemble.class_names), "only_unknown"),
@@ -125,7 +125,7 @@ def write_predictions(
                     pairs = zip(predicted, ensemble.task.confidence(probabilities).tolist(), strict=True)
                     cells = [[answer(*pair, limit) for pair in pairs], *cells]
                 columns = {}
-                for name, values in zip(own, cells, strict=True):
+                for name, values in zip(further, cells, strict=True):
                     by_row = dict(zip(selection, values, strict=True))
                     columns[name] = [by_row.get(i) for i in range(len(table))]
                 yield replace(rows, columns={**rows.columns, **columns})
@@ -134,7 +134,7 @@ def write_predictions(
                 count, unit = count + len(table), rows.unit
                 advance(len(table))
 
-        write_table(out, [*names, *own], classified(), source.form)
+        write_table(out, [*names, *further], classified(), source.form)
     print(f"Wrote {format_count(count, 'row')} to {out}")
     _warn(source.name, unit, blank, unknown)
 
@@ -195,7 +195,7 @@ def _record(text: Text, example: Example | None, top: int) -> dict[str, object]:
         "only_unknown": example.is_unknown,
     }
     if example.label_weights:
-        by_class = {name: top_words(example.words, own, top) for name, own in example.label_weights.items()}
+        by_class = {name: top_words(example.words, weights, top) for name, weights in example.label_weights.items()}
         record["class_words"] = {name: _weighted(words) for name, words in by_class.items()}
     if example.predicted == UNSURE:
         record["likeliest"] = max(example.probabilities, key=example.probabilities.__getitem__)

@@ -62,8 +62,8 @@ def restore_run_overrides(flags: Namespace) -> None:
     keys = {key_of(line) for line in may_change}
     replaced = keys & {"callbacks", "logger"}  # a new choice of callbacks or loggers also replaces their options
     kept = [line for line in recorded if key_of(line) not in keys and not is_within(key_of(line), replaced)]
-    own = [f"hydra.run.dir={quote(str(folder))}", "hydra.output_subdir=null", "hydra.mode=RUN"]
-    flags.overrides = [*searchpath, *kept, *may_change, *own]
+    fixed = [f"hydra.run.dir={quote(str(folder))}", "hydra.output_subdir=null", "hydra.mode=RUN"]
+    flags.overrides = [*searchpath, *kept, *may_change, *fixed]
 
 
 def restore_sweep_arguments(typed: Sequence[str]) -> list[str]:

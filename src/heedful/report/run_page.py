@@ -151,7 +151,7 @@ class RunPage:
         return "".join(f"{sentence}. " for sentence in sentences).strip()
 
     def _coverage(self) -> Coverage:
-        limits = [Limit(each.confidence, each.texts, each.wrong, each.low, each.high) for each in self.limits]
+        limits = [Limit(limit.confidence, limit.texts, limit.wrong, limit.low, limit.high) for limit in self.limits]
         chosen_on = format_count(n, "validation text") if (n := self.result.data.val) else "the validation texts"
         note = f"Measured on the {self.noun}. In predictions, abstain=… does this, with a limit that {chosen_on} chose."
         lowest = self.result.lowest_error
@@ -164,10 +164,10 @@ class RunPage:
         content: list[Content] = [self._scores()]
         if self.limits:
             content.append(self._coverage())
-        actions = [each.remedy for each in self.warnings if each.remedy][:4]
+        actions = [warning.remedy for warning in self.warnings if warning.remedy][:4]
         parts = [
             ("What it confuses", self._confusions()),
-            ("Before you trust it", [each.text for each in self.warnings[:3]]),
+            ("Before you trust it", [warning.text for warning in self.warnings[:3]]),
             ("What to do next", actions),
         ]
         groups = [Group(title, [Lines(lines, is_open=True)]) for title, lines in parts if lines]
@@ -176,8 +176,8 @@ class RunPage:
     def _scores(self) -> Dots:
         metrics, split = self.result.metrics, self.split
         linear = self.result.baseline.metrics.get(f"{split}/{self.score}")
-        own = metrics.get(f"{split}/{self.score}", Score())
-        rows = [Dot("this model", own.value, own.low, own.high, tone="best")]
+        score = metrics.get(f"{split}/{self.score}", Score())
+        rows = [Dot("this model", score.value, score.low, score.high, tone="best")]
         if linear is not None and linear.value is not None:
             rows.append(Dot(LINEAR_MODEL, linear.value, linear.low, linear.high, tone="grey"))
         if (majority := metrics.get(f"{split}/majority_acc")) and self.score == "acc":
@@ -286,12 +286,12 @@ class RunPage:
 
     def _next(self) -> Section | None:
         content: list[Content] = []
-        for each in self.warnings:
-            content.append(Warning(each.text))
-            if each.code:
-                content.append(Command(each.remedy, train_command(self.result, each.code)))
+        for warning in self.warnings:
+            content.append(Warning(warning.text))
+            if warning.code:
+                content.append(Command(warning.remedy, train_command(self.result, warning.code)))
             else:
-                content[-1] = each
+                content[-1] = warning
         if self.doubtful.reason:
             content.append(Lines([self.doubtful.reason]))
         return Section("Before you trust it, and what to do next", content)
@@ -311,6 +311,6 @@ class RunPage:
             rows = [[str(e + 1), *(format_known(by_epoch.get(e)) for by_epoch in history.values())] for e in epochs]
             note = f"The {SPLIT_NAMES[self.split]} uses the best checkpoint: {self.result.best.describe()}."
             yield Section("Training, by epoch", [Table(["epoch", *history], rows)], note)
-        if examples := [each for each in read_texts(self.run) if not each.kind]:
+        if examples := [example for example in read_texts(self.run) if not example.kind]:
             title = "Some texts with their attention" if self.result.network_is_used else "Some texts"
             yield Section(title, list(map(example_content, examples)), example_notes(examples))

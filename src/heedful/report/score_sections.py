@@ -69,9 +69,9 @@ def baseline_section(result: RunResult, features: Mapping[str, Sequence[str]]) -
     for name, score in result.baseline.metrics.items():
         split, _, metric = name.partition("/")
         if split == "test" and metric in EVERY_SCORE and name in result.metrics:
-            own, difference = result.metrics[name].value, result.baseline.differences.get(name)
+            value, difference = result.metrics[name].value, result.baseline.differences.get(name)
             gain = format_with_bounds((difference.value, difference.low, difference.high)) if difference else UNKNOWN
-            rows.append([EVERY_SCORE[metric].label, format_known(own), format_known(score.value), gain])
+            rows.append([EVERY_SCORE[metric].label, format_known(value), format_known(score.value), gain])
     tables = [Table(["score", "model", LINEAR_MODEL, "difference"], rows)] if rows else []
     if features:
         words_by_class = {name: ", ".join(clean_text(word, 40) for word in words) for name, words in features.items()}

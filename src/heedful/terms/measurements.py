@@ -62,8 +62,8 @@ def measure(variants: Sequence[Variant], metrics: Sequence[str]) -> list[Measure
             of_mean = first._replace(probabilities=mean, task=task).terms(metric)
             ensemble = None if of_mean is None or len(predictions) == 1 else float(of_mean.mean())
             linear = sample_score(metric, linear_predictions(variant, first.index), variant.seeds, folds)
-        hits = np.stack([each.is_correct for each in predictions]) if first.task.has_classes else None
-        counts = np.sum([each.class_counts() for each in predictions], axis=0)
+        hits = np.stack([of_seed.is_correct for of_seed in predictions]) if first.task.has_classes else None
+        counts = np.sum([of_seed.class_counts() for of_seed in predictions], axis=0)
         measurements.append(Measurement(variant, samples, ensemble, linear, hits, counts))
     return measurements
 

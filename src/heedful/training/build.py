@@ -164,8 +164,8 @@ def take_weights(model: Classifier, card: Card, path: str) -> str:
         return {f"model.{name}": config["model"].get(name) for name in names}
 
     both = [
-        options(each.config, ALWAYS_TAKEN) | {"data.tokenizer": each.config["data"].get("tokenizer")}
-        for each in (origin, card)
+        options(described.config, ALWAYS_TAKEN) | {"data.tokenizer": described.config["data"].get("tokenizer")}
+        for described in (origin, card)
     ]
     if changes := changed_options(both[0], both[1], OF_TRAINING):
         raise UserError(f"init_from={path}: {'; '.join(changes)}. Set what that model has, or remove init_from")
@@ -174,8 +174,8 @@ def take_weights(model: Classifier, card: Card, path: str) -> str:
     for name, part in model.named_children():
         prefix = f"model.{name}."
         stored = content["state_dict"].items()
-        weights = {key.removeprefix(prefix): own for key, own in stored if key.startswith(prefix)}
-        sizes = [{key: own.shape for key, own in state.items()} for state in (weights, part.state_dict())]
+        weights = {key.removeprefix(prefix): weight for key, weight in stored if key.startswith(prefix)}
+        sizes = [{key: weight.shape for key, weight in state.items()} for state in (weights, part.state_dict())]
         is_general = has_equal_classes or not (name == "head" or getattr(part, "per_class", False))
         is_equal = not changed_options(options(origin.config, [name]), options(card.config, [name]), OF_TRAINING)
         if name == "branch" or not (is_equal and is_general and sizes[0] == sizes[1]):
@@ -391,7 +391,7 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
         )
     loggers, callbacks = make_all(cfg, "logger"), make_all(cfg, "callbacks")
     kinds = {"checkpointing": Checkpoint, "progress_bar": ProgressBar, "model_summary": ModelSummary}
-    enabled = {f"enable_{name}": any(isinstance(each, kind) for each in callbacks) for name, kind in kinds.items()}
+    enabled = {f"enable_{name}": any(isinstance(of, kind) for of in callbacks) for name, kind in kinds.items()}
     options: dict[str, Any] = {"callbacks": [*watchers, *callbacks], "logger": loggers or False, **enabled}
     if cfg.trainer.get("precision") is None:
         options["precision"] = fast_precision(cfg)
@@ -407,10 +407,10 @@ def train_without_validation(trainer: "pl.Trainer") -> None:
     """Let a Trainer train all epochs and keep the last one, because no texts are held out for validation."""
     from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 
-    own: list[Any] = trainer.callbacks  # type: ignore[attr-defined]
-    trainer.callbacks = [each for each in own if not isinstance(each, EarlyStopping)]  # type: ignore[attr-defined]
+    callbacks: list[Any] = trainer.callbacks  # type: ignore[attr-defined]
+    trainer.callbacks = [callback for callback in callbacks if not isinstance(callback, EarlyStopping)]  # type: ignore[attr-defined]
     trainer.limit_val_batches = 0
-    for callback in own:
+    for callback in callbacks:
         if isinstance(callback, ModelCheckpoint) and callback.monitor is not None:
             callback.monitor, callback.mode = "epoch", "max"
     log.info("No texts are held out for validation, so all epochs are trained, and the last one is kept")

@@ -129,7 +129,7 @@ class Evaluator(pl.LightningModule):
 
     def direction(self, name: str) -> str | None:
         """Return the better direction of a logged value, min or max: the metric's, else that of who monitors it."""
-        modes = {each.monitor: getattr(each, "mode", None) for each in self._monitoring()}
+        modes = {watcher.monitor: getattr(watcher, "mode", None) for watcher in self._monitoring()}
         return direction(name, self.metrics, self.task) or modes.get(name)
 
 

@@ -201,7 +201,7 @@ class LitClassifier(Evaluator):
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Yield the buffers that can be averaged, as Lightning's `WeightAveraging` does; codes and flags cannot."""
-        return (each for each in super().buffers(recurse) if each.is_floating_point() and each is not self.thresholds)
+        return (part for part in super().buffers(recurse) if part.is_floating_point() and part is not self.thresholds)
 
     def forward(self, inputs: Inputs, *further: Tensor) -> Tensor:
         """Return the logits of texts, N×num_logits.
@@ -328,7 +328,7 @@ class LitClassifier(Evaluator):
         is_fit = self.trainer.state.fn == "fit"
         if is_fit and not self.trainer.sanity_checking:
             undefined = {name for name, value in self.scores.items() if math.isnan(value)}
-            monitored = undefined.intersection(each.monitor for each in self._monitoring())
+            monitored = undefined.intersection(watcher.monitor for watcher in self._monitoring())
             require_defined(monitored, self.evaluated["labels"], self.task)
         self.is_validated = True
         self._validated_step = self.trainer.global_step if is_fit else None
@@ -346,7 +346,7 @@ class LitClassifier(Evaluator):
         data = self.trainer.datamodule  # type: ignore[attr-defined]
         if isinstance(data, Source) and "val" in data.sizes:
             labels = np.asarray(data.tokenized("val").labels)
-            require_scores({each.monitor for each in self._monitoring()}, self.metrics, labels, self.task)
+            require_scores({watcher.monitor for watcher in self._monitoring()}, self.metrics, labels, self.task)
         for config in self.trainer.lr_scheduler_configs:
             if isinstance(scheduler := config.scheduler, ReduceLROnPlateau) and config.monitor is not None:
                 self._require_direction(scheduler, config.monitor)
@@ -397,7 +397,7 @@ class LitClassifier(Evaluator):
     def _plateaus(self) -> list[Any]:
         """Return the schedulers that `on_train_epoch_end` steps; Lightning would do so after it has saved last.ckpt."""
         configs: list[Any] = self.trainer.lr_scheduler_configs
-        return [each for each in configs if isinstance(each.scheduler, ReduceLROnPlateau) and each.interval == "epoch"]
+        return [of for of in configs if isinstance(of.scheduler, ReduceLROnPlateau) and of.interval == "epoch"]
 
     def on_train_end(self) -> None:
         self.task = self._task_of_validation()
@@ -417,9 +417,9 @@ class LitClassifier(Evaluator):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         for key in (self.CHECKPOINT_HYPER_PARAMS_KEY, self.CHECKPOINT_HYPER_PARAMS_NAME):
             checkpoint.pop(key, None)  # the card has them
-        own, self.task = self.task, self._task_of_validation()
+        applied, self.task = self.task, self._task_of_validation()
         checkpoint |= self.card.content()
-        self.task = own
+        self.task = applied
         if "optimizer_states" not in checkpoint:  # only the model is saved
             callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]
             averagings = [callback for callback in callbacks if isinstance(callback, WeightAveraging)]

@@ -136,7 +136,7 @@ class Run:
     def load_best(self, trainer: pl.Trainer, module: LitClassifier) -> None:
         """Load the best weights of the training into the module, and record them; without such, keep the last ones."""
         # the average of the last epoch would replace the weights during the next validation
-        trainer.callbacks = [each for each in trainer.callbacks if not isinstance(each, WeightAveraging)]  # type: ignore[attr-defined]
+        trainer.callbacks = [callback for callback in trainer.callbacks if not isinstance(callback, WeightAveraging)]  # type: ignore[attr-defined]
         callback = trainer.checkpoint_callback
         if not isinstance(callback, ModelCheckpoint) or callback.monitor is None:
             return
@@ -162,11 +162,11 @@ class Run:
         """Compute and record the final metrics, draw the figures, and print the metrics."""
         if not trainer.is_global_zero:
             return
-        ensemble, own = module.ensemble(), self.writer.predictions
+        ensemble, classified = module.ensemble(), self.writer.predictions
         majority = module.task.majority(ensemble.members[0].card.class_counts)
         callbacks: list[pl.Callback] = trainer.callbacks  # type: ignore[attr-defined]
-        linear = next((each.predictions for each in callbacks if isinstance(each, LinearBaseline)), {})
-        metrics, classes, baseline = evaluate_splits(own, linear, majority, module.scores)
+        linear = next((callback.predictions for callback in callbacks if isinstance(callback, LinearBaseline)), {})
+        metrics, classes, baseline = evaluate_splits(classified, linear, majority, module.scores)
         lower = tuple(name for name in module.metrics if module.direction(f"val/{name}") == "min")
         self.record(metrics=metrics, lower_is_better=lower, classes=classes, baseline=baseline)
         branch: Any = ensemble.parts.get("branch")
@@ -177,11 +177,11 @@ class Run:
             lowest_error=lowest_error(getattr(module.task, "limits", ())),
         )
         self.record_costs()
-        predictions = own.get("test") or own.get("val")
+        predictions = classified.get("test") or classified.get("val")
         if not self.launch.has_page:
             return
-        if "test" in own and len(own["test"].labels):
-            texts = source_of(trainer).table("test", own["test"].index[:TIMED].tolist())
+        if "test" in classified and len(classified["test"].labels):
+            texts = source_of(trainer).table("test", classified["test"].index[:TIMED].tolist())
             self.record(ms_per_text=ensemble.time_texts(texts))
         try:
             figures = write_run_report(self.folder, self.result, predictions)
