@@ -7,6 +7,7 @@ import signal
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -46,13 +47,16 @@ DATA = (TEXTS, ["yes"] * 19 + ["no"] * 19)
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Shortlist:
+    """A race in which all trainings cost the same, because a measured cost would change which candidates end."""
     folder = tmp_path_factory.mktemp("shortlist") / "out"
-    return shortlist("threads=1", data=DATA, candidates=CANDIDATES, folder=folder, verbose=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("heedful.selection.race.cpu_seconds", count().__next__)
+        return shortlist("threads=1", data=DATA, candidates=CANDIDATES, folder=folder, verbose=False)
 
 
 def test_the_answer_has_a_leaderboard_and_a_winner_that_predicts(found: Shortlist) -> None:
     page, table = ((found.folder / name).read_text() for name in ("page.html", "shortlist.md"))
-    assert re.match("Use (the linear model|words): nothing tried was better, and it is the cheapest", repr(found))
+    assert repr(found).startswith("Use the linear model: nothing tried was better, and it is the cheapest")
     assert "<h1>Use " in page
     for text in (page, table):
         assert "nothing tried was better" in text and "small" in text and "5 of 5" in text
