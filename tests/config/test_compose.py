@@ -221,6 +221,17 @@ def test_a_choice_that_only_other_commands_have_is_to_be_removed() -> None:
         real_repository("eval").compose(["model/attention=none", "data=imdb", "ckpt_path=x"])
 
 
+def test_a_choice_is_not_blamed_for_an_experiment_that_does_not_compose(tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "own.yaml").write_text(
+        "# own\n# @package _global_\ndefaults: [override /loss: binary]\n"
+    )
+    with pytest.raises(
+        UserError, match=r"1 mistake.*\n  experiment=own logger=none   In 'experiment/own': .*loss@experiment\.loss"
+    ):
+        ConfigFiles("train", search=[f"file://{tmp_path}"]).compose(["experiment=own", "logger=none"])
+
+
 def test_hydras_private_packages_are_not_imported() -> None:
     modules = [path.name for path in (ROOT / "src").rglob("*.py") if "hydra._internal" in path.read_text()]
     assert modules == []

@@ -69,7 +69,7 @@ def test_a_matrix_of_labels_becomes_columns(matrix: Any) -> None:
 
 @pytest.mark.parametrize("classes", [None, ["x"], ["x", "x"]])
 def test_the_columns_of_a_matrix_need_names(classes: Any) -> None:
-    with pytest.raises(UserError, match=r"a matrix of 2 columns without names: list these names in data\.labels"):
+    with pytest.raises(UserError, match=r"a matrix of 2 columns without names: for several .* in data\.labels"):
         label_names((TEXTS, np.array(HAS)), "label", classes)
 
 
@@ -86,6 +86,12 @@ def test_a_float32_beside_other_numbers_keeps_its_digits() -> None:
 
 def test_tensors_are_numbers() -> None:
     assert as_sets((TEXTS, torch.tensor([3, 1, 2])))["train"]["label"] == [3, 1, 2]
+    assert as_set({"label": torch.tensor([1.5, 2.0], requires_grad=True)})["label"] == [1.5, 2.0]
+
+
+def test_lists_of_labels_may_be_arrays() -> None:
+    cells = [np.array(["a", "b"]), np.array([]), np.array(["a"])]
+    assert as_set({"label": cells}).to_dict() == {"label": [["a", "b"], [], ["a"]]}
 
 
 def test_splits_may_have_different_forms_and_usual_names() -> None:
@@ -116,13 +122,17 @@ def test_typed_fractions_between_texts_have_no_points_between_thousands() -> Non
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (3, r"^data: is of type int, but expects a pandas frame"),
+        (3, r"^data: is of type int, but expects a frame of pandas"),
         (["good", "bad"], r"^data: is of type list"),
         ((TEXTS, LABELS[:2]), r"^data: the columns have different lengths: \('text', 3\), \('label', 2\)"),
         ({"text": "good", "label": LABELS}, r"^data: the column 'text' is of type str"),
         (
             (PAIRS, LABELS),
             r"^data: text 1 has 2 parts, but data\.text has 1 name; for pairs of texts, write data\.text=",
+        ),
+        (
+            Dataset.from_dict({"text": TEXTS, "label": LABELS}).with_transform(dict),
+            r"^data: the data set has a transform, which is not applied",
         ),
         (FRAME.rename(columns={"label": "text"}), r"^data: two columns of the frame have the same name"),
     ],

@@ -20,7 +20,10 @@ from tests.forks import complete
 from tests.helpers import ROOT, command, run
 from tests.models.combinations import BASIS, VOCABULARY, small_options, texts
 
-BLOCK = re.compile(r"^```(?:python|yaml)\n# ((?:mine|my_conf)/\S+|test_mine.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(?:python|yaml)\n((?:# @package _global_\n)?# ((?:mine|my_conf)/\S+|test_mine.py)\n.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 TRUST = "extras.trusted_modules=[mine]"
 COMPONENTS = {
@@ -38,7 +41,7 @@ COMPONENTS = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a user with the files of the page, and with texts of two classes."""
     folder = tmp_path_factory.mktemp("extending")
-    for name, content in BLOCK.findall(PAGE):
+    for content, name in BLOCK.findall(PAGE):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(content, encoding="utf-8")
     (folder / "mine" / "__init__.py").touch()
@@ -86,7 +89,7 @@ def test_padding_does_not_change_the_logits_of_a_component(
 def test_the_example_of_a_test_passes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(folder)
     example: dict[str, Any] = {}
-    exec(next(content for name, content in BLOCK.findall(PAGE) if name == "test_mine.py"), example)
+    exec(next(content for content, name in BLOCK.findall(PAGE) if name == "test_mine.py"), example)
     example["test_cosine_keeps_the_rules"]()
 
 
@@ -168,6 +171,8 @@ def test_a_task_trains_is_evaluated_compared_and_loaded(
     assert json.loads(exported)["label"] == label
     run(folder, "compare", name, "--trusted-modules", "mine", "--out", f"{name}_comparison")
     assert "accuracy" in (folder / f"{name}_comparison" / "comparison.md").read_text().lower()
+    if name == "ordinal":
+        run(folder, "faithfulness", name, "--trusted-modules", "mine", "--texts", "7", "--out", f"{name}_faithfulness")
     refused = complete(*command(folder, "compare", name))
     assert refused.returncode == 1 and "--trusted-modules mine" in refused.stderr
 

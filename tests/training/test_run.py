@@ -13,6 +13,7 @@ from pytorch_lightning.utilities import rank_zero_only
 from heedful.base.errors import UserError
 from heedful.base.files import lock_folder
 from heedful.runs.environment import Launch
+from heedful.runs.folder import remove_if_unused
 from heedful.runs.result import RunResult
 from heedful.runs.run_files import Predictions
 from heedful.training.run import Run, open_run
@@ -115,5 +116,7 @@ def test_two_runs_cannot_write_to_one_folder_at_the_same_time(tmp_path: Path) ->
         assert read_seeds(tmp_path) == (1, None)
         with lock_folder(tmp_path) as acquired:
             assert not acquired
+        remove_if_unused(tmp_path, "train")  # as the process that was refused does
+        assert tmp_path.is_dir()
     with lock_folder(tmp_path) as acquired:
         assert acquired

@@ -212,9 +212,10 @@ class ConfigFiles:
     def _choices_of_others(self, chosen: Sequence[Override]) -> Iterator[Mistake]:
         """Yield the choices of groups that only other commands have; none if the files without them are malformed."""
         with suppress(HydraException):
-            known = self._merge([]).hydra.runtime.choices
+            cfg = self._merge([])
             for override in chosen:
-                if override.key not in known and not override.parsed.is_add():
+                is_known = override.key in cfg.hydra.runtime.choices or override.key in cfg  # of a list, such as logger
+                if not is_known and not override.parsed.is_add():
                     yield Mistake(override.line, f"{self.command} has no choice of {override.key}: remove it")
 
     def _merge(self, chosen: Sequence[Override]) -> DictConfig:

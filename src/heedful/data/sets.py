@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import datasets
 
 EXPECTED = (
-    "expects a pandas frame, a datasets.Dataset, (texts, labels), a dict of columns or a list of dicts, or a dict of "
-    "several of them with the key train, or the path of a file"
+    "expects a frame of pandas or polars, an Arrow table, a datasets.Dataset, (texts, labels), a dict of columns or a "
+    "list of dicts, or a dict of several of them with the key train, or the path of a file"
 )
 
 
@@ -77,7 +77,8 @@ def label_names(data: Any, label: str | Sequence[str], classes: Any) -> str | li
     size, names = matrix.shape[1], list(map(str, getattr(matrix, "columns", classes or ())))
     if len(set(names)) < len(names) or len(names) != size:
         raise UserError(
-            f"data: the labels are a matrix of {size} columns without names: list these names in data.labels=[…]"
+            f"data: the labels are a matrix of {size} columns without names: for several labels of a text, list "
+            "their names in data.labels=[…]; for one, give its number, such as labels.argmax(1)"
         )
     return names
 
@@ -87,6 +88,8 @@ def as_set(data: Any, text: str | Sequence[str] = "text", label: str | Sequence[
     import datasets
 
     if isinstance(data, datasets.Dataset):
+        if data.format["type"] == "custom":
+            raise UserError("data: the data set has a transform, which is not applied: use its map() instead")
         return data
     columns: Any = None
     if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "items"):  # polars, Arrow and others
@@ -156,6 +159,7 @@ def _cells(name: object, column: Any) -> pa.Array:
     """Return the cells of a column; those of several types, and decimals, whose scales differ, are spelled."""
     if isinstance(column, str) or not hasattr(column, "__iter__") or hasattr(column, "tocsr"):
         raise UserError(f"data: the column {name!r} is of type {type(column).__name__}, but must be a list of cells")
+    column = column.detach().cpu() if hasattr(column, "detach") else column
     column = column.numpy() if hasattr(column, "numpy") else column  # a tensor
     column = column.to_arrow() if hasattr(column, "to_arrow") else column  # of polars
     if isinstance(column, pa.Array | pa.ChunkedArray):
@@ -189,6 +193,8 @@ def _plain(cell: Any) -> Any:
         return cell.value
     if isinstance(cell, set | frozenset):
         return sorted(cell, key=str)
+    if isinstance(cell, np.ndarray) and cell.ndim == 1:
+        return cell.tolist()
     if isinstance(cell, np.floating) and not isinstance(cell, float):
         return float(str(cell))
     return cell.item() if getattr(cell, "ndim", None) == 0 and not isinstance(cell, np.generic) else cell

@@ -29,6 +29,7 @@ from heedful.models.probe import Probe, Scores, TokenIds, pad
 from heedful.records.runs import ExcludedRun
 from heedful.records.variants import Variant, find_variants
 from heedful.runs.faithfulness_record import ATTENTION, FaithfulnessRecord, Options
+from heedful.tasks.stored import trusting
 
 MEASURES = ["removal", "limits"]  # an earlier version measured more
 # number of tokens that are measured together; 2,000 tokens at a time cost 6 to 10 % more CPU time than 8,000 at a time
@@ -50,7 +51,8 @@ class Report:
 def measure_folders(args: argparse.Namespace, command: str) -> Report:
     """Measure all runs below the folders, and summarize them by variant."""
     limit_compiled_kernels()
-    variants, excluded = measurable_variants(args.folders)
+    with trusting(args.trusted_modules):
+        variants, excluded = measurable_variants(args.folders)
     runs = [run.folder for variant in variants for run in variant.runs]
     records, wanted = {run: FaithfulnessRecord.load(run) for run in runs}, {}
     for run in runs:

@@ -1,5 +1,6 @@
 """The report of a run: `page.html` and the charts in `pictures/`."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
@@ -95,4 +96,4 @@ def print_summary(result: RunResult, folder: Path, predictions: Predictions | No
     hidden = {folder / "wandb", folder / ".hydra"}
     console.print(files_table(folder, [path for path in written if hidden.isdisjoint(path.parents)]))
     for offline in sorted((folder / "wandb").glob("offline-run-*")):
-        console.print(f"Offline W&B run; upload it with: wandb sync {offline}", soft_wrap=True)
+        console.print(f"Offline W&B run; upload it with: wandb sync {shlex.quote(str(offline))}", soft_wrap=True)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from heedful.base.errors import UserError
-from heedful.base.files import csv_line, write_text
+from heedful.base.files import csv_line, lock_folder, write_text
 from heedful.base.formatting import format_names
 from heedful.runs.result import RESULT_FILE
 
@@ -53,7 +53,10 @@ def remove_if_unused(folder: Path, command: str) -> None:
     """Remove the folder of a run that produced nothing, and the folders above it that are then empty."""
     unused = {".hydra", f"{command}.log", "config.yaml", RESULT_FILE}  # written at the start and at the end
     if {path.name for path in folder.iterdir()} <= unused and folder != Path.cwd():
-        shutil.rmtree(folder)
+        with lock_folder(folder) as is_locked:
+            if not is_locked:  # another process began its run there
+                return
+            shutil.rmtree(folder)
         with suppress(ValueError, OSError):  # the folder above is elsewhere, not empty, or the current folder
             os.removedirs(folder.parent.relative_to(Path.cwd()))
 

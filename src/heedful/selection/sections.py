@@ -100,7 +100,7 @@ def _gain(entry: Entry, answer: Answer) -> Gain:
 def _score(gain: Gain, answer: Answer) -> tuple[float, str]:
     """Return the score of a model by its difference from the cheapest one, and this difference in words."""
     value, low, high = (format_number(number, answer.metric) for number in (gain.value, gain.low, gain.high))
-    return answer.base + gain.value, f"{value} ({low} to {high})"
+    return answer.base + gain.value, f"{value} ({low} to {high})" if gain.error else f"{value} for each text"
 
 
 def _curve(curve: Curve, answer: Answer) -> Table:

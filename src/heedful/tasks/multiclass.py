@@ -49,6 +49,7 @@ class Multiclass(Task):
     limits: tuple[ConfidenceLimit, ...] = ()
     state_names: ClassVar = ("classes", "temperature", "limits")
     calibrates: ClassVar = True
+    balance: ClassVar = "loss.class_weights=balanced"
     scores: ClassVar = SCORES
     table: ClassVar = ("acc", "f1_macro", "auroc", "ece")
 

@@ -51,6 +51,7 @@ class Multilabel(Task):
     default_loss: ClassVar = "heedful.models.loss.BinaryRelevance"
     state_names: ClassVar = ("classes", "thresholds")
     separates: ClassVar = True
+    balance: ClassVar = "loss.pos_weight=balanced"
     table: ClassVar = ("acc", "f1_micro", "f1_macro", "hamming", "map")
 
     @property

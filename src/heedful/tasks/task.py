@@ -36,6 +36,7 @@ class Task(ABC):
     state_names: ClassVar[tuple[str, ...]] = ("classes",)  # the arguments that the data determine, not the user
     has_classes: ClassVar[bool] = True
     separates: ClassVar[bool] = False  # whether the logit of a class says nothing about the others
+    balance: ClassVar[str] = ""  # the option that weighs classes by their sizes, if the default loss has one
     calibrates: ClassVar[bool] = False  # whether the logits, divided by a temperature, are still logits
     table: ClassVar[tuple[str, ...]]  # the scores in every table of a comparison
     trained: ClassVar[tuple[str, ...]] = ("acc",)  # the scores that are also computed in training

@@ -50,13 +50,15 @@ def evaluate_splits(
         if of_classes := _class_scores(predictions):
             classes[split] = of_classes
         if np.all(predicted[0] == predicted) and not np.all(predictions.labels[0] == predictions.labels):
+            balance = predictions.task.balance
+            remedy = f"If classes differ in size, train with {balance}; otherwise train" if balance else "Train"
             log.warning(
-                "All %s %s texts are predicted as %r: the model does not distinguish them. If there are classes that "
-                "differ in size, train with loss.class_weights=balanced; otherwise train longer or with another "
+                "All %s %s texts are predicted as %r: the model does not distinguish them. %s longer or with another "
                 "optimizer.lr.",
                 f"{n:,}",
                 split,
                 predictions.task.decode(predicted[:1])[0],
+                remedy,
             )
         if (baseline := baselines.get(split)) is None:
             continue
