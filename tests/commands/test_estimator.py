@@ -192,7 +192,7 @@ def test_columns_beside_the_text_are_read_from_a_frame() -> None:
     fitted = folds["estimator"][0]
     assert fitted.predict(frame[:3]).tolist() == [False, True, False]
     assert [each.label for each in fitted.explain(frame[:2])] == ["false", "true"]
-    with pytest.raises(UserError, match="expects a pandas frame"):
+    with pytest.raises(UserError, match="data: is of type list"):
         classifier.fit(texts, labels)
 
 

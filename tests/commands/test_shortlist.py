@@ -126,7 +126,7 @@ def test_predictions_of_other_programs_join_the_choice(found: Shortlist, tmp_pat
     again = shortlist("threads=1", outside=outside, **options)
     assert repr(again).endswith("Not checked: llm (was it trained on these texts? Its file has no column fold).")
     (row,) = [line for line in (folder / "shortlist.md").read_text().splitlines() if line.startswith("| svc ")]
-    assert row.startswith("| svc | 0.0 | -100.0 (") and row.endswith("| – | – | – | 5 of 5 |")
+    assert row.startswith("| svc | 0.0 | -100.0 for each text |") and row.endswith("| – | – | – | 5 of 5 |")
     with pytest.raises(UserError, match=r"outside svc: row 1: 'fold' is '3', and not that of the runs"):
         shortlist("threads=1", outside={"svc": Outside({**columns, "fold": [3] * 38})}, **options)
     with pytest.raises(UserError, match=r"outside.linear: a candidate has this name"):
