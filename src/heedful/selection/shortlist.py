@@ -77,7 +77,7 @@ def shortlist(
     if wrong := [line for line in lines if key_of(line) in arguments]:
         name = arguments[key_of(wrong[0])]
         raise UserError(f"{wrong[0]}: write it as an argument in Python: shortlist(…, {name}=…)")
-    chosen = {name: (*own, *lines) for name, own in names.items()}
+    chosen = {name: (*options, *lines) for name, options in names.items()}
     out = Path(folder or Path("outputs", "shortlist", datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")))
     say = (lambda line: print(line, file=sys.stderr, flush=True)) if verbose else (lambda line: None)
     race, run = Race(out, chosen, data, minutes, say, outside), None
@@ -105,12 +105,12 @@ def shortlist(
 
 def _typed(command: str, lines: Sequence[str], race: Race, candidates: Sequence[str] | Mapping[str, Any] = ()) -> str:
     """Return what is typed to run the shortlist, or the training of the winner, again."""
-    own = [f"minutes={race.seconds / 60:g}"] if command == "shortlist" else []
+    options = [f"minutes={race.seconds / 60:g}"] if command == "shortlist" else []
     if race.data is not None:
-        own += [f"candidates={candidates!r}"] if candidates else []
-        own += ["outside=…"] if own and race.outside else []
-        return f"{command}({', '.join([*map(repr, lines), *own, 'data=…'])})"
-    own += [f"candidates=[{','.join(candidates)}]"] if candidates else []
-    for name, given in race.outside.items() if own else ():
-        own += [f"outside.{name}={given.file}", *([f"outside.{name}.trained=never"] if given.trained else [])]
-    return f"{typed(command)} {shlex.join([*lines, *own])}"
+        options += [f"candidates={candidates!r}"] if candidates else []
+        options += ["outside=…"] if options and race.outside else []
+        return f"{command}({', '.join([*map(repr, lines), *options, 'data=…'])})"
+    options += [f"candidates=[{','.join(candidates)}]"] if candidates else []
+    for name, given in race.outside.items() if options else ():
+        options += [f"outside.{name}={given.file}", *([f"outside.{name}.trained=never"] if given.trained else [])]
+    return f"{typed(command)} {shlex.join([*lines, *options])}"
