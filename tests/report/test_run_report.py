@@ -18,6 +18,7 @@ from heedful.report.verdict import run_verdict
 from heedful.runs.removal import Removal, write_removals
 from heedful.runs.result import Best, ClassScore, Data, RunResult, Score
 from heedful.runs.run_files import Predictions, read_predictions
+from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.multilabel import Multilabel
 from heedful.tasks.regression import Regression
 from tests.helpers import classified
@@ -142,6 +143,29 @@ def test_a_score_that_says_little_has_a_warning(low: float, n: int, warnings: li
     result = RunResult(metrics=metrics, data=Data(majority_class="a"))
     found = [each.text for each in warnings_of(result, "acc", False, Doubtful())]
     assert len(found) == len(warnings) and all(part in text for part, text in zip(warnings, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "text"),  # the standard error of 0.9 - (it is right) is 0.04 with 100 texts, and 0.09 with 20
+    [
+        (100, 0.8, "too high: it is right less often"),
+        (20, 0.8, "not shown to be"),
+        (100, 1.0, "too low: it is right more"),
+    ],
+)
+def test_a_confidence_is_called_wrong_only_where_its_texts_show_it(
+    n: int, share: float, text: str, tmp_path: Path
+) -> None:
+    predicted, right = np.arange(n) % 2, np.arange(n) >= n * (1 - share)
+    confidence = 0.89 + 0.02 * (np.arange(n) // 2 % 2)  # 0.9 on average
+    probabilities = np.where(np.eye(2)[predicted] == 1, confidence[:, None], 1 - confidence[:, None])
+    labels, task = np.where(right, predicted, 1 - predicted), Multiclass(("a", "b"))
+    predictions = Predictions("test", probabilities, labels, task, np.arange(n))
+    result = RunResult(metrics={"test/acc": Score(share, n=n)})
+    (section,) = [
+        part for part in RunPage(tmp_path, result, predictions).build().sections if part.title == "Confidence"
+    ]
+    assert text in section.note and f"(90.0 % on average, {100 * share:.1f} % right)" in section.note
 
 
 def test_pages_of_many_labels_and_of_numbers(tmp_path: Path, make_run: Callable[..., Path]) -> None:
