@@ -40,7 +40,7 @@ CSV_RULE = (
     "quote in it must be doubled; if double quotes are part of the texts, set data.quotes=false, or quotes=false for a "
     "prediction"
 )
-JSON_RULE = "a .json file must be one array of objects, and each line of a .jsonl file one object"
+NOT_JSON = "{}: is not a JSON object ({}); a .json file must be one array of objects, and each line of a .jsonl file one object"
 INDICATORS = {"0": False, "false": False, "1": True, "true": True, None: False}  # whether a text has a label
 MAX_PLACES = 5  # maximum number of rows that a message lists
 MIXED = ["typed cell", "text cell"]  # parts of a column of a program's, one of which is missing in a row
@@ -228,29 +228,17 @@ class TableFile:
         """Yield the objects in the lines of a .jsonl file or in the array of a .json file, and their places."""
         where = str(self.path)
         names, spellings = dict[str, Any](), _by_nfc(self.required)
-        # JSON has neither NaN nor infinity; `json.loads` would create a decoder for each line
-        parse = json.JSONDecoder(object_pairs_hook=_object, parse_constant=lambda name: None).decode
-        try:
-            values: Iterable[Any] = text
-            if unit == "record":
-                array = parse(text.read())
-                values = array if isinstance(array, list) else [array]
-            for place, value in enumerate(values, start=1):
-                where = f"{self.path}: {unit} {place}"
-                if unit == "line" and not value.strip():
-                    continue
-                record = parse(value) if unit == "line" else value
-                if isinstance(record, tuple):
-                    ((key, _),) = Counter(name for name, _ in record).most_common(1)
-                    raise UserError(f"{where}: the key {key!r} occurs more than once; rename or remove all but one")
-                if not isinstance(record, dict):
-                    raise ValueError(f"it is {format_repr(record)}")
-                names |= record
-                yield place, dict(zip(_respell(record, spellings), record.values(), strict=True))
-        except UnicodeDecodeError:  # a ValueError, which `open_text` reports
-            raise
-        except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, and too many nested brackets
-            raise UserError(f"{where}: is not a JSON object ({error}); {JSON_RULE}") from None
+        values: Iterable[Any] = text
+        if unit == "record":
+            array = decode_json(text.read(), where)
+            values = array if isinstance(array, list) else [array]
+        for place, value in enumerate(values, start=1):
+            if unit == "line" and not value.strip():
+                continue
+            where = f"{self.path}: {unit} {place}"
+            record = json_object(decode_json(value, where) if unit == "line" else value, where)
+            names |= record
+            yield place, dict(zip(_respell(record, spellings), record.values(), strict=True))
         if names:
             self._check(list(names))
 
@@ -341,10 +329,32 @@ def table_columns(path: Path, delimiter: str | None, quotes: bool, required: Seq
         raise UserError(str(error)) from None
 
 
+def decode_json(text: str, where: str) -> Any:
+    """Return the value of a JSON text; an error names its place."""
+    try:
+        return DECODER.decode(text)
+    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, and too many nested brackets
+        raise UserError(NOT_JSON.format(where, error)) from None
+
+
+def json_object(value: Any, where: str) -> dict[str, Any]:
+    """Return a decoded JSON value, which must be an object."""
+    if isinstance(value, tuple):
+        ((key, _),) = Counter(name for name, _ in value).most_common(1)
+        raise UserError(f"{where}: the key {key!r} occurs more than once; rename or remove all but one")
+    if not isinstance(value, dict):
+        raise UserError(NOT_JSON.format(where, f"it is {format_repr(value)}"))
+    return value
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | tuple[tuple[str, Any], ...]:
     """Return a JSON object as a dictionary, or as a tuple of pairs if a key occurs more than once."""
     record = dict(pairs)
     return record if len(record) == len(pairs) else tuple(pairs)
+
+
+# JSON has neither NaN nor infinity; `json.loads` would create a decoder for each line
+DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=lambda name: None)
 
 
 def detect_delimiter(text: str, columns: Sequence[str]) -> str:

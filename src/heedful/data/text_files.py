@@ -67,7 +67,7 @@ def local_path(name: str, option: str) -> Path | None:
 
 
 def refuse_signatures(file: IO[bytes], source: str, expected: bytes | None = None) -> None:
-    """Raise a UserError that says what a file is if it begins with a signature other than `own`."""
+    """Raise a UserError that says what a file is if it begins with a signature other than `expected`."""
     head = file.read(6)
     file.seek(0)
     for signature, remedy in SIGNATURES.items():

@@ -2,7 +2,6 @@
 
 import codecs
 import io
-import json
 import os
 import select
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from heedful.base.errors import UserError
 from heedful.data.corpus import PARTS
@@ -23,7 +23,9 @@ from heedful.data.tables import (
     Rows,
     TableFile,
     absent_columns,
+    decode_json,
     gather,
+    json_object,
     parse_delimiter,
     table_columns,
 )
@@ -130,16 +132,13 @@ def _lines(path: Path, name: str, others: Sequence[str]) -> Iterator[Rows]:
 
 def _records(
     lines: Iterable[str], name: str, others: Sequence[str], start: int = 1
-) -> Iterator[tuple[int, dict[str, object]]]:
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield lines as rows with the single column `text`, or, where the models read others, as JSON objects."""
     for number, line in enumerate(lines, start):
-        record: object = {"text": line.rstrip("\r\n")}
+        record: dict[str, Any] = {"text": line.rstrip("\r\n")}
         if others and line.startswith("{"):
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise UserError(f"{name}: line {number}: is not a JSON object ({error})") from None
-        assert isinstance(record, dict)
+            where = f"{name}: line {number}"
+            record = json_object(decode_json(line, where), where)
         if number == 1:
             warn_of_missing([column for column in others if column not in record])
         yield number, record
