@@ -243,9 +243,8 @@ def _shared_texts(comparison: Comparison) -> Section:
     for variant, run in runs.items():
         other_seed = "" if run.seed == seed else f", seed {run.seed}"
         for example in read_or_warn(read_examples, run.folder) or []:
-            start = (
-                "".join(example.words)[:40] if example.split == "text" else ""
-            )  # the runs may have been given others
+            # the runs may have been given others
+            start = "".join(example.words)[:40] if example.split == "text" else ""
             by_text.setdefault((example.split, example.index, start), []).append((f"{variant}{other_seed}", example))
     most = max(map(len, by_text.values()), default=0)
     shared = [examples for examples in by_text.values() if len(examples) == most >= min(2, len(runs))]

@@ -258,14 +258,15 @@ class RunPage:
                 text = f"{format_percent(of.value)} right, of {inside.sum():,}"
                 rows.append(Dot(name, of.value, of.low, of.high, float(confidence[inside].mean()), text))
         gap = mean_of_terms(join_groups(confidence - is_correct, groups))
+        is_wrong = gap.low is not None and gap.high is not None and gap.low * gap.high > 0
         tone = "not shown to be too high or too low"
-        if gap.low is not None and gap.high is not None and gap.low * gap.high > 0:
+        if is_wrong and gap.value > 0:
             tone = "too high: it is right less often than it says"
-            if gap.value < 0:
-                tone = "too low: it is right more often than it says"
+        elif is_wrong:
+            tone = "too low: it is right more often than it says"
         note = f"Its confidence is {tone} ({format_percent(float(confidence.mean()))} on average, "
         note += f"{format_percent(float(is_correct.mean()))} right)."
-        if ":" in tone and self.task.temperature == 1 and self.task.calibrates:
+        if is_wrong and self.task.temperature == 1 and self.task.calibrates:
             note += " calibrate=true corrects it."
         title = "When it says this confidence (dashed: its mean), so many are right"
         return Section("Confidence", [Dots(rows, title, heads=("confidence", "its mean"))], note)
