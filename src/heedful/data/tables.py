@@ -40,7 +40,10 @@ CSV_RULE = (
     "quote in it must be doubled; if double quotes are part of the texts, set data.quotes=false, or quotes=false for a "
     "prediction"
 )
-NOT_JSON = "{}: is not a JSON object ({}); a .json file must be one array of objects, and each line of a .jsonl file one object"
+NOT_JSON = (
+    "{}: is not a JSON object ({}); a .json file must be one array of objects, and each line of a .jsonl file one "
+    "object"
+)
 INDICATORS = {"0": False, "false": False, "1": True, "true": True, None: False}  # whether a text has a label
 MAX_PLACES = 5  # maximum number of rows that a message lists
 MIXED = ["typed cell", "text cell"]  # parts of a column of a program's, one of which is missing in a row

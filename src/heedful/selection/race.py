@@ -260,9 +260,7 @@ class Race:
         entry.screened += val
         same = self.entries[0].predictions[number if self.has_folds else 0]
         if not np.array_equal(test.labels, same.labels):
-            raise UserError(
-                f"{folder}: its texts are not those of {self.entries[0].name}: candidates have the same data"
-            )
+            raise UserError(f"{folder}: its texts are not those of the first candidate: all read the same data")
         count = f"fold {number + 1} of {FOLDS}" if self.has_folds else f"seed {number + 1}"
         cost = entry.fits[-1].cpu_seconds
         if key == f"{entry.name}/{number}":
