@@ -1,8 +1,11 @@
 """The configs in conf/ are valid, and the schema contains their keys."""
 
+from copy import deepcopy
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import hydra
 import pytest
 from omegaconf import OmegaConf
 
@@ -16,37 +19,61 @@ from tests.helpers import command, repository
 REQUIRED = {*("ckpt_path", "out"), *("data.path", "data.name", "data.tokenizer.name_or_path")}
 
 
-WHOLE_RUNS = ("model", "experiment", "debug", "hparams_search", "task")  # their files set options of other groups
+# whose files set options of other groups; trainings in other tests choose all of them but the experiments
+WHOLE_RUNS = ("model", "experiment", "debug", "hparams_search", "task")
 
 
-def unexpected_mistakes(command: str, *lines: str) -> list[Mistake]:
+def plain_config(command: str, *lines: str) -> dict[str, Any]:
+    """What the files of a command compose, without the node `hydra`; references are kept."""
     files = repository(command)
-    cfg = without_hydra(files.compose([*lines, *(["paths.output_dir=x"] if "paths" in files.groups else [])]))
-    return [mistake for mistake in config_mistakes(cfg, command) if mistake.entry not in REQUIRED]
+    given = [*lines, *(["paths.output_dir=x"] if "paths" in files.groups else [])]
+    return OmegaConf.to_container(without_hydra(files.compose(given)))  # type: ignore[return-value]
+
+
+def unexpected_mistakes(command: str, config: dict[str, Any]) -> list[Mistake]:
+    return [mistake for mistake in config_mistakes(OmegaConf.create(config), command) if mistake.entry not in REQUIRED]
+
+
+@pytest.fixture(scope="module")
+def nodes() -> dict[str, list[Any]]:
+    """What each choice of each group sets, from one composition, in which each choice has a node of its own."""
+    files = repository("train")
+    groups = [group for group in files.groups if group.split("/")[0] != "hydra" and group not in (*WHOLE_RUNS, "paths")]
+    places = {group: group.replace("/", "_") for group in groups}
+    lines = [
+        f"+{group}@all.{places[group]}.n{i}={name}" for group in groups for i, name in enumerate(files.groups[group])
+    ]
+    with files.initialized():
+        cfg: Any = OmegaConf.to_container(hydra.compose("train", lines))
+    return {group: list(cfg["all"][places[group]].values()) for group in groups}
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_every_choice_of_every_group_is_valid(command: str) -> None:
-    """Few compositions together contain every choice."""
+def test_every_choice_of_every_group_is_valid(command: str, nodes: dict[str, list[Any]]) -> None:
+    """Few configurations together contain every choice."""
     files = repository(command)
     chosen = files.compose(["ckpt_path=x"] if command != "train" else []).hydra.runtime.choices
-    groups = [group for group in chosen if group not in WHOLE_RUNS and group.split("/")[0] != "hydra"]
-    choices = {group: files.groups[group] for group in groups}
-    for number in range(max(map(len, choices.values()))):
-        lines = [f"{group}={names[number % len(names)]}" for group, names in choices.items()]
-        if "loss=binary_relevance" in lines:
-            lines += ["task=multilabel", "model/branch=none"]
-        if not {"loss=mse", "loss=mae", "loss=huber"}.isdisjoint(lines):
-            lines += ["task=regression", "model/attention=bahdanau", "data=csv", "data.path=x"]
-        assert unexpected_mistakes(command, *lines) == []
+    groups = sorted(group for group in chosen if group in nodes)  # data before its tokenizer
+    for number in range(max(len(nodes[group]) for group in groups)):
+        names = {group: files.groups[group][number % len(nodes[group])] for group in groups}
+        lines = list[str]()
+        if names.get("loss") == "binary_relevance":
+            lines = ["task=multilabel", "model/branch=none"]
+            names["model/branch"] = "none"
+        if names.get("loss") in ("mse", "mae", "huber"):
+            lines = ["task=regression", "data=csv", "data.path=x"]
+            names |= {"model/attention": "bahdanau", "data": "csv"}
+        config = plain_config(command, *lines)
+        for group, name in names.items():
+            *parents, last = group.split("/")
+            node = reduce(lambda node, key: node[key], parents, config)
+            node[last] = deepcopy(nodes[group][files.groups[group].index(name)])
+        assert unexpected_mistakes(command, config) == [], names
 
 
-@pytest.mark.parametrize(
-    "file", [f"{group}={path.stem}" for group in WHOLE_RUNS for path in CONF.glob(f"{group}/*.yaml")]
-)
-def test_every_experiment_is_valid(file: str) -> None:
-    data = ["data=csv", "data.path=x"] if file == "task=regression" else []  # the default data have classes
-    assert unexpected_mistakes("train", file, *data) == []
+@pytest.mark.parametrize("name", [path.stem for path in CONF.glob("experiment/*.yaml")])
+def test_every_experiment_is_valid(name: str) -> None:
+    assert unexpected_mistakes("train", plain_config("train", f"experiment={name}")) == []
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
