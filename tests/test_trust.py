@@ -204,7 +204,7 @@ def test_a_card_cannot_read_the_environment(model: Path, tmp_path: Path, monkeyp
     for key in ("model.encoder.cell", "data.text"):
         change_card(model, f"config.{key}", "${oc.env:SECRET_OF_TESTS}")
     card, _ = read_checkpoint(model)
-    assert card.cfg.model.encoder.cell == "${oc.env:SECRET_OF_TESTS}"
+    assert card.cfg("model").model.encoder.cell == "${oc.env:SECRET_OF_TESTS}"
     cfg = OmegaConf.create({"data": {"limit": 7}, "extras": small_config(tmp_path).extras, "ckpt_path": str(model)})
     assert with_data(cfg, card).data.text == "${oc.env:SECRET_OF_TESTS}"
     assert OmegaConf.to_container(with_data(cfg, card), resolve=True)["data"]["limit"] == 7  # type: ignore[call-overload,index]

@@ -104,7 +104,7 @@ def _compare(probe: Probe, adversary: Classifier, inputs: Inputs) -> tuple[Tenso
 
 def compute(trained: ProbedRun, sample: SampledTexts, seed: int) -> Arrays:
     def untrained() -> Classifier:
-        cfg = trained.card.cfg
+        cfg = trained.card.cfg("model", "loss")
         cfg.extras = trained.extras
         return build.untrained_model(cfg, trained.card)[0]
 

@@ -329,7 +329,7 @@ def with_data(cfg: DictConfig, card: Card) -> DictConfig:
         data = OmegaConf.merge(source, escape_references(options), data)  # the model's tokenizer replaces this one
     elif "_target_" not in data:
         # `merge` leaves references in the checkpoint escaped; its data must not choose a folder to write to
-        data, trusted = OmegaConf.merge(card.cfg.data, {"cache_dir": None}, data), TRUSTED_IN_CHECKPOINTS
+        data, trusted = OmegaConf.merge(card.cfg("data").data, {"cache_dir": None}, data), TRUSTED_IN_CHECKPOINTS
     selected = OmegaConf.create({"data": data, "extras": cfg.extras, "seed": cfg.get("seed", 0)})
     with name_file(cfg.ckpt_path):
         validate_config(selected, "eval", trusted)

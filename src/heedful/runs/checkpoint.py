@@ -146,10 +146,9 @@ class Card(BaseModel):
         """The choice of each config group, such as {"encoder": "bilstm"}."""
         return dict(self.config.get("choices", {}))
 
-    @property
-    def cfg(self) -> DictConfig:
-        """The configuration; references such as `${seed}` in it are escaped, and are therefore never resolved."""
-        return OmegaConf.create(escape_references(self.config))
+    def cfg(self, *keys: str) -> DictConfig:
+        """Nodes of the configuration; references such as `${seed}` in them are escaped, and are never resolved."""
+        return OmegaConf.create({key: escape_references(self.config[key]) for key in keys if key in self.config})
 
 
 def read_checkpoint(path: str | Path) -> tuple[Card, dict[str, Any]]:

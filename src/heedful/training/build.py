@@ -432,7 +432,8 @@ def restore(path: str, extras: DictConfig) -> Member:
     with trusting(extras.get("trusted_modules") or ()):
         card, content = read_checkpoint(path)
     weights = content["state_dict"]
-    cfg = OmegaConf.create({"model": card.cfg.model, "loss": card.cfg.loss, "extras": extras})
+    cfg = card.cfg("model", "loss")
+    cfg.extras = extras
 
     def load() -> tuple[Classifier, Loss]:
         model, loss = untrained_model(cfg, card)

@@ -43,8 +43,8 @@ from heedful.training.loggers.options import log_options
 CHECK_INTERVAL = 25  # batches between two checks of the loss, because each check waits for the device
 log = logging.getLogger(__name__)
 # The nodes of a configuration that a module and its optimizer have; a script has a Trainer of its own.
-OWN = ["seed", "data", "model", "task", "loss", "metrics", "optimizer", "scheduler", "param_groups"]
-OWN += ["calibrate", "extras", "init_from"]
+OPTIMIZATION = ("optimizer", "scheduler", "param_groups", "extras")
+OWN = [*("seed", "data", "model", "task", "loss", "metrics", "calibrate", "init_from"), *OPTIMIZATION]
 
 
 class Step(NamedTuple):
@@ -152,7 +152,7 @@ class LitClassifier(Evaluator):
         extras = {"trusted_modules": list(trusted_modules)}
         path, card, model, loss = build.restore(str(checkpoint_in(checkpoint_path, BEST)), OmegaConf.create(extras))
         card.config["extras"] = extras  # a checkpoint must not declare modules as trusted
-        training = OmegaConf.masked_copy(card.cfg, ["optimizer", "scheduler", "param_groups", "extras"])
+        training = card.cfg(*OPTIMIZATION)
         with name_file(path):
             validate_config(training, trusted=TRUSTED_OPTIMIZERS)
         metrics = build.metrics(OmegaConf.create({"metrics": default_metrics()}), card.codec.task)
@@ -373,7 +373,7 @@ class LitClassifier(Evaluator):
         require_direction(type(owner).__name__, getattr(owner, "mode", None), monitor, self.metrics, self.task)
 
     def configure_optimizers(self) -> Any:
-        return build.optimizers(self.card.cfg, self.model, self.trainer)
+        return build.optimizers(self.card.cfg(*OPTIMIZATION), self.model, self.trainer)
 
     def on_train_epoch_end(self) -> None:
         for config in self._plateaus():
