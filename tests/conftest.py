@@ -27,6 +27,9 @@ import pytest
 from filelock import FileLock
 
 from heedful.base.lightning import import_lightning
+from heedful.base.process import GC_THRESHOLDS
+from heedful.config import compose
+from tests.compositions import FOLDER, share_compositions
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, the processes that tests start would ignore it
 
@@ -37,12 +40,14 @@ hypothesis.settings.load_profile("heedful")
 def pytest_collectstart() -> None:
     """Import Lightning before a test does, in less time; the process that only distributes tests collects none."""
     import_lightning()
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:
     """Spare the garbage collector the imported modules, which took a twelfth of the time of the tests."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 @pytest.fixture(autouse=True)
@@ -76,19 +81,36 @@ def facts_in_memory() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def shared_compositions(session_folder: Path) -> Iterator[None]:
+    """Compose each choice of config files once in all processes of the tests."""
+    folder = session_folder / "compositions"
+    folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FOLDER, str(folder))
+        patch.setattr(compose, "MERGED", compose.MERGED)
+        share_compositions()
+        yield
+
+
 @pytest.fixture(scope="session")
-def store(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Callable[..., Path]:
+def session_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all workers share."""
+    base = tmp_path_factory.getbasetemp()
+    return base if worker_id == "master" else base.parent
+
+
+@pytest.fixture(scope="session")
+def store(session_folder: Path) -> Callable[..., Path]:
     """A function that trains with overrides, once for all workers, and returns the run's folder.
 
     Tests must not change it. A short run has `callbacks=checkpoints` and no test; `draws` is that of `train`.
     """
     from tests.helpers import train
 
-    base = tmp_path_factory.getbasetemp() if worker_id == "master" else tmp_path_factory.getbasetemp().parent
-
     def run(*overrides: str, short: bool = True, draws: bool | str = False) -> Path:
         lines = (*(("callbacks=checkpoints", "test=false") if short else ()), *overrides)
-        folder = base / "trained" / hashlib.sha256(repr((lines, draws)).encode()).hexdigest()[:16]
+        folder = session_folder / "trained" / hashlib.sha256(repr((lines, draws)).encode()).hexdigest()[:16]
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / "lock"):
             if not (folder / "complete").exists():

@@ -25,6 +25,7 @@ from typing import Any
 import heedful
 from heedful.__main__ import commands
 from heedful.base.lightning import import_lightning
+from tests.compositions import share_compositions
 from tests.process_state import process_state
 
 ENTRY_POINTS = [f"heedful.commands.{name}" for name in commands()]  # run as __main__
@@ -48,6 +49,7 @@ def import_unchanged(name: str) -> None:
 
 def preload() -> None:
     """Import, in the server, the modules that commands use."""
+    gc.disable()
     for library in ("torch", "hydra", "datasets", "wandb", "sklearn.linear_model"):
         importlib.import_module(library)  # which do change their process
     import_lightning()
@@ -62,6 +64,7 @@ def preload() -> None:
     repository("train").compose([])
     repository("predict").compose(["ckpt_path=x"])
     gc.freeze()  # else the first collection of a process copies the memory of the server
+    gc.enable()
 
 
 def server() -> "multiprocessing.context.ForkServerContext":
@@ -142,6 +145,7 @@ def _execute(line: Sequence[str], folder: Path, environment: dict[str, str], str
     run.write_run_report = lambda *_: []  # drawing takes most of the time of a run
     # The server has only imported modules, so its children may fork, which spares a sweep a server of its own.
     job.START_METHOD = "fork"
+    share_compositions()
     sys.argv = [flag, *arguments]
     try:
         if flag == "-m":
