@@ -120,7 +120,7 @@ class MultiHeadAttention(SelfAttention):
         self.output = Linear(input_dim, input_dim, bias)
 
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        split = self.projections(states).unflatten(-1, (3, self.heads, self.head_dim))  # N×L×3×H×d
+        split = self.projections(states).view(*states.shape[:2], 3, self.heads, self.head_dim)  # N×L×3×H×d
         queries, keys, values = split.transpose(1, 3).unbind(2)  # N×H×L×d each
         return queries * self.head_dim**-0.5, keys, values
 
