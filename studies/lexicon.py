@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 
 from heedful.inference.api import evaluation_data
 from heedful.terms.intervals import mean_of_terms
-from heedful.training import build
+from heedful.training import restoring
 
 
 def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, float | None]:
@@ -33,7 +33,7 @@ def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, flo
 def main(checkpoint: str, lexicon: str, *options: str) -> None:
     cfg = OmegaConf.merge({"data": {}, "extras": {"trusted_modules": []}}, OmegaConf.from_dotlist(list(options)))
     cfg = OmegaConf.merge(cfg, {"ckpt_path": checkpoint})
-    _, card, model, _ = build.restore(checkpoint, cfg.extras)
+    _, card, model, _ = restoring.restore(checkpoint, cfg.extras)
     data = evaluation_data(cfg, card)  # type: ignore[arg-type]
     with open(lexicon, encoding="utf-8") as file:
         listed = {line.split("\t")[0].strip().lower() for line in file}

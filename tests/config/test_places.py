@@ -33,7 +33,7 @@ from heedful.config.schema import config_mistakes, validate_config
 from heedful.data.tokenizer import TokenizerBuilder
 from heedful.inference.api import with_data
 from heedful.runs.checkpoint import read_checkpoint
-from heedful.training import build
+from heedful.training import restoring
 from tests.helpers import small_config
 
 SHELL = f"{SubprocessHandler.__module__}.SubprocessHandler"
@@ -210,12 +210,12 @@ def test_a_node_at_any_leaf_of_a_card_is_never_created(
     assert len(paths) > 40
     for path in paths:
         hostile = card.model_copy(update={"config": with_node(card.config, path, node)})
-        monkeypatch.setattr("heedful.training.build.read_checkpoint", lambda _, card=hostile: (card, content))
+        monkeypatch.setattr("heedful.training.restoring.read_checkpoint", lambda _, card=hostile: (card, content))
         with pytest.raises(UserError, match="_target_"):
             if path.startswith("data."):
                 with_data(cfg, hostile)
             else:
-                build.restore("hostile.ckpt", extras)
+                restoring.restore("hostile.ckpt", extras)
     assert not marker.exists()
 
 

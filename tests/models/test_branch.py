@@ -21,7 +21,8 @@ from heedful.models.loss import BinaryCrossEntropy, BinaryRelevance, CrossEntrop
 from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.multilabel import Multilabel
 from heedful.tasks.regression import Regression
-from heedful.training.build import datamodule, restore
+from heedful.training.build import datamodule
+from heedful.training.restoring import restore
 from tests.helpers import read_csv, run_config, saved_predictions, small_config, train
 
 NO_TRUST = OmegaConf.create({"trusted_modules": []})

@@ -19,7 +19,7 @@ from heedful.data.tokenizer import Word
 from heedful.data.trained_texts import TrainedTexts
 from heedful.inference.api import restore_ensemble
 from heedful.runs.checkpoint import HASHED, Card, read_checkpoint
-from heedful.training import build
+from heedful.training import restoring
 from tests.helpers import change_card, evaluate, small_config
 
 
@@ -252,4 +252,4 @@ def test_sizes_of_a_card_are_compared_before_memory_is_allocated(size: int, chec
     extras = small_config(tmp_path).extras
     change_card(checkpoint, "config.model.encoder.hidden_dim", size, tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"odd\.ckpt: (its weights do not fit|model\.encoder: needs more memory)"):
-        build.restore(str(tmp_path / "odd.ckpt"), extras)
+        restoring.restore(str(tmp_path / "odd.ckpt"), extras)

@@ -14,7 +14,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from heedful.base.errors import UserError
 from heedful.runs.run_files import read_history
-from heedful.training import build
+from heedful.training import build, restoring
 from heedful.training.lit import LitClassifier, RunningMean
 from tests.forks import complete
 from tests.helpers import (
@@ -42,7 +42,7 @@ def test_losses_are_means_over_texts_and_not_over_batches(tmp_path: Path) -> Non
     train(tmp_path / "run", *options, "callbacks=checkpoints", "test=false")
     path = str(tmp_path / "run" / "checkpoints" / "last.ckpt")
     cfg = small_config(tmp_path / "run", options)
-    _, card, model, loss = build.restore(path, cfg.extras)
+    _, card, model, loss = restoring.restore(path, cfg.extras)
     data = build.datamodule(cfg, card)
     model.eval()
     for split in ("train", "val"):

@@ -35,7 +35,7 @@ from heedful.runs.checkpoint import Card
 from heedful.runs.folder import BEST, checkpoint_in
 from heedful.runtime import UNSURE
 from heedful.tasks.stored import trusting
-from heedful.training import build
+from heedful.training import build, restoring
 
 if TYPE_CHECKING:
     from heedful.data.source import Source
@@ -353,7 +353,7 @@ def restore_ensemble(
 
 def _restore(name: str, extras: DictConfig, device: str) -> Member:
     if not name.endswith(".onnx"):
-        member = build.restore(name, extras)
+        member = restoring.restore(name, extras)
         return member._replace(model=member.model.to(device), loss=member.loss.to(device))
     from heedful.portable.folder import read_export  # slow
 

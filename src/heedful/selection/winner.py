@@ -25,7 +25,8 @@ from heedful.runs.run_files import Predictions, read_predictions, read_rows
 from heedful.selection.choice import AHEAD, Gain
 from heedful.selection.entries import Entry, scores_of, turned
 from heedful.selection.race import SEEDS, Race, replaced
-from heedful.training.build import make, restore
+from heedful.training.build import make
+from heedful.training.restoring import restore
 
 Place = tuple[str, ...]  # the file of a text, and its place in it
 

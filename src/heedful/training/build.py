@@ -1,9 +1,9 @@
-"""Create the objects that a configuration describes, and restore trained models; no other module creates them."""
+"""Create the objects that a configuration describes; no other module creates them."""
 
 import logging
 import math
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -18,22 +18,20 @@ from torch.overrides import TorchFunctionMode
 
 from heedful.base.errors import UserError, is_size_error, name_file
 from heedful.base.optional_packages import MissingExtra
-from heedful.config.keys import ALWAYS_TAKEN, OF_TRAINING, changed_options, default_metrics, plain_value
+from heedful.config.keys import default_metrics, plain_value
 from heedful.config.mistakes import no_such
-from heedful.config.places import PLACES, TRUSTED_IN_CHECKPOINTS, find_class
-from heedful.config.schema import class_at, of_class, trusted_modules, validate_config
+from heedful.config.places import PLACES, find_class
+from heedful.config.schema import class_at, of_class, trusted_modules
 from heedful.data.padded_batches import limited
 from heedful.kernels.recurrence import has_lstm
 from heedful.models.check import check_loss, is_foreign, require_output_dim
 from heedful.models.classifier import Classifier
 from heedful.models.columns import ColumnEmbedding
 from heedful.models.embedding.segments import SegmentEmbedding
-from heedful.models.ensemble import Member
 from heedful.models.loss import Loss
 from heedful.runs.checkpoint import Card, read_checkpoint
 from heedful.runs.folder import BEST, checkpoint_in
 from heedful.tasks.labels import canonical
-from heedful.tasks.stored import trusting
 from heedful.tasks.task import Task
 from heedful.training.optim.parameter_groups import parameter_groups, require_sparse_support
 
@@ -152,40 +150,6 @@ def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
     return model, created
 
 
-def take_weights(model: Classifier, card: Card, path: str) -> str:
-    """Start the training of a model, with this card, with the weights of the model `path`, and say what is taken.
-
-    The tokenizer, embedding, position and encoder must be the same. Of the other components, those with equal options
-    and sizes are taken, and those that depend on the classes only if the classes are equal.
-    """
-    origin, content = read_checkpoint(checkpoint_in(path, BEST))  # nothing of it is run
-
-    def options(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-        return {f"model.{name}": config["model"].get(name) for name in names}
-
-    both = [
-        options(described.config, ALWAYS_TAKEN) | {"data.tokenizer": described.config["data"].get("tokenizer")}
-        for described in (origin, card)
-    ]
-    if changes := changed_options(both[0], both[1], OF_TRAINING):
-        raise UserError(f"init_from={path}: {'; '.join(changes)}. Set what that model has, or remove init_from")
-    taken, new = ["tokenizer"], list[str]()
-    has_equal_classes = origin.codec.task.outputs == card.codec.task.outputs
-    for name, part in model.named_children():
-        prefix = f"model.{name}."
-        stored = content["state_dict"].items()
-        weights = {key.removeprefix(prefix): weight for key, weight in stored if key.startswith(prefix)}
-        sizes = [{key: weight.shape for key, weight in state.items()} for state in (weights, part.state_dict())]
-        is_general = has_equal_classes or not (name == "head" or getattr(part, "per_class", False))
-        is_equal = not changed_options(options(origin.config, [name]), options(card.config, [name]), OF_TRAINING)
-        if name == "branch" or not (is_equal and is_general and sizes[0] == sizes[1]):
-            new.append(name)
-        elif weights:
-            part.load_state_dict(weights)
-            taken.append(name)
-    return f"From {path}: {', '.join(taken)}. New: {', '.join(new) or 'nothing'}."
-
-
 def loss(cfg: DictConfig, data: "Card | Source") -> Loss:
     """Create the loss for the classes of a card or of data."""
     created: Loss = make(cfg, "loss", data.class_counts, **_class_weights(cfg, data))
@@ -206,7 +170,7 @@ def rehearse(cfg: DictConfig, data: "Source") -> None:
     if "val" in data.sizes:
         require_scores(monitored, created, np.asarray(data.tokenized("val").labels), data.task)
     require_directions(cfg, created, data.task)
-    with _on_meta_device():
+    with on_meta_device():
         classifier(cfg, data.vocabulary, trained.num_logits, data.roles.are_pairs, data.codec.features)
 
 
@@ -424,32 +388,7 @@ def fast_precision(cfg: DictConfig) -> str:
     return "bf16-mixed" if is_lstm and cfg.trainer.accelerator == "cpu" and has_lstm(torch.bfloat16) else "32-true"
 
 
-# Trained models
-
-
-def restore(path: str, extras: DictConfig) -> Member:
-    """Restore a trained model from a checkpoint; its own `extras`, which could trust any module, are not read."""
-    with trusting(extras.get("trusted_modules") or ()):
-        card, content = read_checkpoint(path)
-    weights = content["state_dict"]
-    cfg = card.cfg("model", "loss")
-    cfg.extras = extras
-
-    def load() -> tuple[Classifier, Loss]:
-        model, loss = untrained_model(cfg, card)
-        load_weights(nn.ModuleDict({"model": model, "loss": loss}), weights, path)
-        return model, loss
-
-    with name_file(path):
-        validate_config(cfg, trusted=TRUSTED_IN_CHECKPOINTS)
-        try:
-            with _on_meta_device():  # before a hostile card can cause a large allocation
-                load()
-        except Exception as error:
-            if not is_size_error(error):
-                raise
-            raise UserError(f"{path}: the sizes in its configuration do not match its weights") from error
-        return Member(path, card, *load())
+# The meta device
 
 
 class _NoDraws(TorchFunctionMode):
@@ -463,7 +402,7 @@ class _NoDraws(TorchFunctionMode):
 
 
 @contextmanager
-def _on_meta_device() -> Iterator[None]:
+def on_meta_device() -> Iterator[None]:
     """Create tensors without memory in the block; an error of a component that needs real values ends it silently."""
     try:
         with torch.device("meta"), _NoDraws(), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
@@ -473,12 +412,3 @@ def _on_meta_device() -> Iterator[None]:
         if isinstance(error, UserError) or is_size_error(error):
             raise
         log.debug("A component cannot be created on the meta device: %s", error)
-
-
-def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> None:
-    """Load a checkpoint's weights into a module."""
-    try:
-        module.load_state_dict(weights)
-    except RuntimeError as error:
-        first = "; ".join(line.strip() for line in str(error).splitlines()[1:4])
-        raise UserError(f"{path}: its weights do not fit this model: {first}") from error

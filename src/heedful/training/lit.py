@@ -35,7 +35,7 @@ from heedful.runs.folder import BEST, checkpoint_in
 from heedful.runs.training_state import restore_callbacks
 from heedful.tasks.task import Task
 from heedful.terms.confidence import learn_from_validation
-from heedful.training import build
+from heedful.training import build, restoring
 from heedful.training.callbacks.stop import end_together
 from heedful.training.evaluator import Evaluator, require_batch
 from heedful.training.loggers.options import log_options
@@ -150,7 +150,7 @@ class LitClassifier(Evaluator):
                 "module.lr = 0.01"
             ) from None
         extras = {"trusted_modules": list(trusted_modules)}
-        path, card, model, loss = build.restore(str(checkpoint_in(checkpoint_path, BEST)), OmegaConf.create(extras))
+        path, card, model, loss = restoring.restore(str(checkpoint_in(checkpoint_path, BEST)), OmegaConf.create(extras))
         card.config["extras"] = extras  # a checkpoint must not declare modules as trusted
         training = card.cfg(*OPTIMIZATION)
         with name_file(path):
@@ -163,7 +163,7 @@ class LitClassifier(Evaluator):
         codec, size = self.card.codec, len(self.card.codec.tokenizer.vocabulary)
         self.model.load_pretrained()
         if (path := self.card.config.get("init_from")) is not None:
-            self.start = build.take_weights(self.model, self.card, path)
+            self.start = restoring.take_weights(self.model, self.card, path)
         check_model(self.model, size, self.loss.num_logits, codec.max_length, torch.device(device))
         if is_foreign(self.loss):
             check_loss(self.loss, self.task)

@@ -36,7 +36,7 @@ from heedful.runs.result import Best, Parameters, RunResult, Seconds
 from heedful.runs.training_state import TrainingState, require_same_training
 from heedful.terms.confidence import lowest_error
 from heedful.terms.evaluation import evaluate_splits
-from heedful.training import build
+from heedful.training import restoring
 from heedful.training.callbacks.baseline import LinearBaseline
 from heedful.training.callbacks.predictions import PredictionWriter
 from heedful.training.callbacks.speed import Speed
@@ -98,7 +98,7 @@ class Run:
         if state is not None:
             require_same_training(self.cfg, ensemble.members[0].card, state)
             # before the record of the model is made; Lightning loads the weights again
-            build.load_weights(module, read_checkpoint(state.path)[1]["state_dict"], state.path)
+            restoring.load_weights(module, read_checkpoint(state.path)[1]["state_dict"], state.path)
         if is_main_process():
             self.trackers = [logger for logger in trainer.loggers if hasattr(logger, "describe")]
             remove_parts(self.folder)
@@ -150,7 +150,7 @@ class Run:
             return
         card, content = read_checkpoint(path)
         module.task = card.codec.task
-        build.load_weights(module, content["state_dict"], path)
+        restoring.load_weights(module, content["state_dict"], path)
         path = os.path.relpath(path, self.folder)
         if callback.monitor != "epoch":  # without validation texts, no epoch is chosen
             self.record(best=Best(path, callback.monitor, score.item(), content["epoch"], callback.mode))
