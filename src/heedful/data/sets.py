@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 EXPECTED = (
     "expects a frame of pandas or polars, an Arrow table, a datasets.Dataset, (texts, labels), a dict of columns or a "
-    "list of dicts, or a dict of several of them with the key train, or the path of a file"
+    "list of dicts, or a dict of several of them with the key train, or the path of a file; collect lazy or streamed "
+    "data first"
 )
 
 
