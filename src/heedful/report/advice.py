@@ -73,7 +73,7 @@ def warnings_of(result: RunResult, main_score: str, lower_is_better: bool, doubt
 
 def train_command(result: RunResult, change: str) -> str:
     """Return the command of the training with a change; the change alone after an evaluation, or without files."""
-    if not result.overrides or not result.data.files or result.seconds.fit is None:
+    if not result.overrides or not result.data.files or not result.is_of_training:
         return change
     key = change.split()[-1].partition("=")[0]
     kept = [line for line in result.overrides if line.partition("=")[0].lstrip("+~") != key]

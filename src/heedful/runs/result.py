@@ -210,6 +210,11 @@ class RunResult:
         return "" if choice == "none" else choice
 
     @property
+    def is_of_training(self) -> bool:
+        """Whether a training wrote the record, and not an evaluation."""
+        return self.seconds.fit is not None
+
+    @property
     def open_end(self) -> str:
         """A sentence without its full stop if the last of several epochs was the best one; otherwise ""."""
         epochs = len(self.seconds.per_epoch)
