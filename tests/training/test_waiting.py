@@ -72,7 +72,7 @@ def test_no_component_waits(group: str, name: str) -> None:
     run(lambda inputs: loss(model(inputs), labels), model, texts())
 
 
-USUAL = ("weighted", "scaled", "columns", "everything")  # which have the parts of the others, which run weekly
+USUAL = ("weighted", "scaled", "everything")  # which have the parts of the others, which run weekly
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tests.helpers import assert_equal_weights, run_config, saved_predictions
 from tests.models.encoder.test_pretrained import WORDS, config, save
 
 CALLBACKS = ("progress", "attention", "gradient_norms", "baseline", "removal")
+WEEKLY = pytest.mark.weekly
 
 
 def prepare(folder: Path, name: str, *overrides: str) -> DictConfig:
@@ -24,7 +25,8 @@ def prepare(folder: Path, name: str, *overrides: str) -> DictConfig:
     model = save(folder / "model") if not (folder / "model").exists() else folder / "model"
     paths = (f"paths.output_dir='{folder / name}'", f"data.cache_dir='{folder / 'cache'}'", "data.max_length=19")
     off = (f"callbacks.{callback}=null" for callback in CALLBACKS)
-    return config(model, *paths, "trainer.max_epochs=2", "data.batch_size=14", "logger=csv", *off, *overrides)
+    small = ("trainer.max_epochs=2", "data.batch_size=14", "logger=csv", "model.encoder.freeze=true")
+    return config(model, *paths, *small, *off, *overrides)
 
 
 def run(folder: Path, *overrides: str, name: str | None = None) -> np.ndarray:
@@ -32,6 +34,16 @@ def run(folder: Path, *overrides: str, name: str | None = None) -> np.ndarray:
     name = name or f"run{len(list(folder.iterdir()))}"
     run_config(prepare(folder, name, *overrides))
     return saved_predictions(folder / name).probabilities
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the run `computed`, and then the run `stored`, which leaves its states in the cache."""
+    folder = tmp_path_factory.mktemp("frozen")
+    run(folder, "callbacks.frozen_states=null", name="computed")
+    assert not list((folder / "cache").glob("states-*"))
+    run(folder, name="stored")
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +57,24 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("options", [[], ["data.text=[a,b]", "data.columns=[number]"]])
-def test_stored_states_lead_to_the_same_predictions(options: list[str], tmp_path: Path, table: Path) -> None:
-    own = ["model.encoder.freeze=true", *options, *(["data=csv", f"data.path={table}"] if options else [])]
-    computed = run(tmp_path, *own, "callbacks.frozen_states=null")
-    stored = run(tmp_path, *own)
+def test_stored_states_lead_to_the_same_predictions(folder: Path) -> None:
+    computed, stored = (saved_predictions(folder / name).probabilities for name in ("computed", "stored"))
     assert not np.array_equal(stored, computed)  # half precision
     np.testing.assert_allclose(stored, computed, atol=2e-3)
 
 
+@pytest.mark.parametrize("precision", ["bf16-true", *(pytest.param(f"{n}-true", marks=WEEKLY) for n in (16, 64))])
+def test_stored_states_of_pairs_with_columns_have_the_precision_of_the_model(
+    precision: str, tmp_path: Path, table: Path
+) -> None:
+    options = ["data=csv", f"data.path={table}", "data.text=[a,b]", "data.columns=[number]"]
+    options += [f"trainer.precision={precision}", "optimizer.eps=1e-4"]
+    computed = run(tmp_path, *options, "callbacks.frozen_states=null")
+    np.testing.assert_allclose(run(tmp_path, *options), computed, atol=2e-3)
+
+
 def test_without_a_test_split_the_trained_model_encodes_its_texts(tmp_path: Path) -> None:
-    cfg = prepare(tmp_path, "run", "model.encoder.freeze=true", "data.test_fraction=0", "test=false")
+    cfg = prepare(tmp_path, "run", "data.test_fraction=0", "test=false")
     _, module = train_classifier(cfg, Launch())
     assert list((tmp_path / "cache").glob("states-*"))
     data = datamodule(cfg)
@@ -65,46 +84,35 @@ def test_without_a_test_split_the_trained_model_encodes_its_texts(tmp_path: Path
     np.testing.assert_array_equal(module.ensemble().classify(texts)[0], expected)
 
 
-@pytest.mark.parametrize("precision", ["bf16-true", pytest.param("16-true", marks=pytest.mark.weekly), "64-true"])
-def test_stored_states_have_the_precision_of_the_model(tmp_path: Path, precision: str) -> None:
-    options = ("model.encoder.freeze=true", f"trainer.precision={precision}", "optimizer.eps=1e-4")
-    computed = run(tmp_path, *options, "callbacks.frozen_states=null")
-    np.testing.assert_allclose(run(tmp_path, *options), computed, atol=2e-3)
-
-
-def test_a_second_run_computes_no_states(tmp_path: Path) -> None:
-    first = run(tmp_path, "model.encoder.freeze=true")
+def test_a_second_run_computes_no_states(folder: Path) -> None:
     with patch.object(PretrainedEncoder, "forward", side_effect=AssertionError):
-        again = run(tmp_path, "model.encoder.freeze=true")
+        again = run(folder)
         with pytest.raises(AssertionError):
-            run(tmp_path, "model.encoder.freeze=true", "data.max_length=5")
-    assert np.array_equal(again, first)
+            run(folder, "data.max_length=5")
+    assert np.array_equal(again, saved_predictions(folder / "stored").probabilities)
 
 
-def test_a_run_with_a_pretrained_encoder_resumes(tmp_path: Path) -> None:
-    run(tmp_path, "model.encoder.freeze=true", name="whole")
-    run(tmp_path, "model.encoder.freeze=true", "trainer.max_epochs=1", name="part")
-    part = tmp_path / "part"
-    run(tmp_path, "model.encoder.freeze=true", f"ckpt_path='{part / 'checkpoints' / 'last.ckpt'}'", name="part")
-    assert_equal_weights(tmp_path / "whole", part)
+def test_a_run_with_a_pretrained_encoder_resumes(folder: Path) -> None:
+    run(folder, "trainer.max_epochs=1", name="part")
+    run(folder, f"ckpt_path='{folder / 'part' / 'checkpoints' / 'last.ckpt'}'", name="part")
+    assert_equal_weights(folder / "stored", folder / "part")
 
 
 @pytest.mark.parametrize("override", ["model.encoder.freeze=false", "model.embedding.dropout=0.5"])
 def test_states_that_change_are_not_stored(tmp_path: Path, override: str) -> None:
-    run(tmp_path, "model.encoder.freeze=true", override)
+    run(tmp_path, "trainer.max_epochs=1", override)
     assert not list((tmp_path / "cache").glob("states-*"))
 
 
 def test_states_that_cannot_be_stored_are_computed_in_every_epoch(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    computed = run(tmp_path, "model.encoder.freeze=true", "callbacks.frozen_states=null")
     with patch("heedful.training.callbacks.frozen_states.load_or_build", side_effect=UserError("no space")):
-        assert np.array_equal(run(tmp_path, "model.encoder.freeze=true"), computed)
+        assert np.array_equal(run(folder), saved_predictions(folder / "computed").probabilities)
     assert "The frozen states are not stored, and are computed in every epoch: no space" in caplog.text
 
 
 def test_states_that_are_too_large_are_not_stored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    run(tmp_path, "model.encoder.freeze=true", "callbacks.frozen_states.max_gb=0")
+    run(tmp_path, "trainer.max_epochs=1", "callbacks.frozen_states.max_gb=0")
     assert "frozen_states.max_gb=0" in caplog.text
     assert not list((tmp_path / "cache").glob("states-*"))

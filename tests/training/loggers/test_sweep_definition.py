@@ -34,18 +34,22 @@ def test_the_definition_conforms_to_the_schema_of_wandb(definition: dict[str, An
 
 
 def test_every_value_makes_a_valid_command_line(definition: dict[str, Any]) -> None:
-    """A command line is validated for each value and for both ends of each range."""
+    """A command line is validated for each value of an option and for both ends of each range; choices are files."""
     choices = {
         name: spec.get("values") or [spec[key] for key in ("value", "min", "max") if key in spec]
         for name, spec in definition["parameters"].items()
     }
+    files = repository("train")
+    for name in choices.keys() & files.groups.keys():
+        assert {*choices[name]} <= {*files.groups[name]}
+        del choices[name][1:]
     for i in range(max(map(len, choices.values()))):
         values = {name: values[i % len(values)] for name, values in choices.items()}
         words = create_command(definition, values)
         prefix = "/usr/bin/env python -m src.train logger.wandb.offline=false experiment=report"
         assert " ".join(words[:6]) == prefix
         assert {"experiment=report", f"optimizer.lr={values['optimizer.lr']}"} <= set(words)
-        repository("train").compose(words[4:])  # raises the error that the command would report
+        files.compose(words[4:])  # raises the error that the command would report
 
 
 def test_the_optimized_metric_is_that_of_the_best_checkpoint(definition: dict[str, Any]) -> None:
