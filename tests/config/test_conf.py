@@ -1,11 +1,10 @@
 """The configs in conf/ are valid, and the schema contains their keys."""
 
 from copy import deepcopy
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
-import hydra
 import pytest
 from omegaconf import OmegaConf
 
@@ -13,16 +12,19 @@ from heedful.config.compose import without_hydra
 from heedful.config.keys import CONF
 from heedful.config.mistakes import Mistake
 from heedful.config.schema import COMMANDS, RECORDS, config_mistakes
+from tests.config.nodes import choice_nodes
 from tests.forks import complete
 from tests.helpers import command, repository
 
 REQUIRED = {*("ckpt_path", "out"), *("data.path", "data.name", "data.tokenizer.name_or_path")}
 
 
-# whose files set options of other groups; trainings in other tests choose all of them but the experiments
-WHOLE_RUNS = ("model", "experiment", "debug", "hparams_search", "task")
+# The files of the others set options of several groups; trainings in other tests choose them, except the experiments.
+OF_RUNS = ("model", "experiment", "debug", "hparams_search", "task", "paths")
+GROUPS = [name for name in repository("train").groups if name not in OF_RUNS and not name.startswith("hydra")]
 
 
+@cache
 def plain_config(command: str, *lines: str) -> dict[str, Any]:
     """What the files of a command compose, without the node `hydra`; references are kept."""
     files = repository(command)
@@ -34,28 +36,15 @@ def unexpected_mistakes(command: str, config: dict[str, Any]) -> list[Mistake]:
     return [mistake for mistake in config_mistakes(OmegaConf.create(config), command) if mistake.entry not in REQUIRED]
 
 
-@pytest.fixture(scope="module")
-def nodes() -> dict[str, list[Any]]:
-    """What each choice of each group sets, from one composition, in which each choice has a node of its own."""
-    files = repository("train")
-    groups = [group for group in files.groups if group.split("/")[0] != "hydra" and group not in (*WHOLE_RUNS, "paths")]
-    places = {group: group.replace("/", "_") for group in groups}
-    lines = [
-        f"+{group}@all.{places[group]}.n{i}={name}" for group in groups for i, name in enumerate(files.groups[group])
-    ]
-    with files.initialized():
-        cfg: Any = OmegaConf.to_container(hydra.compose("train", lines))
-    return {group: list(cfg["all"][places[group]].values()) for group in groups}
-
-
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_every_choice_of_every_group_is_valid(command: str, nodes: dict[str, list[Any]]) -> None:
+def test_every_choice_of_every_group_is_valid(command: str) -> None:
     """Few configurations together contain every choice."""
     files = repository(command)
     chosen = files.compose(["ckpt_path=x"] if command != "train" else []).hydra.runtime.choices
-    groups = sorted(group for group in chosen if group in nodes)  # data before its tokenizer
+    nodes = choice_nodes(*GROUPS)
+    groups = sorted(set(GROUPS) & set(chosen))  # data before its tokenizer
     for number in range(max(len(nodes[group]) for group in groups)):
-        names = {group: files.groups[group][number % len(nodes[group])] for group in groups}
+        names = {group: list(nodes[group])[number % len(nodes[group])] for group in groups}
         lines = list[str]()
         if names.get("loss") == "binary_relevance":
             lines = ["task=multilabel", "model/branch=none"]
@@ -63,11 +52,10 @@ def test_every_choice_of_every_group_is_valid(command: str, nodes: dict[str, lis
         if names.get("loss") in ("mse", "mae", "huber"):
             lines = ["task=regression", "data=csv", "data.path=x"]
             names |= {"model/attention": "bahdanau", "data": "csv"}
-        config = plain_config(command, *lines)
+        config = deepcopy(plain_config(command, *lines))
         for group, name in names.items():
             *parents, last = group.split("/")
-            node = reduce(lambda node, key: node[key], parents, config)
-            node[last] = deepcopy(nodes[group][files.groups[group].index(name)])
+            reduce(lambda node, key: node[key], parents, config)[last] = deepcopy(nodes[group][name])
         assert unexpected_mistakes(command, config) == [], names
 
 

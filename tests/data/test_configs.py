@@ -10,17 +10,19 @@ import pytest
 from datasets import ClassLabel, Dataset, Features, Value
 from omegaconf import DictConfig, OmegaConf
 
+from heedful.config.compose import without_hydra
 from heedful.data.source import Source
 from heedful.data.tokenizer import Word
 from heedful.training import build
+from tests.config.nodes import choice_nodes
 from tests.helpers import CONF, repository
 
 SOURCES = sorted({path.stem for path in (Path(CONF) / "data").glob("*.yaml")} - {"base"})
 REQUIRED = {
-    "rotten_tomatoes": ["data.path=file.tsv"],
-    "eraser_movies": ["data.path=."],
-    "csv": ["data.path=file.tsv"],
-    "hub": ["data.name=owner/name"],
+    "rotten_tomatoes": {"path": "file.tsv"},
+    "eraser_movies": {"path": "."},
+    "csv": {"path": "file.tsv"},
+    "hub": {"name": "owner/name"},
 }
 # Columns of the files on the hub: the names of a ClassLabel, or the text of each label
 LABEL_NAMES: dict[str, list[str]] = {
@@ -42,8 +44,12 @@ LABEL_TEXTS: dict[str, list[str]] = {
 CLASSES = {"mr": ["negative", "positive"], "yelp_polarity": ["negative", "positive"]}
 
 
-def config(*overrides: str) -> DictConfig:
-    return repository("train").compose(overrides)
+def config(choice: str, **options: Any) -> DictConfig:
+    """A configuration with the file of a data set and further options of it."""
+    cfg = without_hydra(repository("train").compose(["seed=17"]))
+    OmegaConf.set_struct(cfg, False)
+    cfg.data = choice_nodes("data")["data"][choice] | {"progress": False, **options}
+    return cfg
 
 
 def make(cfg: DictConfig) -> Any:
@@ -68,12 +74,11 @@ def save_split(folder: Path, name: str, split: str, texts: int) -> None:
 @pytest.mark.parametrize("name", [*LABEL_NAMES, *LABEL_TEXTS])
 def test_local_files_are_read_like_those_of_the_hub(name: str, tmp_path: Path) -> None:
     sizes = {"train": 61, "test": 29}
-    if "val_split" in config(f"data={name}").data:
+    if "val_split" in config(name).data:
         sizes["validation"] = 23
     for split, texts in sizes.items():
         save_split(tmp_path, name, split, texts)
-    overrides = (f"data={name}", f"data.path='{tmp_path}'", "data.progress=false")
-    module = make(config(*overrides, f"data.cache_dir='{tmp_path / 'cache'}'"))
+    module = make(config(name, path=str(tmp_path), cache_dir=str(tmp_path / "cache")))
     module.setup()
     held_out = 0 if "validation" in sizes else 6
     assert module.sizes == {"train": 61 - held_out, "val": sizes.get("validation", held_out), "test": 29}
@@ -88,15 +93,14 @@ def test_each_data_set_is_instantiated(name: str, tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     for file in ("file.tsv", "train.parquet", "validation.parquet", "test.parquet"):
         (tmp_path / file).touch()
-    cfg = config(f"data={name}", *REQUIRED.get(name, []), "data.batch_size=13", "data.limit=99", "seed=17")
-    module = make(cfg)
+    module = make(config(name, **REQUIRED.get(name, {}), batch_size=13, limit=99))
     assert isinstance(module, Source)
     assert (module.batch_size, module.splitting.limit, module.seed) == (13, 99, 17)
     assert module.tokenizer == Word()
 
 
 def test_defaults_in_yaml_and_code_agree() -> None:
-    yaml_defaults = OmegaConf.to_container(config("data=imdb", "seed=0").data, resolve=True)
+    yaml_defaults = OmegaConf.to_container(config("imdb", progress=True, seed=0).data, resolve=True)
     assert isinstance(yaml_defaults, dict)
     options = inspect.signature(Source.__init__).parameters.values()
     general = [option for option in options if option.kind is option.KEYWORD_ONLY and option.name != "tokenizer"]
@@ -106,7 +110,7 @@ def test_defaults_in_yaml_and_code_agree() -> None:
 
 
 def test_the_bundled_reviews_are_read_and_split(tmp_path: Path) -> None:
-    module = make(config("data=small_csv", f"data.cache_dir={tmp_path}"))
+    module = make(config("small_csv", seed=0, cache_dir=str(tmp_path)))
     corpus = module.read()
     assert corpus.task.classes == ("negative", "neutral", "positive")
     assert np.bincount(corpus.train.labels).tolist() == [18, 8, 13]

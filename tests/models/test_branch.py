@@ -264,14 +264,13 @@ def test_the_weights_of_equal_texts_add_up(scale: str, classes: int) -> None:
 
 
 def test_class_weights_reach_a_linear_model_by_name(tmp_path: Path) -> None:
-    probabilities = []
-    for number, weights in enumerate(["null", "[1,1,50]", "{positive: 50}"]):
+    found = []
+    for number, weights in enumerate(["[1,1,50]", "{positive: 50}"]):
         folder = tmp_path / str(number)
         options = ["model=linear", "logger=none", "callbacks=checkpoints", f"loss.class_weights={weights}"]
         run_config(small_config(folder, options))
-        probabilities.append(saved_predictions(folder).probabilities)
-    assert (probabilities[1][:, 2] > probabilities[0][:, 2]).all()
-    assert np.array_equal(probabilities[1], probabilities[2])
+        found.append(saved_predictions(folder).probabilities)
+    assert found[0][:, 2].mean() > 0.6 and np.array_equal(*found)
     with pytest.raises(UserError, match=r"loss\.class_weights\.positiv: no such class \(did you mean positive\?\)"):
         run_config(small_config(tmp_path / "misspelt", ["model=linear", "loss.class_weights={positiv: 50}"]))
 
@@ -437,15 +436,13 @@ def test_the_weight_is_chosen_by_the_loss_on_the_validation_texts(tmp_path: Path
     assert float(logged[result["best"]["epoch"]]["val/network_loss"]) == pytest.approx(losses[0], rel=1e-5)
 
 
-@pytest.mark.parametrize("precision", ["bf16-mixed", "bf16-true", "64-true"])
+@pytest.mark.parametrize("precision", [pytest.param("bf16-mixed", marks=pytest.mark.weekly), "bf16-true", "64-true"])
 def test_a_branch_works_beside_logits_of_other_precisions(precision: str, tmp_path: Path) -> None:
     options = ["model/branch=ngrams", "callbacks=checkpoints", "trainer.max_epochs=1", "model.branch.weight=null"]
     assert train(tmp_path, *options, f"trainer.precision={precision}")["status"] == "completed"
 
 
-@pytest.mark.parametrize(
-    "options", [{"min_count": 62}, {"max_gap": 64, "head": 500, "tail": [500, 0], "max_order": 64}]
-)
+@pytest.mark.parametrize("options", [{"min_count": 62}, {"max_gap": 19, "head": 19, "tail": [19, 0], "max_order": 19}])
 def test_options_beyond_the_texts_have_no_effect(options: dict[str, Any]) -> None:
     branch, data = fitted(batches(), **options), batches(23, seed=1)
     batch = data(np.arange(23))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor, nn
 
 from heedful.data.padded_batches import Inputs
 from heedful.models.classifier import Classifier, mean_weights
@@ -48,24 +49,21 @@ def test_each_parameter_affects_the_output_and_has_finite_gradients(encoder: str
     output = model.attention(encoded)
     outputs = (encoded.states, encoded.summary, output.states, output.summary)
     torch.stack([tensor.square().sum() for tensor in outputs]).sum().backward(retain_graph=True)
-    above = model.pooling, model.head
-    ignored = {id(parameter) for module in above for parameter in module.parameters()}
+    ignored = {id(parameter) for module in (model.pooling, model.head) for parameter in module.parameters()}
     below = {name: parameter for name, parameter in model.named_parameters() if id(parameter) not in ignored}
     for name, parameter in below.items():
         assert parameter.grad is not None, f"{name} does not contribute to the output"
         assert torch.isfinite(parameter.grad).all(), name
-    ends = [tensor.detach().requires_grad_() for tensor in (output.states, output.summary)]
+    logits, above = dict[str, Tensor](), dict[str, nn.Module]()
     for name in POOLINGS:
         pooling, head = pooling_and_head(name, model.attention.output_dim)
-        logits = head(pooling(output._replace(states=ends[0], summary=ends[1])))
-        assert logits.shape == (len(LENGTHS), LOGITS) and torch.isfinite(logits).all(), name
-        logits.square().sum().backward()
-        for parameter in (*pooling.parameters(), *head.parameters()):
-            assert parameter.grad is not None and torch.isfinite(parameter.grad).all(), name
-            parameter.grad = None
-    torch.autograd.backward([output.states, output.summary], [end.grad for end in ends])
-    for name, parameter in below.items():
+        above[name] = nn.ModuleList([pooling, head])
+        logits[name] = head(pooling(output))
+        assert logits[name].shape == (len(LENGTHS), LOGITS) and torch.isfinite(logits[name]).all(), name
+    torch.stack(list(logits.values())).square().sum().backward()
+    for name, parameter in (*below.items(), *nn.ModuleDict(above).named_parameters()):
         assert parameter.grad is not None and torch.isfinite(parameter.grad).all(), name
+        parameter.grad = None
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
@@ -117,11 +115,9 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
     assert torch.allclose(token_weights.sum(1), torch.ones(len(LENGTHS), dtype=torch.float64), rtol=0, atol=1e-10)
 
 
+@pytest.mark.weekly
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # raised in torch's compiler
-@pytest.mark.parametrize(
-    ("encoder", "attention"),
-    [("transformer", "structured"), pytest.param("bigru", "multi_head", marks=pytest.mark.weekly)],
-)
+@pytest.mark.parametrize(("encoder", "attention"), [("transformer", "structured"), ("bigru", "multi_head")])
 def test_a_compiled_model_trains_with_dropout(encoder: str, attention: str) -> None:
     model = compose(encoder=encoder, attention=attention, dropout=0.3).train()
     compiled: Any = torch.compile(model, backend="eager")
