@@ -119,6 +119,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         with TemporaryDirectory() as parent:
             folder, without = (Path(parent, "run"), FOR_FILES) if self.folder is None else (self.folder, ())
             lines.append(f"hydra.run.dir={quote(str(folder))}")
+            if self.folder is None:
+                lines.append("hydra.output_subdir=null")
             (member,) = run_training(lines, data, repr(self), self.verbose, without).model.members
         self.model_ = Model([member if self.folder is not None else member._replace(name="")])  # its file is deleted
         return self
