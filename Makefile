@@ -8,7 +8,7 @@ LIBRARY := .venv/lib/$(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys
 INSTALLED := $(LIBRARY)/heedful-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv train test test-weekly test-versions lint types format hooks docs bench bench-gpu bench-startup bench-accuracy study study-report study-verify constraints clean
+.PHONY: help venv train test pytest test-weekly test-versions lint types format hooks docs bench bench-gpu bench-startup bench-accuracy study study-report study-verify constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -18,7 +18,10 @@ venv: $(INSTALLED)  ## create .venv and install the pinned dependencies, if they
 train: venv  ## train a first model on the bundled reviews
 	$(RUN) -m src.train model/attention=luong_general
 
-test: lint types  ## check style and types, then run the tests
+test: lint  ## check style and types, and run the tests
+	@$(MAKE) --no-print-directory --jobs=2 types pytest
+
+pytest: venv
 	$(RUN) -m pytest -n 2 --dist worksteal
 
 test-weekly: venv  ## run the tests that take too long for every change
