@@ -32,9 +32,7 @@ def test_a_full_disk_is_reported_with_the_folder(writer: str, tmp_path: Path, mo
     assert message.endswith(": No space left on device; correct this, or choose another path")
 
 
-def test_a_full_disk_names_the_folder_of_an_export(
-    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_names_the_folder_of_an_export(checkpoint, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["export.py", f"ckpt_path='{checkpoint}'", "out=model"])
     monkeypatch.setattr(Path, "write_bytes", raise_disk_full)
@@ -43,9 +41,7 @@ def test_a_full_disk_names_the_folder_of_an_export(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_checkpoint_that_cannot_be_written_leaves_the_earlier_one(
-    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_that_cannot_be_written_leaves_the_earlier_one(checkpoint, tmp_path, monkeypatch) -> None:
     path = tmp_path / "checkpoints" / "last.ckpt"
     writer = CheckpointWriter()
     writer.save_checkpoint(torch.load(checkpoint, weights_only=True), path)

@@ -49,9 +49,7 @@ OF_CALLBACKS = {
 }
 
 
-def test_an_evaluation_uses_only_the_model_and_the_data_of_a_card(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_evaluation_uses_only_the_model_and_the_data_of_a_card(model: Path, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     for key, value in OF_CALLBACKS.items():
         change_card(model, f"config.{key}", value)
@@ -146,9 +144,7 @@ def test_no_path_of_a_callback_leads_out_of_its_folder(key: str, name: str, tmp_
     assert set(paths) <= {"", f"{callback.dirpath}/best.ckpt"}
 
 
-def test_an_altered_callback_state_deletes_nothing_outside_the_run(
-    checkpoint: Path, outside: Path, tmp_path: Path
-) -> None:
+def test_an_altered_callback_state_deletes_nothing_outside_the_run(checkpoint, outside: Path, tmp_path) -> None:
     run = tmp_path / "run"
     shutil.copytree(checkpoint.parents[1], run)
 

@@ -50,9 +50,7 @@ def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[s
         ("compare", ("--help",), "argparse", signal.SIGTERM),
     ],
 )
-def test_a_signal_during_an_import_ends_the_command_at_once(
-    name: str, arguments: tuple[str, ...], module: str, signum: signal.Signals, tmp_path: Path
-) -> None:
+def test_a_signal_during_an_import_ends_the_command_at_once(name, arguments, module, signum, tmp_path) -> None:
     (tmp_path / "sitecustomize.py").write_text(HOOK)
     line, options = command(tmp_path, name, *arguments)
     options["env"] |= {"PYTHONPATH": f"{tmp_path}:{ROOT}", "MODULE": module, "SIGNUM": str(int(signum))}
@@ -64,9 +62,7 @@ def test_a_signal_during_an_import_ends_the_command_at_once(
     ("own", "spins"),
     [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "passive"}, None)],
 )
-def test_threads_that_wait_sleep_soon_unless_the_user_decides(
-    own: dict[str, str], spins: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_that_wait_sleep_soon_unless_the_user_decides(own, spins, monkeypatch) -> None:
     monkeypatch.setattr(os, "environ", own)
     handler = signal.getsignal(signal.SIGINT)
     try:
@@ -90,9 +86,7 @@ def test_a_hangup_does_not_end_a_command_under_nohup(tmp_path: Path) -> None:
     ("unbuffered", "name", "arguments"),
     [("", "train", ("--cfg", "job")), ("1", "train", ("--cfg", "job")), ("", "compare", ("--help",))],
 )
-def test_a_full_disk_is_reported_for_standard_output(
-    unbuffered: str, name: str, arguments: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_a_full_disk_is_reported_for_standard_output(unbuffered, name, arguments, tmp_path) -> None:
     line, options = command(tmp_path, name, *arguments)
     options["env"] |= {"PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
@@ -157,9 +151,7 @@ def test_an_interrupted_run_exits_with_the_number_of_its_signal_without_a_messag
 
 
 @pytest.mark.parametrize(("rank", "expected"), [(None, False), ("0", False), ("1", True)])
-def test_the_main_process_is_no_further_one_if_torchrun_started_it(
-    rank: str | None, expected: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_main_process_is_no_further_one_if_torchrun_started_it(rank, expected, monkeypatch) -> None:
     monkeypatch.delenv("LOCAL_RANK", raising=False)
     if rank is not None:
         monkeypatch.setenv("LOCAL_RANK", rank)

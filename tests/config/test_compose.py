@@ -104,9 +104,7 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize(("line", "entry", "message"), MESSAGES)
-def test_each_mistake_is_reported_with_its_remedy(
-    find_mistakes: FindMistakes, line: str, entry: str | None, message: str
-) -> None:
+def test_each_mistake_is_reported_with_its_remedy(find_mistakes, line, entry, message) -> None:
     mistakes = find_mistakes(line)
     assert list(mistakes) == [entry or line]
     assert mistakes[entry or line].startswith(message)
@@ -190,9 +188,7 @@ def test_a_file_that_cannot_be_read_is_described(content: bytes, message: str, t
 
 
 @pytest.mark.parametrize("sets", ["hydra: {callbacks: {evil: {_target_: os.system, command: touch evil}}}", "seed: 1"])
-def test_only_a_file_of_the_users_own_may_set_options_of_hydra(
-    sets: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_file_of_the_users_own_may_set_options_of_hydra(sets: str, tmp_path, monkeypatch) -> None:
     from heedful.launch.composition import find_mistakes
 
     (tmp_path / "experiment").mkdir()

@@ -198,9 +198,7 @@ def test_a_node_at_any_leaf_of_a_configuration_is_refused(composed_config: dict[
     assert not marker.exists()
 
 
-def test_a_node_at_any_leaf_of_a_card_is_never_created(
-    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_node_at_any_leaf_of_a_card_is_never_created(checkpoint, tmp_path, monkeypatch) -> None:
     extras = small_config(tmp_path).extras
     cfg = OmegaConf.create({"extras": extras, "seed": 0, "data": {}, "ckpt_path": "hostile.ckpt"})
     card, content = read_checkpoint(checkpoint)
@@ -226,9 +224,7 @@ def test_the_shipped_classes_are_of_the_kinds_of_their_places(composed_config: d
     assert place_at("callbacks.best_checkpoint.mode") is None
 
 
-def test_the_error_of_a_module_that_cannot_be_imported_is_not_hidden(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_error_of_a_module_that_cannot_be_imported_is_not_hidden(tmp_path, monkeypatch) -> None:
     (tmp_path / "kind_of_place").mkdir()
     (tmp_path / "kind_of_place" / "part.py").write_text("from os import Regex\nclass Part: ...\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -201,9 +201,7 @@ class Derived(Base):
         (Derived, {"size": int, "width": int, "rate": float}, ["size"], False),
     ],
 )
-def test_the_parameters_of_constructors_are_options(
-    cls: type, options: dict[str, Any], required: list[str], is_open: bool
-) -> None:
+def test_the_parameters_of_constructors_are_options(cls, options, required, is_open) -> None:
     signature = of_class(cls)
     assert {name: option.hint for name, option in signature.options.items()} == options
     assert [name for name, option in signature.options.items() if option.required] == required

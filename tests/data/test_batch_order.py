@@ -112,9 +112,7 @@ def test_evaluation_batches_are_in_descending_order_of_length() -> None:
         (99, [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11]]),
     ],
 )
-def test_the_first_batches_have_texts_of_all_lengths_if_others_are_not_read(
-    limit: float, batches: list[list[int]]
-) -> None:
+def test_the_first_batches_have_texts_of_all_lengths_if_others_are_not_read(limit, batches) -> None:
     lengths = np.arange(12, 0, -1)  # text i has 12 - i tokens
     assert [rows.tolist() for rows in by_length(lengths, 2, 0, 1, limit)] == batches
     by_rank = [by_length(lengths, 1, rank, 2, limit) for rank in (0, 1)]

@@ -85,9 +85,7 @@ def expected(model: Model, tmp_path_factory: pytest.TempPathFactory) -> np.ndarr
 
 
 @pytest.mark.parametrize("kind", [*FILES, *TABLES])
-def test_all_formats_and_all_ways_to_read_give_the_same_features(
-    kind: str, model: Model, expected: np.ndarray, tmp_path: Path
-) -> None:
+def test_all_formats_and_all_ways_to_read_give_the_same_features(kind, model, expected, tmp_path) -> None:
     path, table = tmp_path / f"data.{kind}", None
     if kind in FILES:
         FILES[kind](path)

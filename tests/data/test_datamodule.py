@@ -183,24 +183,18 @@ def test_folds_share_the_fingerprint_of_their_cross_validation(set_up: SetUp) ->
         ({"folds": 3}, r"set both, or sweep over all folds with -m data\.folds=3 data\.fold=0,1,2$"),
     ],
 )
-def test_folds_are_checked_by_the_constructor(
-    reviews: Path, source_options: Options, options: Options, message: str
-) -> None:
+def test_folds_are_checked_by_the_constructor(reviews: Path, source_options, options: Options, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Source(str(reviews), **{**source_options, **options})
 
 
-def test_the_cache_is_in_the_users_cache_folder(
-    reviews: Path, source_options: Options, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cache_is_in_the_users_cache_folder(reviews: Path, source_options, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert Source(str(reviews), **{**source_options, "cache_dir": None}).cache_dir == Path("/somewhere/heedful")
 
 
 @pytest.mark.parametrize("file", ["train.tokens.npy", "test.labels.npy", "facts.json", "train.arrow"])
-def test_a_flipped_bit_in_the_cache_is_rebuilt(
-    set_up: SetUp, source_options: Options, file: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_flipped_bit_in_the_cache_is_rebuilt(set_up: SetUp, source_options, file: str, caplog) -> None:
     set_up()
     path = {path.resolve() for path in Path(source_options["cache_dir"]).glob(f"*/{file}")}.pop()
     content = path.read_bytes()

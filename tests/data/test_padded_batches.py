@@ -27,9 +27,7 @@ def test_rows_are_padded_to_the_longest_of_the_batch() -> None:
 
 
 @given(longest=st.integers(1, 5000), max_length=st.integers(1, 5000))
-def test_the_padded_length_is_at_most_the_maximum_and_an_eighth_above_the_longest_text(
-    longest: int, max_length: int
-) -> None:
+def test_the_padded_length_is_at_most_the_maximum_and_an_eighth_above_the_longest_text(longest, max_length) -> None:
     longest = min(longest, max_length)
     padded_length = Truncation(max_length, "first").padded_length(longest)
     assert longest <= padded_length <= min(max_length, longest * 9 / 8)
@@ -56,9 +54,7 @@ def test_a_batch_of_empty_texts_has_one_padded_step() -> None:
     keep=st.sampled_from(["first", "last"]),
     data=st.data(),
 )
-def test_every_row_has_the_tokens_of_its_text(
-    texts: list[list[int]], max_length: int, keep: str, data: st.DataObject
-) -> None:
+def test_every_row_has_the_tokens_of_its_text(texts, max_length, keep, data) -> None:
     rows = np.array(data.draw(st.permutations(range(len(texts)))))
     batch = batch_builder(texts, max_length, keep)(rows)
     for row, tokens, mask in zip(rows, *batch.inputs[:2], strict=True):

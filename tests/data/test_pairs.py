@@ -93,9 +93,7 @@ def test_the_longer_text_is_cut_first(first: int, second: int, length: int, kept
 
 
 @given(st.integers(0, 9), st.integers(0, 9), st.integers(1, 2), st.integers(4, 19))
-def test_truncation_removes_one_token_of_the_longer_text_at_a_time(
-    first: int, second: int, marks: int, max_length: int
-) -> None:
+def test_truncation_removes_one_token_of_the_longer_text_at_a_time(first, second, marks, max_length) -> None:
     kept_spans = spans(np.array([0, first + marks + second]), np.array([[first, first + marks]]), max_length, "first")
     kept = [first, second]
     while sum(kept) > max_length - marks:

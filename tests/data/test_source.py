@@ -43,9 +43,7 @@ def test_listed_classes_determine_the_order(tmp_path: Path, source_options: Opti
         reviews(path, source_options, labels=[1, 3]).read()
 
 
-def test_labels_that_look_alike_are_reported_in_every_run(
-    tmp_path: Path, source_options: Options, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_labels_that_look_alike_are_reported_in_every_run(tmp_path, source_options, caplog) -> None:
     rows = (f"t{i},{label}" for i, label in enumerate([*["Pos"] * 3, *["pos"] * 2, *["neg"] * 7]))
     path = str(write(tmp_path / "train.csv", "\n".join(["text,label", *rows])))
     for _ in range(2):  # the second time from the cache
@@ -91,9 +89,7 @@ def test_splits_may_be_separate_files(tmp_path: Path, source_options: Options) -
         ),
     ],
 )
-def test_the_same_rows_cannot_be_two_splits(
-    others: dict[str, str], message: str, tmp_path: Path, source_options: Options
-) -> None:
+def test_the_same_rows_cannot_be_two_splits(others: dict[str, str], message: str, tmp_path, source_options) -> None:
     path = write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4)
     shutil.copy(path, tmp_path / "copy.csv")
     write_reviews(tmp_path / "b.csv", "c,1", "d,2")
@@ -197,9 +193,7 @@ def test_a_split_may_have_no_label_at_all(source_options: Options) -> None:
 GAPS = 'text,label\n"two\nlines",pos\n,neg\ngood,\nbad,neg\n"  ",pos\n'
 
 
-def test_rows_without_text_or_label_are_reported_or_dropped(
-    tmp_path: Path, source_options: Options, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_rows_without_text_or_label_are_reported_or_dropped(tmp_path, source_options, caplog) -> None:
     path = str(write(tmp_path / "a.csv", GAPS))
     with pytest.raises(UserError, match=r"lines 4, 5, 7 \(3 in all\): no .*data\.on_bad_rows=drop"):
         Source(path, **source_options).read()
@@ -266,9 +260,7 @@ def imdb(tmp_path: Path) -> Path:
 NAMES = {"0": "negative", "1": "positive"}
 
 
-def test_a_folder_with_the_layout_of_the_hub_is_read(
-    imdb: Path, source_options: Options, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_with_the_layout_of_the_hub_is_read(imdb: Path, source_options, monkeypatch) -> None:
     monkeypatch.chdir(imdb.parent)
     corpus = Source("imdb", labels=NAMES, **source_options).read()
     assert corpus.task.classes == ("negative", "positive")
@@ -286,9 +278,7 @@ def test_a_missing_file_of_a_split_is_reported(imdb: Path, source_options: Optio
 
 
 @pytest.mark.parametrize(("names", "found"), [(["validation.csv"], 0), (["dev.csv"], 0), (["dev.csv", "val.jsonl"], 1)])
-def test_a_folder_of_ones_own_may_have_a_validation_file(
-    names: list[str], found: int, tmp_path: Path, source_options: Options
-) -> None:
+def test_a_folder_of_ones_own_may_have_a_validation_file(names, found, tmp_path, source_options) -> None:
     for name in ("train.csv", "test.csv", *names):
         write(tmp_path / name, "")
     assert Source(str(tmp_path), **source_options).opener.files["val"] == [tmp_path / names[found]]
@@ -318,9 +308,7 @@ def found_files(folder: Path, names: list[str], source_options: Options) -> list
         (["train.1.csv", "train.10.csv", "train.2.csv"], []),
     ],
 )
-def test_a_split_is_one_file_or_numbered_parts(
-    names: list[str], others: list[str], tmp_path: Path, source_options: Options
-) -> None:
+def test_a_split_is_one_file_or_numbered_parts(names: list[str], others: list[str], tmp_path, source_options) -> None:
     assert found_files(tmp_path, [*names, *others], source_options) == names
 
 
@@ -338,9 +326,7 @@ def test_a_split_is_one_file_or_numbered_parts(
         ["a/train_1.csv", "b/train_2.csv"],
     ],
 )
-def test_files_that_may_hold_the_same_rows_are_refused(
-    names: list[str], tmp_path: Path, source_options: Options
-) -> None:
+def test_files_that_may_hold_the_same_rows_are_refused(names: list[str], tmp_path, source_options) -> None:
     with pytest.raises(UserError, match=rf"2 files could be the split 'train': {names[0]}, {names[1]}\. .* twice"):
         found_files(tmp_path, names, source_options)
 
@@ -451,9 +437,7 @@ def test_a_column_to_keep_must_exist(tmp_path: Path, source_options: Options) ->
         reviews(path, source_options, keep_columns=["start"]).setup()
 
 
-def test_classes_like_several_labels_are_reported_unless_they_are_listed(
-    tmp_path: Path, source_options: Options, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_classes_like_several_labels_are_reported_unless_they_are_listed(tmp_path, source_options, caplog) -> None:
     rows = [f"t{i},{label}" for i, label in enumerate(["a", "b", "a|b"] * 7)]
     path = str(write(tmp_path / "a.csv", "\n".join(["text,label", *rows])))
     Source(path, labels=["a", "b", "a|b"], **source_options).setup()
@@ -470,9 +454,7 @@ def test_classes_like_several_labels_are_reported_unless_they_are_listed(
 COPIES = ["x,a", "x,a", "y,b", "x,b", "z,a", "y,b", "w,b", *(f"u{i},{'ab'[i % 2]}" for i in range(20))]
 
 
-def test_a_text_with_two_labels_is_reported_with_both_places(
-    tmp_path: Path, source_options: Options, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_text_with_two_labels_is_reported_with_both_places(tmp_path, source_options, caplog) -> None:
     train, test = (tmp_path / f"{name}.csv" for name in ("train", "test"))
     write(train, "\n".join(["text,label", *COPIES]))
     write(test, "text,label\nu0,a\nz,b\n")
@@ -587,9 +569,7 @@ THREE = ["neg", "pos", "mixed"]
     ],
     ids=range(7),
 )
-def test_named_classes_are_used_for_integers_and_floats(
-    names: Any, labels: pa.Array, expected: Any, tmp_path: Path, source_options: Options
-) -> None:
+def test_named_classes_are_used_for_integers_and_floats(names, labels, expected, tmp_path, source_options) -> None:
     feature = json.dumps({"_type": "ClassLabel", "names": names}) if names else "[" * 200_000
     metadata = {"huggingface": f'{{"info": {{"features": {{"label": {feature}}}}}}}'}
     table = pa.table({"text": ["a", "b"] * 5, "label": labels}).replace_schema_metadata(metadata)
@@ -602,9 +582,7 @@ def test_named_classes_are_used_for_integers_and_floats(
             source.read()
 
 
-def test_the_fingerprint_of_a_data_set_depends_on_its_content(
-    source_options: Options, hub_sets: dict[str, DatasetDict]
-) -> None:
+def test_the_fingerprint_of_a_data_set_depends_on_its_content(source_options, hub_sets: dict[str, DatasetDict]) -> None:
     before = on_hub("plain", source_options).fingerprint()
     assert on_hub("plain", source_options).fingerprint() == before
     hub_sets["plain"]["train"] = hub_sets["plain"]["train"].select([0, 1])
@@ -621,9 +599,7 @@ def test_the_fingerprint_of_a_data_set_depends_on_its_content(
         ("./folder", {}, r"is a path.*data=csv data\.path=\./folder"),
     ],
 )
-def test_mistakes_about_the_hub_are_reported(
-    source_options: Options, name: str, options: Options, message: str
-) -> None:
+def test_mistakes_about_the_hub_are_reported(source_options, name: str, options: Options, message: str) -> None:
     with pytest.raises(UserError, match=message):
         on_hub(name, source_options, **options).read()
 

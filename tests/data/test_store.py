@@ -39,9 +39,7 @@ def test_an_entry_is_built_once_and_read_without_a_lock(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("name", ["numbers.npy", CHECKSUMS])
 @pytest.mark.parametrize("damage", ["truncated", "empty", "other", "byte", "missing", "file", "dangling"])
-def test_a_damaged_or_foreign_entry_is_rebuilt(
-    tmp_path: Path, damage: str, name: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_or_foreign_entry_is_rebuilt(tmp_path, damage: str, name: str, caplog) -> None:
     path = tmp_path / "key"
     load_or_build(path, read, build)
     file = path / name

@@ -120,9 +120,7 @@ NESTED = "[" * 100_000 + "]" * 100_000
         ("a.xlsx", "x", r"extension; it must be .* \.gz may follow any but \.parquet"),
     ],
 )
-def test_mistakes_in_a_file_are_reported_in_one_short_message(
-    tmp_path: Path, name: str, content: str | bytes, message: str
-) -> None:
+def test_mistakes_in_a_file_are_reported_in_one_short_message(tmp_path, name, content, message) -> None:
     path = write(tmp_path / name, content)
     with pytest.raises(UserError, match=message) as error:
         read_texts(path)
@@ -164,9 +162,7 @@ def test_other_columns_may_have_the_same_name_only_if_they_are_not_read(tmp_path
         ("one\rline", False),
     ],
 )
-def test_rows_that_a_double_quote_may_enclose_are_reported(
-    tmp_path: Path, text: str, is_reported: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_rows_that_a_double_quote_may_enclose_are_reported(tmp_path, text: str, is_reported: bool, caplog) -> None:
     path = write(tmp_path / "a.csv", f'text,label\nbad,neg\n"{text}",pos\nso,pos\n')
     assert read_columns(path, "text", "label", label="label")["text"] == ["bad", text, "so"]
     assert ("line 3: a double quote may enclose several rows" in caplog.text) == is_reported

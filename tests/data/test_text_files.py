@@ -73,9 +73,7 @@ def test_invalid_paths_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("path", ["a.csv", "~/a.csv/"])
-def test_a_path_may_be_relative_start_at_home_or_end_with_a_slash(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
-) -> None:
+def test_a_path_may_be_relative_start_at_home_or_end_with_a_slash(tmp_path, monkeypatch, path: str) -> None:
     (tmp_path / "a.csv").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -8,7 +8,6 @@ import numpy as np
 from heedful.data.padded_batches import Truncation, shuffled
 from heedful.data.source import Source
 from heedful.data.tokenizer import Word
-from tests.data.conftest import Options
 
 ROWS = 2503  # three chunks of a file; two blocks of the tokenizer
 
@@ -27,9 +26,7 @@ def write_reviews(path: Path) -> tuple[list[str], np.ndarray]:
     return texts, labels
 
 
-def test_split_vocabulary_and_batches_are_those_of_a_computation_in_memory(
-    tmp_path: Path, source_options: Options
-) -> None:
+def test_split_vocabulary_and_batches_are_those_of_a_computation_in_memory(tmp_path, source_options) -> None:
     texts, labels = write_reviews(tmp_path / "reviews.csv")
     options = {**source_options, "tokenizer": Word(min_frequency=2), "batch_size": 31, "max_length": 17}
     options |= {"split_seed": 3, "seed": 7}

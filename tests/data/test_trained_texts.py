@@ -32,9 +32,7 @@ def test_the_hashes_are_distinct_and_ascending() -> None:
         ([TrainedTexts(np.array([-9, 2]), 7, of_tokens=True), sample(3, 5)], (4, 5)),
     ],
 )
-def test_texts_of_at_least_one_model_are_counted(
-    models: list[TrainedTexts | None], expected: tuple[int, int] | None
-) -> None:
+def test_texts_of_at_least_one_model_are_counted(models, expected) -> None:
     found = find_trained(DIGESTS, OF_TOKENS, models)
     assert (None if found is None else tuple(part.sum() for part in found)) == expected
 

@@ -17,9 +17,7 @@ def output_and_gradients(layer: nn.Linear, inputs: torch.Tensor, upstream: torch
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("shape", [(3, 7, 5), (11, 5)])
-def test_outputs_and_gradients_equal_those_of_torch(
-    bias: bool, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_outputs_and_gradients_equal_those_of_torch(bias: bool, shape: tuple[int, ...], monkeypatch) -> None:
     torch.manual_seed(0)
     layer = Linear(5, 13, bias)
     plain = nn.Linear(5, 13, bias)

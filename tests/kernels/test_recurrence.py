@@ -15,9 +15,7 @@ def rnn(request: pytest.FixtureRequest) -> nn.RNNBase:
 
 
 @pytest.mark.parametrize("length", [1, 2, 11])
-def test_states_and_gradients_equal_those_of_torch(
-    rnn: nn.RNNBase, length: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_states_and_gradients_equal_those_of_torch(rnn: nn.RNNBase, length: int, monkeypatch) -> None:
     calls = []
     kernel = recurrence._KERNELS[type(rnn)]
     apply = kernel.apply

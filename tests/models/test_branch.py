@@ -321,9 +321,7 @@ def test_the_ends_of_a_text_have_features_of_their_own(zone: dict[str, Any], pos
 
 @pytest.mark.parametrize(("scale", "characters"), [("idf", False), ("nb", False), ("nb_idf", True)])
 @pytest.mark.parametrize(("classes", "num_logits"), [(2, 1), (2, 2), (3, 3)])
-def test_the_shares_of_the_tokens_sum_to_the_log_odds(
-    classes: int, num_logits: int, scale: str, characters: bool
-) -> None:
+def test_the_shares_of_the_tokens_sum_to_the_log_odds(classes, num_logits, scale, characters) -> None:
     options: dict[str, Any] = {"scale": scale, "max_order": 3, "max_gap": 2, "head": 2, "tail": [3, 5]}
     branch = fitted(batches(61, classes), num_logits, characters=characters, **options)
     batch = batches(23, classes, seed=1)(np.arange(23))

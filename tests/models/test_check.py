@@ -226,9 +226,7 @@ class Reversed(NoAttention):
         ({"penalty": None}, {"fine": torch.tensor(2.0)}, "auxiliary_loss is .* each must be a finite scalar"),
     ],
 )
-def test_an_auxiliary_loss_is_a_finite_scalar_in_training(
-    declared: dict[str, Any], set_in_training: dict[str, Any], message: str | None
-) -> None:
+def test_an_auxiliary_loss_is_a_finite_scalar_in_training(declared, set_in_training, message) -> None:
     class Penalized(Mean):
         def forward(self, encoded: Encoded) -> Tensor:
             if self.training:

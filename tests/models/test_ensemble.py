@@ -209,9 +209,7 @@ def test_large_batches_get_the_threads_of_the_training(
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_predictions_restore_the_threads_of_the_process(
-    fails: bool, member: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_predictions_restore_the_threads_of_the_process(fails: bool, member: Member, monkeypatch) -> None:
     seen, before = [], torch.get_num_threads()
 
     def record(*_: Any) -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from heedful.base.errors import UserError
-from heedful.models.normalizer import Entmax15, Normalizer, Sigmoid, Sparsemax
+from heedful.models.normalizer import Entmax15, Sigmoid, Sparsemax
 from tests.models.combinations import ATTENTIONS, choices, compose, texts
 
 NORMALIZERS = [name for name in choices("normalizer") if name != "softmax"]
@@ -22,9 +22,7 @@ SCORED = [name for name in ATTENTIONS if name != "none"]
     ],
 )
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
-def test_the_weights_by_hand(
-    normalizer: Normalizer, scores: list[float], expected: list[float], dtype: torch.dtype
-) -> None:
+def test_the_weights_by_hand(normalizer, scores, expected, dtype) -> None:
     padded = torch.tensor([[*scores, 7.0], [5.0] * 4], dtype=dtype)  # a text of three tokens, and one without tokens
     mask = torch.tensor([[True, True, True, False], [False] * 4])
     tolerance = 1e-9 if dtype == torch.float64 else 2e-3

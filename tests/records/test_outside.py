@@ -118,9 +118,7 @@ TASKS: dict[str, tuple[Task, np.ndarray, list[str], list[str], dict[str, float]]
 
 
 @pytest.mark.parametrize(("task", "targets", "labels", "predicted", "expected"), TASKS.values(), ids=TASKS)
-def test_all_tasks(
-    task: Task, targets: np.ndarray, labels: list[str], predicted: list[str], expected: dict[str, float], tmp_path: Path
-) -> None:
+def test_all_tasks(task, targets, labels, predicted, expected, tmp_path) -> None:
     run = write_run(tmp_path / "run", labels=np.zeros(3), probabilities=np.zeros((3, 2)), names=list(task.classes))
     Predictions("test", task.certain(targets), targets, task, np.arange(3)).save(run / "predictions")
     write_test_table(run, labels, IDS[:3], task.classes)

@@ -50,9 +50,7 @@ def record(run: Path, **values: object) -> None:
     (run / "result.json").write_text(json.dumps(content | values))
 
 
-def test_a_complete_run_has_every_picture_and_a_page(
-    make_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_complete_run_has_every_picture_and_a_page(make_run, monkeypatch) -> None:
     unusual = example(len(UNUSUAL), heads=3, index=1) | {"words": UNUSUAL}
     empty = example(1, index=3) | {"words": [], "weights": []}
     run = make_run(examples=[unusual, example(7, heads=1, index=2), empty], names=["$a", "b\n" + "c" * 99])
@@ -153,9 +151,7 @@ def test_a_score_that_says_little_has_a_warning(low: float, n: int, warnings: li
         (100, 1.0, "too low: it is right more"),
     ],
 )
-def test_a_confidence_is_called_wrong_only_where_its_texts_show_it(
-    n: int, share: float, text: str, tmp_path: Path
-) -> None:
+def test_a_confidence_is_called_wrong_only_where_its_texts_show_it(n: int, share: float, text: str, tmp_path) -> None:
     predicted, right = np.arange(n) % 2, np.arange(n) >= n * (1 - share)
     confidence = 0.89 + 0.02 * (np.arange(n) // 2 % 2)  # 0.9 on average
     probabilities = np.where(np.eye(2)[predicted] == 1, confidence[:, None], 1 - confidence[:, None])
@@ -221,9 +217,7 @@ def test_a_confident_mistake_is_a_doubtful_label_and_many_are_not_shown() -> Non
     assert not found.rows and "too weak" in found.reason
 
 
-def test_a_network_without_a_part_in_the_predictions_is_not_explained(
-    make_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_network_without_a_part_in_the_predictions_is_not_explained(make_run, monkeypatch) -> None:
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, path, **_: path.touch())
     run = make_run(examples=[example(3, heads=2) | {"branch": {"weight": 1.0, "shares": [0.5, -0.25, 0.0]}}])
     record(run, branch_weight=1.0)

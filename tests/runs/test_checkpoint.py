@@ -201,9 +201,7 @@ def test_weights_that_are_not_dense_tensors_of_finite_numbers_are_reported(weigh
 
 
 @pytest.mark.parametrize("name", HASHED)
-def test_the_hashes_of_the_training_texts_are_stored_up_to_a_number(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_hashes_of_the_training_texts_are_stored_up_to_a_number(name: str, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("heedful.runs.checkpoint.MAX_HASHES", 3)
     card = Card.model_validate_json(small_checkpoint()["heedful"], strict=True)
     path = tmp_path / "a.ckpt"

@@ -40,9 +40,7 @@ def test_without_git_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.Monk
         ("vendor/heedful/src/heedful", False, False),  # unpacked in someone's repository
     ],
 )
-def test_the_commit_is_that_of_heedfuls_own_repository(
-    place: str, installed: bool, is_own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commit_is_that_of_heedfuls_own_repository(place, installed, is_own, tmp_path, monkeypatch) -> None:
     package = tmp_path / place
     package.mkdir(parents=True)
     monkeypatch.setattr(environment, "PACKAGE", package)

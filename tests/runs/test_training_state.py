@@ -39,9 +39,7 @@ def resume(checkpoint: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
         ("trainer.max_epochs=1", r"last\.ckpt: .* It is already in epoch 2: set trainer\.max_epochs to 2 or more"),
     ],
 )
-def test_a_changed_option_is_reported_and_no_file_is_written(
-    option: str, message: str, resume: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_changed_option_is_reported_and_no_file_is_written(option, message, resume, tmp_path) -> None:
     files = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     with pytest.raises(UserError, match=message):
         resume("logger=none", option)
@@ -62,9 +60,7 @@ def test_training_resumes_with_each_optimizer(name: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("part", ["epoch", "processes", "callbacks", "optimizer_states"])
-def test_a_checkpoint_without_the_state_of_its_training_is_refused(
-    part: str, resume: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_without_the_state_of_its_training_is_refused(part, resume, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(Source, "setup", lambda *_: pytest.fail("the data were read"))
     last = tmp_path / "run" / "checkpoints" / "last.ckpt"
     change_checkpoint(last, lambda content: content.pop(part))
@@ -90,9 +86,7 @@ def test_training_resumes_for_the_same_number_of_epochs_or_more(resume: Callable
 @pytest.mark.parametrize(
     ("options", "epochs"), [([], 2), (["callbacks.early_stopping.patience=3"], 4), (["~callbacks.early_stopping"], 5)]
 )
-def test_a_training_that_stopped_early_does_not_go_on(
-    options: list[str], epochs: int, store: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_training_that_stopped_early_does_not_go_on(options: list[str], epochs: int, store, tmp_path) -> None:
     """It goes on only if its patience is longer now, or nothing stops it."""
     callbacks = ("callbacks=[checkpoints,early_stopping,progress]", "trainer.max_epochs=5")
     stop = ("+callbacks.early_stopping.min_delta=10", "callbacks.early_stopping.patience=1")

@@ -50,9 +50,7 @@ def test_labels_become_booleans_and_names_again() -> None:
         ([["a", "b"], [], '["a"]'], "|", ""),
     ],
 )
-def test_the_separator_with_which_most_cells_combine_others_is_found(
-    cells: list[object], separator: str, message: str
-) -> None:
+def test_the_separator_with_which_most_cells_combine_others_is_found(cells, separator, message) -> None:
     task, said = Multilabel().suited(cells)
     assert (task.between, message in said, bool(said)) == (separator, True, bool(message))
     assert Multilabel(separator="-").suited(cells) == (Multilabel(separator="-"), "")

@@ -172,9 +172,7 @@ def test_equal_predictions_differ_by_zero_without_an_interval() -> None:
     ("predicted", "labels", "warns"),
     [([0, 0, 0], [0, 1, 0], True), ([0, 1, 0], [0, 1, 0], False), ([0, 0, 0], [0, 0, 0], False)],
 )
-def test_a_model_that_predicts_only_one_class_causes_a_warning(
-    predicted: list[int], labels: list[int], warns: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_model_that_predicts_only_one_class_causes_a_warning(predicted, labels, warns, caplog) -> None:
     classes, index = ["ham", "spam"], np.arange(len(labels))
     evaluate_splits(
         {"test": Predictions("test", np.eye(2)[predicted], np.array(labels), Multiclass(tuple(classes)), index)},

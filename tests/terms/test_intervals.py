@@ -31,9 +31,7 @@ def difference(first: Sample, second: Sample) -> Interval:
     ],
     ids=["seeds", "texts", "residuals"],
 )
-def test_intervals_cover_the_difference_and_false_positives_are_rare(
-    sizes: dict[str, float], max_coverage: float
-) -> None:
+def test_intervals_cover_the_difference_and_false_positives_are_rare(sizes, max_coverage) -> None:
     """The coverage is 95 % within three standard errors for each kind of noise; residual noise increases it."""
     rng = np.random.default_rng(11)
     results = [difference(*(Sample(simulate(rng, 5, 211, **sizes)) for _ in range(2))) for _ in range(TRIALS)]

@@ -156,9 +156,7 @@ def test_a_scheduler_by_steps_needs_their_number() -> None:
         ("linear", LinearLR, "step", {"total_iters": 13}),
     ],
 )
-def test_schedulers_have_the_correct_interval_and_steps(
-    name: str, kind: type, interval: str, steps: dict[str, int]
-) -> None:
+def test_schedulers_have_the_correct_interval_and_steps(name, kind, interval, steps) -> None:
     cfg, model = build_model(f"scheduler={name}")
     scheduler: Any = build.scheduler(cfg, build.optimizer(cfg, model), steps=13)
     assert isinstance(scheduler["scheduler"], kind)
@@ -182,9 +180,7 @@ def test_each_debug_mode_completes(mode: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:No positive samples in targets")
-def test_the_overfitting_mode_reaches_perfect_training_accuracy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_overfitting_mode_reaches_perfect_training_accuracy(tmp_path, monkeypatch) -> None:
     trainers, make = list[pl.Trainer](), build.trainer
     monkeypatch.setattr(build, "trainer", lambda *arguments: trainers.append(make(*arguments)) or trainers[-1])  # type: ignore[func-returns-value]
     lines = [*SMALL, "debug=overfit", "test=false", "optimizer.lr=0.03", "trainer.detect_anomaly=false"]

@@ -100,9 +100,7 @@ def cfg_with(**node: Any) -> Any:
         ("MulticlassAccuracy", {"top_k": 5}, 3, r"metrics\.mine: "),
     ],
 )
-def test_a_metric_that_does_not_suit_the_classes_is_refused(
-    target: str, options: dict[str, Any], num_classes: int, message: str
-) -> None:
+def test_a_metric_that_does_not_suit_the_classes_is_refused(target, options, num_classes, message) -> None:
     cfg = cfg_with(_target_=f"torchmetrics.classification.{target}", **options)
     with pytest.raises(UserError, match=message):
         build.metric(cfg, "mine", Multiclass(tuple(map(str, range(num_classes)))))

@@ -37,9 +37,7 @@ def texts(folder: Path, kind: str) -> Path:
     return path
 
 
-def test_a_model_of_several_labels_is_trained_evaluated_and_predicts(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_model_of_several_labels_is_trained_evaluated_and_predicts(tmp_path, caplog) -> None:
     path = texts(tmp_path, "jsonl")
     run = tmp_path / "run"
     result = train(run, *OPTIONS, f"data.path='{path}'", "trainer.max_epochs=4")

@@ -28,9 +28,7 @@ def texts(folder: Path) -> Path:
     return path
 
 
-def test_a_model_of_numbers_is_trained_evaluated_and_predicts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_of_numbers_is_trained_evaluated_and_predicts(tmp_path, monkeypatch, capsys) -> None:
     path = texts(tmp_path)
     run = tmp_path / "run"
     options = [*OPTIONS, f"data.path='{path}'", "trainer.max_epochs=6", "model.encoder.hidden_dim=13"]

@@ -92,9 +92,7 @@ def test_a_run_has_the_number_of_threads_of_its_configuration(tmp_path: Path) ->
         torch.set_num_threads(before)
 
 
-def test_a_tracker_that_cannot_be_closed_does_not_change_the_status(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_tracker_that_cannot_be_closed_does_not_change_the_status(tmp_path, caplog) -> None:
     tracker = Mock(close=Mock(side_effect=ConnectionError("no route")))
     with new_run(tmp_path) as run:
         run.trackers = [tracker]

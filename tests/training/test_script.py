@@ -129,9 +129,7 @@ def test_each_loader_has_scores_of_its_own(scored: tuple[Source, Callable[..., d
     assert score([loader(data, split) for split in ("val", "train")]) == pytest.approx(expected)
 
 
-def test_a_row_that_a_sampler_draws_again_counts_again(
-    untrained: LitClassifier, scored: tuple[Source, Callable[..., dict[str, float]]]
-) -> None:
+def test_a_row_that_a_sampler_draws_again_counts_again(untrained, scored) -> None:
     data, score = scored
     rows = [3, 0, 3, 1, 3, 4, 0]
     once = {row: score(loader(data, "train", [row]))["test/loss"] for row in {*rows}}
@@ -194,9 +192,7 @@ def test_training_resumes_exactly_without_a_data_module(tmp_path: Path) -> None:
         ("train/calm", 1e-4, 2),  # not of predictions
     ],
 )
-def test_early_stopping_and_plateau_wait_for_an_unused_network(
-    monitor: str, rate: float, epochs: int, tmp_path: Path
-) -> None:
+def test_early_stopping_and_plateau_wait_for_an_unused_network(monitor, rate, epochs, tmp_path) -> None:
     class Calm(LitClassifier):
         def on_train_epoch_start(self) -> None:
             self.log("train/calm", 1.0)
@@ -260,9 +256,7 @@ def test_callbacks_follow_the_direction_of_their_metric(monitor: str, untrained:
         ("val_loss", "min", r"EarlyStopping: monitor=val_loss: no such metric \(did you mean val/loss\?\)"),
     ],
 )
-def test_a_callback_with_a_wrong_metric_or_direction_is_refused(
-    monitor: str, mode: str, message: str, untrained: LitClassifier, tmp_path: Path
-) -> None:
+def test_a_callback_with_a_wrong_metric_or_direction_is_refused(monitor, mode, message, untrained, tmp_path) -> None:
     untrained.trainer = trainer(tmp_path, [EarlyStopping(monitor, mode=mode)])
     with pytest.raises(UserError, match=f"^{message}$"):
         untrained.setup("fit")
@@ -284,9 +278,7 @@ class Steps(ReduceLROnPlateau):
         ("val/acc", {"interval": "step", "frequency": 4}, [1, 2, 3, 4]),  # with the last of four steps
     ],
 )
-def test_a_plateau_follows_its_monitor_and_frequency(
-    monitor: str, config: dict[str, Any], epochs: list[int], tmp_path: Path
-) -> None:
+def test_a_plateau_follows_its_monitor_and_frequency(monitor, config, epochs, tmp_path) -> None:
     class Mine(LitClassifier):
         def configure_optimizers(self) -> Any:
             optimizer = torch.optim.Adam(self.parameters(), lr=0.1)
@@ -357,9 +349,7 @@ def test_a_loaded_module_is_trained_further(name: str, finished: tuple[Path, Any
     ("key", "target"),
     [("optimizer", "pathlib.Path"), ("optimizer", "mine.Optimizer"), ("scheduler", "torch.optim.Adam")],
 )
-def test_a_checkpoint_chooses_neither_foreign_classes_nor_trust(
-    key: str, target: str, checkpoint: Path, tmp_path: Path
-) -> None:
+def test_a_checkpoint_chooses_neither_foreign_classes_nor_trust(key: str, target: str, checkpoint, tmp_path) -> None:
     changed = change_card(checkpoint, f"config.{key}._target_", target, tmp_path / "changed.ckpt")
     change_card(changed, "config.extras.trusted_modules", ["mine", "pathlib"])
     with pytest.raises(UserError, match=f"changed.ckpt: (?s:.)*{key}._target_={target}   "):
@@ -382,9 +372,7 @@ def test_a_checkpoint_has_its_configuration_once(checkpoint: Path) -> None:
         ),
     ],
 )
-def test_the_real_trainer_is_checked(
-    overrides: Sequence[str], options: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_the_real_trainer_is_checked(overrides: Sequence[str], options: dict[str, Any], message: str, tmp_path) -> None:
     _, data, module = make(tmp_path, *overrides)
     with pytest.raises(UserError, match=f"^{message}"):
         trainer(tmp_path, **options).fit(module, data)

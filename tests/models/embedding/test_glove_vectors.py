@@ -32,9 +32,7 @@ def write_vectors(tmp_path: Path, lines: list[str]) -> str:
         (["2 3", *LINES[:2]], ["the", "2"], {"the": [0.5, -1, 0.2]}),  # the header of word2vec is not a word
     ],
 )
-def test_only_requested_words_are_read(
-    tmp_path: Path, lines: list[str], requested: list[str], found: dict[str, list[float]]
-) -> None:
+def test_only_requested_words_are_read(tmp_path, lines, requested, found) -> None:
     words, vectors = read_glove(write_vectors(tmp_path, lines), requested)
     assert words == list(found)
     np.testing.assert_array_equal(vectors, np.array([*found.values()], dtype=np.float32).reshape(-1, 3))

@@ -180,9 +180,7 @@ def test_a_text_too_long_for_the_positions_is_refused(kind: str, tmp_path: Path)
         (["model.embedding.name_or_path=null"], "name_or_path=null: .*write data/tokenizer=pretrained"),
     ],
 )
-def test_messages_about_impossible_combinations_state_the_remedy(
-    bert: Path, overrides: list[str], message: str
-) -> None:
+def test_messages_about_impossible_combinations_state_the_remedy(bert, overrides, message) -> None:
     with pytest.raises(UserError, match=message):
         load_classifier(bert, *overrides)
 

@@ -74,9 +74,7 @@ def test_models_that_do_not_converge_are_reported_in_one_line(tmp_path: Path, ca
     assert "3 linear models did not converge: try a smaller callbacks.baseline.c" in caplog.text
 
 
-def test_a_cache_that_cannot_be_written_does_not_prevent_the_baseline(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_cache_that_cannot_be_written_does_not_prevent_the_baseline(tmp_path, caplog) -> None:
     data = source(tmp_path)
     with patch(
         "heedful.training.callbacks.baseline.load_or_build", side_effect=UserError("data.cache_dir=x: read-only")
@@ -122,9 +120,7 @@ def test_a_class_without_training_texts_has_the_probability_zero(tmp_path: Path)
     ("fill", "max_texts", "message"),
     [("text {}", 5, "callbacks.baseline.max_texts=5"), ("?!", 99, "the texts have no words")],
 )
-def test_too_many_texts_or_texts_without_words_have_no_baseline(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, fill: str, max_texts: int, message: str
-) -> None:
+def test_too_many_texts_or_texts_without_words_have_no_baseline(tmp_path, caplog, fill, max_texts, message) -> None:
     baseline(tmp_path, max_texts=max_texts).write(source(tmp_path, fill=fill))
     assert message in caplog.text
     assert not (tmp_path / "out").exists()

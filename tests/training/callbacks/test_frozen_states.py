@@ -64,9 +64,7 @@ def test_stored_states_lead_to_the_same_predictions(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("precision", ["bf16-true", *(pytest.param(f"{n}-true", marks=WEEKLY) for n in (16, 64))])
-def test_stored_states_of_pairs_with_columns_have_the_precision_of_the_model(
-    precision: str, tmp_path: Path, table: Path
-) -> None:
+def test_stored_states_of_pairs_with_columns_have_the_precision_of_the_model(precision, tmp_path, table) -> None:
     options = ["data=csv", f"data.path={table}", "data.text=[a,b]", "data.columns=[number]"]
     options += [f"trainer.precision={precision}", "optimizer.eps=1e-4"]
     computed = run(tmp_path, *options, "callbacks.frozen_states=null")
@@ -104,9 +102,7 @@ def test_states_that_change_are_not_stored(tmp_path: Path, override: str) -> Non
     assert not list((tmp_path / "cache").glob("states-*"))
 
 
-def test_states_that_cannot_be_stored_are_computed_in_every_epoch(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_states_that_cannot_be_stored_are_computed_in_every_epoch(folder: Path, caplog) -> None:
     with patch("heedful.training.callbacks.frozen_states.load_or_build", side_effect=UserError("no space")):
         assert np.array_equal(run(folder), saved_predictions(folder / "computed").probabilities)
     assert "The frozen states are not stored, and are computed in every epoch: no space" in caplog.text

@@ -149,14 +149,7 @@ def without_graphs(tmp_path_factory: pytest.TempPathFactory) -> LitClassifier:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_a_training_goes_on_without_graphs(
-    error: Exception,
-    number: int,
-    without_graphs: LitClassifier,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_training_goes_on_without_graphs(error, number, without_graphs, tmp_path, monkeypatch, caplog) -> None:
     """If a recording fails, one warning says so, and the weights are those of a training without graphs."""
 
     class Failing(Recomputed):

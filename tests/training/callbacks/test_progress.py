@@ -40,9 +40,7 @@ def log_file(tmp_path: Path) -> Iterator[Path]:
     handler.close()
 
 
-def test_without_a_terminal_each_epoch_has_one_plain_line(
-    tmp_path: Path, log_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_terminal_each_epoch_has_one_plain_line(tmp_path, log_file: Path, capsys) -> None:
     train(tmp_path / "run", *OPTIONS, "test=true")
     output = capsys.readouterr().out
     assert "\x1b" not in output and "\r" not in output and "━" not in output
@@ -85,9 +83,7 @@ def test_a_validation_of_an_earlier_epoch_is_not_repeated(tmp_path: Path, capsys
         ),
     ],
 )
-def test_early_stopping_is_reported(
-    options: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_early_stopping_is_reported(options: list[str], reason: str, tmp_path, capsys) -> None:
     train(tmp_path / "run", *OPTIONS, *options)
     output = capsys.readouterr().out
     assert "Epoch 1 of 3" in output and "Epoch 3 of 3" not in output

@@ -70,9 +70,7 @@ def process_of_two(number: int, received: int) -> Mock:
 
 @pytest.mark.parametrize(("number", "error"), [(0, Interrupted), (1, SystemExit)])
 @pytest.mark.parametrize("receives", [False, True])
-def test_all_processes_stop_at_the_same_batch(
-    stop: StopOnSignal, number: int, error: type[BaseException], receives: bool
-) -> None:
+def test_all_processes_stop_at_the_same_batch(stop, number, error, receives) -> None:
     """Both save the checkpoint, in which they wait for each other; the main process tells the reason."""
     trainer = process_of_two(number, 0)
     stop.setup(trainer, Mock(), "fit")

@@ -179,9 +179,7 @@ def test_undefined_numbers_are_omitted() -> None:
 
 
 @pytest.mark.parametrize(("mode", "offline"), [("online", True), (None, False)])
-def test_an_online_run_without_an_account_is_refused_before_data_are_read(
-    mode: str | None, offline: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_online_run_without_an_account_is_refused_before_data_are_read(mode, offline, tmp_path, monkeypatch) -> None:
     monkeypatch.delenv("WANDB_MODE")
     if mode:
         monkeypatch.setenv("WANDB_MODE", mode)
