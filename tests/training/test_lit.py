@@ -126,9 +126,8 @@ def test_an_undefined_score_is_not_logged_and_null_in_the_result(tmp_path: Path)
     assert result["metrics"]["test/auroc"]["value"] is None and result["metrics"]["val/auroc"]["value"] is None
 
 
-@pytest.mark.parametrize("callback", ["early_stopping", "best_checkpoint"])
-def test_monitoring_an_undefined_score_is_refused_before_training(callback: str, tmp_path: Path) -> None:
-    overrides = [f"callbacks.{callback}.monitor=val/auroc", f"callbacks.{callback}.mode=max"]
+def test_monitoring_an_undefined_score_is_refused_before_training(tmp_path: Path) -> None:
+    overrides = ["callbacks.best_checkpoint.monitor=val/auroc", "callbacks.best_checkpoint.mode=max"]
     message = "val/auroc is monitored, but it is undefined, because no validation text has the class c: monitor another"
     with pytest.raises(UserError, match=message):
         train(tmp_path / "run", *without_a_class(tmp_path / "data"), *overrides)
