@@ -39,7 +39,7 @@ def misspellings(draw: st.DrawFn) -> tuple[str, str]:
 @given(misspellings())
 @example(("optimizer.lr", "optimizer.l"))
 @example(("seed", "sed"))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_one_edit_from_a_key_is_one_mistake_with_a_suggestion(pair: tuple[str, str]) -> None:
     key, misspelt = pair
     assume(misspelt not in keys() and not misspelt.endswith("."))

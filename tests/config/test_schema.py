@@ -9,6 +9,7 @@ from omegaconf import OmegaConf
 from pydantic import Field
 
 from heedful.base.errors import UserError
+from heedful.config.keys import is_within
 from heedful.config.schema import config_mistakes, of_class, option_mistakes, validate_config
 from heedful.data.source import Source
 from tests.helpers import small_config
@@ -19,47 +20,49 @@ if TYPE_CHECKING:
 PARTS = "tests.config.parts"
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("+optimizer._args_=[1]", "no such option; it must be one of optimizer.amsgrad, "),
-        ("+optimizer.params=[1]", "is set by the program: remove it"),
-        (
-            "+scheduler={_target_: torch.optim.lr_scheduler.LinearLR, total_iters: 5}",
-            "is set by the program: remove it",
-        ),
-        ("seed=-1", "must be greater than or equal to 0"),
-        ("tags=[a,'']", "must have at least 1 character"),
-        ("task_name=../x", "must be a relative path without .. or control characters"),
-        ("task_name=${nowhere}", "cannot be resolved: Interpolation key 'nowhere' not found"),
-        ("data.batch_size=${task_name}", "must be a valid integer"),
-        ("data.text=[premise,premise]", "must be one column, or two different ones for pairs of texts"),
-        ("data.label=[topic]", "must be one column, or with task=multilabel several different ones"),
-        ("data.keep=[id,customer]", "must be first or last; to copy columns, write data.keep_columns=[…]"),
-        ("data.keep=middle", "must be 'first' or 'last'"),
-        ("data.keep_columns=id", "must be a list in [ ]"),
-        ("data.limit=1000000000000000000000", "must be a valid integer"),
-        ("optimizer.lr=nan", "must be a finite number"),
-        ("optimizer.betas=[0.9,1.0]", "must be less than 1"),
-        ("model.encoder.cell=gro", "must be 'rnn', 'lstm', 'gru' or 'mingru'"),
-        ("model.encoder.bidirectional=1", "must be a valid boolean"),
-        ("trainer.max_epochs=0", "must be greater than or equal to 1"),
-        ("+trainer.max_steps=0", "must be greater than or equal to 1"),
-        ("trainer.precision=17", "must be 64, 32 or 16 or 'transformer-engine'"),
-        ("~model.encoder._target_", "is required by cell, bidirectional, hidden_dim"),
-        (
-            "+callbacks.mine={a: 1}",
-            "is required by a: choose callbacks/mine=…, or remove its options: callbacks.mine=null",
-        ),
-        ("+metrics.x=1", "must be a mapping"),
-        ("model.branch=null", "must be a mapping; to choose a file, write model/branch=none"),
-        ("data=csv", "is required: write data.path=…"),
-    ],
-)
-def test_a_mistake_has_one_message_with_the_path_of_the_option(override: str, message: str, tmp_path: Path) -> None:
-    (mistake,) = config_mistakes(small_config(tmp_path / "run", [override]), "train")
-    assert mistake.path.startswith(override.lstrip("+~").partition("=")[0]) or override == "data=csv"
-    assert mistake.message.startswith(message)
+MISTAKES = {
+    "+optimizer._args_=[1]": "no such option; it must be one of optimizer.amsgrad, ",
+    "+optimizer.params=[1]": "is set by the program: remove it",
+    "+scheduler={_target_: torch.optim.lr_scheduler.LinearLR, total_iters: 5}": "is set by the program: remove it",
+    "seed=-1": "must be greater than or equal to 0",
+    "tags=[a,'']": "must have at least 1 character",
+    "task_name=../x": "must be a relative path without .. or control characters",
+    "task_name=${nowhere}": "cannot be resolved: Interpolation key 'nowhere' not found",
+    "data.text=[premise,premise]": "must be one column, or two different ones for pairs of texts",
+    "data.label=[topic]": "must be one column, or with task=multilabel several different ones",
+    "data.keep=[id,customer]": "must be first or last; to copy columns, write data.keep_columns=[…]",
+    "data.keep=middle": "must be 'first' or 'last'",
+    "data.keep_columns=id": "must be a list in [ ]",
+    "data.limit=1000000000000000000000": "must be a valid integer",
+    "optimizer.lr=nan": "must be a finite number",
+    "optimizer.betas=[0.9,1.0]": "must be less than 1",
+    "model.encoder.cell=gro": "must be 'rnn', 'lstm', 'gru' or 'mingru'",
+    "model.encoder.bidirectional=1": "must be a valid boolean",
+    "trainer.max_epochs=0": "must be greater than or equal to 1",
+    "+trainer.max_steps=0": "must be greater than or equal to 1",
+    "trainer.precision=17": "must be 64, 32 or 16 or 'transformer-engine'",
+    "~model.encoder._target_": "is required by cell, bidirectional, hidden_dim",
+    "+callbacks.mine={a: 1}": "is required by a: choose callbacks/mine=…, or remove its options: callbacks.mine=null",
+    "+metrics.x=1": "must be a mapping",
+    "model.branch=null": "must be a mapping; to choose a file, write model/branch=none",
+}
+# of another line for the same option, or one that hides others
+ALONE = ("~model.encoder._target_", "task_name=${nowhere}", "model.branch=null", "data.keep=middle")
+
+
+@pytest.mark.parametrize("overrides", [[line for line in MISTAKES if line not in ALONE], *([line] for line in ALONE)])
+def test_a_mistake_has_one_message_with_the_path_of_the_option(overrides: list[str], tmp_path: Path) -> None:
+    found = {mistake.path: mistake.message for mistake in config_mistakes(small_config(tmp_path, overrides), "train")}
+    assert len(found) == len(overrides)
+    for line in overrides:
+        (message,) = (found[path] for path in found if is_within(path, [line.lstrip("+~").partition("=")[0]]))
+        assert message.startswith(MISTAKES[line])
+
+
+def test_a_missing_value_and_a_reference_of_another_type_are_mistakes(tmp_path: Path) -> None:
+    lines = ["data=csv", "data.batch_size=${task_name}"]
+    found = [mistake.message for mistake in config_mistakes(small_config(tmp_path, lines), "train")]
+    assert sorted(found) == ["is required: write data.path=…", "must be a valid integer"]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from heedful.models.probe import Probe
 from heedful.runs.faithfulness_record import normalize
 from tests.faithfulness.models import CONFIDENCE, additive, faithful, marked_texts, misleading
 
-COUNT = 83
-NEAR = 0.08  # about two standard errors of a mean over the texts
+COUNT = 47
+NEAR = 0.1  # about two standard errors of a mean over the texts
 CHANCE = (0.05 + 0.05 + 0.1 + 0.2 + 0.5) / 5  # of 20 tokens, 1, 1, 2, 4 and 10 are erased
 AFTER_LURE = (0 + 0 + 1 / 19 + 3 / 19 + 9 / 19) / 5  # the lure is erased first, then the other tokens in random order
 

@@ -39,8 +39,8 @@ def test_states_and_gradients_equal_those_of_a_loop(length: int, any_length: boo
 
 @pytest.mark.parametrize("decay", [0.0, 2**-99, 0.5, 1 - 2**-10, 1.0])
 def test_float32_is_exact_to_rounding_in_long_texts(decay: float) -> None:
-    """The cumulative products are as small as 2⁻⁹⁹ to the power of 4,001, and the sums have 4,001 terms."""
-    _, inputs = random(4001)
+    """The cumulative products are as small as 2⁻⁹⁹ to the power of 2,003, and the sums have 2,003 terms."""
+    _, inputs = random(2003)
     decays = torch.full_like(inputs, decay, requires_grad=True)
     singles = [each.detach().float().requires_grad_() for each in (decays, inputs)]
     states, expected = linear_recurrence(*singles), loop(decays, inputs)
