@@ -46,6 +46,7 @@ def test_the_speed_of_all_implementations_is_measured(
     assert "RNN" in output and COMPETENT in output and "made-up reviews" in output
 
 
+@pytest.mark.weekly  # imports torch and Lightning in a new interpreter
 def test_an_implementation_trains_in_a_process_of_its_own() -> None:
     texts, labels = [torch.tensor([2, 3]), torch.tensor([4])], torch.tensor([0, 1])
     job = Job(WORKLOADS["rnn"].loops[0], [], Path(), "cpu", False, False, 2, texts, labels, 7)

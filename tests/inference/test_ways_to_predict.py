@@ -54,8 +54,10 @@ AGES = [None if i % 11 == 0 else f"1.{20 + 30 * label + i % 7:03},5" for i, labe
 COUNTRIES = np.where(LABELS, "DE", np.where(np.arange(N) % 3, "FR", "US")).tolist()
 SCHEMAS = {
     "texts": Schema(["model/attention=multi_head", "data.max_length=70"], {"text": texts()}, {"text": [*ODD, " \n"]}),
-    "the ends of texts": Schema(
-        ["data.keep=last", "data.max_length=7", "data/tokenizer=bpe"], {"text": texts()}, {"text": [*ODD, None]}
+    "the ends of texts, and confidences": Schema(
+        ["data.keep=last", "data.max_length=7", "data/tokenizer=bpe", "calibrate=true"],
+        {"text": texts()},
+        {"text": [*ODD, None]},
     ),
     "pairs": Schema(
         ["data.text=[first,second]", "data.max_length=17", "data.tokenizer.min_frequency=1"],
@@ -67,7 +69,6 @@ SCHEMAS = {
         {"review": texts(), "age": AGES, "country": COUNTRIES},
         {"review": ["good", "a film", None], "age": ["1.050,5", None, "3"], "country": ["DE", "IT", "FR"]},
     ),
-    "confidences": Schema(["calibrate=true"], {"text": texts()}, {"text": ["good dog", "bad plot", ""]}),
     "labels": Schema(
         ["task=multilabel", "model/embedding=learned", "model/attention=label", "model/head=label"],
         {"text": texts()},

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.forks import complete
+from tests.forks import Fork, complete
 from tests.helpers import command, read_csv, train
 from tests.sweep.sweeps import SMALL, find_descendants, find_job, read_results, start_sweep, wait_for_end
 
@@ -21,38 +21,44 @@ SEEDS = (1, 2)
 OPTIONS = ("trainer.max_epochs=4", "data.batch_size=4", *SMALL)
 
 
+def new_interpreter(line: list[str], options: dict[str, Any]) -> Any:
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+
+
 def wait_for_unfinished_checkpoint(sweep: Path, process: Any, count: int = 1) -> None:
     """Wait until `count` jobs have a checkpoint but no result."""
     while process.poll() is None:
         checkpoints = sweep.glob("*/checkpoints/last.ckpt")
         if sum(not (path.parents[1] / "result.json").exists() for path in checkpoints) >= count:
             return
-        time.sleep(0.01)
+        time.sleep(0.05)
 
 
 def validation_losses(folder: Path) -> list[str]:
     return [row["val/loss"] for row in read_csv(folder / "csv" / "metrics.csv") if row["val/loss"]]
 
 
-def test_kills_do_not_change_the_results_of_a_sweep(tmp_path: Path) -> None:
+@pytest.mark.parametrize("start", [Fork, pytest.param(new_interpreter, marks=pytest.mark.weekly)])
+def test_kills_do_not_change_the_results_of_a_sweep(start: Any, tmp_path: Path) -> None:
     """A job and then the sweep are killed at random moments; the sweep is resumed immediately."""
     sweep = tmp_path / "sweep"
     moments = random.Random(7)
     line, options = command(
         tmp_path, "train", "-m", f"seed={','.join(map(str, SEEDS))}", *OPTIONS, f"hydra.sweep.dir={sweep}"
     )
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options) as process:
-        wait_for_unfinished_checkpoint(sweep, process)
-        job = find_job(process.pid)
-        assert job is not None
-        os.kill(job, signal.SIGKILL)
-        while not any("SIGKILL" in path.read_text() for path in sweep.glob("*/result.json")):
-            assert process.poll() is None
-            time.sleep(0.01)
-        wait_for_unfinished_checkpoint(sweep, process)
-        time.sleep(moments.uniform(0, 0.3))
-        orphans = find_descendants(process.pid)
-        process.kill()
+    process = start(line, options)
+    wait_for_unfinished_checkpoint(sweep, process)
+    job = find_job(process.pid)
+    assert job is not None
+    os.kill(job, signal.SIGKILL)
+    while not any("SIGKILL" in path.read_text() for path in sweep.glob("*/result.json")):
+        assert process.poll() is None
+        time.sleep(0.05)
+    wait_for_unfinished_checkpoint(sweep, process)
+    time.sleep(moments.uniform(0, 0.3))
+    orphans = find_descendants(process.pid)
+    process.kill()
+    process.communicate()
     resumed = complete(*command(tmp_path, "train", f"sweep.resume={sweep}"))
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert "Traceback" not in resumed.stderr and "Resuming from" in resumed.stderr
