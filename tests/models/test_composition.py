@@ -1,5 +1,6 @@
 """Properties of all combinations of the encoders, attention mechanisms and poolings that have a YAML file."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -39,9 +40,7 @@ def pooling_and_head(pooling: str, input_dim: int) -> tuple[Any, Any]:
     return module, component("head", "linear", module.output_dim, LOGITS).double()
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
-@pytest.mark.parametrize("encoder", ENCODERS)
-def test_each_parameter_affects_the_output_and_has_finite_gradients(encoder: str, attention: str) -> None:
+def each_parameter_affects_the_output_and_has_finite_gradients(encoder: str, attention: str) -> None:
     """Those below a pooling affect the states or the summary, of which some poolings use only one."""
     model = build_model(encoder, attention).train()
     model.zero_grad()
@@ -66,10 +65,8 @@ def test_each_parameter_affects_the_output_and_has_finite_gradients(encoder: str
         parameter.grad = None
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
-@pytest.mark.parametrize("encoder", ENCODERS)
 @torch.no_grad()
-def test_padding_does_not_change_the_logits(encoder: str, attention: str) -> None:
+def padding_does_not_change_the_logits(encoder: str, attention: str) -> None:
     """With every pooling, for texts alone, with a longer text and without tokens."""
     model, inputs = build_model(encoder, attention).eval(), texts()
 
@@ -89,9 +86,7 @@ def test_padding_does_not_change_the_logits(encoder: str, attention: str) -> Non
         assert torch.isfinite(head(pooling(empty))).all(), f"{name}: an empty text gave NaN"
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
-@pytest.mark.parametrize("encoder", ENCODERS)
-def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> None:
+def weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> None:
     model = build_model(encoder, attention).eval()
     inputs = texts(padded_length=11)
     with torch.no_grad():
@@ -113,6 +108,24 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
     assert torch.allclose(rows, expected, rtol=0, atol=1e-10)
     token_weights = mean_weights(weights)  # N×L
     assert torch.allclose(token_weights.sum(1), torch.ones(len(LENGTHS), dtype=torch.float64), rtol=0, atol=1e-10)
+
+
+RULES = (
+    each_parameter_affects_the_output_and_has_finite_gradients,
+    padding_does_not_change_the_logits,
+    weights_sum_to_one_over_real_tokens,
+)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_holds_with_every_attention(rule: Callable[[str, str], None], encoder: str) -> None:
+    for attention in ATTENTIONS:
+        try:
+            rule(encoder, attention)
+        except Exception as error:
+            error.add_note(f"The rule is broken by {encoder} · {attention}")
+            raise
 
 
 @pytest.mark.weekly
