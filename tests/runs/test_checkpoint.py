@@ -5,6 +5,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Iterator
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +109,9 @@ def value_paths(node: Any, path: str = "") -> Iterator[str]:
 def test_any_wrong_value_in_a_card_is_reported_in_one_line(tmp_path: Path) -> None:
     path, errors = tmp_path / "odd.ckpt", 0
     torch.save(small_checkpoint(), tmp_path / "right.ckpt")
+    values = cycle((None, True, -1, 10**600, float("nan"), "x", [], [None], {}, {"a": 1}, 0.5))
     for location in value_paths(json.loads(small_checkpoint()["heedful"])):
-        for value in (None, True, -1, 10**600, float("nan"), "x", [], [None], {}, {"a": 1}):
+        for value in islice(values, 4):
             change_card(tmp_path / "right.ckpt", location, value, path)
             try:
                 read_checkpoint(path)
@@ -117,7 +119,7 @@ def test_any_wrong_value_in_a_card_is_reported_in_one_line(tmp_path: Path) -> No
                 assert "\n" not in str(error) and len(str(error)) < 600
                 assert "odd.ckpt: was written by another version of Heedful, or is damaged (" in str(error)
                 errors += 1
-    assert errors > 100
+    assert errors > 40
 
 
 def tokenizer_json(**changes: Any) -> str:

@@ -12,13 +12,14 @@ from heedful.base.errors import UserError
 from heedful.base.optional_packages import MissingExtra
 from heedful.training import build
 from heedful.training.build import prefix_errors
+from tests.config.nodes import config_with
 from tests.helpers import SMALL, read_csv, run_config, small_config, train
 
 VOCABULARY = ("<pad>", "<unk>", "a", "good", "film")
 
 
 def build_model(*overrides: str) -> tuple[Any, Any]:
-    cfg = small_config(Path("unused"), overrides)
+    cfg = config_with(*overrides)
     return cfg, build.classifier(cfg, VOCABULARY, num_logits=3)
 
 
@@ -55,7 +56,7 @@ def test_a_missing_gpu_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(
         UserError, match=r"^trainer.accelerator=gpu: torch finds no GPU on this machine; choose trainer=cpu$"
     ):
-        build.trainer(small_config(tmp_path, ["trainer=gpu"]))
+        build.trainer(small_config(tmp_path, ["trainer.accelerator=gpu"]))
 
 
 def test_a_trainer_that_cannot_be_built_is_reported_before_the_data_are_read(tmp_path: Path) -> None:
@@ -97,7 +98,7 @@ def test_a_missing_component_is_reported() -> None:
 
 def test_a_validation_interval_longer_than_an_epoch_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"^trainer: `val_check_interval` \(1000\) must be less"):
-        train(tmp_path / "run", "callbacks=none", "+trainer.val_check_interval=1000")
+        train(tmp_path / "run", "+trainer.val_check_interval=1000")
 
 
 def test_two_equal_callbacks_are_refused(tmp_path: Path) -> None:
@@ -203,9 +204,9 @@ def test_null_removes_a_callback_or_a_logger(tmp_path: Path) -> None:
     assert build.make_all(small_config(tmp_path, ["logger=csv", "logger.csv=null"]), "logger") == []
 
 
-def test_lightning_adds_no_callbacks_or_loggers(tmp_path: Path) -> None:
+def test_lightning_adds_no_callbacks_or_loggers() -> None:
     """By default, Lightning would add a progress bar, a model summary and a checkpoint callback."""
-    trainer = build.trainer(small_config(tmp_path, ["callbacks=early_stopping", "logger=none"]))
+    trainer = build.trainer(config_with("callbacks=early_stopping", "logger=none"))
     names = {type(callback).__name__ for callback in trainer.callbacks}  # type: ignore[attr-defined]
     assert "EarlyStopping" in names
     assert not {"RichProgressBar", "TQDMProgressBar", "ModelSummary", "ModelCheckpoint"} & names
