@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from heedful.kernels import recurrence
-from heedful.kernels.recurrence import recurrent_states
+from heedful.kernels.recurrence import bidirectional_states, recurrent_states
 
 
 @pytest.fixture(params=[nn.RNN, nn.GRU])
@@ -30,6 +30,21 @@ def test_states_and_gradients_equal_those_of_torch(rnn: nn.RNNBase, length: int,
     expected_gradients = torch.autograd.grad(expected, leaves, upstream)
     for gradient, expected_gradient in zip(gradients, expected_gradients, strict=True):
         torch.testing.assert_close(gradient, expected_gradient, rtol=1e-4, atol=1e-5)
+
+
+def test_two_directions_at_once_are_those_of_two_layers(rnn: nn.RNNBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    rnns = [rnn, type(rnn)(5, 7, batch_first=True)]
+    inputs, mask = torch.randn(3, 11, 5, requires_grad=True), torch.arange(11) < torch.tensor([[11], [4], [1]])
+    upstream, found = torch.randn(3, 11, 14), []
+    for limit in (recurrence.SMALL, 0):
+        monkeypatch.setattr(recurrence, "SMALL", limit)
+        states = bidirectional_states(rnns, inputs, mask)
+        leaves = [inputs, *rnns[0].parameters(), *rnns[1].parameters()]
+        found.append([states, *torch.autograd.grad(states, leaves, upstream)])
+    assert all(map(torch.equal, *found))
+    assert torch.equal(found[0][0][..., :7], recurrent_states(rnn, inputs))
+    backward = recurrent_states(rnns[1], inputs[1:2, :4].flip(1)).flip(1)  # of the second text
+    torch.testing.assert_close(found[0][0][1:2, :4, 7:], backward)
 
 
 def test_in_bf16_the_kernel_computes_in_float32(rnn: nn.RNNBase) -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.kernels.layers import Dropout, Linear
-from heedful.kernels.recurrence import recurrent_states
+from heedful.kernels.recurrence import bidirectional_states, recurrent_states
 from heedful.kernels.scan import linear_recurrence
 from heedful.models.component import Encoded, Encoder, Layers, Rate, Size, state_at, zero_padding
 
@@ -67,27 +67,14 @@ class Recurrent(Encoder):
         The summary consists of the last state that each direction of the top layer computes: the forward state of the
         last token and the backward state of the first token.
         """
-        for layer, forward_rnn in enumerate(self.forwards):
-            output = recurrent_states(forward_rnn, states)
+        for layer, rnn in enumerate(self.forwards):
             if self.backwards:
-                backward = recurrent_states(self.backwards[layer], reverse_by_length(states, mask))
-                output = torch.cat([output, reverse_by_length(backward, mask)], -1)
+                output = bidirectional_states([rnn, self.backwards[layer]], states, mask)
+            else:
+                output = recurrent_states(rnn, states)
             states = zero_padding(self.dropout(output), mask)
         if not self.backwards:
             return Encoded(states, mask, state_at(states, mask, last=True))
         forward_states, backward_states = states.chunk(2, -1)
         ends = [state_at(forward_states, mask, last=True), state_at(backward_states, mask, last=False)]
         return Encoded(states, mask, torch.cat(ends, -1))
-
-
-def reverse_by_length(states: Tensor, mask: Tensor) -> Tensor:
-    """Reverse the order of the real states in each row: N×T×D, N×T → N×T×D.
-
-    Padding must be at the end of each row, and stays there. A second reversal restores the original order.
-    """
-    lengths = mask.sum(1, keepdim=True)  # N×1
-    steps = torch.arange(mask.shape[1], device=mask.device)  # T
-    source = torch.where(mask, lengths - 1 - steps, steps)  # N×T
-    rows = torch.arange(mask.shape[0], device=mask.device).unsqueeze(1) * mask.shape[1]  # N×1
-    # whole rows, because torch gathers and scatters single features slowly
-    return states.flatten(0, 1).index_select(0, (rows + source).flatten()).view_as(states)
