@@ -42,6 +42,7 @@ TIMED_TEXTS = 100
 FITS_FILE = "fits.json"
 # A fit writes no files but predictions and the best checkpoint
 OF_A_FIT = ("test=true", "hydra.output_subdir=null")
+NO_LOGGER = "logger=none"  # also where a configuration is only read, because files are composed once for each choice
 OF_FOLD = f"data.folds={FOLDS} data.fold={{}}"
 WITHOUT = ("gradient_norms", "attention", "removal", "graphs", "baseline", "last_checkpoint", "page")
 
@@ -85,7 +86,7 @@ class Race:
 
     def compose(self, lines: Sequence[str]) -> DictConfig:
         """Return the configuration of a training."""
-        return compose([*data_lines(lines, self.data), *lines])
+        return compose([*data_lines(lines, self.data), *replaced(lines, [NO_LOGGER])])
 
     def source(self, cfg: DictConfig) -> "Source":
         """Return the texts of a training."""
@@ -95,7 +96,7 @@ class Race:
     def train(self, lines: Sequence[str], folder: Path, without: Sequence[str]) -> TrainedRun:
         """Train in a new folder, without some callbacks."""
         shutil.rmtree(folder, ignore_errors=True)
-        lines = [*lines, "logger=none", f"hydra.run.dir={quote(str(folder))}"]
+        lines = [*lines, NO_LOGGER, f"hydra.run.dir={quote(str(folder))}"]
         return run_training(lines, self.data, "shortlist(…)", False, without)
 
     def run(self) -> None:
