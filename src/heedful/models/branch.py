@@ -283,15 +283,20 @@ class NgramBranch(Component):
             if gains.mean() <= gains.std() / len(gains) ** 0.5:
                 found = self._find_ngrams(features[:1])
 
-        def held_out_loss(c: float) -> float:
-            self._fit(found, texts.columns, labels, of_text, c)
+        def held_out_loss() -> float:
             assert held_out is not None
             batches = map(held_out, by_length(held_out.lengths, BATCH, rank=0, world_size=1))
             return sum(len(targets) * loss(self(inputs), scaled(targets)).item() for inputs, targets, _ in batches)
 
+        best, kept = np.inf, list[Tensor]()
         with converging("model.branch.c"):
-            best = min(CANDIDATES, key=held_out_loss) if self.c is None else self.c
-            self._fit(found, texts.columns, labels, of_text, best)
+            for c in CANDIDATES if self.c is None else [self.c]:
+                self._fit(found, texts.columns, labels, of_text, c)
+                fitted = [part for part in (self.table, self.bias, self.of_columns) if part is not None]
+                if self.c is None and ((value := held_out_loss()) < best or not kept):
+                    best, kept = value, [part.clone() for part in fitted]
+        for part, values in zip(fitted, kept or fitted, strict=True):
+            part.copy_(values)
 
     def _fold_losses(
         self, texts: BatchBuilder, features: Sequence[Features], labels: np.ndarray, weights: np.ndarray, loss: Loss
