@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from hydra.core.utils import setup_globals
+
 from heedful.base.files import replace_atomically
 from heedful.config import compose
 
@@ -48,4 +50,5 @@ class _Compositions(dict[tuple[Any, ...], _OfFiles]):
 def share_compositions() -> None:
     """Read and write, in this process, the compositions of all processes with the same FOLDER."""
     if FOLDER in os.environ:
+        setup_globals()  # registers the resolver hydra:, as a composition in this process would
         compose.MERGED = _Compositions()  # type: ignore[assignment]

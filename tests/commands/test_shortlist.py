@@ -33,6 +33,7 @@ from heedful.selection.race import Race
 from heedful.selection.sections import chart, sections
 from heedful.selection.shortlist import Shortlist
 from heedful.tasks.multiclass import Multiclass
+from heedful.tasks.multilabel import Multilabel
 from heedful.tasks.regression import Regression
 from tests.helpers import read_csv
 
@@ -421,6 +422,21 @@ def test_numbers_that_are_predicted_no_better_than_by_their_mean() -> None:
     table = render_markdown("", "", sections(found))
     assert "| linear | -3.01" in table and "| always the mean | 0.000 |" in table
     assert chart(found).content[0].rows[0].value == pytest.approx(-3, abs=0.02)  # the folds have other means
+
+
+@pytest.mark.parametrize(("most", "name"), [((True, True), "a|b"), ((False, False), "no label")])
+def test_models_that_are_no_better_than_the_most_frequent_set_of_labels(most: tuple[bool, bool], name: str) -> None:
+    """Of 100 texts, 40 have this set of labels, 35 its opposite, and 25 have `a` alone, as 60 or 65 texts do at all."""
+    labels = np.repeat([most, tuple(map(np.logical_not, most)), (True, False)], [40, 35, 25], axis=0)
+    task, orders = Multilabel(("a", "b")), [np.arange(100)[fold::5] for fold in range(5)]
+    for right, is_useless in ((45, True), (95, False)):
+        predicted = np.where(np.arange(100)[:, None] < right, labels, ~labels)
+        parts = [Predictions("test", predicted[rows].astype(float), labels[rows], task, rows) for rows in orders]
+        found = Answer.of([Entry("linear", (), [Fit(18, 1, 0.2, 0.5)] * 5, parts)], 30.0)
+        useless = f"Do not use any of these: the best is not shown to be better than always answering `{name}` (40.0 %)"
+        assert (next(found.sentences()) == useless) == is_useless
+        (row,) = [row for row in sections(found)[0].content[0].rows if row[0].startswith("always")]
+        assert row[:3] == [f"always {name}", "40.0", f"{40 - right:.1f}"]
 
 
 def test_models_that_are_no_better_than_the_most_frequent_class_and_packages_that_are_missing() -> None:

@@ -87,18 +87,20 @@ class Answer:
         return float(self.finalists[0].terms(self.most).mean())
 
     def majority(self) -> tuple[str, np.ndarray] | None:
-        """Return the most frequent class, or the mean, and how it scores the texts of the first candidate, or None."""
+        """Return the most frequent class or set of labels, or the mean, and its scores of the texts, or None."""
         first = self.entries[0]
-        labels, names = first.labels(), first.predictions[0].class_names
+        labels, task = first.labels(), first.predictions[0].task
         if self.metric == "r2":
             return "the mean", np.zeros(len(labels))
-        if self.metric != "acc" or labels.ndim > 1:
+        if self.metric != "acc":
             return None
-        frequent = int(np.bincount(labels).argmax())
-        return names[frequent], (labels == frequent).astype(float)
+        kinds, numbers, counts = np.unique(labels, axis=0, return_inverse=True, return_counts=True)
+        frequent = int(counts.argmax())
+        (name,) = task.decode(kinds[[frequent]])
+        return name or "no label", (numbers.ravel() == frequent).astype(float)
 
     def is_useless(self) -> bool:
-        """Return whether no candidate is shown to be better than always predicting the most frequent class."""
+        """Return whether no candidate is shown to be better than a constant prediction."""
         majority, best = self.majority(), self.finalists[self.choice.best].terms(self.folds)
         return majority is not None and Gain.of(best - majority[1][: len(best)]).low <= 0
 

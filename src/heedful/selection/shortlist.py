@@ -31,7 +31,7 @@ class Shortlist:
     Args:
         folder: contains page.html, shortlist.md, the winner's run, `winner`, and its export, `export`.
         answer: the scores, costs and the choice.
-        winner: the named candidate, trained on all texts; None if none is better than the most frequent class.
+        winner: the named candidate, trained on all texts; None if none is better than a constant prediction.
     """
 
     folder: Path
