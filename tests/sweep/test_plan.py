@@ -9,9 +9,10 @@ import hydra
 import pytest
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 import heedful.training.build  # noqa: F401  # once here instead of in each forked process
 from heedful.base.errors import UserError
@@ -19,7 +20,7 @@ from heedful.config.compose import ConfigFiles
 from heedful.config.overrides import combinations
 from heedful.runs.sweep_record import Job
 from heedful.sweep import job
-from heedful.sweep.plan import create_job, examine, grid, parse_overrides, validate_jobs
+from heedful.sweep.plan import compose_job, create_job, examine, grid, parse_overrides, validate_jobs
 from tests.helpers import repository
 
 
@@ -85,6 +86,16 @@ def test_files_are_merged_once_for_each_choice_of_them(monkeypatch: pytest.Monke
         (job,) = grid([[f"seed={seed}", f"model/attention={attention}"]])
         assert examine(files, sweep, job)[0] == []
     assert composed.call_count == 3
+
+
+def test_the_configuration_of_a_job_is_that_of_hydra() -> None:
+    files, lines = repository("train"), ["hydra.sweep.dir=sweep", "trainer.max_epochs=3", "hydra/launcher=joblib"]
+    job = ["trainer.max_epochs=3", "seed=2", "model/attention=none", "hydra.sweep.subdir=x"]
+    with files.initialized() as hydra_state:
+        loader = hydra_state.config_loader()
+        sweep = loader.load_configuration("train", [*files.searchpath, *lines], run_mode=RunMode.MULTIRUN)
+        expected = loader.load_sweep_config(sweep, job)
+    assert OmegaConf.to_yaml(compose_job(files, sweep, job)) == OmegaConf.to_yaml(expected)
 
 
 def test_the_files_of_every_job_are_checked_before_hydra_uses_them(

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hydra.core.utils import setup_globals
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_count
@@ -119,6 +119,13 @@ def examine(files: ConfigFiles, sweep: DictConfig, job: Job) -> tuple[list[Mista
             return [], rehearse_job(task)
         except UserError as error:
             return [Mistake("", str(error))], None
+
+
+def compose_job(files: ConfigFiles, sweep: DictConfig, lines: list[str]) -> DictConfig:
+    """Compose the configuration of a job as Hydra's loader does, but merge the files once for each choice of them."""
+    cfg = files.compose([*_hydra_overrides(sweep), *lines])
+    OmegaConf.copy_cache(from_config=sweep, to_config=cfg)  # the same time stamps
+    return cfg
 
 
 def rehearse_job(cfg: DictConfig) -> Data:

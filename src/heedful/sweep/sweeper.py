@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -33,7 +34,7 @@ from heedful.report.terminal import OutputConsole, render_terminal
 from heedful.runs.result import RunResult
 from heedful.runs.sweep_record import SWEEP_FILE, Job, Sweep
 from heedful.sweep.job import STOP_FILE, JobRunner, outcome, recorded_result, score_label, set_up_worker
-from heedful.sweep.plan import grid, parse_overrides, validate_jobs
+from heedful.sweep.plan import compose_job, grid, parse_overrides, validate_jobs
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ class SweepRunner:
         self.hydra_context = hydra_context
         self.config = config
         self.files = ConfigFiles.of(config, "train")
+        hydra_context.config_loader.load_sweep_config = partial(compose_job, self.files)  # type: ignore[method-assign]
         self.folder = Path(str(config.hydra.sweep.dir)).absolute()
         self.objective: DictConfig | None = None  # of a search: the options of callbacks.best_checkpoint
         self.signals: list[int] = []  # those that were received; after the first one, no further job starts
