@@ -1,5 +1,7 @@
 """The linear model is fitted to the training split, and its predictions are comparable with those of a model."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
@@ -16,6 +18,7 @@ from heedful.data.tokenizer import Word
 from heedful.runs.run_files import Predictions
 from heedful.training.callbacks.baseline import LinearBaseline
 from tests.helpers import read_csv, train
+from tests.training.callbacks.test_removal import OF_TWO
 
 ENDINGS = {"bad": "awful", "fair": "medium", "good": "superb"}
 
@@ -126,9 +129,8 @@ def test_too_many_texts_or_texts_without_words_have_no_baseline(tmp_path, caplog
     assert not (tmp_path / "out").exists()
 
 
-def test_a_run_records_the_baseline_and_its_difference(tmp_path: Path) -> None:
-    options = [f"callbacks.{name}=null" for name in ("progress", "attention", "gradient_norms")]
-    result = train(tmp_path / "run", "callbacks=default", "trainer.max_epochs=1", *options)
+def test_a_run_records_the_baseline_and_its_difference(store: Callable[..., Path]) -> None:
+    result = json.loads((store(*OF_TWO, short=False) / "result.json").read_text())
     scores, differences = result["baseline"]["metrics"], result["baseline"]["differences"]
     assert scores.keys() == differences.keys() == result["metrics"].keys() - {"test/majority_acc", "val/majority_acc"}
     for name, score in scores.items():

@@ -11,6 +11,8 @@ from heedful import load
 from heedful.runs.removal import read_removals
 from tests.helpers import read_csv
 
+OF_TWO = ("callbacks=default", "callbacks.progress=null", "callbacks.removal.texts=2", "trainer.max_epochs=1")
+
 
 def test_removal_is_what_the_prediction_loses_without_a_word(finished: tuple[Path, dict[str, Any]]) -> None:
     run, _ = finished
@@ -40,5 +42,4 @@ def test_a_run_may_keep_no_text_of_the_data(finished: tuple[Path, dict[str, Any]
 
 
 def test_the_number_of_texts_may_be_limited(store: Callable[..., Path]) -> None:
-    run = store("callbacks.removal.texts=2", short=False)
-    assert len(read_removals(run)) == 2
+    assert len(read_removals(store(*OF_TWO, short=False))) == 2
