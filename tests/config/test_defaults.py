@@ -41,7 +41,7 @@ def default_of(cls: type, name: str) -> Any:
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_values_in_a_file_are_the_constructors_defaults(choice: str) -> None:
+def test_a_file_names_every_option_with_the_constructors_default(choice: str) -> None:
     cls, options = read_choice(choice)
     differences = {
         name: value
@@ -51,11 +51,6 @@ def test_values_in_a_file_are_the_constructors_defaults(choice: str) -> None:
         and (default != value or type(default) is not type(value))
     }
     assert {(choice, name) for name in differences} == {key for key in EXCEPTIONS if key[0] == choice}, differences
-
-
-@pytest.mark.parametrize("choice", CHOICES)
-def test_a_file_names_every_option(choice: str) -> None:
-    cls, options = read_choice(choice)
     place = place_at(choice.rpartition("/")[0].replace("/", "."))
     positional = place.positional if place is not None else 0  # tokenizers have no place of their own
     assert set(options) == {*list(of_class(cls).options)[positional:]}
