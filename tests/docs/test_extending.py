@@ -13,12 +13,15 @@ import torch
 import yaml
 from omegaconf import OmegaConf
 
+from heedful import load
+from heedful.commands import compare, faithfulness
 from heedful.data.padded_batches import Inputs
 from heedful.models.check import check_model
 from heedful.training import build
 from tests.forks import complete
-from tests.helpers import ROOT, command, run
+from tests.helpers import ROOT, command, evaluate, run
 from tests.models.combinations import BASIS, VOCABULARY, small_options, texts
+from tests.portable.exports import export
 
 BLOCK = re.compile(
     r"^```(?:python|yaml)\n((?:# @package _global_\n)?# ((?:mine|my_conf)/\S+|test_mine.py)\n.*?)^```$",
@@ -98,14 +101,8 @@ def test_a_model_of_all_examples_trains_and_predicts(folder: Path) -> None:
     run(
         folder,
         *("train", "--config-dir", "my_conf", TRUST, *(f"model/{group}={name}" for group, name in names.items())),
-        *(
-            "data=folders",
-            "data.path=texts",
-            "data/tokenizer=characters",
-            "loss=focal",
-            "experiment=small",
-            "rate=0.01",
-        ),
+        *("data=folders", "data.path=texts", "data/tokenizer=characters", "loss=focal"),
+        *("experiment=small", "rate=0.01"),
         *("callbacks=[checkpoints,weight_norm]", "logger=csv", "trainer.max_epochs=2", "hydra.run.dir=run"),
     )
     result = json.loads((folder / "run" / "result.json").read_text())
@@ -133,24 +130,21 @@ def words_with_labels(path: Path, labels: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("name", "labels", "classes", "text", "label"),
     [
+        ("ordinal", {"poor": "low", "fine": "medium", "great": "high"}, ["low", "medium", "high"], "great 3", "high"),
         (
-            "ordinal",
-            {"poor": "low", "fine": "medium", "great": "high"},
-            ["low", "medium", "high"],
-            "great number 3",
-            "high",
-        ),
-        (
-            "hierarchy",
-            {"dog": "animal/dog", "cat": "animal/cat", "tree": "plant"},
-            ["animal", "animal/cat", "animal/dog", "plant"],
-            "cat number 3",
-            ["animal", "animal/cat"],
+            *("hierarchy", {"dog": "animal/dog", "cat": "animal/cat", "tree": "plant"}),
+            *(["animal", "animal/cat", "animal/dog", "plant"], "cat 3", ["animal", "animal/cat"]),
         ),
     ],
 )
 def test_a_task_trains_is_evaluated_compared_and_loaded(
-    folder: Path, name: str, labels: dict[str, str], classes: list[str], text: str, label: Any
+    folder: Path,
+    name: str,
+    labels: dict[str, str],
+    classes: list[str],
+    text: str,
+    label: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     words_with_labels(folder / f"{name}.csv", labels)
     data = ["data=csv", f"data.path={name}.csv", "data.text=text", "data.label=label"]
@@ -161,20 +155,18 @@ def test_a_task_trains_is_evaluated_compared_and_loaded(
     )
     result = json.loads((folder / name / "result.json").read_text())
     assert result["data"]["class_names"] == classes and result["metrics"]["test/acc"]["value"] > 0.8
-    model = [f"ckpt_path={name}", TRUST]
-    assert json.loads(run(folder, "predict", *model, f"text={text}", "json=true"))["label"] == label
-    run(folder, "eval", *model, "logger=csv", f"hydra.run.dir={name}_eval")
-    scores = json.loads((folder / f"{name}_eval" / "result.json").read_text())["metrics"]
-    assert scores["test/acc"] == result["metrics"]["test/acc"]
-    run(folder, "export", *model, f"out={name}_export")
-    exported = run(folder, "predict", f"ckpt_path={name}_export", TRUST, f"text={text}", "json=true")
-    assert json.loads(exported)["label"] == label
-    run(folder, "compare", name, "--trusted-modules", "mine", "--out", f"{name}_comparison")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.chdir(folder)
+    assert load(name, ["mine"]).predict([text])[0].label == label
+    assert evaluate(folder / f"{name}_eval", name, TRUST)["metrics"]["test/acc"] == result["metrics"]["test/acc"]
+    export(Path(name), folder / f"{name}_export", TRUST)
+    assert load(f"{name}_export", ["mine"]).predict([text])[0].label == label
+    compare.main([name, "--trusted-modules", "mine", "--out", f"{name}_comparison"])
     assert "accuracy" in (folder / f"{name}_comparison" / "comparison.md").read_text().lower()
     if name == "ordinal":
-        run(folder, "faithfulness", name, "--trusted-modules", "mine", "--texts", "7", "--out", f"{name}_faithfulness")
-    refused = complete(*command(folder, "compare", name))
-    assert refused.returncode == 1 and "--trusted-modules mine" in refused.stderr
+        faithfulness.main([name, "--trusted-modules", "mine", "--texts", "7", "--out", f"{name}_faithfulness"])
+        refused = complete(*command(folder, "compare", name))
+        assert refused.returncode == 1 and "--trusted-modules mine" in refused.stderr
 
 
 def test_ordinal_probabilities_are_differences_of_those_above_the_cut_points(
