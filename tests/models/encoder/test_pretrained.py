@@ -1,7 +1,8 @@
 """Small pretrained models of several kinds, saved as on the hub, against the output of transformers for each text."""
 
 import shutil
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,15 @@ def save(folder: Path, kind: str = "bert", adds_special_tokens: bool = True) -> 
 
 
 @pytest.fixture(scope="session")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save(tmp_path_factory.mktemp("models") / "bert")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A function that saves a model of a kind once, and returns its folder."""
+    folder = tmp_path_factory.mktemp("models")
+    return cache(lambda kind: save(folder / kind, kind))
+
+
+@pytest.fixture(scope="session")
+def bert(saved: Callable[[str], Path]) -> Path:
+    return saved("bert")
 
 
 def config(model: Path, *overrides: str, tmp: Path | None = None) -> DictConfig:
@@ -106,8 +114,8 @@ def batch(model: Path, texts: list[str], padded_length: int = 0) -> Inputs:
 
 
 @pytest.mark.parametrize(("kind", "adds_special_tokens"), [*((kind, True) for kind in KINDS), ("bert", False)])
-def test_states_equal_those_of_transformers(kind: str, adds_special_tokens: bool, tmp_path: Path) -> None:
-    model = save(tmp_path / kind, kind, adds_special_tokens)
+def test_states_equal_those_of_transformers(kind: str, adds_special_tokens: bool, saved, tmp_path: Path) -> None:
+    model = saved(kind) if adds_special_tokens else save(tmp_path / kind, kind, adds_special_tokens=False)
     classifier = load_classifier(model).eval()
     reference = transformers.AutoModel.from_pretrained(model).double().eval()
     backend = tokenizers.Tokenizer.from_file(str(model / "tokenizer.json"))
@@ -159,8 +167,8 @@ def test_a_description_cannot_select_code(bert: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_text_too_long_for_the_positions_is_refused(kind: str, tmp_path: Path) -> None:
-    model = save(tmp_path / kind, kind)
+def test_a_text_too_long_for_the_positions_is_refused(kind: str, saved) -> None:
+    model = saved(kind)
     classifier = load_classifier(model, f"data.max_length={POSITIONS - 2}").eval()
     inputs = Inputs(torch.full((1, POSITIONS - 2), 7), torch.ones(1, POSITIONS - 2, dtype=torch.bool))
     assert classifier(inputs).isfinite().all()
@@ -185,8 +193,8 @@ def test_messages_about_impossible_combinations_state_the_remedy(bert, overrides
         load_classifier(bert, *overrides)
 
 
-def test_tokens_of_another_model_are_refused(bert: Path, tmp_path: Path) -> None:
-    other = save(tmp_path / "other", "roberta")
+def test_tokens_of_another_model_are_refused(bert: Path, saved) -> None:
+    other = saved("roberta")
     message = r"the data does not use the tokenizer of .*bert: write data/tokenizer=pretrained"
     with pytest.raises(UserError, match=message):
         PretrainedEmbedding(load_tokenizer(other).vocabulary, name_or_path=str(bert)).load_pretrained()
@@ -245,8 +253,8 @@ def test_building_a_classifier_reads_no_weights(bert: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("kind", ["bert", "modernbert"])
-def test_a_pretrained_model_is_exported(kind: str, tmp_path: Path) -> None:
-    path = save(tmp_path / kind, kind)
+def test_a_pretrained_model_is_exported(kind: str, saved, tmp_path: Path) -> None:
+    path = saved(kind)
     cfg = components(path, "model/attention=bahdanau")
     vocabulary = Pretrained(str(path)).train([]).vocabulary
     model = build.classifier(cfg, vocabulary, 3)
