@@ -25,7 +25,10 @@ TOKENS = torch.tensor([[2, 3, 4, 0, 0, 0, 0], [5, 6, 7, 8, 9, 0, 0], [9, 3, 0, 0
 LABELS = torch.tensor([1, 0, 1])
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+USUAL = ("lstm", "birnn", "bigru", "self_attention_500")  # each cell, both directions and self-attention
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in USUAL else pytest.mark.weekly) for n in WORKLOADS])
 def test_the_competent_loop_computes_the_loss_of_heedful(name: str, tmp_path: Path) -> None:
     workload = WORKLOADS[name]
     data = reviews.overrides(None, False, tmp_path, 83, 11)

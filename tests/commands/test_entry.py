@@ -80,52 +80,36 @@ def test_mistakes_are_reported_before_anything_starts(run: Run, started: list[Di
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "arguments", [["-m", "seed=1,2"], ["seed=1,2", "-m", "task_name=b"], ["--multirun", "seed=1,2"]]
-)
+@pytest.mark.parametrize("arguments", [["-m", "seed=1,2"], ["seed=1,2", "--multirun", "task_name=b"]])
 def test_a_sweep_runs_each_value(run: Run, started: list[DictConfig], tmp_path: Path, arguments: list[str]) -> None:
     assert run(*arguments)[0] is None
     assert [cfg.seed for cfg in started] == [1, 2]
     assert {path.name for path in (tmp_path / "sweep").iterdir() if path.is_dir()} == {"0", "1"}
 
 
-def fail(cfg: DictConfig) -> None:
-    Path(cfg.paths.output_dir, "result.json").write_text('{"status": "failed"}')
-    raise UserError(f"data.csv, row {cfg.seed}: no label")
-
-
 @pytest.mark.parametrize("arguments", [["seed=1"], ["-m", "seed=1,2"]])
-def test_a_user_error_in_a_task_ends_the_program_with_its_message(
+def test_a_user_error_in_a_task_is_a_message_and_another_exception_keeps_its_traceback(
     run: Run, started: list[DictConfig], arguments: list[str]
 ) -> None:
+    def fail(cfg: DictConfig) -> None:
+        Path(cfg.paths.output_dir, "result.json").write_text('{"status": "failed"}')
+        raise UserError(f"data.csv, row {cfg.seed}: no label")
+
+    def crash(cfg: DictConfig) -> None:
+        raise ZeroDivisionError("a defect of Heedful")
+
     assert run(*arguments, task=fail) == ("Error: data.csv, row 1: no label", "")
     assert len(started) == 1
     assert not Path("run").exists()  # the folder of a run that produced nothing
-
-
-def crash(cfg: DictConfig) -> None:
-    raise ZeroDivisionError("a defect of Heedful")
-
-
-@pytest.mark.parametrize("arguments", [["seed=1"], ["-m", "seed=1,2"]])
-def test_an_unexpected_exception_keeps_its_traceback(run: Run, arguments: list[str]) -> None:
     with pytest.raises(ZeroDivisionError) as error:
         run(*arguments, task=crash)
     assert error.traceback[-1].name == "crash"
 
 
-TEXTS = [
-    "I loved it, truly = 10/10!",
-    '"Never," she said; it\'s {a: b} [1, 2] (x)',
-    "${oc.env:HOME} \\${seed} ${",
-    "two\nlines",
-    "null",
-    "",
-    "--help",
-]
+TEXTS = ["I loved it, truly = 10/10!", '"Never," she said; it\'s {a: b} [1, 2] (x)', "${oc.env:HOME} \\${seed} ${"]
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("text", [*TEXTS, "two\nlines", "null", "", "--help"])
 def test_free_text_is_passed_unchanged(run: Run, text: str) -> None:
     def check(cfg: DictConfig) -> None:
         assert cfg.text == text
@@ -183,27 +167,18 @@ def test_config_files_may_be_in_another_folder(
     folder = tmp_path / "my_folder" / "model" / "encoder"
     folder.mkdir(parents=True)
     (folder / "own.yaml").write_text("_target_: tests.config.parts.Encoder\nhidden_dim: 13\n")
-    options = (
-        ["--config-dir=my_folder"],
-        ["hydra.searchpath=[file://my_folder]"],
-        ["hydra.searchpath=[pkg://my_folder]"],
-    )
     monkeypatch.syspath_prepend(tmp_path)
-    for option in options:
-        assert run(*option, "model/encoder=own")[0] is None
-        assert "no such choice (did you mean own?)" in str(run(*option, "model/encoder=owm")[0])
+    for option in ("--config-dir=my_folder", *(f"hydra.searchpath=[{kind}://my_folder]" for kind in ("file", "pkg"))):
+        assert run(option, "model/encoder=own")[0] is None
+        assert "no such choice (did you mean own?)" in str(run(option, "model/encoder=owm")[0])
     assert [cfg.model.encoder.hidden_dim for cfg in started] == [13, 13, 13]
 
 
 def test_the_primary_config_may_be_the_users_own(run: Run, started: list[DictConfig], tmp_path: Path) -> None:
     """It may set options of Hydra and define variables, and the configs of Heedful stay available."""
     (tmp_path / "mine").mkdir()
-    own = [
-        "defaults: [train, _self_]",
-        "size: 17",
-        "sizes: {a: ['${size}']}",
-        "model: {encoder: {hidden_dim: '${size}'}}",
-    ]
+    own = ["defaults: [train, _self_]", "size: 17", "sizes: {a: ['${size}']}"]
+    own += ["model: {encoder: {hidden_dim: '${size}'}}"]
     own += ["hydra: {run: {dir: 'mine/${seed}'}, searchpath: ['file://more']}", "tags: ['t${sizes.a[0]}']"]
     (tmp_path / "mine" / "own.yaml").write_text("\n".join(own))
     more = tmp_path / "more" / "experiment"

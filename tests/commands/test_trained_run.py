@@ -74,9 +74,13 @@ def test_predictions_equal_those_of_the_command(frame: pd.DataFrame, tmp_path: P
     assert first.result.choices == load(tmp_path / "command").members[0].card.choices | {"data": "python"}
 
 
-def test_the_result_shows_the_scores_and_the_call(frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_result_shows_the_scores_and_the_call_and_a_quiet_training_prints_nothing(
+    frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as in a program that does not configure the log
     trained = train(*SMALL, *COLUMNS, data=frame)
-    printed = capsys.readouterr().out
+    printed, errors = capfd.readouterr()
+    assert "Some classes have fewer than 5 test texts" in errors
     assert "Scores, best epoch" in printed and str(trained.folder) in printed.replace("\n", "")
     assert trained.scores["test/acc"] == trained.result.metrics["test/acc"].value
     assert f"{trained.scores['test/acc']:.3f}" in repr(trained) and str(trained.folder) in repr(trained)
@@ -84,15 +88,12 @@ def test_the_result_shows_the_scores_and_the_call(frame: pd.DataFrame, capsys: p
     assert trained.result.command == f"train({', '.join(map(repr, (*SMALL, *COLUMNS)))}, data=…)"
     assert "optimizer.lr" not in trained.result.overrides and "data=python" in trained.result.overrides
     train(*SMALL, *COLUMNS, data=frame, verbose=False)
-    assert capsys.readouterr().out == ""
+    assert capfd.readouterr() == ("", "")
 
 
 def test_given_splits_are_used(frame: pd.DataFrame) -> None:
-    data = {
-        "train": frame[:23],
-        "validation": frame[23:30],
-        "test": (frame[30:37].cleaned_review, frame[30:37].sentiments),
-    }
+    test = frame[30:37].cleaned_review, frame[30:37].sentiments
+    data: dict[str, Any] = {"train": frame[:23], "validation": frame[23:30], "test": test}
     trained = train(*SMALL, *COLUMNS, data=data, verbose=False)
     assert trained.result.data.sizes == {"train": 23, "val": 7, "test": 7}
     data = {"training": frame[:23], "eval": frame[23:30]}
@@ -138,16 +139,6 @@ def test_an_interrupted_training_resumes(frame: pd.DataFrame, monkeypatch: pytes
     np.testing.assert_array_equal(
         saved_predictions(resumed.folder).probabilities, saved_predictions(whole.folder).probabilities
     )
-
-
-@pytest.mark.parametrize("verbose", [True, False])
-def test_a_quiet_training_prints_nothing(
-    verbose: bool, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as in a program that does not configure the log
-    train(*SMALL, *COLUMNS, data=frame, verbose=verbose)
-    output, errors = capfd.readouterr()
-    assert verbose == bool(output) == ("Some classes have fewer than 5 test texts" in errors) == bool(errors)
 
 
 def test_a_test_needs_test_texts(frame: pd.DataFrame) -> None:

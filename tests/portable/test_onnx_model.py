@@ -14,13 +14,7 @@ from heedful.models.attention.edge_query import EdgeQueryAttention
 from heedful.models.branch import NgramBranch
 from heedful.models.embedding.ngrams import NgramEmbedding
 from heedful.models.loss import CrossEntropy
-from heedful.portable.onnx_model import (
-    TOLERANCE,
-    PortableModel,
-    convert,
-    feed,
-    load_session,
-)
+from heedful.portable.onnx_model import TOLERANCE, PortableModel, convert, feed, load_session
 from heedful.tasks.multiclass import Multiclass
 from tests.models.combinations import LOGITS, PAIRS, VOCABULARY, choices, compose, texts
 
