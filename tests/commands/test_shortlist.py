@@ -5,7 +5,7 @@ import re
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -44,6 +44,13 @@ CANDIDATES = {
 }
 TEXTS = [f"{word} {other}" for word in ("good", "bad") for other in "abcdefghijklmnopqrs"]
 DATA = (TEXTS, ["yes"] * 19 + ["no"] * 19)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_curves() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("heedful.selection.race.CURVE_SECONDS", 4.0)  # of two folds, in the race below
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +243,7 @@ def test_the_race_ends_in_time(
         (["--minutes=3"], "--minutes=3: no such flag"),
         (["candidates=[linear,nonesuch]"], "experiment=nonesuch no such choice"),
         (["optimizer.lrr=1"], "optimizer.lrr=1 no such option"),
-        (["data.path=nonesuch.csv", "data=csv"], "data.path=nonesuch.csv: there is no 'nonesuch.csv'"),
+        (["data.path=none.csv", "data=csv", "candidates=[linear]"], "data.path=none.csv: there is no 'none.csv'"),
     ],
 )
 def test_a_mistake_is_reported_before_the_race(lines: list[str], message: str, tmp_path: Path) -> None:
@@ -250,7 +257,7 @@ def test_ctrl_c_ends_the_command_and_says_how_it_goes_on(
 ) -> None:
     monkeypatch.setattr("heedful.launch.trained_run.train_classifier", Mock(side_effect=Interrupted(signal.SIGINT)))
     with pytest.raises(SystemExit) as end:
-        command.main([f"out={tmp_path / 'out'}"])
+        command.main([f"out={tmp_path / 'out'}", "candidates=[linear]"])
     assert end.value.code == 128 + signal.SIGINT
     assert f"Interrupted. The same with out={tmp_path / 'out'} goes on" in capsys.readouterr().err
 
@@ -378,7 +385,8 @@ MIXED = of((400, 1), (20, 0), (34, 1), (146, 0))  # 34 wins, 20 losses
         ),
     ],
 )
-def test_the_recommendation(others: list[Entry], text: str) -> None:
+def test_the_recommendation(others: list[Entry], text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heedful.selection.choice.DRAWS", 9)  # for the score without luck, which it does not mention
     seeds = 3 * bool(others and others[0].screened)
     first = RARE if "`c`" in text else LINEAR
     for other in others:
