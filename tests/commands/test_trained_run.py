@@ -28,9 +28,7 @@ COLUMNS = ("data.text=cleaned_review", "data.label=sentiments", "data.batch_size
 
 @pytest.fixture(autouse=True)
 def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "heedful.training.run.write_run_report", lambda *arguments: []
-    )  # drawing takes most of the time
+    monkeypatch.setattr("heedful.training.run.write_run_report", lambda *_: [])  # drawing takes most of the time
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 

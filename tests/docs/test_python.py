@@ -14,9 +14,9 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(heading: str) -> list[str]:
-    """The examples below a heading of the second level."""
+    """The examples below a heading of the second level, with trainings of one epoch."""
     (section,) = [part for part in re.split(r"^## ", PAGE, flags=re.MULTILINE) if part.startswith(heading)]
-    return BLOCK.findall(section)
+    return [re.sub(r"max_epochs=\d", "max_epochs=1", block) for block in BLOCK.findall(section)]
 
 
 @pytest.mark.filterwarnings("ignore")  # Lightning's hints
@@ -36,9 +36,7 @@ def test_the_script_with_lightning_runs(
 
 @pytest.mark.filterwarnings("ignore")  # wandb's
 def test_the_examples_of_train_scikit_learn_and_load_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "heedful.training.run.write_run_report", lambda *arguments: []
-    )  # drawing takes most of the time
+    monkeypatch.setattr("heedful.training.run.write_run_report", lambda *_: [])  # drawing takes most of the time
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     names: dict[str, Any] = {}

@@ -155,9 +155,7 @@ def test_notebook_display_escapes_the_text() -> None:
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    monkeypatch.setattr(
-        "heedful.training.run.write_run_report", lambda *arguments: []
-    )  # drawing takes most of the time
+    monkeypatch.setattr("heedful.training.run.write_run_report", lambda *_: [])  # drawing takes most of the time
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {}
