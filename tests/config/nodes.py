@@ -23,9 +23,9 @@ def choice_nodes(*groups: str) -> dict[str, dict[str, Any]]:
     return {group: dict(zip(files.groups[group], cfg["all"][places[group]].values(), strict=True)) for group in groups}
 
 
-def config_with(*lines: str) -> DictConfig:
+def config_with(*lines: str, base: DictConfig | None = None) -> DictConfig:
     """A small configuration with other choices, which are not composed anew, and then with other options."""
-    cfg = small_config(Path("unused"))
+    cfg = small_config(Path("unused")) if base is None else base
     OmegaConf.set_struct(cfg, False)
     choices = [line for line in lines if line.partition("=")[0] in repository("train").groups]
     for group, name in (line.split("=") for line in choices):

@@ -34,6 +34,7 @@ from heedful.data.tokenizer import Word
 from heedful.training import build
 from heedful.training.callbacks.predictions import PredictionWriter
 from heedful.training.lit import LitClassifier
+from tests.config.nodes import config_with
 from tests.helpers import SMALL, change_card, evaluate, last_weights, read_csv, saved_predictions, train, trained
 
 EMA = "+callbacks.ema={_target_: pytorch_lightning.callbacks.EMAWeightAveraging, decay: 0.9}"
@@ -41,7 +42,9 @@ LINEAR = ("model/branch=ngrams", "model.branch.weight=null")
 
 
 def make(folder: Path, *overrides: str) -> tuple[DictConfig, Source, LitClassifier]:
-    cfg = compose(f"data.cache_dir={folder / 'cache'}", *SMALL, *overrides)
+    of_run = overrides if any(line.startswith("task=") for line in overrides) else ()  # whose file chooses others
+    cfg = compose(f"data.cache_dir={folder / 'cache'}", *SMALL, *of_run)
+    cfg = cfg if of_run else config_with(*overrides, base=cfg)
     pl.seed_everything(cfg.seed)
     data = build.datamodule(cfg)
     return cfg, data, LitClassifier.from_config(cfg, data)
@@ -202,7 +205,7 @@ def test_early_stopping_and_plateau_wait_for_an_unused_network(monitor, rate, ep
             self.weights = [*getattr(self, "weights", []), float(self.model.branch.weight)]
 
     plateau = ("scheduler=plateau", "scheduler.patience=0")
-    cfg, data, _ = make(tmp_path, *LINEAR, *plateau, f"optimizer.lr={rate}", "metrics=default")
+    cfg, data, _ = make(tmp_path, *LINEAR, *plateau, f"optimizer.lr={rate}")
     module = Calm.from_config(cfg, data)
     last, again = (ModelCheckpoint(tmp_path / name, save_last=True) for name in ("last", "again"))
     stop = EarlyStopping(monitor, patience=1)
