@@ -15,10 +15,8 @@ from tests.helpers import ROOT, command
 def heedful(folder: Path, *arguments: str, **environment: str) -> tuple[int, str, str]:
     """Run `heedful …` in a folder, and return the exit code and what it printed."""
     (python, *_), options = command(folder, "train")
-    options["env"] |= {
-        "GLIBC_TUNABLES": "",
-        **environment,
-    }  # as after the restart, which would repeat the command of the server
+    # as after the restart, which would repeat the command of the server
+    options["env"] |= {"GLIBC_TUNABLES": "", **environment}
     code = "from heedful.__main__ import main; main()"
     process = complete([python, "-c", code, *arguments], options)
     return process.returncode, process.stdout, process.stderr
@@ -33,11 +31,8 @@ def test_all_commands_are_listed(arguments: tuple[str, ...], tmp_path: Path) -> 
     assert max(map(len, page.splitlines())) < 100
 
 
-def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
+def test_the_version_and_a_misspelt_command(tmp_path: Path) -> None:
     assert heedful(tmp_path, "--version") == (0, f"heedful {__version__}\n", "")
-
-
-def test_a_misspelt_command_gets_a_suggestion(tmp_path: Path) -> None:
     assert heedful(tmp_path, "trian") == (1, "", "Error: trian: no such command (did you mean train?)\n")
 
 
@@ -45,10 +40,8 @@ def test_a_command_names_itself_as_it_was_typed(tmp_path: Path) -> None:
     returncode, _, error = heedful(tmp_path, "train", "--nonsense")
     assert (returncode, error.splitlines()[0]) == (2, "usage: heedful train [flags] [key=value …]")
     returncode, page, _ = heedful(tmp_path, "train", "--help")
-    assert (returncode, page.splitlines()[0]) == (
-        0,
-        "Train and test a classifier: `heedful train model/attention=luong_general`.",
-    )
+    title = "Train and test a classifier: `heedful train model/attention=luong_general`."
+    assert (returncode, page.splitlines()[0]) == (0, title)
 
 
 @pytest.mark.parametrize(
