@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from heedful.base.errors import UserError
 from heedful.compare.sections import factors, sections
@@ -150,8 +151,8 @@ def test_folds_are_those_of_the_runs(tmp_path: Path) -> None:
     assert (row.metrics["acc"].value, row.variant.is_checked) == (1.0, True)
     # four of ten texts differ: their variance is 4 / 10 · 6 / 9, and the standard error sqrt(1.5 / 10 · that) = 0.2
     assert row.over_texts is not None and row.over_texts.value == pytest.approx(2 / 5)
-    assert row.over_texts.high == pytest.approx(0.4 + 1.96 * 0.2, abs=1e-4)
-    assert row.over_texts.p_value == pytest.approx(0.0455, abs=1e-4)
+    assert row.over_texts.high == pytest.approx(0.4 + t.ppf(0.975, 9) * 0.2)
+    assert row.over_texts.p_value == pytest.approx(2 * t.sf(2, 9))
     with pytest.raises(UserError, match=r"outside.csv: line 7: 'fold' is '0', and not that of the runs"):
         compared(tmp_path / "runs", fold=[0] * 10, **columns)
 

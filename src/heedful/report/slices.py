@@ -40,7 +40,7 @@ def slices_section(predictions: Predictions, score: str, origin: Mapping[str, Se
             # how the difference changes with the share of each text
             of_inside = inside * (terms - inner.mean()) * (n / inside.sum())
             of_outside = ~inside * (terms - terms[~inside].mean()) * (n / (~inside).sum())
-            sample = Sample((gap + of_inside - of_outside)[None], groups=groups, freedom=n - 1)
+            sample = Sample((gap + of_inside - of_outside)[None], groups=groups)
             tests.append(estimate([(1, sample)]).p_value if size >= MIN_TEXTS else None)
             text, label = f" of {size:,}", f"{clean_text(name)}: {clean_text(value)}"
             dots.append(

@@ -131,7 +131,6 @@ def score_differences(predictions: Predictions, others: Predictions) -> dict[str
     for name in predictions.task.scores:
         sample, other = (sample_score(name, [classified]) for classified in (predictions, others))
         if sample is not None and other is not None:
-            few = replace(sample, freedom=min(sample.freedom, sample.units.shape[1] - 1))  # of texts, or groups
-            value, low, high, _ = estimate([(1, few), (-1, other)])
+            value, low, high, _ = estimate([(1, sample), (-1, other)])
             differences[name] = Score(value, low, high, len(predictions.labels))
     return differences

@@ -154,7 +154,8 @@ def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL, inf
     Student's t has Satterthwaite's (1946) degrees of freedom (Σ v)² / Σ (v² / f). docs/comparing.md gives the reasons,
     and the rates of false positives.
 
-    - Texts: the weighted sum has a value for each of the n texts, averaged over seeds; their variance divided by n.
+    - Texts: the weighted sum has a value for each of the n texts, averaged over seeds; their variance divided by n;
+      f = n - 1, or less if the score says so (`Sample.freedom`).
     - Groups, instead of texts if texts of the same group depend on each other: the weighted sum has a value for each of
       the G groups (`join_groups`); f = G - 1.
     - Folds, instead of texts in a cross-validation: (1/k + 1/(k - 1)) s² with f = k - 1, where s² is the variance of
@@ -175,9 +176,8 @@ def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL, inf
     profile = np.sum([weight * sample.units.mean(0) for weight, sample in weighted], axis=0)
     n, first = len(profile), weighted[0][1]
     of_units = min(sample.freedom for _, sample in weighted)
-    if first.folds is not None or first.groups is not None:  # the texts of several seeds are many
-        of_units = min(of_units, n - 1)
     if n > 1:
+        of_units = min(of_units, n - 1)
         spread = float(profile.var(ddof=1))
         variance = inflation * spread / n if first.folds is None else (1 / n + 1 / (n - 1)) * spread
         parts.append(_Variance(variance, variance, variance**2 / of_units if of_units else math.inf))
