@@ -33,7 +33,10 @@ def main(program: str = "heedful ") -> None:
     else:
         set_up(name, program)
     if not sys.flags.safe_path:  # as for `python -m`: mine.py in the current folder can be imported
-        sys.path.insert(0, os.getcwd())
+        try:
+            sys.path.insert(0, os.getcwd())
+        except FileNotFoundError:
+            raise SystemExit("Error: the current folder no longer exists: change to another one") from None
     runpy.run_module(f"heedful.commands.{name}", run_name="__main__", alter_sys=True)
 
 

@@ -58,7 +58,8 @@ def replace_atomically(path: Path) -> Iterator[Path]:
             error.filename = str(path)
         raise
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # a file system that only can be read
+            part.unlink()
 
 
 def _lock(file: IO[bytes]) -> bool:

@@ -1,5 +1,6 @@
 """What may be wrong with a run, what to do about it, and how to use it."""
 
+import json
 import math
 import shlex
 from collections.abc import Iterator, Mapping
@@ -8,6 +9,7 @@ from typing import Any
 
 from heedful.base.formatting import SPLIT_NAMES, format_count
 from heedful.base.process import typed
+from heedful.config.overrides import format_override
 from heedful.report.doubtful import Doubtful
 from heedful.report.numbers import format_percent
 from heedful.report.section import Command, Warning
@@ -61,7 +63,7 @@ def warnings_of(result: RunResult, main_score: str, lower_is_better: bool, doubt
     few = [f"{clean_text(name, 40)} ({count:,})" for name, count in counts.items() if count < FEW_TEXTS]
     if few:
         shown = ", ".join(few[:3]) + (f" and {len(few) - 3} more" if len(few) > 3 else "")
-        yield Warning(f"Few training texts: {shown}.", "Label more texts of the rare classes.")
+        yield Warning(f"Few training texts: {shown}.", "Label more texts of these classes.")
     if result.open_end:
         yield Warning(
             f"{result.open_end}.", "Train longer.", "trainer.max_epochs=" + str(2 * len(result.seconds.per_epoch))
@@ -76,7 +78,7 @@ def train_command(result: RunResult, change: str) -> str:
     if not result.overrides or not result.data.files or not result.is_of_training:
         return change
     key = change.split()[-1].partition("=")[0]
-    kept = [line for line in result.overrides if line.partition("=")[0].lstrip("+~") != key]
+    kept = [line for line in result.overrides if line.partition("=")[0].lstrip("+~") not in (key, "ckpt_path")]
     return f"{typed('train')} {shlex.join(kept)} {change}"
 
 
@@ -89,14 +91,15 @@ def use_commands(run: Path, options: Mapping[str, Any], lowest_error: float | No
     """
     if not (run / "checkpoints" / "best.ckpt").exists():
         return []
-    model, text = f"ckpt_path={shlex.quote(str(run))}", options.get("text", "text")
+    model, text = shlex.quote(format_override("ckpt_path", str(run))), options.get("text", "text")
     is_pair = not isinstance(text, str)
     second = " second='…'" if is_pair else ""
-    file = "file=new.csv" + ("" if is_pair else f" text_column={shlex.quote(text)}") + " out=answers.csv"
+    column = "" if is_pair else f" {shlex.quote(format_override('text_column', text))}"
+    file = f"file=new.csv{column} out=answers.csv"
     is_low = lowest_error is not None and lowest_error <= MAX_ERROR
     unsure = f" abstain={math.ceil(100 * (lowest_error or 0.0)) / 100:g}" if is_low else ""
     argument = '[("…", "…")]' if is_pair else '["…"]'
-    python = f'from heedful import load\nload("{run}").predict({argument})[0].label'
+    python = f"from heedful import load\nload({json.dumps(str(run), ensure_ascii=False)}).predict({argument})[0].label"
     title = "A file; unsure texts are marked" if unsure else "A file"
     return [
         Command("One text", f"{typed('predict')} {model} text='…'{second}"),

@@ -192,8 +192,14 @@ def run_job(cfg: DictConfig, hydra: dict[str, Any], redirect_output: bool, envir
             sys.exit("Error: another process is running this job")
         if recorded_result(folder).status != "completed":
             (folder / RESULT_FILE).unlink(missing_ok=True)
-            with exit_with_message(str(folder)):
-                _run(cfg, hydra, folder)
+            try:
+                with exit_with_message(str(folder)):
+                    _run(cfg, hydra, folder)
+            except SystemExit as end:
+                if isinstance(end.code, str) and recorded_result(folder).status == "pending":  # before its first record
+                    overrides, error = tuple(hydra["hydra"]["overrides"]["task"]), end.code.removeprefix("Error: ")
+                    RunResult(status="failed", error=error, overrides=overrides).save(folder)
+                raise
 
 
 def _set_up_process(output_folder: Path | None, environment: Mapping[str, str]) -> None:
