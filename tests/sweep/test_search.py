@@ -60,7 +60,7 @@ def test_a_search_is_resumed(tmp_path: Path) -> None:
     arguments = ("-m", "hparams_search=optuna", "hydra.sweeper.search.n_startup_trials=2")
     rate = "optimizer.lr=tag(log, interval(1e-6, 0.1))"
     database = f"sqlite:///{tmp_path}/studies.db"
-    options = (f"hydra.sweep.dir={sweep}", "trainer.max_epochs=2", f"hparams_search.storage={database}", *SMALL)
+    options = (f"hydra.sweep.dir={sweep}", "trainer.max_epochs=1", f"hparams_search.storage={database}", *SMALL)
     code, output = run_sweep(tmp_path, *arguments, "hydra.sweeper.search.trials=2", rate, *options)
     assert code == 0, output
     first = read_results(sweep)
