@@ -133,11 +133,12 @@ class Classifier(nn.Module):
         stored = None if self.stored_states is None else self.stored_states(known)
         return self.encode(known) if stored is None else self._with_traits(stored, known), order
 
-    def separate_logits(self, inputs: Inputs) -> tuple[Tensor, Tensor]:
-        """Return the logits without those of the branch, and those of the branch, N×num_logits each."""
+    def separate_logits(self, inputs: Inputs, of_branch: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the logits without those of the branch, and those of the branch, N×num_logits each, if not given."""
         assert self.branch is not None
         encoded, _ = self._read(inputs)
-        return self.classify(encoded, inputs.columns).float(), self.branch(inputs).float()
+        logits = self.classify(encoded, inputs.columns).float()
+        return logits, self.branch(inputs).float() if of_branch is None else of_branch
 
     def _logits(self, encoded: Encoded, inputs: Inputs) -> Tensor:
         """Return the logits of encoded texts; in evaluation, the weighted mean of them and those of the branch."""

@@ -51,6 +51,10 @@ class Evaluator(pl.LightningModule):
         """Return the logits of a batch, N×num_logits."""
         return self(batch.inputs)
 
+    def known_logits(self, number: int, loader: int, batch: Batch) -> Tensor | None:
+        """Return the logits of a batch of a validation that were computed before; None if they were not."""
+        return None
+
     def ensemble(self) -> Ensemble:
         """Return the models with their tokenizers, which show the attention weight of each word."""
         raise NotImplementedError
@@ -67,7 +71,8 @@ class Evaluator(pl.LightningModule):
     def validation_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
         require_batch(batch)
         self._texts = len(batch.targets)
-        logits = self.logits(batch)
+        logits = self.known_logits(batch_idx, dataloader_idx, batch)
+        logits = self.logits(batch) if logits is None else logits
         columns = {"probabilities": self.task.probabilities(logits).float(), "labels": batch.targets}
         columns |= {"index": batch.index, "loss": self.loss(logits, self.task.scaled(batch.targets)) * self._texts}
         self._batches.setdefault(dataloader_idx, []).append(columns)

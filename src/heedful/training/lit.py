@@ -99,6 +99,8 @@ class LitClassifier(Evaluator):
         self.is_validated = False  # whether a validation ran since the last training epoch ended
         self._validated_step: int | None = None  # the step after which the texts in `evaluated` were validated
         self.network_loss = math.inf  # the lowest one of the validation texts without the branch
+        # of the last validation's batches: the index, and the logits of the network and of the branch, which are fixed
+        self._separate: list[tuple[Tensor, tuple[Tensor, Tensor]]] = []
 
     @classmethod
     def untrained(cls, cfg: DictConfig, card: Card, **options: Any) -> Self:
@@ -283,11 +285,15 @@ class LitClassifier(Evaluator):
         if branch is None or not branch.chooses_weight or self.trainer.state.fn != "fit":
             return
         weights, texts = torch.linspace(0, 1, 21, device=self.device), 0
-        losses = torch.zeros_like(weights)
-        for batch in CombinedLoader(self.trainer.val_dataloaders).flattened[0]:
+        losses, before, self._separate = torch.zeros_like(weights), self._separate, []
+        for number, batch in enumerate(CombinedLoader(self.trainer.val_dataloaders).flattened[0]):
             require_batch(batch)
-            inputs, targets, _ = self.trainer.strategy.batch_to_device(batch)
-            parts, scaled = self.model.separate_logits(inputs), self.task.scaled(targets)
+            inputs, targets, index = self.trainer.strategy.batch_to_device(batch)
+            is_known = number < len(before) and torch.equal(before[number][0], index)
+            parts = self.model.separate_logits(inputs, before[number][1][1] if is_known else None)
+            scaled = self.task.scaled(targets)
+            if type(self) is LitClassifier and self.trainer.precision == "32-true":  # others compute other logits
+                self._separate.append((index, parts))
             losses += len(targets) * torch.stack([self.loss(torch.lerp(*parts, weight), scaled) for weight in weights])
             texts += len(targets)
         total = self.trainer.strategy.reduce(torch.cat([losses, losses.new_tensor([texts])]), reduce_op="sum")
@@ -296,6 +302,12 @@ class LitClassifier(Evaluator):
             loss = total[0] / total[-1]
             self.log("val/network_loss", loss, batch_size=1)
             self._wait_for_network(float(loss))
+
+    def known_logits(self, number: int, loader: int, batch: Batch) -> Tensor | None:
+        if self.trainer.state.fn != "fit" or loader or number >= len(self._separate):
+            return None
+        index, parts = self._separate[number]
+        return torch.lerp(*parts, self.model.branch.weight.float()) if torch.equal(index, batch.index) else None  # type: ignore[union-attr]
 
     def _wait_for_network(self, loss: float) -> None:
         """Let what counts validations without improvement count a lower loss of the network as one, until it is used.
@@ -335,7 +347,7 @@ class LitClassifier(Evaluator):
 
     def on_fit_start(self) -> None:
         """Log the hyperparameters, and refuse a training that would monitor a score without a value."""
-        self._logged_epoch, self._losses_to_check = None, []
+        self._logged_epoch, self._losses_to_check, self._separate = None, [], []
         branch = self.model.branch
         if branch is not None and branch.chooses_weight and not self.trainer.enable_validation:
             raise UserError(
