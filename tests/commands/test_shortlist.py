@@ -88,7 +88,7 @@ def test_a_refit_that_is_worse_than_the_race_is_repeated_with_other_seeds(
         """Return the kept training, and the seeds, after trainings that predict so many validation texts wrongly."""
         trained, seeds = iter(errors), list[str]()
 
-        def train(lines: Sequence[str], folder: Path, without: Sequence[str]) -> Mock:
+        def train(lines: Sequence[str], folder: Path) -> Mock:
             seeds.append(lines[-1])
             wrong = next(trained)
             write_text(folder / "wrong", str(wrong))

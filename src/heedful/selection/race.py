@@ -40,7 +40,7 @@ SHARES = (4, 2)  # the curve has the scores of so many parts of the training tex
 CURVE_SECONDS = 30.0  # CPU seconds within which the curve has more than one fold
 TIMED_TEXTS = 100
 FITS_FILE = "fits.json"
-# A fit writes no files but predictions and the best checkpoint
+# A fit writes no files but predictions and the best checkpoint; an interrupted one is not resumed
 OF_A_FIT = ("test=true", "hydra.output_subdir=null")
 NO_LOGGER = "logger=none"  # also where a configuration is only read, because files are composed once for each choice
 OF_FOLD = f"data.folds={FOLDS} data.fold={{}}"
@@ -93,11 +93,11 @@ class Race:
         is_file = self.data is None or isinstance(self.data, str | PathLike)
         return datamodule(cfg, sets=None if is_file else as_sets(self.data, cfg.data.text, cfg.data.label))
 
-    def train(self, lines: Sequence[str], folder: Path, without: Sequence[str]) -> TrainedRun:
-        """Train in a new folder, without some callbacks."""
+    def train(self, lines: Sequence[str], folder: Path) -> TrainedRun:
+        """Train in a new folder, and write only what a fit needs."""
         shutil.rmtree(folder, ignore_errors=True)
         lines = [*lines, NO_LOGGER, f"hydra.run.dir={quote(str(folder))}"]
-        return run_training(lines, self.data, "shortlist(…)", False, without)
+        return run_training(lines, self.data, "shortlist(…)", False, WITHOUT)
 
     def run(self) -> None:
         """Train the first candidate, then the others, fold by fold or seed by seed; the beaten ones end.
@@ -285,7 +285,7 @@ class Race:
         """
         if key not in self.known:
             started, before = time.perf_counter(), cpu_seconds()
-            run = self.train([*lines, *OF_A_FIT], folder, WITHOUT)
+            run = self.train([*lines, *OF_A_FIT], folder)
             cost, seconds = cpu_seconds() - before, time.perf_counter() - started
             best = folder / "checkpoints" / BEST
             size, is_random = best.stat().st_size / 1e6, run.model.members[0].model.is_random

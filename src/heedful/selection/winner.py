@@ -42,7 +42,7 @@ def refit(race: Race, entry: Entry) -> tuple[TrainedRun, list[str]]:
     for number in range(SEEDS if entry.fits[0].is_random else 1):
         seed = [f"seed={race.seed + number}"] if number else []
         lines = replaced(entry.overrides, ["test=false", "data.test_fraction=0", *seed])
-        run = race.train(lines, folder, ("graphs", "baseline"))
+        run = race.train(lines, folder)
         scores = _scores_of_validation(race, run, lines)
         pairs = [(score, known[place]) for place, score in scores.items() if place in known]
         ours, theirs = np.array(pairs if len(pairs) > 1 else [(0.0, 0.0)] * 2).T
