@@ -168,8 +168,7 @@ class Answer:
             return
         gain = Gain.of(self.curve.terms[-1] - self.curve.terms[-2])
         if gain.low > 0:
-            size, *ends = (format_number(end, self.metric) for end in (gain.value, gain.low, gain.high))
-            half = f"{title(self.chosen)} gained {size} ({' to '.join(ends)}) when its training texts doubled"
+            half = f"{title(self.chosen)} gained {format_gain(gain, self.metric)} when its training texts doubled"
             yield f"More labelled texts will help: {half}"
 
     def _ahead(self) -> str:
@@ -216,6 +215,12 @@ class Answer:
                 yield f"Not checked: {entry.name} ({entry.reason})"
         if impossible := [entry for entry in self.entries if entry.end == "impossible"]:
             yield f"Not possible with these data: {format_names(entry.name for entry in impossible)}"
+
+
+def format_gain(gain: Gain, metric: str) -> str:
+    """Return a difference with its interval, such as 4.3 (2.0 to 6.6)."""
+    value, low, high = (format_number(number, metric) for number in (gain.value, gain.low, gain.high))
+    return f"{value} ({low} to {high})" if gain.error else f"{value} for each text"
 
 
 def title(entry: Entry) -> str:

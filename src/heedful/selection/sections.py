@@ -6,7 +6,7 @@ from heedful.base.formatting import capitalize
 from heedful.report.numbers import UNKNOWN
 from heedful.report.section import Command, Content, Dot, Dots, Link, Section, Table, axis_ends
 from heedful.report.verdict import format_number, is_share
-from heedful.selection.answer import Answer
+from heedful.selection.answer import Answer, format_gain
 from heedful.selection.choice import Gain
 from heedful.selection.entries import FOLDS, Curve, Entry
 from heedful.terms.measurements import label
@@ -79,14 +79,15 @@ def sections(answer: Answer, commands: Sequence[str] = ()) -> list[Section]:
 
 
 def _row(entry: Entry, answer: Answer) -> tuple[float, list[str]]:
-    score, difference = _score(_gain(entry, answer), answer)
+    gain = _gain(entry, answer)
+    score = answer.base + gain.value
     costs = [
         UNKNOWN if not entry.fits else f"{entry.mean(name):.2g}" if entry.mean(name) < 10 else f"{entry.mean(name):.0f}"
         for name in ("cpu_seconds", "ms_per_text", "megabytes")
     ]
     fits = min(len(entry.predictions), answer.most)
     count = str(fits) if entry.screened else f"{fits} of {FOLDS}"
-    difference = "reference" if entry is answer.finalists[0] else difference
+    difference = "reference" if entry is answer.finalists[0] else format_gain(gain, answer.metric)
     return score, [entry.name, format_number(answer.shown(score), answer.metric), difference, *costs, count]
 
 
@@ -97,20 +98,12 @@ def _gain(entry: Entry, answer: Answer) -> Gain:
     return Gain.of(gains, max(1, len(answer.finalists) - 1))
 
 
-def _score(gain: Gain, answer: Answer) -> tuple[float, str]:
-    """Return the score of a model by its difference from the cheapest one, and this difference in words."""
-    value, low, high = (format_number(number, answer.metric) for number in (gain.value, gain.low, gain.high))
-    return answer.base + gain.value, f"{value} ({low} to {high})" if gain.error else f"{value} for each text"
-
-
 def _curve(curve: Curve, answer: Answer) -> Table:
     rows, metric = [], answer.metric
     for number, (texts, terms) in enumerate(zip(curve.texts, curve.terms, strict=True)):
         change = "–"
         if number:
-            gain = Gain.of(terms - curve.terms[number - 1])
-            value, low, high = (format_number(end, metric) for end in (gain.value, gain.low, gain.high))
-            change = f"{value} ({low} to {high})"
+            change = format_gain(Gain.of(terms - curve.terms[number - 1]), metric)
         share = f"{100 * texts / curve.texts[-1]:.0f} %"
         rows.append([share, f"{texts:,}", format_number(answer.shown(float(terms.mean())), metric), change])
     return Table(["of the training texts", "texts", label(metric), "twice the labels"], rows)
