@@ -17,7 +17,7 @@ from heedful.data.padded_batches import Inputs, shuffled
 from heedful.faithfulness.measurement import map_chunks, measurable_variants
 from heedful.faithfulness.sections import format_estimate
 from heedful.faithfulness.summary import MEASURES, Estimate, VariantSummary, summarize
-from heedful.faithfulness.trained import ProbedRun, SampledTexts, checkpoint_digest
+from heedful.faithfulness.trained import ProbedRun, SampledTexts, checkpoint_digest, measured_data
 from heedful.models.probe import Probe, TokenIds
 from heedful.records.variants import Variant
 from heedful.report.section import Section, Table
@@ -56,12 +56,13 @@ def study(
     args = parser.parse_args(argv)
     with exit_with_message("standard output"):
         variants, file = measurable_variants(args.folders)[0], record_file(name)
-        for run in [run.folder for variant in variants for run in variant.runs]:
-            digest = checkpoint_digest(run)
-            options = Options(checkpoint=digest, texts=args.texts, seed=args.seed, measures=list(headings))
-            record = FaithfulnessRecord.load(run, file)
+        for run in [run for variant in variants for run in variant.runs]:
+            digest, data = checkpoint_digest(run.folder), measured_data(run, args.data_path)
+            sample = {"texts": args.texts, "seed": args.seed, "measures": list(headings)}
+            options, record = Options(checkpoint=digest, data=data, **sample), FaithfulnessRecord.load(run.folder, file)
             if record is None or not record.has(options):
-                measure(ProbedRun(run, data_path=args.data_path), compute, options).save(run, file)
+                trained = ProbedRun(run.folder, data_path=args.data_path)
+                measure(trained, compute, options).save(run.folder, file)
         estimates = estimates_of(summarize_records(variants, file, list(headings)))
         OutputConsole().print(render_terminal([section(name.capitalize(), estimates, headings)]))
 

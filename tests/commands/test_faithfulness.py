@@ -1,6 +1,7 @@
 """The command line of `python -m src.faithfulness`."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tests.data.data_files import write_parquet
 from tests.helpers import read_csv, train
 from tests.report.test_rendering import Reader
 
+CLASSES = ("negative", "neutral", "positive")
 FILES = ["faithfulness.csv", "faithfulness.html", "faithfulness.md"]
 
 
@@ -83,7 +85,9 @@ def test_the_scripts_of_the_study_measure_the_same_runs(
     for name, module in modules.items():
         script.study(name, module.__doc__, module.compute, module.HEADINGS, options)
         printed[name] = capsys.readouterr().out
-        assert "bahdanau" in printed[name] and "±" in printed[name]
+        assert "bahdanau" in printed[name] and re.search(
+            r"\d\.\d", printed[name]
+        )  # of two seeds, perhaps without an interval
     monkeypatch.setattr(script, "ProbedRun", lambda *_, **__: pytest.fail("a recorded run is measured again"))
     for name, module in modules.items():
         script.study(name, module.__doc__, module.compute, module.HEADINGS, options)
@@ -108,6 +112,14 @@ def test_a_single_run_is_measured_into_a_new_folder(sweep: Path, tmp_path: Path)
     assert [path.name for path in sorted((tmp_path / "new" / "out").iterdir())] == FILES
     measures = {line["measure"] for line in read_csv(tmp_path / "new" / "out" / "faithfulness.csv")}
     assert measures >= {"comprehensiveness_removal", "normalized_sufficiency"}
+    other = tmp_path / "other.csv"
+    rows = [f"{name} film {i},{name}\n" for name in CLASSES for i in range(10)]
+    other.write_text("".join(["cleaned_review,sentiments\n", *rows]))
+    main([str(run), "--texts", "4", "--data-path", str(other)])
+    of_other = FaithfulnessRecord.load(run)
+    main([str(run), "--texts", "4"])
+    of_run = FaithfulnessRecord.load(run)
+    assert of_other is not None and of_run is not None and of_other.options.data != of_run.options.data
 
 
 def test_mistakes_are_reported_in_one_message(sweep: Path, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from heedful.base.formatting import capitalize
+from heedful.base.formatting import capitalize, format_names
 from heedful.records.cost import Cost
 from heedful.records.runs import summarize_excluded
 from heedful.records.statistics import FAITHFULNESS, SECONDS
@@ -13,14 +13,14 @@ from heedful.report.verdict import LINEAR_MODEL, format_score, format_sizes
 from heedful.report.words import STRIP_NOTE, branch_title, clean_text, example_words
 from heedful.runs.examples import Example, read_examples
 from heedful.runs.run_files import read_or_warn
+from heedful.tasks.stored import EVERY_SCORE
 from heedful.terms.comparison import Comparison, Row
 from heedful.terms.intervals import MIN_SEEDS, Interval
 from heedful.terms.measurements import label, untested
 
 SCORES = (
     "Mean over seeds on these {texts:,} test texts ± the half-width of the 95 % interval for the mean over all "
-    "possible seeds (Student's t). For calibration error, negative log-likelihood and Brier score, lower is "
-    "better. ensemble: {metric} of the probabilities averaged over seeds."
+    "possible seeds (Student's t).{lower} ensemble: {metric} of the {predicted} averaged over seeds."
 )
 DIFFERENCES = (
     "Difference from the baseline ± the half-width of its 95 % interval over seeds and texts (Student's t). The "
@@ -103,10 +103,13 @@ def _scores(comparison: Comparison) -> Section:
         scores = [format_with_margin(row.metrics.get(name)) for name in names]
         rows.append([name, str(len(row.variant.seeds)), *scores, format_known(row.ensemble)])
     table = Table(["variant", "seeds", *map(label, names), "ensemble"], rows)
-    note = SCORES.format(texts=comparison.texts, metric=label(metric))
-    if not comparison.class_names:
-        note = note.replace("calibration error, negative log-likelihood and Brier score", "errors")
-        note = note.replace("probabilities", "predictions")
+    lower = [label(name) for name in names if name in EVERY_SCORE and EVERY_SCORE[name].lower_is_better]
+    note = SCORES.format(
+        texts=comparison.texts,
+        metric=label(metric),
+        lower=f" For {format_names(lower)}, lower is better." if lower else "",
+        predicted="probabilities" if comparison.class_names else "predictions",
+    )
     note += f" {FOLDS.format(folds=comparison.folds)}" if comparison.folds > 1 else ""
     named = [f"{of.name} ({branch})" for of in comparison.variants if (branch := of.runs[0].result.branch)]
     if estimate := fair_estimate(comparison):

@@ -23,7 +23,7 @@ from heedful.faithfulness.limits import search_limits
 from heedful.faithfulness.measures import Predicted, erase_shares, rank, retain
 from heedful.faithfulness.rankings import rank_tokens
 from heedful.faithfulness.summary import VariantSummary, summarize
-from heedful.faithfulness.trained import ProbedRun, checkpoint_digest
+from heedful.faithfulness.trained import ProbedRun, checkpoint_digest, measured_data
 from heedful.kernels.malloc import limit_compiled_kernels
 from heedful.models.probe import Probe, Scores, TokenIds, pad
 from heedful.records.runs import ExcludedRun
@@ -53,18 +53,19 @@ def measure_folders(args: argparse.Namespace, command: str) -> Report:
     limit_compiled_kernels()
     with trusting(args.trusted_modules):
         variants, excluded = measurable_variants(args.folders)
-    runs = [run.folder for variant in variants for run in variant.runs]
-    records, wanted = {run: FaithfulnessRecord.load(run) for run in runs}, {}
-    for run in runs:
-        wanted[run] = Options(checkpoint=checkpoint_digest(run), texts=args.texts, seed=args.seed, measures=MEASURES)
-    measured = {run: record for run, record in records.items() if record is not None and record.has(wanted[run])}
+    runs = [run for variant in variants for run in variant.runs]
+    records, measured = {run.folder: FaithfulnessRecord.load(run.folder) for run in runs}, {}
     for number, run in enumerate(runs, 1):
-        if run in measured:
+        folder, data = run.folder, measured_data(run, args.data_path, args.trusted_modules)
+        sample = {"texts": args.texts, "seed": args.seed, "measures": MEASURES}
+        wanted = Options(checkpoint=checkpoint_digest(folder), data=data, **sample)
+        if (record := records[folder]) is not None and record.has(wanted):
+            measured[folder] = record
             continue
         title, start = f"Run {number} of {len(runs)}", time.monotonic()
-        trained = ProbedRun(run, args.trusted_modules, args.data_path, args.device)
-        measured[run] = measure_run(trained, wanted[run], title)
-        measured[run].save(run)
+        trained = ProbedRun(folder, args.trusted_modules, args.data_path, args.device)
+        measured[folder] = measure_run(trained, wanted, title)
+        measured[folder].save(folder)
         print(f"{title}: measured in {format_duration(time.monotonic() - start)}", file=sys.stderr)
     by_variant = {variant.name: [measured[run.folder] for run in variant.runs] for variant in variants}
     summaries = summarize(variants, by_variant)
@@ -100,7 +101,7 @@ def measure_run(trained: ProbedRun, options: Options, title: str) -> Faithfulnes
     is_correct = trained.codec.task.is_correct(arrays["probabilities"], sample.labels)
     weights = pad(attention, np.arange(len(texts)), lengths.max())
     arrays |= {"rows": rows, "lengths": lengths, "correct": is_correct, "weights": weights}
-    described = {"rankings": list(results[0][1]), "skipped": sample.skipped}
+    described = {"rankings": list(results[0][1]), "skipped": sample.skipped, "data": trained.data.data_fingerprint}
     return FaithfulnessRecord(options.model_copy(update=described), arrays)
 
 

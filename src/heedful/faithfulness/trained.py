@@ -12,6 +12,7 @@ from heedful.base.errors import UserError
 from heedful.data.splits import sample
 from heedful.inference.api import evaluation_data, restore_ensemble
 from heedful.models.probe import Probe
+from heedful.records.runs import FinishedRun
 from heedful.runs.folder import BEST, LAST, checkpoint_in
 
 
@@ -57,6 +58,13 @@ class ProbedRun:
         """Return the tokens of the texts in these rows of a split, after truncation."""
         builder = self.data.builder(split)
         return [self.probe.tokens(builder(rows[i : i + 1]).inputs) for i in range(len(rows))]
+
+
+def measured_data(run: FinishedRun, data_path: str | None, trusted_modules: Sequence[str] = ()) -> str:
+    """Return the fingerprint of the texts that are measured: those of the run, or those at another path."""
+    if data_path is None:
+        return run.result.data.fingerprint or ""
+    return ProbedRun(run.folder, trusted_modules, data_path, "cpu").data.data_fingerprint
 
 
 def checkpoint_digest(run: Path) -> str:

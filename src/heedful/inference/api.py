@@ -297,7 +297,7 @@ def evaluation_data(cfg: DictConfig, card: Card) -> "Source":
         original: Source = build.make(with_data(trained, card), "data")
         original.use_codec(card.codec)
         if original.data_fingerprint != card.fingerprint:
-            message = "%s has changed since the training: its splits were drawn anew. To score a whole file, add file=…"
+            message = "%s has changed since the training: its splits were drawn anew. `eval file=…` scores a whole file"
             log.warning(message, data.opener.title)
     return data
 

@@ -24,7 +24,12 @@ class RunStatistic(NamedTuple):
 
 def attention_faithfulness(run: FinishedRun) -> float | None:
     record = read_or_warn(FaithfulnessRecord.load, run.folder)
-    return None if record is None else mean_of_defined(record.values("normalized_comprehensiveness", ATTENTION))
+    is_of_run = record is not None and record.options.data in ("", run.result.data.fingerprint)  # not of another file
+    return (
+        None
+        if record is None or not is_of_run
+        else mean_of_defined(record.values("normalized_comprehensiveness", ATTENTION))
+    )
 
 
 def mean_of_defined(values: np.ndarray | None) -> float | None:

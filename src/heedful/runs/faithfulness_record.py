@@ -46,6 +46,7 @@ class Options(BaseModel):
 
     format: int = FORMAT
     checkpoint: str  # SHA-256 of the file
+    data: str = ""  # fingerprint of the texts and their splits
     texts: int  # requested number of texts
     seed: int
     measures: list[str]
@@ -86,7 +87,8 @@ class FaithfulnessRecord:
 
     def has(self, options: Options) -> bool:
         """Return whether the record has these measures of the same checkpoint and sample of texts."""
-        is_same = all(getattr(self.options, name) == getattr(options, name) for name in ("checkpoint", "texts", "seed"))
+        names = ("checkpoint", "data", "texts", "seed")
+        is_same = all(getattr(self.options, name) == getattr(options, name) for name in names)
         return is_same and set(options.measures) <= set(self.options.measures)
 
     def save(self, run: Path, file: str = RECORD_FILE) -> None:

@@ -51,7 +51,7 @@ class Answer:
         """
         fewest = 1 if entries[0].screened else FEWEST_FOLDS
         known = [e for e in entries if len(e.predictions) >= fewest and e.end not in ("beaten", "unchecked")]
-        finalists = sorted(known, key=lambda entry: entry.mean("cpu_seconds"))
+        finalists = sorted(known, key=lambda entry: entry.median("cpu_seconds"))
         folds = min(len(entry.fits) for entry in finalists if entry.fits)
         terms = np.stack([entry.terms(folds) for entry in finalists])
         negligible = [_is_negligible(entry, finalists[0]) for entry in finalists]
@@ -136,7 +136,7 @@ class Answer:
                 seeds = f", with {self.folds} of {SEEDS} seeds" if self.folds < SEEDS else ""
                 whose = f"your test texts{seeds}" if chosen.screened else known
                 yield f"Use {name}: at least {least} {better} than {reference} on {whose} (best guess {guess}){among}"
-            ours, theirs = (entry.mean("ms_per_text") for entry in (chosen, cheapest))
+            ours, theirs = (entry.median("ms_per_text") for entry in (chosen, cheapest))
             if chosen.fits:
                 yield f"It needs {ours:.2g} ms a text instead of {theirs:.2g}"
             else:
@@ -205,7 +205,7 @@ class Answer:
     def _untried(self) -> Iterator[str]:
         for fits, words in ((False, "Not tried"), (True, "Not tried to the end")):
             if late := [entry for entry in self.entries if entry.end == "late" and bool(entry.fits) == fits]:
-                known = [entry.mean("seconds") * (FOLDS - len(entry.fits)) for entry in late if entry.fits]
+                known = [entry.median("seconds") * (FOLDS - len(entry.fits)) for entry in late if entry.fits]
                 time = f" (about {format_duration(sum(known))} more)" if known and not late[0].screened else ""
                 yield f"{words}: {format_names(entry.name for entry in late)}{time}"
         for name, package in self.lacking.items():
@@ -228,16 +228,16 @@ def title(entry: Entry) -> str:
 
 
 def _is_negligible(entry: Entry, cheapest: Entry) -> bool:
-    most = max(MOST_MS, MOST_TIMES * cheapest.mean("ms_per_text"))
-    return entry.mean("ms_per_text") <= most and entry.mean("cpu_seconds") <= MOST_SECONDS
+    most = max(MOST_MS, MOST_TIMES * cheapest.median("ms_per_text"))
+    return entry.median("ms_per_text") <= most and entry.median("cpu_seconds") <= MOST_SECONDS
 
 
 def _dearer(entry: Entry, cheapest: Entry) -> str:
     """Return by what a model costs more, the larger of two factors."""
     if not entry.fits:
         return "it is not known what it costs"
-    answer = entry.mean("ms_per_text") / max(cheapest.mean("ms_per_text"), 1e-9)
-    fit = entry.mean("cpu_seconds") / max(cheapest.mean("cpu_seconds"), 1e-9)
+    answer = entry.median("ms_per_text") / max(cheapest.median("ms_per_text"), 1e-9)
+    fit = entry.median("cpu_seconds") / max(cheapest.median("cpu_seconds"), 1e-9)
     factor = max(answer, fit)
     if factor < SAME_COST:
         return "is no cheaper"

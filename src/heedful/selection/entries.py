@@ -44,9 +44,9 @@ class Entry:
     end: Literal["", "late", "beaten", "impossible", "unchecked"] = ""
     reason: str = ""
 
-    def mean(self, cost: str) -> float:
-        """Return the mean of a cost; infinity if it is not known."""
-        return float(np.mean([getattr(fit, cost) for fit in self.fits])) if self.fits else math.inf
+    def median(self, cost: str) -> float:
+        """Return the median of a cost, because the first training of a process costs more; infinity if not known."""
+        return float(np.median([getattr(fit, cost) for fit in self.fits])) if self.fits else math.inf
 
     def terms(self, fits: int = FOLDS) -> np.ndarray:
         """Return the scores of the test texts of the first trainings, n; higher is better."""

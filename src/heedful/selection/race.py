@@ -126,7 +126,7 @@ class Race:
         self._select_finalists()
         for number in range(1, MOST_SEEDS):
             racing = [entry for entry in self.entries if not entry.end]
-            curve = len(SHARES) * max((entry.mean("seconds") for entry in racing), default=0)
+            curve = len(SHARES) * max((entry.median("seconds") for entry in racing), default=0)
             if number >= SEEDS and self._needed(racing, [number]) + curve > self._left():
                 return
             self._fit_all(racing, number)
@@ -149,13 +149,13 @@ class Race:
 
     def _left(self) -> float:
         """Return the seconds that are left beside those in which any racing candidate is trained on all texts."""
-        racing = [entry.mean("seconds") for entry in self.entries if entry.fits and not entry.end]
+        racing = [entry.median("seconds") for entry in self.entries if entry.fits and not entry.end]
         return self.seconds - self.spent() - max(racing, default=0)
 
     def _needed(self, entries: Sequence[Entry], numbers: Sequence[int]) -> float:
         """Return the seconds of those of the trainings that are still to be done."""
         missing = [entry for entry in entries for number in numbers if self._key(entry, number) not in self.known]
-        return sum(entry.mean("seconds") for entry in missing if entry.fits)
+        return sum(entry.median("seconds") for entry in missing if entry.fits)
 
     def _key(self, entry: Entry, number: int) -> str:
         return f"{entry.name}/{self.distinct(entry, number)}"
@@ -209,7 +209,7 @@ class Race:
         An epoch of half of the texts has half of the steps: so many more epochs, and epochs between two validations,
         keep the numbers of steps and of validations.
         """
-        folds = max(1, int(CURVE_SECONDS / len(SHARES) / entry.mean("cpu_seconds")))
+        folds = max(1, int(CURVE_SECONDS / len(SHARES) / entry.median("cpu_seconds")))
         trainings = range(min(folds, len(entry.fits)) if self.has_folds else 1)
         folders = [self.folder_of(entry, number) for number in trainings]
         config, result = read_options(folders[0] / "config.yaml"), RunResult.load(folders[0])
@@ -219,7 +219,7 @@ class Race:
             parts = []
             for number in trainings:
                 key = f"{entry.name}/{number} {share}"
-                if key not in self.known and entry.mean("seconds") >= self._left():
+                if key not in self.known and entry.median("seconds") >= self._left():
                     return None
                 lines = [f"data.train_limit={round(size / share)}", f"data.batch_size={result.data.batch_size}"]
                 for option in ("max_epochs", "check_val_every_n_epoch"):
@@ -237,7 +237,7 @@ class Race:
         """End the beaten candidates; return whether no further fold would change the answer."""
         racing = [entry for entry in self.entries if len(entry.fits) >= folds and not entry.end]
         terms = np.stack([entry.terms(folds) for entry in racing])
-        costs = [entry.mean("cpu_seconds") for entry in racing]
+        costs = [entry.median("cpu_seconds") for entry in racing]
         for row, (reason, leader) in find_beaten(terms, range(len(racing)), folds, costs, FOLDS).items():
             racing[row].end, racing[row].reason = "beaten", f"{reason} {racing[leader].name}"
             self.say(f"{racing[row].name}: ends after fold {folds}, {racing[row].reason}")

@@ -82,7 +82,11 @@ def _row(entry: Entry, answer: Answer) -> tuple[float, list[str]]:
     gain = _gain(entry, answer)
     score = answer.base + gain.value
     costs = [
-        UNKNOWN if not entry.fits else f"{entry.mean(name):.2g}" if entry.mean(name) < 10 else f"{entry.mean(name):.0f}"
+        UNKNOWN
+        if not entry.fits
+        else f"{entry.median(name):.2g}"
+        if entry.median(name) < 10
+        else f"{entry.median(name):.0f}"
         for name in ("cpu_seconds", "ms_per_text", "megabytes")
     ]
     fits = min(len(entry.predictions), answer.most)
