@@ -62,7 +62,12 @@ def close_log_files() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def facts_in_memory() -> Iterator[None]:
-    """Read what no test changes once in a process, not in each training: bundled vectors, hashes of code, versions."""
+    """Read what no test changes once in a process, not in each training: bundled vectors, hashes of code, versions.
+
+    Lightning reads the entry points of all packages for each Trainer.
+    """
+    from pytorch_lightning.trainer.connectors import callback_connector
+
     from heedful.data import origin, source
     from heedful.models.embedding import glove
     from heedful.runs import environment
@@ -76,6 +81,8 @@ def facts_in_memory() -> Iterator[None]:
     with ExitStack() as patches:
         patches.enter_context(patch.object(glove, "read_glove", read_glove))
         patches.enter_context(patch.object(environment, "versions", cache(environment.versions)))
+        find_callbacks = cache(callback_connector._load_external_callbacks)
+        patches.enter_context(patch.object(callback_connector, "_load_external_callbacks", find_callbacks))
         for module in (origin, source):
             patches.enter_context(patch.object(module, "code_version", cache(module.code_version)))
         yield
