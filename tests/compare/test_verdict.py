@@ -35,10 +35,11 @@ def comparison(
     lower: bool = False,
     seeds: int = 5,
     costs: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+    early: Sequence[str] = (),
 ) -> Comparison:
     rows = []
     for name, difference, verdict, gain, gain_verdict in facts:
-        runs = tuple(FinishedRun(Path(), RunResult(seed=seed), {}) for seed in range(seeds))
+        runs = tuple(FinishedRun(Path(), RunResult(seed=seed), {}) for seed in range(2 if name in early else seeds))
         scores = {metric: Interval(0.829, 0.81, 0.85)}
         variant = Variant(name, {}, runs)
         row = Row(variant, scores, None, difference, None, verdict, None, gain, None, gain_verdict)
@@ -205,6 +206,12 @@ ADVICE: dict[str, tuple[Comparison, str]] = {
 @pytest.mark.parametrize(("of", "advice"), ADVICE.values(), ids=ADVICE)
 def test_the_advice_needs_what_is_shown(of: Comparison, advice: str) -> None:
     assert "; ".join(part for part in advise(of)[:2] if part) == advice
+
+
+def test_better_variants_with_too_few_seeds_are_named() -> None:
+    facts = [Facts("f", UP, "exploratory"), BETTER, BASE, Facts("g", DOWN, "exploratory")]
+    verdict = comparison_verdict(comparison(facts, early=["f", "g"]))
+    assert verdict.endswith("Take a. Not judged, with fewer than 5 seeds: f, g; ahead on average: f.")
 
 
 def test_variants_that_predict_the_same_are_one(tmp_path: Path) -> None:

@@ -128,12 +128,12 @@ def _in_short(comparison: Comparison) -> Iterator[str]:
 
 
 def _next(comparison: Comparison, advice: Advice) -> Iterator[Command]:
-    """Yield the command that uses the variant to take, or else one that trains more seeds."""
+    """Yield the command that uses the variant to take, and one that trains missing seeds."""
     early = [row for row in comparison.rows if len(row.variant.seeds) < MIN_SEEDS and not row.variant.outside]
     if advice.row is not None:
         run = advice.row.variant.runs[0]
         yield from use_commands(run.folder, run.config.get("data") or {})[1:2]
-    elif early:
+    if early:
         variant = early[0].variant
         more = f", and likewise {format_count(len(early) - 1, 'other variant')}" if len(early) > 1 else ""
         command = train_command(variant.runs[0].result, f"-m seed={','.join(map(str, range(1, MIN_SEEDS + 1)))}")

@@ -1,6 +1,7 @@
 """The verdict of a comparison, with which its page and its other files begin."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from heedful.base.formatting import capitalize, format_count, format_names
@@ -76,8 +77,15 @@ def findings(comparison: Comparison) -> list[str]:
 
 
 def remarks(comparison: Comparison) -> list[str]:
-    """Return which variants are one model, and which may have been trained on the texts."""
+    """Return which variants are one model, are not judged, and may have been trained on the texts."""
     sentences = [f"{' and '.join(names)} are one model: their predictions are equal" for names in comparison.equal]
+    few = [row for row in comparison.rows if len(row.variant.seeds) < MIN_SEEDS and not row.variant.outside]
+    if few and _is_tested(comparison):
+        better = list(takewhile(lambda row: row is not advise(comparison).row, comparison.rows))
+        ahead = format_names(row.variant.name for row in better if len(row.variant.seeds) < MIN_SEEDS)
+        names = format_names(row.variant.name for row in few)
+        lead = f"; ahead on average: {ahead}" if ahead and len(better) < len(comparison.rows) else ""
+        sentences.append(f"Not judged, with fewer than {MIN_SEEDS} seeds: {names}{lead}")
     if unchecked := [row.variant.name for row in comparison.rows if not row.variant.is_checked]:
         sentences.append(f"Not checked: {UNCHECKED.format(name=format_names(unchecked))}")
     return sentences
