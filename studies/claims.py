@@ -26,8 +26,8 @@ RULES = (
     "variants shows a significant opposite effect. Real but negligible: supported, except that the interval ends below "
     "the study's negligible size (half a point of accuracy in the twenty-model study). Contradicted: the opposite "
     "effect is significant. Not supported: the effect is not significant, and its interval ends below that size. "
-    "Inconclusive: all other cases, and claims about fewer than five seeds. The intervals of claims are simultaneous 95 % intervals; those of single pairs are "
-    "unadjusted."
+    "Inconclusive: all other cases, and claims about fewer than five seeds. The intervals of claims are simultaneous "
+    "95 % intervals; those of single pairs are unadjusted."
 )
 ClaimVerdict = Literal["supported", "real but negligible", "contradicted", "not supported", "inconclusive"]
 
