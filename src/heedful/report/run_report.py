@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from heedful.base.files import write_text
 from heedful.base.formatting import format_count
 from heedful.report.data_section import trained_note
-from heedful.report.figures import run_figures as figures
-from heedful.report.figures.style import save_figure
 from heedful.report.html import render_html
 from heedful.report.numbers import format_compact
 from heedful.report.run_page import RunPage
@@ -33,6 +31,8 @@ def write_run_report(run: Path, result: RunResult, predictions: Predictions | No
     Args:
         predictions: those of the test split, or of the validation split without a test.
     """
+    from heedful.report.figures.style import save_figure  # importing matplotlib takes 0.6 s
+
     charts = dict(_charts(run, result, predictions))
     paths = [save_figure(figure, run / "pictures" / f"{name}.png") for name, figure in charts.items()]
     if predictions is not None and result.metrics:
@@ -51,6 +51,8 @@ def write_page(
 
 
 def _charts(run: Path, result: RunResult, predictions: Predictions | None) -> Iterator[tuple[str, "Figure"]]:
+    from heedful.report.figures import run_figures as figures
+
     if history := read_history(run):
         yield "curves", figures.draw_curves(history, result.best.epoch, bool(result.branch))
     if gradients := read_gradients(run):
