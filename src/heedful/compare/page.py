@@ -6,7 +6,7 @@ from typing import TypeVar
 from heedful.base.formatting import capitalize, format_count, format_names
 from heedful.compare.sections import COST_HEAD, MAX_ROWS, cost_cells, factors, fair_estimate
 from heedful.compare.texts import count_hard, texts_section
-from heedful.compare.verdict import Advice, advise, findings, has_linear, remarks
+from heedful.compare.verdict import Advice, advise, findings, has_linear, remarks, with_few_seeds
 from heedful.records.runs import summarize_excluded
 from heedful.report.advice import train_command, use_commands
 from heedful.report.html import render_html
@@ -129,7 +129,7 @@ def _in_short(comparison: Comparison) -> Iterator[str]:
 
 def _next(comparison: Comparison, advice: Advice) -> Iterator[Command]:
     """Yield the command that uses the variant to take, and one that trains missing seeds."""
-    early = [row for row in comparison.rows if len(row.variant.seeds) < MIN_SEEDS and not row.variant.outside]
+    early = with_few_seeds(comparison.rows)
     if advice.row is not None:
         run = advice.row.variant.runs[0]
         yield from use_commands(run.folder, run.config.get("data") or {})[1:2]

@@ -1,6 +1,6 @@
 """The verdict of a comparison, with which its page and its other files begin."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -79,16 +79,20 @@ def findings(comparison: Comparison) -> list[str]:
 def remarks(comparison: Comparison) -> list[str]:
     """Return which variants are one model, are not judged, and may have been trained on the texts."""
     sentences = [f"{' and '.join(names)} are one model: their predictions are equal" for names in comparison.equal]
-    few = [row for row in comparison.rows if len(row.variant.seeds) < MIN_SEEDS and not row.variant.outside]
-    if few and _is_tested(comparison):
-        better = list(takewhile(lambda row: row is not advise(comparison).row, comparison.rows))
-        ahead = format_names(row.variant.name for row in better if len(row.variant.seeds) < MIN_SEEDS)
-        names = format_names(row.variant.name for row in few)
-        lead = f"; ahead on average: {ahead}" if ahead and len(better) < len(comparison.rows) else ""
-        sentences.append(f"Not judged, with fewer than {MIN_SEEDS} seeds: {names}{lead}")
+    if _is_tested(comparison) and (few := [row.variant.name for row in with_few_seeds(comparison.rows)]):
+        best = advise(comparison).row
+        better = takewhile(lambda row: row is not best, comparison.rows if best else ())
+        ahead = format_names(row.variant.name for row in with_few_seeds(better))
+        lead = f"; ahead on average: {ahead}" if ahead else ""
+        sentences.append(f"Not judged, with fewer than {MIN_SEEDS} seeds: {format_names(few)}{lead}")
     if unchecked := [row.variant.name for row in comparison.rows if not row.variant.is_checked]:
         sentences.append(f"Not checked: {UNCHECKED.format(name=format_names(unchecked))}")
     return sentences
+
+
+def with_few_seeds(rows: Iterable[Row]) -> list[Row]:
+    """Return the variants that need more seeds for a verdict."""
+    return [row for row in rows if len(row.variant.seeds) < MIN_SEEDS and not row.variant.outside]
 
 
 def _is_tested(comparison: Comparison) -> bool:
@@ -110,8 +114,8 @@ def advise(comparison: Comparison) -> Advice:
     if len(rows) == 1:
         return Advice()
     if not _is_tested(comparison):
-        is_early = any(len(row.variant.seeds) < MIN_SEEDS for row in rows)
-        return Advice(f"Too early to choose: train {MIN_SEEDS} seeds of each variant" if is_early else "")
+        few = with_few_seeds(rows)
+        return Advice(f"Too early to choose: train {MIN_SEEDS} seeds of each variant" if few else "")
     is_linear = has_linear(comparison)
     shown = [row for row in rows if (row.gain_verdict if is_linear else row.verdict) == "better"]
     if not shown:
