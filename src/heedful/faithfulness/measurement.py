@@ -54,18 +54,19 @@ def measure_folders(args: argparse.Namespace, command: str) -> Report:
     with trusting(args.trusted_modules):
         variants, excluded = measurable_variants(args.folders)
     runs = [run for variant in variants for run in variant.runs]
-    records, measured = {run.folder: FaithfulnessRecord.load(run.folder) for run in runs}, {}
-    for number, run in enumerate(runs, 1):
-        folder, data = run.folder, measured_data(run, args.data_path, args.trusted_modules)
-        sample = {"texts": args.texts, "seed": args.seed, "measures": MEASURES}
-        wanted = Options(checkpoint=checkpoint_digest(folder), data=data, **sample)
-        if (record := records[folder]) is not None and record.has(wanted):
-            measured[folder] = record
+    records, wanted = {run.folder: FaithfulnessRecord.load(run.folder) for run in runs}, {}
+    for finished in runs:
+        data = measured_data(finished, args.data_path, args.trusted_modules)
+        sample = {"data": data, "texts": args.texts, "seed": args.seed, "measures": MEASURES}
+        wanted[finished.folder] = Options(checkpoint=checkpoint_digest(finished.folder), **sample)
+    measured = {run: record for run, record in records.items() if record is not None and record.has(wanted[run])}
+    for number, run in enumerate(wanted, 1):
+        if run in measured:
             continue
         title, start = f"Run {number} of {len(runs)}", time.monotonic()
-        trained = ProbedRun(folder, args.trusted_modules, args.data_path, args.device)
-        measured[folder] = measure_run(trained, wanted, title)
-        measured[folder].save(folder)
+        trained = ProbedRun(run, args.trusted_modules, args.data_path, args.device)
+        measured[run] = measure_run(trained, wanted[run], title)
+        measured[run].save(run)
         print(f"{title}: measured in {format_duration(time.monotonic() - start)}", file=sys.stderr)
     by_variant = {variant.name: [measured[run.folder] for run in variant.runs] for variant in variants}
     summaries = summarize(variants, by_variant)

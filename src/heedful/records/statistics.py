@@ -24,12 +24,9 @@ class RunStatistic(NamedTuple):
 
 def attention_faithfulness(run: FinishedRun) -> float | None:
     record = read_or_warn(FaithfulnessRecord.load, run.folder)
-    is_of_run = record is not None and record.options.data in ("", run.result.data.fingerprint)  # not of another file
-    return (
-        None
-        if record is None or not is_of_run
-        else mean_of_defined(record.values("normalized_comprehensiveness", ATTENTION))
-    )
+    if record is None or record.options.data not in ("", run.result.data.fingerprint):  # of another file
+        return None
+    return mean_of_defined(record.values("normalized_comprehensiveness", ATTENTION))
 
 
 def mean_of_defined(values: np.ndarray | None) -> float | None:
