@@ -9,7 +9,7 @@ from typing import Any
 
 from heedful.base.formatting import SPLIT_NAMES, format_count
 from heedful.base.process import typed
-from heedful.config.overrides import format_override
+from heedful.config.overrides import format_override, key_of
 from heedful.report.doubtful import Doubtful
 from heedful.report.numbers import format_percent
 from heedful.report.section import Command, Warning
@@ -77,8 +77,8 @@ def train_command(result: RunResult, change: str) -> str:
     """Return the command of the training with a change; the change alone after an evaluation, or without files."""
     if not result.overrides or not result.data.files or not result.is_of_training:
         return change
-    key = change.split()[-1].partition("=")[0]
-    kept = [line for line in result.overrides if line.partition("=")[0].lstrip("+~") not in (key, "ckpt_path")]
+    changed = (key_of(change.split()[-1]), "ckpt_path")
+    kept = [line for line in result.overrides if key_of(line) not in changed]
     return f"{typed('train')} {shlex.join(kept)} {change}"
 
 
