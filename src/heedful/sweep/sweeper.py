@@ -47,6 +47,7 @@ class SweepRunner:
         self.hydra_context = hydra_context
         self.config = config
         self.files = ConfigFiles.of(config, "train")
+        # Hydra's launcher would merge the files again for each job
         hydra_context.config_loader.load_sweep_config = partial(compose_job, self.files)  # type: ignore[method-assign]
         self.folder = Path(str(config.hydra.sweep.dir)).absolute()
         self.objective: DictConfig | None = None  # of a search: the options of callbacks.best_checkpoint
