@@ -4,11 +4,12 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from heedful.report.section import Maps, Section
@@ -28,18 +29,8 @@ def render_html(
         facts: short texts by heading, which are folded; empty texts are omitted.
         kicker: a line above the title.
     """
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"kind": lambda content: type(content).__name__, "maps": _integer_maps}
-    environment.filters["data"] = _json
     style, script = ((FOLDER / name).read_text("utf-8") for name in ("page.css", "page.js"))
-    html = environment.get_template("page.html.j2").render(
+    html = _template().render(
         title=title,
         verdict=verdict,
         kicker=kicker,
@@ -50,6 +41,21 @@ def render_html(
         digest=_base64(hashlib.sha256(script.encode()).digest()),
     )
     return html.encode(errors="replace").decode()  # a lone surrogate becomes "?"
+
+
+@cache
+def _template() -> Template:
+    """Return the compiled template; compiling it takes longer than rendering a page."""
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"kind": lambda content: type(content).__name__, "maps": _integer_maps, "data": _json}
+    return environment.get_template("page.html.j2")
 
 
 def _json(value: Any) -> Markup:
