@@ -29,12 +29,24 @@ from filelock import FileLock
 from heedful.base.lightning import import_lightning
 from heedful.base.process import GC_THRESHOLDS
 from heedful.config import compose
+from tests import forks
 from tests.compositions import FOLDER, share_compositions
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, the processes that tests start would ignore it
 
 hypothesis.settings.register_profile("heedful", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("heedful")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Start one server of forks for all workers."""
+    node.workerinput["server"] = forks.start_server()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        forks.use_server(config.workerinput["server"])
 
 
 def pytest_collectstart() -> None:

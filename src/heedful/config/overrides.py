@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice, product
 from typing import Any, NamedTuple
 
@@ -39,7 +40,13 @@ class Override(NamedTuple):
 
     def value(self) -> Any:
         """Return the value, or the first one of a sweep."""
-        return OverridesParser.create().parse_override(f"key={self.texts[0]}").value()
+        return _parse(f"key={self.texts[0]}").value()
+
+
+@lru_cache(maxsize=10_000)
+def _parse(line: str) -> types.Override:
+    """Parse an override, in a millisecond; the jobs of a sweep and the fits of an estimator repeat them."""
+    return OverridesParser.create().parse_override(line)
 
 
 def parse_override(line: str, groups: Mapping[str, Sequence[str]]) -> Override:
@@ -51,7 +58,7 @@ def parse_override(line: str, groups: Mapping[str, Sequence[str]]) -> Override:
     typed, _, text = line.partition("=")
     texts = [text]
     try:
-        parsed = OverridesParser.create().parse_override(line)
+        parsed = _parse(line)
         value: Any = parsed.value()
         if isinstance(value, types.IntervalSweep):
             texts = [str(value.start)]
