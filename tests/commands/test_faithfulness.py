@@ -136,7 +136,7 @@ def test_mistakes_are_reported_in_one_message(sweep: Path, tmp_path: Path) -> No
     assert message(str(run)).startswith(f"Error: {run}: has no checkpoints/best.ckpt or last.ckpt")
 
 
-@pytest.mark.parametrize("option", [["--texts", "-1"], ["--seed", "-1"]])
+@pytest.mark.parametrize("option", [["--texts", "0"], ["--seed", "-1"]])
 def test_invalid_options_are_refused(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["folder", *option])

@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(typed("faithfulness"), description=DESCRIPTION)
     text = f"size of the stratified sample of test texts (default: {TEXTS})"
-    parser.add_argument("--texts", type=_natural, default=TEXTS, metavar="N", help=text)
+    parser.add_argument("--texts", type=_positive, default=TEXTS, metavar="N", help=text)
     parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of all random numbers (default: 0)")
     text = "path of the data, which replaces data.path of the checkpoints"
     parser.add_argument("--data-path", metavar="PATH", help=text)
@@ -57,6 +57,12 @@ def _natural(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} must be a whole number without a sign")
     return int(text)
+
+
+def _positive(text: str) -> int:
+    if not (number := _natural(text)):
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
 
 
 if __name__ == "__main__":

@@ -78,7 +78,9 @@ def findings(comparison: Comparison) -> list[str]:
 
 def remarks(comparison: Comparison) -> list[str]:
     """Return which variants are one model, are not judged, and may have been trained on the texts."""
-    sentences = [f"{' and '.join(names)} are one model: their predictions are equal" for names in comparison.equal]
+    sentences = [
+        f"{', '.join(names)} and {last} are one model: their predictions are equal" for *names, last in comparison.equal
+    ]
     if _is_tested(comparison) and (few := [row.variant.name for row in with_few_seeds(comparison.rows)]):
         best = advise(comparison).row
         better = takewhile(lambda row: row is not best, comparison.rows if best else ())
