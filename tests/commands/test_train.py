@@ -98,28 +98,29 @@ def train_until(monkeypatch: pytest.MonkeyPatch, number: int, folder: Path, *opt
 
 
 @pytest.mark.parametrize(
-    ("more", "step"),
+    ("more", "steps"),
     [
-        (("scheduler=one_cycle",), 2),  # within the first epoch of six steps
-        (("scheduler=one_cycle",), 5),  # at its last step
-        (PLATEAU, 4),  # before its last step
-        (PLATEAU, 8),  # within the second epoch
-        (("+trainer.limit_train_batches=4",), 3),  # after the first epoch
-        (("trainer.max_epochs=null", "+trainer.max_steps=15"), 8),
+        (("scheduler=one_cycle", "+trainer.limit_train_batches=4"), (2, 4)),  # within the first epoch, and at its end
+        (PLATEAU, (5, 9)),  # before the last step of the first epoch, and within the second
+        (("trainer.max_epochs=null", "+trainer.max_steps=15"), (3, 9)),  # within the first and the second epoch
     ],
 )
 def test_resuming_is_exact(
-    more: tuple[str, ...], step: int, store: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    more: tuple[str, ...],
+    steps: tuple[int, int],
+    store: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A run that is interrupted in step `step` and resumed has the weights and curves of an uninterrupted run."""
-    options = [*THREE_EPOCHS, *more]
-    assert train_until(monkeypatch, step + 1, tmp_path / "half", *options) == step + 1
-    result = json.loads((tmp_path / "half" / "result.json").read_text())
-    assert (result["status"], result["error"]) == ("interrupted", "stopped by SIGINT")
-    last = tmp_path / "half" / "checkpoints" / "last.ckpt"
-    assert torch.load(last, weights_only=True)["global_step"] == step + 1
-
-    train(tmp_path / "half", *options, f"ckpt_path='{last}'")
+    """A run that is interrupted in these steps and resumed has the weights and curves of an uninterrupted run."""
+    options, last, done, resume = [*THREE_EPOCHS, *more], tmp_path / "half" / "checkpoints" / "last.ckpt", 0, ()
+    for step in steps:
+        assert train_until(monkeypatch, step - done, tmp_path / "half", *options, *resume) == step - done
+        result = json.loads((tmp_path / "half" / "result.json").read_text())
+        assert (result["status"], result["error"]) == ("interrupted", "stopped by SIGINT")
+        assert torch.load(last, weights_only=True)["global_step"] == step
+        done, resume = step, (f"ckpt_path='{last}'",)
+    train(tmp_path / "half", *options, *resume)
     whole = store(*THREE_EPOCHS, *more, short=False)
     assert_equal_weights(whole, tmp_path / "half")
     history = read_history(whole)
