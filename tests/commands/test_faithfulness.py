@@ -39,10 +39,10 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_sweep_is_measured_once(
     sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    main([str(sweep), "--texts", "5"])
+    main([str(sweep), "--texts", "3"])
     output = capsys.readouterr()
     assert [path.name for path in sorted(sweep.glob("faithfulness.*"))] == FILES
-    assert "bahdanau: 2 seeds, 5 texts" in output.out
+    assert "bahdanau: 2 seeds, 3 texts" in output.out
     assert "Run 4 of 4: measured in" in output.err
     lines = read_csv(sweep / "faithfulness.csv")
     rankings = {"attention", "attention × gradient", "integrated gradients", "random"}
@@ -51,7 +51,7 @@ def test_a_sweep_is_measured_once(
         if line["measure"].startswith("normalized_"):
             assert 0 <= float(line["value"]) <= 1
     page = (sweep / "faithfulness.html").read_text(encoding="utf-8")
-    for title in ("Variants", "bahdanau: 2 seeds, 5 texts"):
+    for title in ("Variants", "bahdanau: 2 seeds, 3 texts"):
         assert f"<h2>{title}</h2>" in page
     assert "…" not in output.out  # no truncated number
     assert "Exploratory, with fewer than 5 seeds. " in page
@@ -61,7 +61,7 @@ def test_a_sweep_is_measured_once(
         raise AssertionError("a measured run is measured again")
 
     monkeypatch.setattr("heedful.faithfulness.measurement.measure_run", fail)
-    main([str(sweep), "--texts", "5"])
+    main([str(sweep), "--texts", "3"])
     assert capsys.readouterr().err == ""
     assert read_csv(sweep / "faithfulness.csv") == lines
 
@@ -71,11 +71,11 @@ def test_the_scripts_of_the_study_measure_the_same_runs(
 ) -> None:
     from studies.faithfulness import adversary, agreement, erasure, flips, guides, polarity, script, seeds, weights
 
-    main([str(sweep), "--texts", "5"])
+    main([str(sweep), "--texts", "3"])
     seeds.main([str(sweep)])
     assert "weights: above chance" in capsys.readouterr().out
     runs = [str(sweep / "bahdanau_1"), str(sweep / "bahdanau_2")]
-    options = [*runs, "--texts", "5"]
+    options = [*runs, "--texts", "3"]
     for module in (guides, adversary):
         monkeypatch.setattr(module, "TRAIN_TEXTS", 7)
         monkeypatch.setattr(module, "EPOCHS", 1)
@@ -93,7 +93,7 @@ def test_the_scripts_of_the_study_measure_the_same_runs(
         script.study(name, module.__doc__, module.compute, module.HEADINGS, options)
         assert capsys.readouterr().out == printed[name]
     with pytest.raises(pytest.fail.Exception):
-        script.study("polarity", "", polarity.compute, polarity.HEADINGS, [*runs, "--texts", "6"])
+        script.study("polarity", "", polarity.compute, polarity.HEADINGS, [*runs, "--texts", "4"])
 
 
 def test_damaged_records_are_reported_before_any_run_is_measured(
@@ -108,16 +108,16 @@ def test_damaged_records_are_reported_before_any_run_is_measured(
 
 def test_a_single_run_is_measured_into_a_new_folder(sweep: Path, tmp_path: Path) -> None:
     run = shutil.copytree(sweep / "bahdanau_1", tmp_path / "run", ignore=shutil.ignore_patterns("faithfulness.*"))
-    main([str(run), "--texts", "4", "--out", str(tmp_path / "new" / "out")])
+    main([str(run), "--texts", "2", "--out", str(tmp_path / "new" / "out")])
     assert [path.name for path in sorted((tmp_path / "new" / "out").iterdir())] == FILES
     measures = {line["measure"] for line in read_csv(tmp_path / "new" / "out" / "faithfulness.csv")}
     assert measures >= {"comprehensiveness_removal", "normalized_sufficiency"}
     other = tmp_path / "other.csv"
     rows = [f"{name} film {i},{name}\n" for name in CLASSES for i in range(10)]
     other.write_text("".join(["cleaned_review,sentiments\n", *rows]))
-    main([str(run), "--texts", "4", "--data-path", str(other)])
+    main([str(run), "--texts", "2", "--data-path", str(other)])
     of_other = FaithfulnessRecord.load(run)
-    main([str(run), "--texts", "4"])
+    main([str(run), "--texts", "2"])
     of_run = FaithfulnessRecord.load(run)
     assert of_other is not None and of_run is not None and of_other.options.data != of_run.options.data
 

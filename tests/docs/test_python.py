@@ -38,6 +38,7 @@ def test_the_script_with_lightning_runs(
 def test_the_examples_of_train_scikit_learn_and_load_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heedful.training.run.write_run_report", lambda *_: [])  # drawing takes most of the time
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WANDB_MODE", "disabled")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     names: dict[str, Any] = {}
     for heading in ("Train", "scikit-learn", "Load, save and share models"):
