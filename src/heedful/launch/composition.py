@@ -156,7 +156,8 @@ def as_run(cfg: DictConfig, folder: str, number: int = 0) -> Iterator[DictConfig
         cfg.hydra.runtime.output_dir = os.path.abspath(folder)
         cfg.hydra.job.num, cfg.hydra.job.id = number, str(number)
     outer = HydraConfig.instance().cfg
-    HydraConfig.instance().set_config(cfg)
+    OmegaConf.set_readonly(cfg.hydra, True)
+    HydraConfig.instance().cfg = cfg  # type: ignore[assignment]  # set_config would copy the node
     try:
         yield without_hydra(cfg)
     finally:
