@@ -212,7 +212,7 @@ def test_cfg_prints_the_configuration(run: Run, started: list[DictConfig]) -> No
     ("arguments", "text"),
     [
         (["--info=searchpath"], f"| main     | file://{TEST_CONF} "),
-        (["--info=config", "seed=13"], "\nseed: 13\n"),
+        pytest.param(["--info=config", "seed=13"], "\nseed: 13\n", marks=pytest.mark.weekly),
         (["--hydra-help"], "== Configuration groups =="),
     ],
 )

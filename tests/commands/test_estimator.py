@@ -260,10 +260,10 @@ def _words(rows: np.ndarray) -> list[str]:
     return [" ".join(f"c{column}v{round(2 * float(value))}" for column, value in enumerate(row)) for row in rows]
 
 
-# Checks of rows of numbers, which only RowClassifier reads, and of what is tested above
+# Checks of rows of numbers, which only RowClassifier reads, and of what is tested above and for all ways to predict
 WEEKLY = (
     "memmap|dtype|contiguous|fit2d|n_features|positive_only|nan_inf|not_an_array|pandas|classifiers_classes"
-    "|classifiers_train|weights_list|weights_not|weight_equi|idempotent|pipeline|pickle"
+    "|classifiers_train|weights_list|weights_not|weight_equi|invariance|idempotent|pipeline|pickle"
 )
 
 

@@ -150,7 +150,7 @@ def test_the_curve_has_as_many_steps_for_fewer_texts(found: Shortlist) -> None:
 
 
 def test_many_texts_have_a_test_split_that_the_race_does_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     for name, value in {"FOLD_TEXTS": 30, "FINALISTS": 2, "SEEDS": 2, "MOST_SEEDS": 3}.items():
         monkeypatch.setattr(f"heedful.selection.race.{name}", value)
@@ -173,6 +173,7 @@ def test_many_texts_have_a_test_split_that_the_race_does_not_read(
     columns = {name: [row[name] for row in rows] for name in ("row", "fold")}
     outside = {"svc": Outside({**columns, "predicted": [row["label"] for row in rows]})}
     options = {"data": data, "minutes": 1000, "candidates": candidates, "folder": tmp_path, "verbose": False}
+    request.getfixturevalue("no_export")
     with_svc = shortlist("threads=1", "seed=5", outside=outside, **options)
     assert with_svc.answer.entries[-1].terms().tolist() == [1.0] * 15 == linear.terms().tolist()
     assert re.search(r"\| svc \| 100.0 \| .* \| – \| – \| – \| 1 \|", (tmp_path / "shortlist.md").read_text())

@@ -49,20 +49,22 @@ def state() -> Any:
     return levels, handlers, numbers, hydra, torch.get_num_threads(), list(warnings.filters), process
 
 
-def test_predictions_equal_those_of_the_command(frame: pd.DataFrame, tmp_path: Path) -> None:
+def test_predictions_equal_those_of_the_command_and_a_quiet_training_prints_nothing(
+    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as in a program that does not configure the log
     frame.to_csv("reviews.csv", index=False)
     run(tmp_path, "train", *SMALL, *COLUMNS, "data=csv", "data.path=reviews.csv", "hydra.run.dir=command")
     expected = saved_predictions(tmp_path / "command")
     before = state()
     first = train(*SMALL, *COLUMNS, data=frame, verbose=False)
-    second = train(*SMALL, *COLUMNS, data="reviews.csv", verbose=False)
-    threaded = list[Any]()
-    thread = threading.Thread(target=lambda: threaded.append(train(*SMALL, *COLUMNS, data=frame, verbose=False)))
+    threaded, options = list[Any](), {"data": "reviews.csv", "verbose": False}
+    thread = threading.Thread(target=lambda: threaded.append(train(*SMALL, *COLUMNS, **options)))
     thread.start()
     thread.join()
-    assert state() == before
-    assert len({first.folder, second.folder, threaded[0].folder}) == 3
-    for trained in (first, second, *threaded):
+    assert state() == before and capfd.readouterr() == ("", "")
+    assert threaded[0].folder != first.folder
+    for trained in (first, *threaded):
         predictions = saved_predictions(trained.folder)
         np.testing.assert_array_equal(predictions.probabilities, expected.probabilities)
         np.testing.assert_array_equal(predictions.index, expected.index)
@@ -72,10 +74,10 @@ def test_predictions_equal_those_of_the_command(frame: pd.DataFrame, tmp_path: P
     assert first.result.choices == load(tmp_path / "command").members[0].card.choices | {"data": "python"}
 
 
-def test_the_result_shows_the_scores_and_the_call_and_a_quiet_training_prints_nothing(
+def test_the_result_shows_the_scores_and_the_call(
     frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as in a program that does not configure the log
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
     trained = train(*SMALL, *COLUMNS, data=frame)
     printed, errors = capfd.readouterr()
     assert "Some classes have fewer than 5 test texts" in errors
@@ -85,8 +87,6 @@ def test_the_result_shows_the_scores_and_the_call_and_a_quiet_training_prints_no
     assert repr(trained.model).endswith("best.ckpt: one class, negative, neutral, positive")
     assert trained.result.command == f"train({', '.join(map(repr, (*SMALL, *COLUMNS)))}, data=…)"
     assert "optimizer.lr" not in trained.result.overrides and "data=python" in trained.result.overrides
-    train(*SMALL, *COLUMNS, data=frame, verbose=False)
-    assert capfd.readouterr() == ("", "")
 
 
 def test_given_splits_are_used(frame: pd.DataFrame) -> None:

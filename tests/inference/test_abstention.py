@@ -61,13 +61,14 @@ def test_an_ensemble_does_not_abstain(model: Path, finished: tuple[Path, dict[st
         load([model, finished[0]]).predict(TEXTS, abstain=0.2)
 
 
-def test_a_calibrated_run_stores_its_temperature_and_the_error_before(tmp_path: Path) -> None:
-    options = ["trainer.max_epochs=3", "data.batch_size=4", "callbacks=checkpoints"]
-    before = train(tmp_path / "plain", *options)["metrics"]
-    metrics = train(tmp_path / "run", "calibrate=true", *options)["metrics"]
+def test_a_calibrated_run_stores_its_temperature_and_the_error_before(
+    finished: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    before = finished[1]["metrics"]
+    metrics = train(tmp_path / "run", "calibrate=true", "data.batch_size=4", "callbacks=checkpoints")["metrics"]
     assert metrics["test/ece_uncalibrated"]["value"] == pytest.approx(before["test/ece"]["value"], abs=1e-6)
     assert metrics["test/acc"] == before["test/acc"] and "test/ece_uncalibrated" not in before
-    found, plain = (saved_predictions(tmp_path / name) for name in ("run", "plain"))
+    found, plain = map(saved_predictions, (tmp_path / "run", finished[0]))
     temperature = load(tmp_path / "run").task.temperature  # type: ignore[attr-defined]
     assert temperature == found.task.temperature != 1  # type: ignore[attr-defined]
     powers = plain.probabilities.astype(float) ** (1 / temperature)
