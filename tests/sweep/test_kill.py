@@ -25,11 +25,11 @@ def new_interpreter(line: list[str], options: dict[str, Any]) -> Any:
     return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
 
 
-def wait_for_unfinished_checkpoint(sweep: Path, process: Any, count: int = 1) -> None:
-    """Wait until `count` jobs have a checkpoint but no result."""
+def wait_for_unfinished_checkpoint(sweep: Path, process: Any) -> None:
+    """Wait until a job has a checkpoint but no result."""
     while process.poll() is None:
         checkpoints = sweep.glob("*/checkpoints/last.ckpt")
-        if sum(not (path.parents[1] / "result.json").exists() for path in checkpoints) >= count:
+        if any(not (path.parents[1] / "result.json").exists() for path in checkpoints):
             return
         time.sleep(0.05)
 
@@ -74,15 +74,15 @@ def test_kills_do_not_change_the_results_of_a_sweep(start: Any, tmp_path: Path) 
 
 
 def test_a_killed_sweep_with_workers_leaves_no_process(tmp_path: Path) -> None:
-    """One of joblib's three workers has no job."""
+    """One of joblib's two workers has no job."""
     pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     sweep = tmp_path / "sweep"
-    launcher = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=3")
-    endless = ("seed=1,2", "trainer.max_epochs=1000000", *SMALL)
+    launcher = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
+    endless = ("seed=1", "trainer.max_epochs=1000000", *SMALL)
     process = start_sweep(tmp_path, "-m", *endless, *launcher, f"hydra.sweep.dir={sweep}")
     descendants = set[int]()
     try:
-        wait_for_unfinished_checkpoint(sweep, process, count=2)
+        wait_for_unfinished_checkpoint(sweep, process)
         descendants = find_descendants(process.pid)
         process.kill()
         process.communicate()
