@@ -20,7 +20,8 @@ from tests.sweep.sweeps import SMALL, read_results, run_sweep
 @pytest.mark.parametrize(
     ("launcher", "seeds", "options"),
     [
-        ("joblib", [1, 2], ["hydra.launcher.n_jobs=2"]),
+        ("joblib", [1], ["hydra.launcher.n_jobs=2"]),  # a second job would import everything twice more
+        pytest.param("joblib", [1, 2], ["hydra.launcher.n_jobs=2"], marks=pytest.mark.weekly),
         pytest.param("submitit_local", [1], [], marks=pytest.mark.weekly),
     ],
 )
