@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 import pytorch_lightning as pl
 import torch
+from lightning_fabric.plugins.environments.lightning import find_free_network_port
 from sklearn.metrics import cohen_kappa_score
 
 from heedful.base.errors import UserError
 from heedful.runs.run_files import read_history
 from heedful.training import build, restoring
 from heedful.training.lit import LitClassifier, RunningMean
-from tests.forks import complete
+from tests.forks import Fork
 from tests.helpers import (
     assert_equal_weights,
     command,
     last_weights,
     one_batch,
     read_csv,
-    run,
     saved_predictions,
     small_config,
     train,
@@ -142,11 +142,32 @@ def test_monitoring_a_metric_that_turns_out_undefined_ends_the_training(tmp_path
         train(tmp_path / "run", *limits, *monitor)
 
 
+AS_RANK = """
+import os, runpy
+from lightning_utilities.core.rank_zero import rank_zero_only
+rank_zero_only.rank = int(os.environ["LOCAL_RANK"])  # as the import sets it in a new interpreter
+runpy.run_module("src.train", run_name="__main__", alter_sys=True)
+"""
+
+
+def train_in_two_processes(folder: Path, *arguments: str) -> int | None:
+    """Start both processes, as Lightning starts the second (tests/sweep), and return the exit code of the first."""
+    port = {"MASTER_PORT": str(find_free_network_port())}
+    forks = []
+    for rank, more in (("0", ()), ("1", ("hydra.output_subdir=null", "hydra.job.name=train_ddp_process_1"))):
+        (python, *_), options = command(folder, "train")
+        line = [python, "-c", AS_RANK, "trainer=ddp_sim", *arguments, *more]
+        forks.append(Fork(line, options | {"env": options["env"] | port | {"LOCAL_RANK": rank}}))
+    for fork in forks:
+        fork.communicate()
+    return forks[0].returncode
+
+
 def test_two_processes_divide_the_texts_and_train_like_one_with_twice_the_batch_size(tmp_path: Path) -> None:
     kappa = "+metrics.kappa._target_=torchmetrics.classification.MulticlassCohenKappa"
     options = ("model.encoder.hidden_dim=6", "trainer.max_epochs=3", "logger=csv", "callbacks=checkpoints", kappa)
     train(tmp_path / "cpu", *options, "data.batch_size=14")  # 28 texts: two steps per epoch
-    run(tmp_path, "train", *options, "trainer=ddp_sim", "data.batch_size=7", "hydra.run.dir=ddp_sim")
+    train_in_two_processes(tmp_path, *options, "data.batch_size=7", "hydra.run.dir=ddp_sim")
     result = json.loads((tmp_path / "ddp_sim" / "result.json").read_text())
     assert result["status"] == "completed"
     for split, texts in (("val", 3), ("test", 8)):  # one of three texts is in the batches of both processes
@@ -186,17 +207,17 @@ class Stopper(Callback):
 def test_two_processes_stop_after_a_signal_to_one_of_them_and_resume_exactly(tmp_path: Path) -> None:
     (tmp_path / "stopper.py").write_text(STOPPER)
     options = ["model.encoder.hidden_dim=6", "model.embedding.dropout=0.3", "trainer.max_epochs=2", "logger=csv"]
-    options += ["callbacks=checkpoints", "trainer=ddp_sim", "data.batch_size=5", "test=false"]
+    options += ["callbacks=checkpoints", "data.batch_size=5", "test=false"]
     stops = ["extras.trusted_modules=[stopper]", "+callbacks.stopper={_target_: stopper.Stopper}"]
-    run(tmp_path, "train", *options, "hydra.run.dir=whole")  # three steps per epoch
-    stopped = complete(*command(tmp_path, "train", *options, *stops, "hydra.run.dir=half"))
-    assert stopped.returncode == 128 + signal.SIGTERM, stopped.stderr
+    train_in_two_processes(tmp_path, *options, "hydra.run.dir=whole")  # three steps per epoch
+    code = train_in_two_processes(tmp_path, *options, *stops, "hydra.run.dir=half")
+    assert code == 128 + signal.SIGTERM
     last = tmp_path / "half" / "checkpoints" / "last.ckpt"
     content = torch.load(last, weights_only=True)
     assert content["global_step"] == 5
     first, second = content["processes"]
     assert first["running"]["loss"]["total"] != second["running"]["loss"]["total"]
-    run(tmp_path, "train", f"ckpt_path={last}")
+    assert train_in_two_processes(tmp_path, f"ckpt_path={last}") == 0
     assert_equal_weights(tmp_path / "whole", tmp_path / "half")
     assert read_history(tmp_path / "whole") == read_history(tmp_path / "half")
 
