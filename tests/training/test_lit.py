@@ -150,17 +150,16 @@ runpy.run_module("src.train", run_name="__main__", alter_sys=True)
 """
 
 
-def train_in_two_processes(folder: Path, *arguments: str) -> int | None:
-    """Start both processes, as Lightning starts the second (tests/sweep), and return the exit code of the first."""
+def train_in_two_processes(folder: Path, *arguments: str, code: int = 0) -> None:
+    """Start both processes, as Lightning starts the second (tests/sweep); the first ends with an exit code."""
     port = {"MASTER_PORT": str(find_free_network_port())}
     forks = []
     for rank, more in (("0", ()), ("1", ("hydra.output_subdir=null", "hydra.job.name=train_ddp_process_1"))):
         (python, *_), options = command(folder, "train")
         line = [python, "-c", AS_RANK, "trainer=ddp_sim", *arguments, *more]
         forks.append(Fork(line, options | {"env": options["env"] | port | {"LOCAL_RANK": rank}}))
-    for fork in forks:
-        fork.communicate()
-    return forks[0].returncode
+    (_, errors), _ = [fork.communicate() for fork in forks]
+    assert forks[0].returncode == code, errors
 
 
 def test_two_processes_divide_the_texts_and_train_like_one_with_twice_the_batch_size(tmp_path: Path) -> None:
@@ -210,14 +209,13 @@ def test_two_processes_stop_after_a_signal_to_one_of_them_and_resume_exactly(tmp
     options += ["callbacks=checkpoints", "data.batch_size=5", "test=false"]
     stops = ["extras.trusted_modules=[stopper]", "+callbacks.stopper={_target_: stopper.Stopper}"]
     train_in_two_processes(tmp_path, *options, "hydra.run.dir=whole")  # three steps per epoch
-    code = train_in_two_processes(tmp_path, *options, *stops, "hydra.run.dir=half")
-    assert code == 128 + signal.SIGTERM
+    train_in_two_processes(tmp_path, *options, *stops, "hydra.run.dir=half", code=128 + signal.SIGTERM)
     last = tmp_path / "half" / "checkpoints" / "last.ckpt"
     content = torch.load(last, weights_only=True)
     assert content["global_step"] == 5
     first, second = content["processes"]
     assert first["running"]["loss"]["total"] != second["running"]["loss"]["total"]
-    assert train_in_two_processes(tmp_path, f"ckpt_path={last}") == 0
+    train_in_two_processes(tmp_path, f"ckpt_path={last}")
     assert_equal_weights(tmp_path / "whole", tmp_path / "half")
     assert read_history(tmp_path / "whole") == read_history(tmp_path / "half")
 
@@ -230,7 +228,8 @@ def test_each_process_restores_its_own_random_state(rank: int, restored: int) ->
     checkpoint = {"callbacks": {}, "optimizer_states": [], "processes": states, "should_stop": False}
     strategy = SimpleNamespace(root_device=torch.device("cpu"))
     state = SimpleNamespace(fn="fit")
-    trainer = SimpleNamespace(callbacks=[], global_rank=rank, strategy=strategy, state=state)
+    loop = SimpleNamespace()
+    trainer = SimpleNamespace(callbacks=[], fit_loop=loop, global_rank=rank, strategy=strategy, state=state)
     module: Any = SimpleNamespace(trainer=trainer)
     LitClassifier.on_load_checkpoint(module, checkpoint)
     assert torch.initial_seed() == seeds[restored]

@@ -61,8 +61,8 @@ def require_same_training(cfg: DictConfig, card: Card, state: TrainingState) -> 
     raise UserError(f"ckpt_path={state.path}: training cannot resume from it. {mistake}, or start a new run")
 
 
-def restore_callbacks(checkpoint: Mapping[str, Any], trainer: Trainer) -> None:
-    """Change the states of callbacks before Lightning loads them, and stop the training if it had stopped early.
+def prepare_resume(checkpoint: Mapping[str, Any], trainer: Trainer) -> None:
+    """Change the states of callbacks and loops as Lightning should load them, and stop what had stopped early.
 
     A training that had stopped early goes on if the patience is longer now, or the callback that stopped it is absent.
     """
@@ -77,11 +77,11 @@ def restore_callbacks(checkpoint: Mapping[str, Any], trainer: Trainer) -> None:
             state["patience"] = callback.patience  # Lightning would restore the earlier value
         if (callback is None or is_longer) and isinstance(state, dict) and state.get("stopping_reason_message"):
             trainer.should_stop, state["stopping_reason_message"] = False, None
-    epochs = checkpoint["loops"]["fit_loop"]["epoch_progress"]["current"]
     if trainer.should_stop:  # Lightning counts the last epoch only after it has saved the checkpoint
+        epochs = checkpoint["loops"]["fit_loop"]["epoch_progress"]["current"]
         epochs["completed"] = epochs["processed"]
-    if epochs["ready"] == epochs["processed"]:  # with max_steps, Lightning takes it for an epoch that has not ended
-        trainer.fit_loop._iteration_based_training = lambda: False  # type: ignore[method-assign]
+    # With max_steps, Lightning would take an epoch that has ended for one that has not
+    trainer.fit_loop._iteration_based_training = lambda: False  # type: ignore[method-assign]
 
 
 def rebuild_paths(states: Mapping[str, dict[str, Any]], callbacks: Sequence[Callback]) -> None:

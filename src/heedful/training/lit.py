@@ -32,7 +32,7 @@ from heedful.models.metrics import LoggedScore, require_defined, require_directi
 from heedful.runs.checkpoint import Card
 from heedful.runs.environment import Launch
 from heedful.runs.folder import BEST, checkpoint_in
-from heedful.runs.training_state import restore_callbacks
+from heedful.runs.training_state import prepare_resume
 from heedful.tasks.task import Task
 from heedful.terms.confidence import learn_from_validation
 from heedful.training import build, restoring
@@ -462,7 +462,7 @@ class LitClassifier(Evaluator):
         """
         if self.trainer.state.fn != "fit" or "processes" not in checkpoint:  # Lightning reports that it is absent
             return
-        restore_callbacks(checkpoint, self.trainer)
+        prepare_resume(checkpoint, self.trainer)
         self.network_loss = checkpoint.get("network_loss", math.inf)
         state = checkpoint["processes"][self.trainer.global_rank % len(checkpoint["processes"])]
         torch.set_rng_state(state["cpu"].cpu())
