@@ -17,6 +17,7 @@ from torch import nn
 from heedful import runtime
 from heedful.base.errors import UserError
 from heedful.base.files import first_mistake, write_text
+from heedful.base.formatting import format_count
 from heedful.base.optional_packages import require_extra
 from heedful.base.process import typed
 from heedful.config.keys import MODEL_COMPONENTS
@@ -153,6 +154,7 @@ def write_model_card(
         data=Path(str(source)).name,
         sizes=[f"{size:,} {split}" for split, size in result.data.sizes.items()],
         result=result,
+        epochs=format_count(len(result.seconds.per_epoch), "epoch"),
         split=result.split,
         scores=scores,
         difference=difference,
