@@ -15,6 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from heedful.base.errors import UserError
 from heedful.runs.run_files import read_history
+from heedful.runs.training_state import restore_training_state
 from heedful.training import build, restoring
 from heedful.training.lit import LitClassifier, RunningMean
 from tests.forks import Fork
@@ -227,11 +228,8 @@ def test_each_process_restores_its_own_random_state(rank: int, restored: int) ->
     states = [{"cpu": torch.manual_seed(seed).get_state(), "running": {}} for seed in seeds]
     checkpoint = {"callbacks": {}, "optimizer_states": [], "processes": states, "should_stop": False}
     strategy = SimpleNamespace(root_device=torch.device("cpu"))
-    state = SimpleNamespace(fn="fit")
-    loop = SimpleNamespace()
-    trainer = SimpleNamespace(callbacks=[], fit_loop=loop, global_rank=rank, strategy=strategy, state=state)
-    module: Any = SimpleNamespace(trainer=trainer)
-    LitClassifier.on_load_checkpoint(module, checkpoint)
+    trainer: Any = SimpleNamespace(callbacks=[], fit_loop=SimpleNamespace(), global_rank=rank, strategy=strategy)
+    restore_training_state(checkpoint, trainer, means={})
     assert torch.initial_seed() == seeds[restored]
 
 

@@ -213,9 +213,9 @@ def test_early_stopping_and_plateau_wait_for_an_unused_network(monitor, rate, ep
     run.fit(module, data)
     assert (run.current_epoch, set(module.weights)) == (epochs, {1.0})
     assert run.optimizers[0].param_groups[0]["lr"] == rate  # the plateau waits, too
-    best, module.network_loss = module.network_loss, 0.0
+    best, module.branch_weight.network_loss = module.branch_weight.network_loss, 0.0
     trainer(tmp_path, [again, stop], max_epochs=4).fit(module, data, ckpt_path=str(tmp_path / "last" / "last.ckpt"))
-    assert 0.0 < module.network_loss == best <= run.callback_metrics["val/network_loss"].item()
+    assert 0.0 < module.branch_weight.network_loss == best <= run.callback_metrics["val/network_loss"].item()
 
 
 def test_predictions_are_in_the_order_of_the_split(tmp_path: Path) -> None:

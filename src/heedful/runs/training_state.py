@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from omegaconf import DictConfig
 from pytorch_lightning import Callback, Trainer
 from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
@@ -59,6 +60,43 @@ def require_same_training(cfg: DictConfig, card: Card, state: TrainingState) -> 
     else:
         return
     raise UserError(f"ckpt_path={state.path}: training cannot resume from it. {mistake}, or start a new run")
+
+
+def training_state(trainer: Trainer, means: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a checkpoint of Lightning lacks: random states, and, within an epoch, the states of its metrics.
+
+    Each process calls this.
+
+    Args:
+        means: the metrics of the training texts by name.
+    """
+    device, running = trainer.strategy.root_device, dict[str, Any]()
+    if not trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
+        for name, metric in means.items():
+            running[name] = {key: value.cpu() for key, value in metric.metric_state.items()}
+    state: dict[str, Any] = {"cpu": torch.get_rng_state(), "running": running}
+    if device.type == "cuda":
+        state["cuda"] = torch.cuda.get_rng_state(device)
+    processes = [state] * trainer.world_size
+    if trainer.world_size > 1:
+        torch.distributed.all_gather_object(processes, state)
+    return {"should_stop": trainer.should_stop, "processes": processes}
+
+
+def restore_training_state(checkpoint: Mapping[str, Any], trainer: Trainer, means: Mapping[str, Any]) -> None:
+    """Restore the random state of this process, and the metrics of the texts that it has trained on.
+
+    If the number of processes has changed, which is allowed between two epochs, no metrics are stored, and further
+    processes repeat the random states.
+    """
+    prepare_resume(checkpoint, trainer)
+    state = checkpoint["processes"][trainer.global_rank % len(checkpoint["processes"])]
+    torch.set_rng_state(state["cpu"].cpu())
+    if (device := trainer.strategy.root_device).type == "cuda" and "cuda" in state:
+        torch.cuda.set_rng_state(state["cuda"].cpu(), device)
+    for name in state["running"].keys() & means.keys():  # versions before 0.2 stored other states
+        for key, value in means[name].metric_state.items():
+            value.copy_(state["running"][name][key])
 
 
 def prepare_resume(checkpoint: Mapping[str, Any], trainer: Trainer) -> None:

@@ -127,14 +127,14 @@ class Evaluator(pl.LightningModule):
             rows = np.unique(columns["index"], return_index=True)[1]
         return {name: values[rows] for name, values in columns.items()}
 
-    def _monitoring(self) -> list[Any]:
+    def monitoring(self) -> list[Any]:
         """Return the callbacks that monitor a logged value."""
         callbacks: list[Any] = self.trainer.callbacks  # type: ignore[attr-defined]
         return [callback for callback in callbacks if isinstance(getattr(callback, "monitor", None), str)]
 
     def direction(self, name: str) -> str | None:
         """Return the better direction of a logged value, min or max: the metric's, else that of who monitors it."""
-        modes = {watcher.monitor: getattr(watcher, "mode", None) for watcher in self._monitoring()}
+        modes = {watcher.monitor: getattr(watcher, "mode", None) for watcher in self.monitoring()}
         return direction(name, self.metrics, self.task) or modes.get(name)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint, WeightAveraging
-from pytorch_lightning.utilities.combined_loader import CombinedLoader
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import Metric
@@ -32,10 +31,11 @@ from heedful.models.metrics import LoggedScore, require_defined, require_directi
 from heedful.runs.checkpoint import Card
 from heedful.runs.environment import Launch
 from heedful.runs.folder import BEST, checkpoint_in
-from heedful.runs.training_state import prepare_resume
+from heedful.runs.training_state import restore_training_state, training_state
 from heedful.tasks.task import Task
 from heedful.terms.confidence import learn_from_validation
 from heedful.training import build, restoring
+from heedful.training.branch_weight import BranchWeight
 from heedful.training.callbacks.stop import end_together
 from heedful.training.evaluator import Evaluator, require_batch
 from heedful.training.loggers.options import log_options
@@ -98,9 +98,7 @@ class LitClassifier(Evaluator):
         self._logged_epoch: int | None = None  # the last epoch whose training metrics Lightning knows
         self.is_validated = False  # whether a validation ran since the last training epoch ended
         self._validated_step: int | None = None  # the step after which the texts in `evaluated` were validated
-        self.network_loss = math.inf  # the lowest one of the validation texts without the branch
-        # of the last validation's batches: the index, and the logits of the network and of the branch, which are fixed
-        self._separate: list[tuple[Tensor, tuple[Tensor, Tensor]]] = []
+        self.branch_weight = BranchWeight(self, keeps_logits=type(self) is LitClassifier)
 
     @classmethod
     def untrained(cls, cfg: DictConfig, card: Card, **options: Any) -> Self:
@@ -279,56 +277,13 @@ class LitClassifier(Evaluator):
                 remedy = "try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"
                 end_together(self.trainer, UserError(f"{reason}, so training stopped; {remedy}"))
 
-    def _choose_branch_weight(self) -> None:
-        """In training, choose the weight of the branch with the lowest loss, unless the configuration sets it."""
-        branch = self.model.branch
-        if branch is None or not branch.chooses_weight or self.trainer.state.fn != "fit":
-            return
-        weights, texts = torch.linspace(0, 1, 21, device=self.device), 0
-        losses, before, self._separate = torch.zeros_like(weights), self._separate, []
-        for number, batch in enumerate(CombinedLoader(self.trainer.val_dataloaders).flattened[0]):
-            require_batch(batch)
-            inputs, targets, index = self.trainer.strategy.batch_to_device(batch)
-            is_known = number < len(before) and torch.equal(before[number][0], index)
-            parts = self.model.separate_logits(inputs, before[number][1][1] if is_known else None)
-            scaled = self.task.scaled(targets)
-            if type(self) is LitClassifier and self.trainer.precision == "32-true":  # others compute other logits
-                self._separate.append((index, parts))
-            losses += len(targets) * torch.stack([self.loss(torch.lerp(*parts, weight), scaled) for weight in weights])
-            texts += len(targets)
-        total = self.trainer.strategy.reduce(torch.cat([losses, losses.new_tensor([texts])]), reduce_op="sum")
-        branch.weight.copy_(weights[total[:-1].argmin()])
-        if texts:
-            loss = total[0] / total[-1]
-            self.log("val/network_loss", loss, batch_size=1)
-            self._wait_for_network(float(loss))
-
     def known_logits(self, number: int, loader: int, batch: Batch) -> Tensor | None:
-        if self.trainer.state.fn != "fit" or loader or number >= len(self._separate):
-            return None
-        index, parts = self._separate[number]
-        return torch.lerp(*parts, self.model.branch.weight.float()) if torch.equal(index, batch.index) else None  # type: ignore[union-attr]
-
-    def _wait_for_network(self, loss: float) -> None:
-        """Let what counts validations without improvement count a lower loss of the network as one, until it is used.
-
-        While its branch has all the weight, neither the predictions change nor what early stopping and a plateau
-        monitor, although the network learns.
-        """
-        if self.trainer.sanity_checking or loss >= self.network_loss:
-            return
-        self.network_loss = loss
-        if self.model.branch.weight < 1:  # type: ignore[union-attr]
-            return
-        for callback in self._monitoring():
-            if isinstance(callback, EarlyStopping) and callback.monitor.startswith("val/"):
-                callback.wait_count = -1  # the check that follows adds 1
-        for config in self._plateaus():
-            if str(config.monitor).startswith("val/"):
-                config.scheduler.num_bad_epochs = -1
+        is_known = self.trainer.state.fn == "fit" and not loader
+        return self.branch_weight.known_logits(number, batch) if is_known else None
 
     def on_validation_epoch_start(self) -> None:
-        self._choose_branch_weight()  # of averaged weights, which Lightning's callbacks have set by now
+        if self.branch_weight.is_chosen and self.trainer.state.fn == "fit":
+            self.branch_weight.choose()  # of averaged weights, which Lightning's callbacks have set by now
         super().on_validation_epoch_start()
 
     def learn(self) -> None:
@@ -340,25 +295,20 @@ class LitClassifier(Evaluator):
         is_fit = self.trainer.state.fn == "fit"
         if is_fit and not self.trainer.sanity_checking:
             undefined = {name for name, value in self.scores.items() if math.isnan(value)}
-            monitored = undefined.intersection(watcher.monitor for watcher in self._monitoring())
+            monitored = undefined.intersection(watcher.monitor for watcher in self.monitoring())
             require_defined(monitored, self.evaluated["labels"], self.task)
         self.is_validated = True
         self._validated_step = self.trainer.global_step if is_fit else None
 
     def on_fit_start(self) -> None:
         """Log the hyperparameters, and refuse a training that would monitor a score without a value."""
-        self._logged_epoch, self._losses_to_check, self._separate = None, [], []
-        branch = self.model.branch
-        if branch is not None and branch.chooses_weight and not self.trainer.enable_validation:
-            raise UserError(
-                "model.branch.weight: validation texts choose it, but the training validates none, so that the network "
-                "would not be used: set model.branch.weight=0.5, or give the Trainer validation texts"
-            )
+        self._logged_epoch, self._losses_to_check = None, []
+        self.branch_weight.start()
         log_options(self.trainer.loggers, dict(self.hparams))
         data = self.trainer.datamodule  # type: ignore[attr-defined]
         if isinstance(data, Source) and "val" in data.sizes:
             labels = np.asarray(data.tokenized("val").labels)
-            require_scores({watcher.monitor for watcher in self._monitoring()}, self.metrics, labels, self.task)
+            require_scores({watcher.monitor for watcher in self.monitoring()}, self.metrics, labels, self.task)
         for config in self.trainer.lr_scheduler_configs:
             if isinstance(scheduler := config.scheduler, ReduceLROnPlateau) and config.monitor is not None:
                 self._require_direction(scheduler, config.monitor)
@@ -368,9 +318,9 @@ class LitClassifier(Evaluator):
 
         Lightning's default `mode` is min, and nothing tells whether it was chosen; max was.
         """
-        self.network_loss = math.inf
+        self.branch_weight.network_loss = math.inf
         names = ["val/loss", *(f"val/{name}" for name in self.metrics), *(f"train/{name}" for name in self.means)]
-        for callback in self._monitoring() if stage == "fit" else ():
+        for callback in self.monitoring() if stage == "fit" else ():
             monitor = callback.monitor
             if type(self) is LitClassifier and monitor not in names and nearest(monitor, names):
                 raise UserError(f"{type(callback).__name__}: monitor={monitor}: {no_such('metric', monitor, names)}")
@@ -388,7 +338,7 @@ class LitClassifier(Evaluator):
         return build.optimizers(self.card.cfg(*OPTIMIZATION), self.model, self.trainer)
 
     def on_train_epoch_end(self) -> None:
-        for config in self._plateaus():
+        for config in self.plateaus():
             value = self.trainer.callback_metrics.get(str(config.monitor))
             is_new = self.is_validated or not str(config.monitor).startswith("val/")
             if value is not None and is_new and (self.current_epoch + 1) % config.frequency == 0:
@@ -403,10 +353,10 @@ class LitClassifier(Evaluator):
             logger.save()
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any | None) -> None:
-        if scheduler not in [config.scheduler for config in self._plateaus()]:
+        if scheduler not in [config.scheduler for config in self.plateaus()]:
             super().lr_scheduler_step(scheduler, metric)
 
-    def _plateaus(self) -> list[Any]:
+    def plateaus(self) -> list[Any]:
         """Return the schedulers that `on_train_epoch_end` steps; Lightning would do so after it has saved last.ckpt."""
         configs: list[Any] = self.trainer.lr_scheduler_configs
         return [of for of in configs if isinstance(of.scheduler, ReduceLROnPlateau) and of.interval == "epoch"]
@@ -440,35 +390,10 @@ class LitClassifier(Evaluator):
                 for key in ("current_model_state", "averaging_state"):
                     checkpoint.pop(key, None)
             return
-        checkpoint |= {"should_stop": self.trainer.should_stop, "network_loss": self.network_loss}
-        state: dict[str, Any] = {"cpu": torch.get_rng_state(), "running": {}}
-        if (device := self.trainer.strategy.root_device).type == "cuda":
-            state["cuda"] = torch.cuda.get_rng_state(device)
-        if not self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:  # within an epoch
-            state["running"] = {
-                name: {key: value.cpu() for key, value in metric.metric_state.items()}
-                for name, metric in self.means.items()
-            }
-        checkpoint["processes"] = [state]
-        if self.trainer.world_size > 1:
-            checkpoint["processes"] = [None] * self.trainer.world_size
-            torch.distributed.all_gather_object(checkpoint["processes"], state)
+        checkpoint |= training_state(self.trainer, self.means)
+        checkpoint["network_loss"] = self.branch_weight.network_loss
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Restore the random state of this process, and the metrics of the texts that it has trained on.
-
-        If the number of processes has changed, which is allowed between two epochs, no metrics are stored, and further
-        processes repeat the random states.
-        """
-        if self.trainer.state.fn != "fit" or "processes" not in checkpoint:  # Lightning reports that it is absent
-            return
-        prepare_resume(checkpoint, self.trainer)
-        self.network_loss = checkpoint.get("network_loss", math.inf)
-        state = checkpoint["processes"][self.trainer.global_rank % len(checkpoint["processes"])]
-        torch.set_rng_state(state["cpu"].cpu())
-        if (device := self.trainer.strategy.root_device).type == "cuda" and "cuda" in state:
-            torch.cuda.set_rng_state(state["cuda"].cpu(), device)
-        for name, values in state["running"].items():
-            if name in self.means:  # versions before 0.2 stored other states
-                for key, value in self.means[name].metric_state.items():
-                    value.copy_(values[key])
+        if self.trainer.state.fn == "fit" and "processes" in checkpoint:  # Lightning reports that it is absent
+            restore_training_state(checkpoint, self.trainer, self.means)
+            self.branch_weight.network_loss = checkpoint.get("network_loss", math.inf)
