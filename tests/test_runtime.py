@@ -31,6 +31,7 @@ ZONE = timezone(timedelta(hours=2))
         ([Decimal("1.50"), "1.50"], "1.50"),
         ([2**63 + 1, str(2**63 + 1)], str(2**63 + 1)),
         ([1e16, "1e+16"], "1e+16"),
+        ([np.float32(1e10), 1e10], "10000000000"),
         ([Colour.RED, "red", b"red"], "red"),
         (["e\u0301"], "\u00e9"),
         ([date(2024, 1, 2), pd.Timestamp("2024-01-02"), np.datetime64("2024-01-02")], "2024-01-02"),
@@ -41,6 +42,7 @@ ZONE = timezone(timedelta(hours=2))
         ([time(12, 30), "12:30", "12:30:00"], "12:30"),
         ([time(12, 30, 5, 500_000), "12:30:05.500"], "12:30:05.5"),
         (["0001-01-01 00:00+05:00"], "0001-01-01 00:00+05:00"),
+        ([np.datetime64("2024-03"), np.datetime64("2024-03-01T00")], "2024-03-01"),
         (["2024-02-30"], "2024-02-30"),
         ([None, float("nan"), np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("sNaN"), "", " "], None),
         (["NA", " NA "], "NA"),
@@ -54,7 +56,7 @@ def test_a_cell_has_one_spelling(cells: list[Any], spelling: str | None) -> None
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        (["a"], r"a list: give one value; several labels of a text need task=multilabel"),
+        (["a"], r"a list: give one value; with task=multilabel, give lists in all rows"),
         (frozenset("a"), "a list: give one value"),
         ({"a": 1}, "a mapping: give one of its values"),
         (b"\xff", r"holds b'\\xff', which is not text in UTF-8: convert it to UTF-8"),

@@ -58,11 +58,12 @@ def spell(cell: Any) -> str | None:
     if isinstance(cell, int | np.integer):
         return str(int(cell))
     if isinstance(cell, float | np.floating):  # `str` of a float32 has the digits of its own precision
-        return None if math.isnan(cell) else spell_text(str(cell))
+        return None if math.isnan(cell) else spell_text(str(float(str(cell))))
     if isinstance(cell, Decimal):
         return None if cell.is_nan() else spell_text(format(cell, "f"))
     if isinstance(cell, np.datetime64):
-        return None if np.isnat(cell) else spell_text(str(cell))
+        is_coarse = np.datetime_data(cell.dtype)[0] in ("Y", "M", "h")  # of which NumPy prints no whole date or time
+        return None if np.isnat(cell) else spell_text(str(cell.astype("datetime64[s]") if is_coarse else cell))
     if isinstance(cell, date | time):
         return spell_text(cell.isoformat())
     if isinstance(cell, bytes):
@@ -158,7 +159,7 @@ def _shorten(cell: Any) -> str:
 def _refusal(cell: Any) -> str:
     """Return why a cell has no spelling: its type, and what to do."""
     known: list[tuple[Any, str, str]] = [
-        (list | tuple | set | frozenset, "list", "give one value; several labels of a text need task=multilabel"),
+        (list | tuple | set | frozenset, "list", "give one value; with task=multilabel, give lists in all rows"),
         (Mapping, "mapping", "give one of its values"),
         (timedelta | np.timedelta64, "time span", "convert it to a number, such as of seconds"),
     ]

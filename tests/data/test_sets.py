@@ -1,7 +1,10 @@
 """Data that a program gives, in all their forms."""
 
+from datetime import UTC, time
 from decimal import Decimal
+from enum import Enum
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -15,6 +18,11 @@ from heedful.base.errors import UserError
 from heedful.data.sets import as_set, as_sets, label_names, split_names, usual_splits
 from heedful.data.tables import arrow_rows
 from heedful.runtime import NumberForm
+
+
+class Label(Enum):
+    A = "a"
+
 
 TEXTS, LABELS = ["good", "bad", "so so"], ["pos", "neg", "neu"]
 PAIRS = [("a dog", "it"), ("a cat", "she"), ("", "he")]
@@ -89,9 +97,31 @@ def test_tensors_are_numbers() -> None:
     assert as_set({"label": torch.tensor([1.5, 2.0], requires_grad=True)})["label"] == [1.5, 2.0]
 
 
-def test_lists_of_labels_may_be_arrays() -> None:
-    cells = [np.array(["a", "b"]), np.array([]), np.array(["a"])]
-    assert as_set({"label": cells}).to_dict() == {"label": [["a", "b"], [], ["a"]]}
+@pytest.mark.parametrize("first", [np.array(["a", "1"]), ["a", 1], (Label.A, 1.0), {"a", True}])
+def test_lists_of_labels_may_be_arrays_and_have_several_types(first: Any) -> None:
+    found = as_set({"label": [first, np.array([]), None, np.array(["a"])]}).to_dict()["label"]
+    assert found in ([["a", "1"], [], None, ["a"]], [["true", "a"], [], None, ["a"]])
+
+
+STAMP = pd.Timestamp("2024-01-02 03:04:05.123456789")
+
+
+@pytest.mark.parametrize(
+    ("cells", "spelling"),
+    [
+        (pd.Series([STAMP]), str(STAMP)),
+        (pd.Series([STAMP]).dt.tz_localize("Europe/Berlin"), "2024-01-02 02:04:05.123456789Z"),
+        (pa.array([STAMP], pa.timestamp("ns")), str(STAMP)),
+        ([STAMP], str(STAMP)),
+        (pa.array([5], pa.time64("ns")), "00:00:00.000000005"),
+        ([time(12, 30, tzinfo=UTC)], "12:30:00+00:00"),
+        (np.array(["2024-03"], dtype="datetime64[M]"), "2024-03-01"),
+    ],
+)
+def test_times_are_not_cut(cells: Any, spelling: str) -> None:
+    table = as_set({"time": cells}).with_format("arrow")[:]
+    (rows,) = arrow_rows("data", [table], {"time": "time"}, table.schema)
+    assert rows.spelled("time") == [spelling]
 
 
 def test_splits_may_have_different_forms_and_usual_names() -> None:
@@ -134,6 +164,9 @@ def test_typed_fractions_between_texts_have_no_points_between_thousands() -> Non
             Dataset.from_dict({"text": TEXTS, "label": LABELS}).with_transform(dict),
             r"^data: the data set has a transform, which is not applied",
         ),
+        (([object()], LABELS[:1]), r"^data: row 1: the column 'text' holds <object .*>, a value of the type object"),
+        ({"id": [None, UUID(int=1)]}, r"^data: row 2: the column 'id' holds UUID\(.*\), a value of the type UUID"),
+        ({"label": [["a"], [["b"]]]}, r"^data: row 2: the column 'label' holds \['b'\], a list: give one value"),
         (FRAME.rename(columns={"label": "text"}), r"^data: two columns of the frame have the same name"),
     ],
 )

@@ -7,7 +7,7 @@ import io
 import json
 import math
 import resource
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -202,9 +202,10 @@ def test_parquet_columns_of_every_type_are_read_as_text(tmp_path: Path, values: 
         ([b"pos", b"\xff"], r"row 2: column 'label' holds b'\\xff', which is not text in UTF-8"),
         (
             [["a"], ["a", "b"]],
-            r"row 1: column 'label' holds \['a'\], a list: .* labels of a text need task=multilabel",
+            r"row 1: column 'label' holds \['a'\], a list: .* with task=multilabel, give lists",
         ),
         ([None, {"a": 1}], "row 2: column 'label' holds {'a': 1}, a mapping"),
+        ([timedelta(1), None], r"row 1: column 'label' holds datetime.timedelta\(days=1\), a time span: convert it"),
     ],
 )
 def test_parquet_columns_without_texts_are_reported(tmp_path: Path, values: Any, message: str) -> None:

@@ -7,6 +7,8 @@ import pytest
 import torch
 from sklearn import metrics
 
+from heedful.base.errors import UserError
+from heedful.runtime import Fault
 from heedful.tasks.multilabel import Multilabel
 from heedful.tasks.scores import average_precision
 from heedful.tasks.stored import read_task, write_task
@@ -23,11 +25,29 @@ PROBABILITIES = (0.5 * TARGETS + 0.7 * rng.random((61, 3))).round(1).clip(0, 1) 
         *((["b", "a"], ["b", "a"]), ([], []), ("b|a", ["b", "a"]), ("b", ["b"]), ("", []), (None, [None]), (7, [7])),
         *(('["b|c", "a"]', ["b|c", "a"]), ("['b', 'a']", ["b", "a"]), ("[]", []), ("['b' 'a']", ["b", "a"])),
         *((cell, ["b", "a"]) for cell in ("['b','a']", "['b'\n 'a']", "('b', 'a')", "{'b', 'a'}", "{b,a}", "[b, a]")),
+        *(("[2 10\n 3]", ["2", "10", "3"]), ("[ True False]", ["True", "False"]), ("(a, b)|c", ["(a, b)", "c"])),
         *(("('b',)", ["b"]), ("[b]", ["b"]), ('{b,"c d"}', ["b", "c d"]), ("set()", []), ("{}", []), ("(b)", ["(b)"])),
     ],
 )
 def test_a_cell_has_the_labels_of_a_list_or_between_separators(cell: object, labels: list[object]) -> None:
     assert TASK.split(cell) == labels
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["frozenset({'a', 'b'})", "[Decimal('1.50')]", "['a', nan]", "array(['a'], dtype=object)", "(a, b)", '{"a": 1}'],
+)
+def test_other_objects_as_python_prints_them_are_refused(cell: str) -> None:
+    with pytest.raises(Fault, match="which is no list of labels: write"):
+        Multilabel(separator=",").split(cell) if cell == "(a, b)" else TASK.split(cell)
+
+
+def test_spaces_between_labels_are_refused_unless_the_separator_is_given() -> None:
+    cells = ["food travel", "food", "travel", ""]
+    with pytest.raises(UserError, match=r"labels such as 'food travel': .* set task\.separator=' ', or task\.sep"):
+        Multilabel().suited(cells)
+    assert Multilabel(separator=" ").split(cells[0]) == ["food", "travel"]
+    assert Multilabel().suited(["New York", "food", "New Delhi", ""])[0].between == "|"
 
 
 def test_labels_become_booleans_and_names_again() -> None:

@@ -129,3 +129,5 @@ def test_large_numbers_are_learned_less_an_offset() -> None:
 def test_numbers_that_float32_never_tells_apart_are_refused() -> None:
     with pytest.raises(ValueError, match=r"6 different numbers, such as 0 and 1700000000, .* leave out those that"):
         Regression().find_classes(["0", *(str(1700000000 + k) for k in range(5))])
+    with pytest.raises(ValueError, match=r"2 different numbers, such as 9007199254740992 and 9007199254740993, become"):
+        Regression().find_classes([str(2**53), str(2**53 + 1)])

@@ -174,3 +174,6 @@ def test_wrong_cells_are_named(tmp_path: Path) -> None:
     path.write_text('{"text": "a", "label": ["x", "z"]}\n{"text": "b", "label": null}\n{"text": "c", "label": []}\n')
     with pytest.raises(UserError, match=r"line 2: no 'text' or no 'label'"):
         train(tmp_path / "run", *OPTIONS, f"data.path='{path}'")
+    path.write_text('{"text": "a", "label": "x|y"}\n{"text": "b", "label": "{\'x\': 1}"}\n')
+    with pytest.raises(UserError, match=r"line 2: column 'label' holds \"{'x': 1}\", which is no list of labels"):
+        train(tmp_path / "second", *OPTIONS, f"data.path='{path}'")

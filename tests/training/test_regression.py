@@ -66,7 +66,8 @@ def test_a_model_of_numbers_is_trained_evaluated_and_predicts(tmp_path, monkeypa
     ("cell", "message"),
     [
         ("cheap", r"line 2: label 'cheap' is not a number"),
-        ("NaN", r"line 2: label 'NaN' is not a finite number"),
+        ("NaN", r"line 2: no 'text' or no 'label'"),
+        ("inf", r"line 2: label 'inf' is not a finite number"),
         ("5", r"numbers\.csv: every row has the number '5'"),
     ],
 )

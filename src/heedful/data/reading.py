@@ -23,7 +23,7 @@ from heedful.data.opener import Opener
 from heedful.data.roles import KEPT, PARTS, READ, Roles
 from heedful.data.table import Text, is_blank, join_parts
 from heedful.data.tables import Rows, format_places
-from heedful.runtime import PLAIN, NumberForm, number_of, parse_all
+from heedful.runtime import ABSENT, PLAIN, Fault, NumberForm, number_of, parse_all
 from heedful.tasks.labels import canonical, match_classes
 from heedful.tasks.task import Task
 
@@ -201,10 +201,16 @@ def _class_names(rows: Rows, roles: Roles) -> Sequence[str]:
 
 def _labels(rows: Rows, roles: Roles, task: Task, numbers: NumberForm) -> list[list[str]]:
     """Return the canonical labels of each row; a missing label is an empty string."""
-    column, cells = roles.label[0], [task.split(cell) for cell in label_cells(rows, roles)]
+    column, cells = roles.label[0], list[list[Any]]()
+    for row, cell in enumerate(label_cells(rows, roles)):
+        try:
+            cells.append(task.split(cell))
+        except Fault as fault:
+            raise UserError(f"{rows.where([row])}: column {column!r} {fault}") from None
     places = [place for place, of_row in zip(rows.places, cells, strict=True) for _ in of_row]
     listed = replace(rows, places=places, columns={column: list(chain(*cells))})
-    labels = [label or "" for label in listed.spelled(column, PLAIN if task.has_classes else numbers)]
+    form, missing = (PLAIN, ()) if task.has_classes else (numbers, ABSENT)
+    labels = ["" if (label or "").lower() in missing else label or "" for label in listed.spelled(column, form)]
     if declared := _class_names(rows, roles):
         names = {str(i): canonical(name) for i, name in enumerate(declared)}
         where, classes = f"{rows.source}: the metadata name {len(declared)} classes", set(names.values())

@@ -2,8 +2,10 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from datetime import time
 from decimal import Decimal
 from enum import Enum
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,7 +139,7 @@ def _columns_of(texts: Any, names: Sequence[str]) -> dict[str, list[Any]]:
         return dict(zip(keys, map(table.__getitem__, columns), strict=True))
     if isinstance(texts, str) or not hasattr(texts, "__iter__"):
         return {names[0]: texts}
-    rows = [(row,) if isinstance(row, str) else row for row in list_rows(texts)]
+    rows = [row if isinstance(row, tuple | list | np.ndarray) else (row,) for row in list_rows(texts)]
     if wrong := [i for i, row in enumerate(rows) if len(row) != len(names)]:
         raise UserError(
             f"data: text {wrong[0] + 1} has {format_count(len(rows[wrong[0]]), 'part')}, but data.text has "
@@ -157,22 +159,24 @@ def _columns_of_labels(matrix: Any, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _cells(name: object, column: Any) -> pa.Array:
-    """Return the cells of a column; those of several types, and decimals, whose scales differ, are spelled."""
+    """Return the cells of a column; those of several types, and those of which Arrow would keep less, are spelled."""
     if isinstance(column, str) or not hasattr(column, "__iter__") or hasattr(column, "tocsr"):
         raise UserError(f"data: the column {name!r} is of type {type(column).__name__}, but must be a list of cells")
     column = column.detach().cpu() if hasattr(column, "detach") else column
     column = column.numpy() if hasattr(column, "numpy") else column  # a tensor
     column = column.to_arrow() if hasattr(column, "to_arrow") else column  # of polars
     if isinstance(column, pa.Array | pa.ChunkedArray):
-        if pa.types.is_floating(column.type):
+        if pa.types.is_primitive(column.type) and _is_stored(column.type):
             return column
         column = column.to_pylist()
     cells = list(map(_plain, column))
-    typed = column if getattr(getattr(column, "dtype", None), "kind", "O") in "biuf" else cells  # a float32 stays one
+    typed = column if getattr(getattr(column, "dtype", None), "kind", "O") in "biufM" else cells  # with its precision
     with suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
-        if not any(isinstance(cell, Decimal) for cell in cells):
-            return pa.array(typed, from_pandas=True)
+        if not any(map(_is_cut, cells)) and _is_stored((array := pa.array(typed, from_pandas=True)).type):
+            return array
     try:
+        if all(isinstance(cell, list | tuple | NoneType) for cell in cells):  # of labels of several types
+            return pa.array([None if cell is None else _spell_labels(cell, row) for row, cell in enumerate(cells)])
         spelled = spell_all(cells)
         if any(isinstance(cell, str) for cell in cells):
             pairs = list(zip(cells, spelled, strict=True))
@@ -183,6 +187,24 @@ def _cells(name: object, column: Any) -> pa.Array:
         return pa.array([cell and cell.encode() for cell in spelled], pa.binary())  # no text, so no `data.decimal`
     except Fault as fault:
         raise UserError(f"data: row {fault.row + 1}: the column {name!r} {fault}") from None
+
+
+def _spell_labels(labels: Sequence[Any], row: int) -> list[str | None]:
+    try:
+        return spell_all(labels)
+    except Fault as fault:
+        raise Fault(str(fault), row) from None
+
+
+def _is_stored(kind: pa.DataType) -> bool:
+    """Return whether the library `datasets` has this type of Arrow, or one like it."""
+    return not (isinstance(kind, pa.BaseExtensionType) or pa.types.is_interval(kind))
+
+
+def _is_cut(cell: Any) -> bool:
+    """Return whether Arrow changes a cell of a list: decimals get one scale, and nanoseconds and zones of times go."""
+    is_zoned = isinstance(cell, time) and cell.tzinfo is not None
+    return isinstance(cell, Decimal) or is_zoned or bool(getattr(cell, "nanosecond", 0))
 
 
 def _plain(cell: Any) -> Any:

@@ -83,10 +83,8 @@ class Rows:
         return self._spell(column, numbers.spell)
 
     def _spell(self, column: str, rule: Callable[[Any], str | None]) -> list[str | None]:
-        cells = self.columns.get(column)
-        is_span = isinstance(cells, pa.Array | pa.ChunkedArray) and pa.types.is_duration(cells.type)
         try:
-            return spell_all(cells.to_pylist() if is_span and cells is not None else self.cells(column), rule)
+            return spell_all(self.cells(column), rule)
         except Fault as fault:
             raise UserError(f"{self.where([fault.row])}: column {column!r} {fault}") from None
 
@@ -423,7 +421,7 @@ def _arrow_cells(cells: Any) -> list[Any]:
         if pa.types.is_map(kind):  # of keys and values
             return [pairs and [list(pair.values()) for pair in pairs] for pairs in lists]
         return lists
-    if pa.types.is_temporal(kind):  # Python's types cannot represent all times
+    if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):  # Python's types cannot represent all times
         cells = cells.cast(pa.string())
     if kind in (pa.float16(), pa.float32()):  # as a float64, 0.1 would be 0.0999755859375
         number = kind.to_pandas_dtype()

@@ -80,9 +80,9 @@ def describe_combinations(classes: Collection[str]) -> str:
     return ""
 
 
-def find_separator(cells: Collection[str]) -> str | None:
+def find_separator(cells: Collection[str], separators: str = SEPARATORS) -> str | None:
     """Return the separator with which most cells of several labels combine labels of other cells; None without one."""
-    for separator in SEPARATORS:
+    for separator in separators:
         several, found, _ = _combinations(set(cells), separator)
         if 2 * len(found) > len(several):
             return separator

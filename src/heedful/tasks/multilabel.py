@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 import numpy as np
 from pydantic import Field
 
+from heedful.base.errors import UserError
 from heedful.base.formatting import format_repr
-from heedful.runtime import NEUTRAL, reached
+from heedful.runtime import NEUTRAL, Fault, reached
 from heedful.tasks.labels import SEPARATORS, find_separator
 from heedful.tasks.score_intervals import AreaInterval, ShareInterval
 from heedful.tasks.scores import ScoreType, average_precision, ratio
@@ -27,6 +28,8 @@ if TYPE_CHECKING:  # comparisons do not import torch
 
 QUOTED = re.compile(r"""'[^'\\]*'|"[^"\\]*\"""")
 QUOTED_LIST = re.compile(rf"(?:{QUOTED.pattern})(?:(?:\s*,\s*|\s+|(?<=['\"])(?=['\"]))(?:{QUOTED.pattern}))*\s*,?")
+NUMBERS = re.compile(r"(?:(?:[-+]?[0-9.]+(?:e[-+]?[0-9]+)?|True|False)(?:\s+|$))+")  # as NumPy prints them
+PRINTED = re.compile(r"\[.*\]|\{.*\}|\([^()]*,[^()]*\)|[\w.]+\([\[{].*\)", re.DOTALL)  # objects as Python prints them
 
 
 @dataclass(frozen=True)
@@ -88,16 +91,33 @@ class Multilabel(Task):
     def split(self, cell: Any) -> list[Any]:
         if isinstance(cell, str):
             listed = _read_list(cell)
-            return [part for part in cell.split(self.between) if part.strip()] if listed is None else listed
+            if (
+                listed is None
+                and PRINTED.fullmatch(cell := cell.strip())
+                and (self.between not in cell or cell[0] == "(")
+            ):
+                remedy = "write ['a', 'b'], or labels with a separator such as | between them"
+                raise Fault(f"holds {format_repr(cell)}, which is no list of labels: {remedy}")
+            return self._divide(cell) if listed is None else listed
         return cell if isinstance(cell, list) else [cell]
+
+    def _divide(self, cell: str) -> list[str]:
+        return [part for part in cell.split(self.between) if part.strip()]
 
     def suited(self, cells: Iterable[Any]) -> tuple[Self, str]:
         if self.separator is not None:
             return self, ""
         known = list(cells)
         texts = [cell for cell in known if isinstance(cell, str) and _read_list(cell) is None]
-        suited = replace(self, separator=find_separator(texts) or self.between)
-        several = [cell for cell in texts if len(suited.split(cell)) > 1]
+        separator = find_separator(texts)
+        if separator is None and find_separator(texts, " "):
+            example = format_repr(next(cell for cell in texts if " " in cell.strip()))
+            raise UserError(
+                f"labels such as {example}: a space may stand between several labels, which are also alone in other "
+                "rows: set task.separator=' ', or task.separator='|' if they are single labels"
+            )
+        suited = replace(self, separator=separator or self.between)
+        several = [cell for cell in texts if len(suited._divide(cell)) > 1]
         example = f", such as {format_repr(several[0])}" if several else ""
         message = (
             f"task.separator={format_repr(suited.between)}: {len(several):,} of the first {len(known):,} rows have "
@@ -115,10 +135,10 @@ class Multilabel(Task):
                 f"the label {format_repr(named[0])} contains {self.between!r}, which stands between labels: set "
                 "task.separator to another character"
             )
-        if broken := [label for label in labels if "\n" in label]:
+        if broken := [label for label in labels if "\n" in label or "\t" in label]:
             raise ValueError(
-                f"the label {format_repr(broken[0])} contains a line break: write the labels of a text as a list, or "
-                "with a separator such as | between them"
+                f"the label {format_repr(broken[0])} contains a line break or a tab: write the labels of a text as a "
+                "list, or with a separator such as | between them"
             )
         if set(labels) in ({"0", "1"}, {"false", "true"}):
             raise ValueError(
@@ -250,6 +270,8 @@ def _read_list(cell: str) -> list[Any] | None:
     inner = cell[1:-1].strip()
     if QUOTED_LIST.fullmatch(inner):
         return [name[1:-1] for name in QUOTED.findall(inner)]
+    if cell[0] == "[" and NUMBERS.fullmatch(inner):
+        return inner.split()
     if cell[0] == "(" or re.search(r"['\[\](){}\\]", inner):
         return None
     (names,) = csv.reader([inner], skipinitialspace=True)

@@ -12,6 +12,7 @@ from pydantic import Field, FiniteFloat
 from heedful.base.errors import UserError
 from heedful.base.formatting import format_repr
 from heedful.runtime import number_remedy
+from heedful.tasks.labels import sort_classes
 from heedful.tasks.score_intervals import FISHER, LOGARITHM, MeanInterval
 from heedful.tasks.scores import ScoreType, Terms
 from heedful.tasks.task import Task
@@ -152,9 +153,9 @@ class Regression(Task):
             raise ValueError(f"every row has the number {format_repr(*labels)}; training needs two or more numbers")
         values = np.array(list(labels), dtype=np.float64)
         if not _fits(values - _offset(values)):
-            first, second, *_ = np.unique(values)
+            first, second, *_ = sort_classes(labels)
             raise ValueError(
-                f"{len(values):,} different numbers, such as {first:.17g} and {second:.17g}, become fewer than half as "
+                f"{len(values):,} different numbers, such as {first} and {second}, become fewer than half as "
                 "many in float32: leave out those that are far from the others"
             )
         return ()
