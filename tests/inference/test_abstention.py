@@ -9,7 +9,7 @@ import pytest
 from heedful import load
 from heedful.base.errors import UserError
 from heedful.inference.abstention import choose_limit
-from tests.helpers import change_checkpoint, evaluate, read_csv, run, saved_predictions, train, trained
+from tests.helpers import change_checkpoint, evaluate, read_csv, run, saved_predictions, train
 from tests.portable.exports import Call, export, run_script
 
 TEXTS = ["A great film, a film to remember", "dull"]
@@ -30,9 +30,7 @@ def model(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("error", "texts"), [(0.2, 4), (0.23, 8), (0.37, 10)])
-def test_the_lowest_limit_with_the_expected_error_is_chosen(
-    model: Path, error: float, texts: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_lowest_limit_with_the_expected_error_is_chosen(model: Path, error: float, texts: int, caplog) -> None:
     assert choose_limit(load(model), error).texts == texts
     assert "10 validation texts are few" in caplog.text
 
@@ -61,9 +59,7 @@ def test_an_ensemble_does_not_abstain(model: Path, finished: tuple[Path, dict[st
         load([model, finished[0]]).predict(TEXTS, abstain=0.2)
 
 
-def test_a_calibrated_run_stores_its_temperature_and_the_error_before(
-    finished: tuple[Path, dict[str, Any]], tmp_path: Path
-) -> None:
+def test_a_calibrated_run_stores_its_temperature_and_the_error_before(finished, tmp_path) -> None:
     before = finished[1]["metrics"]
     metrics = train(tmp_path / "run", "calibrate=true", "data.batch_size=4", "callbacks=checkpoints")["metrics"]
     assert metrics["test/ece_uncalibrated"]["value"] == pytest.approx(before["test/ece"]["value"], abs=1e-6)
@@ -89,9 +85,3 @@ def test_a_calibrated_run_stores_its_temperature_and_the_error_before(
 def test_an_error_out_of_range_is_refused_as_in_the_command(model: Path, error: Any) -> None:
     with pytest.raises(UserError, match=f"abstain={error}: .*such as 0.02"):
         load(model).predict(TEXTS, abstain=error)
-
-
-def test_an_ensemble_has_models_of_one_task(checkpoint: Path, tmp_path: Path) -> None:
-    many = trained(tmp_path / "many", "task=multilabel", "trainer.max_epochs=1")
-    with pytest.raises(UserError, match=r"same task and classes: .*last.* one class for each .*; .*many.* many labels"):
-        load([checkpoint, many])

@@ -80,7 +80,10 @@ SCHEMAS = {
         ["task=multilabel", "model=linear"], {"text": texts()}, {"text": ["the good cat", "bad", ""]}, classes()
     ),
     "numbers": Schema(
-        ["task=regression", "model/branch=ngrams", "model.branch.weight=0.5", IDENTITY],
+        [
+            *("task=regression", "model/branch=ngrams", "model.branch.weight=0.5", IDENTITY),
+            *("model/attention=bahdanau", "model.attention.task_scaling=lin"),
+        ],
         {"text": texts()},
         {"text": ["good", "bad film", ""]},
         [1000 + 250 * int(label) + i / 8 for i, label in enumerate(LABELS)],
@@ -173,9 +176,7 @@ def written(trained: Trained) -> dict[str, list[dict[str, Any]]]:
     return rows
 
 
-def test_the_command_writes_the_same_predictions(
-    trained: Trained, expected: list[Prediction], written: dict[str, list[dict[str, Any]]]
-) -> None:
+def test_the_command_writes_the_same_predictions(trained, expected, written) -> None:
     for row, prediction in zip(written["run"] + written["export"], 2 * expected, strict=True):
         if isinstance(prediction.label, float):
             assert row["predicted"] == pytest.approx(prediction.label)
@@ -185,9 +186,7 @@ def test_the_command_writes_the_same_predictions(
         assert found == pytest.approx(prediction.probabilities or dict.fromkeys(found), abs=1e-5)
 
 
-def test_the_script_of_an_export_predicts_as_the_checkpoint(
-    trained: Trained, expected: list[Prediction], written: dict[str, list[dict[str, Any]]]
-) -> None:
+def test_the_script_of_an_export_predicts_as_the_checkpoint(trained, expected, written) -> None:
     lines = ["\t".join(text) if isinstance(text, tuple) else (text or "").strip("\n") for text in trained.texts]
     names = trained.model.column_names
     if names:

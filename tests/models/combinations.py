@@ -63,7 +63,6 @@ SMALL = {
 def load_yaml(group: str, choice: str) -> dict[str, object]:
     """The options of a component's YAML file."""
     options = OmegaConf.to_container(OmegaConf.load(MODEL / group / f"{choice}.yaml"))
-    assert isinstance(options, dict)
     return {str(key): value for key, value in options.items() if key != "defaults"}
 
 

@@ -1,6 +1,6 @@
 """The linear branch against scikit-learn on dictionaries of n-grams, and its place in a model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_union
 from torch.nn import functional
 
 from heedful.base.errors import UserError
@@ -40,6 +41,10 @@ def batches(texts: int = 61, classes: int = 2, seed: int = 0) -> BatchBuilder:
     ]
     offsets = np.cumsum([0, *map(len, rows)])
     return BatchBuilder(np.concatenate(rows), offsets, labels, Truncation(17, "first"))
+
+
+def relabelled(data: BatchBuilder, labels: np.ndarray) -> BatchBuilder:
+    return BatchBuilder(data.tokens.numpy(), data.offsets, labels, data.truncation)
 
 
 def tokens_of(data: BatchBuilder) -> list[list[str]]:
@@ -82,39 +87,26 @@ def regression(c: float = 10.0) -> LogisticRegression:
 
 
 @pytest.mark.parametrize(
-    ("min_count", "max_gap", "analyzer"), [(1, 0, bigrams), (3, 0, bigrams), (2, 2, pairs_with_gaps)]
+    ("min_count", "max_gap", "characters"), [(1, 0, False), (3, 0, False), (2, 2, False), (1, 0, True), (3, 0, True)]
 )
-def test_idf_equals_scikit_learn(min_count: int, max_gap: int, analyzer: Callable[[list[str]], list[str]]) -> None:
+def test_idf_equals_scikit_learn(min_count: int, max_gap: int, characters: bool) -> None:
     data, other = batches(), batches(23, seed=1)
-    vectorizer = TfidfVectorizer(analyzer=analyzer, binary=True, min_df=min_count)
+    counts: dict[str, Any] = {"binary": True, "min_df": min_count}
+    parts = [TfidfVectorizer(analyzer=pairs_with_gaps if max_gap else bigrams, **counts)]
+    if characters:
+        counts |= {"preprocessor": lambda tokens: " ".join(VOCABULARY[int(token)] for token in tokens)}
+        counts |= {"ngram_range": (2, 5)}
+        parts.append(TfidfVectorizer(analyzer="char_wb", **counts))
+    vectorizer = make_union(*parts)
     model = regression().fit(vectorizer.fit_transform(tokens_of(data)), data.targets.numpy())
     expected = model.decision_function(vectorizer.transform(tokens_of(other)))
-    branch = fitted(data, min_count=min_count, max_gap=max_gap)
+    options = {"min_count": min_count, "max_gap": max_gap, "characters": characters}
+    branch = fitted(data, **options)
     found = logits(branch, other)
     np.testing.assert_allclose(found[:, 1] - found[:, 0], expected, atol=5e-3)
-    one = logits(fitted(data, num_logits=1, min_count=min_count, max_gap=max_gap), other)
+    one = logits(fitted(data, num_logits=1, **options), other)
     np.testing.assert_allclose(one[:, 0], found[:, 1] - found[:, 0], rtol=1e-5)
-
-
-@pytest.mark.parametrize("min_count", [1, 3])
-def test_ngrams_of_characters_equal_those_of_scikit_learn(min_count: int) -> None:
-    data, other = batches(), batches(23, seed=1)
-    vectorizers = [
-        TfidfVectorizer(analyzer=bigrams, binary=True, min_df=min_count),
-        TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), binary=True, min_df=min_count),
-    ]
-
-    def features(texts: BatchBuilder) -> list[list[Any]]:
-        words = tokens_of(texts)
-        return [words, [" ".join(VOCABULARY[int(token)] for token in text) for text in words]]
-
-    parts = [each.fit_transform(texts) for each, texts in zip(vectorizers, features(data), strict=True)]
-    model = regression().fit(hstack(parts), data.targets.numpy())
-    parts = [each.transform(texts) for each, texts in zip(vectorizers, features(other), strict=True)]
-    branch = fitted(data, min_count=min_count, characters=True)
-    found = logits(branch, other)
-    np.testing.assert_allclose(found[:, 1] - found[:, 0], model.decision_function(hstack(parts)), atol=5e-3)
-    loaded = NgramBranch(VOCABULARY, 2, characters=None).eval()
+    loaded = NgramBranch(VOCABULARY, 2, max_gap=max_gap, characters=None if characters else False).eval()
     loaded.load_state_dict(branch.state_dict())
     assert np.array_equal(logits(loaded, other), found)
 
@@ -130,16 +122,16 @@ def test_ngrams_of_characters_are_kept_if_folds_prefer_them(are_stems: bool) -> 
     assert (branch.rows_of_pieces is not None) == are_stems
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_columns_are_features_beside_the_ngrams(classes: int) -> None:
+@pytest.mark.parametrize(("classes", "columns"), [(2, True), (3, True), (3, False)])
+def test_columns_are_features_beside_the_ngrams_of_one_class_against_the_rest(classes: int, columns: bool) -> None:
     """Scikit-learn gets the same features; the shares of the tokens leave out what the columns add to the log odds."""
     data, other = batches(67, classes), batches(23, classes, seed=1)
-    for number, texts in enumerate((data, other)):
-        texts.columns = csr_matrix(np.random.default_rng(number).normal(size=(len(texts), 2)).astype(np.float32))
     vectorizer = TfidfVectorizer(analyzer=bigrams, binary=True)
-    words = vectorizer.fit_transform(tokens_of(data))
-    model = OneVsRestClassifier(regression()).fit(hstack([words, data.columns]), data.targets.numpy())
-    expected = model.predict_proba(hstack([vectorizer.transform(tokens_of(other)), other.columns]))
+    rows = [vectorizer.fit_transform(tokens_of(data)), vectorizer.transform(tokens_of(other))]
+    for number, texts in enumerate((data, other) if columns else ()):
+        texts.columns = csr_matrix(np.random.default_rng(number).normal(size=(len(texts), 2)).astype(np.float32))
+        rows[number] = hstack([rows[number], texts.columns])
+    expected = OneVsRestClassifier(regression()).fit(rows[0], data.targets.numpy()).predict_proba(rows[1])
     branch = fitted(data, classes)
     np.testing.assert_allclose(torch.tensor(logits(branch, other)).softmax(1).numpy(), expected, atol=3e-3)
     inputs, targets, _ = other(np.arange(23))
@@ -177,17 +169,14 @@ def test_with_many_labels_each_logit_is_that_of_a_model_of_the_label_alone(class
     """The share of a token in the log odds of a label is that in a model of this label and no other."""
     data, rng = batches(classes=classes), np.random.default_rng(7)
     labels = (np.arange(61)[:, None] % classes == np.arange(classes)) | (rng.random((61, classes)) < 0.3)
-    both = BatchBuilder(data.tokens.numpy(), data.offsets, labels, Truncation(17, "first"))
+    both = relabelled(data, labels)
     branch = NgramBranch(VOCABULARY, classes, scale=scale).eval()  # type: ignore[arg-type]
     loss = BinaryRelevance(labels.sum(0).tolist())
     branch.bind(Multilabel())
     branch.fit(both, both, loss)
     inputs = both(np.arange(61)).inputs
     for label in range(classes):
-        own = BatchBuilder(
-            data.tokens.numpy(), data.offsets, labels[:, label].astype(np.int64), Truncation(17, "first")
-        )
-        alone = fitted(own, 1, scale=scale)
+        alone = fitted(relabelled(data, labels[:, label].astype(np.int64)), 1, scale=scale)
         assert branch(inputs)[:, label].tolist() == pytest.approx(alone(inputs)[:, 0].tolist(), abs=1e-5)
         shares, expected = (
             each.contributions(inputs, torch.full((61,), number)) for each, number in ((branch, label), (alone, 1))
@@ -198,23 +187,10 @@ def test_with_many_labels_each_logit_is_that_of_a_model_of_the_label_alone(class
 def test_c_is_chosen_by_the_loss_on_the_held_out_texts() -> None:
     """Held-out texts that are the training texts favour the weakest penalty, and those with random labels another."""
     data = batches(200)
-    shuffled = BatchBuilder(
-        data.tokens.numpy(), data.offsets, np.random.default_rng(0).permutation(200) % 2, data.truncation
-    )
+    shuffled = relabelled(data, np.random.default_rng(0).permutation(200) % 2)
     for held_out, expected in ((data, 100.0), (shuffled, 3.0)):
         chosen, other = fitted(data, held_out=held_out, c=None), fitted(data, c=expected)
         assert torch.equal(chosen.table, other.table) and torch.equal(chosen.bias, other.bias)
-
-
-@pytest.mark.parametrize("scale", ["idf", "nb"])
-def test_probabilities_of_several_classes_are_those_of_one_against_the_rest(scale: str) -> None:
-    data, other = batches(67, classes=3), batches(29, classes=3, seed=1)
-    found = torch.tensor(logits(fitted(data, 3, scale=scale), other)).softmax(1).numpy()
-    if scale == "idf":
-        vectorizer = TfidfVectorizer(analyzer=bigrams, binary=True)
-        model = OneVsRestClassifier(regression()).fit(vectorizer.fit_transform(tokens_of(data)), data.targets.numpy())
-        np.testing.assert_allclose(found, model.predict_proba(vectorizer.transform(tokens_of(other))), atol=2e-3)
-    assert (found.argmax(1) == other.targets.numpy()).mean() > 0.6
 
 
 @pytest.mark.parametrize("weights", [[1.0, 7.0, 2.0], [0.0, 1.0, 1.0]])
@@ -279,7 +255,7 @@ def test_class_weights_reach_a_linear_model_by_name(tmp_path: Path) -> None:
 def test_a_class_without_training_texts_is_improbable(scale: str) -> None:
     """The first of three classes has no text: its log odds are those of the smoothed frequency, 1 to 62."""
     data = batches()
-    shifted = BatchBuilder(data.tokens.numpy(), data.offsets, data.targets.numpy() + 1, data.truncation)
+    shifted = relabelled(data, data.targets.numpy() + 1)
     branch = fitted(shifted, 3, scale=scale)
     assert branch.bias[0].item() == pytest.approx(-np.log(62))
     found = logits(branch, shifted)

@@ -16,6 +16,8 @@ from heedful.models.component import Encoded
 from heedful.models.ensemble import Ensemble, Member
 from heedful.runs.examples import Example, read_examples, write_examples
 from heedful.tasks.multiclass import Multiclass
+from heedful.tasks.multilabel import Multilabel
+from heedful.tasks.task import Task
 from heedful.training import build
 from tests.helpers import one_batch, small_config, trained
 
@@ -135,7 +137,6 @@ def test_the_words_have_shares_in_the_linear_branch_of_a_single_model(tmp_path: 
     np.testing.assert_allclose(text.branch.shares, expected, rtol=1e-6)
     write_examples(tmp_path, examples)
     read = read_examples(tmp_path)[0].branch
-    assert read is not None
     np.testing.assert_allclose(read.shares, expected, atol=1e-6)
     assert Ensemble([one, one._replace(name="copy")]).examples(["a great product"])[0].branch is None
 
@@ -184,16 +185,16 @@ def test_weights_are_means_if_the_tokens_are_the_same(members: list[Member], cap
     assert f"attention weights are those of {members[0].name}" in caplog.text
 
 
-def test_other_classes_are_refused(members: list[Member]) -> None:
-    with pytest.raises(
-        UserError, match=r"same task and classes: .* one class for each text, of .*; .*, of negative, neutral, good"
-    ):
-        Ensemble([members[0], _with_codec(members[1], task=Multiclass(("negative", "neutral", "good")))])
-
-
-def test_a_repeated_checkpoint_is_refused(members: list[Member]) -> None:
-    with pytest.raises(UserError, match="twice"):
-        restore_ensemble([members[0].name, members[0].name], small_config(Path("unused")).extras)
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        (Multiclass(("negative", "neutral", "good")), "one class for each text, of .*; .*, of negative, neutral, good"),
+        (Multilabel(("negative", "neutral", "positive")), "one class for each .*; .* many labels"),
+    ],
+)
+def test_other_tasks_or_classes_are_refused(task: Task, message: str, members: list[Member]) -> None:
+    with pytest.raises(UserError, match=f"same task and classes: .* {message}"):
+        Ensemble([members[0], _with_codec(members[1], task=task)])
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from heedful.base.errors import UserError
+from heedful.models.component import masked_softmax
 from heedful.models.normalizer import Entmax15, Sigmoid, Sparsemax
 from tests.models.combinations import ATTENTIONS, choices, compose, texts
 
@@ -16,6 +17,8 @@ SCORED = [name for name in ATTENTIONS if name != "none"]
 @pytest.mark.parametrize(
     ("normalizer", "scores", "expected"),
     [
+        (masked_softmax, [0.0, math.log(3), math.log(4)], [0.125, 0.375, 0.5]),
+        (masked_softmax, [6e4, -6e4, 0.0], [1.0, 0.0, 0.0]),  # nearly overflows in half precision
         (Sparsemax(), [1.0, 0.5, -3.0], [0.75, 0.25, 0.0]),  # τ = (1 + 0.5 − 1) / 2
         (Entmax15(), [1.6, 1.2, -0.2], [0.64, 0.36, 0.0]),  # z / 2 = 0.8, 0.6, −0.1 and τ = 0
         (Sigmoid(), [math.log(3), math.log(9), 0.0], [0.5, 0.75, 0.25]),  # z − log 3 = 0, log 3, −log 3

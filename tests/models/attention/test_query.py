@@ -86,7 +86,6 @@ def test_scores_of_a_learned_query_include_the_distance_to_either_end(steps: int
     lengths = (13, 6)
     mask = torch.arange(13) < torch.tensor(lengths).unsqueeze(1)
     attention = EdgeQueryAttention(D, edge_steps=steps, scaled=True).double()
-    assert attention.edges is not None
     assert torch.equal(attention.edges, torch.zeros(2, steps, dtype=torch.float64))
     with torch.no_grad():
         attention.question.copy_(torch.linspace(-1, 2, D))
@@ -124,7 +123,6 @@ def test_the_attentional_vector_follows_the_formula(encoded: Encoded) -> None:
     """Luong et al. 2015, eq. 5: tanh(W_c [c; q])."""
     attention = LuongDotAttention(D, attentional=True).double()
     _, contexts = compute_by_loops(encoded, lambda q, h: float(q @ h))
-    assert attention.combine is not None
     with torch.no_grad():
         expected = torch.tanh(torch.cat([contexts, encoded.summary], 1) @ attention.combine.weight.T)
         assert torch.allclose(attention(encoded).summary, expected, rtol=0, atol=1e-10)

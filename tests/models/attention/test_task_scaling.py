@@ -7,15 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful import load
 from heedful.data.padded_batches import Inputs, Truncation
-from heedful.models.attention.query import QueryAttention
 from heedful.models.classifier import Classifier
 from heedful.models.component import Encoded
 from heedful.models.probe import Probe
 from heedful.portable.onnx_model import TOLERANCE, PortableModel, convert
 from heedful.tasks.multiclass import Multiclass
-from tests.helpers import train
 from tests.models.combinations import (
     ATTENTIONS,
     ENCODERS,
@@ -34,17 +31,12 @@ def build(encoder: str = "identity", attention: str = "bahdanau") -> Classifier:
     return compose(encoder=encoder, attention=attention, task_scaling="lin").double().eval()
 
 
-def query_attention(model: Classifier) -> QueryAttention:
-    assert isinstance(model.attention, QueryAttention)
-    return model.attention
-
-
 @pytest.mark.parametrize("attention", SCALED)
 @torch.no_grad()
 def test_the_context_follows_the_formula(attention: str) -> None:
     """c = Σ_i α_i s_i h_i with s_i = u_i Σ_d x_id, where the shown weights are α."""
     model = build("gru", attention)
-    scales = query_attention(model).word_scales.weight
+    scales = model.attention.word_scales.weight
     assert scales.shape == (len(VOCABULARY), 1) and 0 < float(scales.abs().max()) <= len(VOCABULARY) ** -0.5
     inputs = texts()
     encoded = model.encode(inputs)
@@ -69,8 +61,7 @@ def test_padding_changes_nothing_and_gradients_reach_the_factors(encoder: str) -
         model.classify(model.encode(inputs), weights=model.weights(inputs)), logits, rtol=0, atol=1e-12
     )
     logits.square().sum().backward()
-    gradient = query_attention(model).word_scales.weight.grad
-    assert gradient is not None
+    gradient = model.attention.word_scales.weight.grad
     used = torch.zeros(len(VOCABULARY), dtype=torch.bool).index_fill(0, inputs.ids[inputs.mask].unique(), True)
     assert torch.equal(gradient[:, 0] != 0, used)
 
@@ -120,9 +111,3 @@ def test_explanations_from_embeddings_use_the_factors() -> None:
 def test_it_is_exported(encoder: str, tmp_path: Path) -> None:
     portable = PortableModel(build(encoder).float(), Multiclass(), len(VOCABULARY), max_length=40)
     assert convert(portable.eval(), tmp_path / "model.onnx") <= TOLERANCE
-
-
-def test_a_trained_model_predicts_from_its_checkpoint(tmp_path: Path) -> None:
-    result = train(tmp_path / "run", "model.attention.task_scaling=lin", "callbacks=checkpoints")
-    assert result["status"] == "completed"
-    assert len(load(str(tmp_path / "run")).predict(["a great product"])[0].label) > 0

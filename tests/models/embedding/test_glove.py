@@ -50,7 +50,6 @@ def test_segments_stay_with_their_tokens_and_columns_with_their_texts() -> None:
     ids, columns = torch.tensor([[2, 3, 4], [3, 4, 0]]), torch.tensor([[0.5], [7.0]])
     known, _ = model.drop_unknown(Inputs(ids, ids > 0, torch.tensor([[5, 6, 7], [8, 9, 0]]), columns))
     text = known.of_text(1, 1)
-    assert known.segments is not None and text.segments is not None and text.columns is not None
     assert known.segments[known.mask].tolist() == [5, 7, 9]
     assert (text.ids.tolist(), text.segments.tolist(), text.columns.tolist()) == ([[4]], [[9]], [[7.0]])
 

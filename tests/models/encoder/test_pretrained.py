@@ -172,9 +172,8 @@ def test_a_text_too_long_for_the_positions_is_refused(kind: str, saved) -> None:
     classifier = load_classifier(model, f"data.max_length={POSITIONS - 2}").eval()
     inputs = Inputs(torch.full((1, POSITIONS - 2), 7), torch.ones(1, POSITIONS - 2, dtype=torch.bool))
     assert classifier(inputs).isfinite().all()
-    with pytest.raises(
-        UserError, match=r"model.encoder: max_length=22: the model reads at most 23 .* data.max_length=21"
-    ):
+    message = r"model.encoder: max_length=22: the model reads at most 23 .* data.max_length=21"
+    with pytest.raises(UserError, match=message):
         load_classifier(model, f"data.max_length={POSITIONS - 1}")
 
 
