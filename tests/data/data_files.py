@@ -6,7 +6,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from heedful.data.source import Source
 from heedful.data.tables import TableFile
+
+
+def ready(source: Source) -> Source:
+    """Read the texts of a source, and divide and tokenize them."""
+    source.setup()
+    return source
 
 
 def write(path: Path, content: str | bytes) -> Path:

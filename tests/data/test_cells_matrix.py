@@ -57,8 +57,7 @@ TABLES: dict[str, Any] = {
 def rows_of(path: Path) -> list[dict[str, Any]]:
     """The rows of a file as a program reads them."""
     if path.suffix == ".parquet":
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
-        return rows
+        return pq.read_table(path).to_pylist()
     with path.open(newline="") as file:
         return list(csv.DictReader(file)) if path.suffix == ".csv" else list(map(json.loads, file))
 

@@ -158,8 +158,3 @@ def test_places_in_the_file(tmp_path):
 def test_wrong_names(tmp_path, names, message):
     with pytest.raises(UserError, match=message):
         source(tmp_path, ROWS, f"data.columns={names}")
-
-
-def test_text_without_cells(tmp_path):
-    builder = source(tmp_path).codec.builder(["a"])
-    assert builder(np.arange(1)).inputs.columns.tolist() == [[0, 1, 0, 0, 1]]

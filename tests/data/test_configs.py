@@ -15,6 +15,7 @@ from heedful.data.source import Source
 from heedful.data.tokenizer import Word
 from heedful.training import build
 from tests.config.nodes import choice_nodes
+from tests.data.data_files import ready
 from tests.helpers import CONF, repository
 
 SOURCES = sorted({path.stem for path in (Path(CONF) / "data").glob("*.yaml")} - {"base"})
@@ -78,8 +79,7 @@ def test_local_files_are_read_like_those_of_the_hub(name: str, tmp_path: Path) -
         sizes["validation"] = 23
     for split, texts in sizes.items():
         save_split(tmp_path, name, split, texts)
-    module = make(config(name, path=str(tmp_path), cache_dir=str(tmp_path / "cache")))
-    module.setup()
+    module = ready(make(config(name, path=str(tmp_path), cache_dir=str(tmp_path / "cache"))))
     held_out = 0 if "validation" in sizes else 6
     assert module.sizes == {"train": 61 - held_out, "val": sizes.get("validation", held_out), "test": 29}
     expected = CLASSES.get(name) or LABEL_NAMES.get(name) or LABEL_TEXTS[name]
@@ -101,7 +101,6 @@ def test_each_data_set_is_instantiated(name: str, tmp_path: Path, monkeypatch: p
 
 def test_defaults_in_yaml_and_code_agree() -> None:
     yaml_defaults = OmegaConf.to_container(config("imdb", progress=True, seed=0).data, resolve=True)
-    assert isinstance(yaml_defaults, dict)
     options = inspect.signature(Source.__init__).parameters.values()
     general = [option for option in options if option.kind is option.KEYWORD_ONLY and option.name != "tokenizer"]
     code_defaults = {option.name: option.default for option in general}

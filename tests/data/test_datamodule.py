@@ -36,12 +36,15 @@ def all_texts(module: Source, split: str) -> list[str]:
     return module.texts(split, range(module.sizes[split]))
 
 
-def test_with_a_cache_the_source_is_not_read(set_up: SetUp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_a_cache_the_source_is_not_read(set_up: SetUp, reviews: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = set_up()
     monkeypatch.setattr(Reading, "write", pytest.fail)
     repeated = set_up(seed=5, max_length=3, batch_size=2, keep="last", length_buckets=False)
     assert repeated.data_fingerprint == first.data_fingerprint
     assert np.array_equal(repeated.tokenized("val").rows, first.tokenized("val").rows)
+    lines = reviews.read_text().splitlines()[1:]
+    reviews.unlink()
+    assert {text for split in SPLITS for text in all_texts(repeated, split)} == {line.split(",")[0] for line in lines}
 
 
 @pytest.mark.parametrize(

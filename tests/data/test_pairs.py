@@ -20,6 +20,7 @@ from heedful.data.tokenizer import Bpe, Tokenizer, TokenizerBuilder, Whitespace,
 from heedful.inference.api import as_texts
 from heedful.runtime import LONGEST, spans
 from heedful.tasks.multiclass import Multiclass
+from tests.data.data_files import ready
 from tests.helpers import small_config
 
 PAIRS = [("the cat sat", "a cat"), ("a dog", "the dog ran home"), ("", "a")]
@@ -59,7 +60,6 @@ def test_a_separator_that_no_text_contains_divides_the_words(builder: type[Token
             ["a", "dog", "\u241e", "the", "dog", "ran", "home"],
             ["\u241e", "a"],
         ]
-        assert inputs.segments is not None
         assert inputs.segments[0][:6].tolist() == [0, 0, 0, 0, 1, 1]
         assert inputs.segments[2].tolist() == [0, 1, 0, 0, 0, 0, 0]  # padding belongs to no text
         assert words[3] == ["a", "dog", "\u241e", "cat"]
@@ -71,7 +71,6 @@ def test_a_pretrained_tokenizer_has_its_own_separator() -> None:
     inputs = batches(np.arange(2)).inputs
     assert words == [["the", "cat", "</s>", "</s>", "a", "dog"], ["</s>", "cat", "</s>", "</s>", "ran"]]
     assert inputs.ids.tolist() == [[5, 7, 3, 3, 6, 8], [3, 7, 3, 3, 10, 0]]  # two are added to the ids
-    assert inputs.segments is not None
     assert inputs.segments.tolist() == [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 0]]
 
 
@@ -88,7 +87,6 @@ def test_the_longer_text_is_cut_first(first: int, second: int, length: int, kept
         assert [word for word in words if word != "\u241e"] == expected
         inputs = batches(np.arange(1)).inputs
         assert [tokenizer.vocabulary[i] for i in inputs.ids[0].tolist()] == words
-        assert inputs.segments is not None
         assert inputs.segments.sum().item() == kept[1]
 
 
@@ -98,7 +96,6 @@ def test_truncation_removes_one_token_of_the_longer_text_at_a_time(first, second
     kept = [first, second]
     while sum(kept) > max_length - marks:
         kept[0 if kept[0] > kept[1] else 1] -= 1
-    assert kept_spans.seconds is not None
     assert kept_spans.seconds.tolist() == [kept[0] + marks]
     assert kept_spans.lengths.tolist() == [kept[0] + marks + kept[1]]
     expected = [*range(kept[0]), *range(first, first + marks + kept[1])]
@@ -135,12 +132,10 @@ def source(path: str, tmp_path: Path, **options: Any) -> Source:
 
 def test_a_pair_with_an_empty_side_is_reported_or_dropped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write(tmp_path / "a.csv", "a b,c,yes\n,d,no\ne, ,no\nf,g,no\n")
-    with pytest.raises(
-        UserError, match=r"a\.csv: lines 3, 4 \(2 in all\): no 'premise' or no 'hypothesis' or no 'label'"
-    ):
+    message = r"a\.csv: lines 3, 4 \(2 in all\): no 'premise' or no 'hypothesis' or no 'label'"
+    with pytest.raises(UserError, match=message):
         source(path, tmp_path).read()
     corpus = source(path, tmp_path, on_bad_rows="drop").read()
-    assert corpus.train is not None
     assert list(corpus.train.texts) == [("a b", "c"), ("f", "g")]
     assert "lines 3, 4 (2 in all): dropped" in caplog.text
 
@@ -155,8 +150,7 @@ def test_a_missing_column_is_reported(tmp_path: Path) -> None:
 def test_equal_pairs_are_duplicates_and_swapped_ones_are_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     rows = "".join(f"a,b{i},yes\nb{i},a,no\n" for i in range(13))
     caplog.set_level(logging.WARNING)
-    data = source(write(tmp_path / "a.csv", rows + "a,b0,no\n"), tmp_path)
-    data.setup()
+    data = ready(source(write(tmp_path / "a.csv", rows + "a,b0,no\n"), tmp_path))
     assert data.conflicts == 1
     assert "'a \u241e b0': 'yes'" in caplog.text
     (batch,) = (data.builder("test")(np.arange(1)),)

@@ -20,7 +20,7 @@ from heedful.runs.data_summary import summarize_data
 from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.multilabel import Multilabel
 from tests.data.conftest import Options
-from tests.data.data_files import write, write_parquet
+from tests.data.data_files import ready, write, write_parquet
 
 
 def write_reviews(path: Path, *rows: str) -> str:
@@ -37,9 +37,8 @@ def test_listed_classes_determine_the_order(tmp_path: Path, source_options: Opti
     corpus = reviews(path, source_options, labels=[3, 2, 1]).read()
     assert corpus.task.classes == ("3", "2", "1")
     assert corpus.train.labels.tolist() == [1, 2]
-    with pytest.raises(
-        UserError, match=r"line 2: label '2' is not among the classes 1, 3.*list all labels of each class"
-    ):
+    message = r"line 2: label '2' is not among the classes 1, 3.*list all labels of each class"
+    with pytest.raises(UserError, match=message):
         reviews(path, source_options, labels=[1, 3]).read()
 
 
@@ -48,14 +47,12 @@ def test_labels_that_look_alike_are_reported_in_every_run(tmp_path, source_optio
     path = str(write(tmp_path / "train.csv", "\n".join(["text,label", *rows])))
     for _ in range(2):  # the second time from the cache
         caplog.clear()
-        module = Source(path, **source_options)
-        module.setup()
+        module = ready(Source(path, **source_options))
         module.setup()
         assert caplog.text.count("look alike are different classes: 'Pos' (3 texts) and 'pos' (2 texts). To merge") == 1
     assert module.class_names == ("Pos", "neg", "pos")
     caplog.clear()
-    module = Source(path, labels={"neg": "neg", "Pos": "pos"}, **source_options)
-    module.setup()
+    module = ready(Source(path, labels={"neg": "neg", "Pos": "pos"}, **source_options))
     assert "look alike" not in caplog.text
     assert module.read().train.labels.tolist() == [1] * 5 + [0] * 7
     test_path = str(write(tmp_path / "test.csv", "text,label\na,NEG"))
@@ -67,8 +64,7 @@ def test_splits_may_be_separate_files(tmp_path: Path, source_options: Options) -
     train = write_reviews(tmp_path / "train.csv", *["a,1", "b,2"] * 4)
     val = write_reviews(tmp_path / "val.csv", "c,2")
     test = write_reviews(tmp_path / "test.csv", "d,1", "e,1", "f,2")
-    module = reviews(train, source_options, val_path=val, test_path=test)
-    module.setup()
+    module = ready(reviews(train, source_options, val_path=val, test_path=test))
     assert module.sizes == {"train": 8, "val": 1, "test": 3}
     assert module.texts("test", [2, 0]) == ["f", "d"]
     other = reviews(train, source_options, val_path=test, test_path=val)
@@ -107,8 +103,7 @@ def test_the_same_split_of_a_data_set_cannot_be_two_splits(source_options: Optio
 
 def test_a_model_may_be_evaluated_on_its_training_file(tmp_path: Path, source_options: Options) -> None:
     path = write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4)
-    trained = reviews(path, source_options)
-    trained.setup()
+    trained = ready(reviews(path, source_options))
     module = reviews(path, source_options, test_path=path)
     module.use_codec(trained.codec)  # evaluates a model, so nothing is trained on these texts
     module.setup()
@@ -118,8 +113,7 @@ def test_a_model_may_be_evaluated_on_its_training_file(tmp_path: Path, source_op
 @pytest.mark.parametrize("whole", [False, True])
 def test_classes_of_an_earlier_version_keep_their_names(whole: bool, tmp_path: Path, source_options: Options) -> None:
     path = write_reviews(tmp_path / "a.csv", *["a,12:30", "b,7.0"] * 7)
-    trained = reviews(path, source_options)
-    trained.setup()
+    trained = ready(reviews(path, source_options))
     assert trained.class_names == ("12:30", "7")
     module = reviews(path, source_options)
     module.use_codec(trained.codec.model_copy(update={"task": Multiclass(("7.0", "12:30:00"))}))
@@ -135,9 +129,7 @@ def test_a_text_of_weight_zero_is_not_trained_on(tmp_path: Path, source_options:
     rows = [f"both word{i} only{i % 3},{i % 2},{i % 3}" for i in range(60)]
     path, test = write_reviews(tmp_path / "a.csv", *rows), write_reviews(tmp_path / "test.csv", "both,0", "new,1")
     (tmp_path / "a.csv").write_text("review,stars,w\n" + "\n".join(rows))  # the test file has no weights
-    source, plain = (reviews(path, source_options, test_path=test, weight=name) for name in ("w", None))
-    for each in (source, plain):
-        each.setup()
+    source, plain = (ready(reviews(path, source_options, test_path=test, weight=name)) for name in ("w", None))
     assert source.data_fingerprint == plain.data_fingerprint  # so that a comparison of both accepts them
     assert source.texts("val", range(6)) == plain.texts("val", range(6)) and source.weights("val") is None
     texts = source.texts("train", range(source.sizes["train"]))
@@ -233,14 +225,6 @@ def test_the_fingerprint_depends_on_content_and_format(tmp_path: Path, source_op
     assert reviews(str(tmp_path / "a.tsv"), source_options).fingerprint() != before
     write_reviews(tmp_path / "a.csv", "a,1", "b,3")
     assert reviews(path, source_options).fingerprint() != before
-
-
-def test_texts_are_read_once_and_then_come_from_the_cache(tmp_path: Path, source_options: Options) -> None:
-    path = Path(write_reviews(tmp_path / "a.csv", *["a,1", "b,2"] * 4))
-    module = reviews(str(path), source_options)
-    module.setup()
-    path.unlink()
-    assert set(module.texts("train", range(module.sizes["train"]))) == {"a", "b"}
 
 
 @pytest.fixture
@@ -348,8 +332,7 @@ def test_rows_of_a_group_are_in_one_split(tmp_path: Path, source_options: Option
     lines[100] = lines[100].rsplit("\t", 2)[0] + "\t \t2"
     path = write(tmp_path / "train.tsv", "\n".join(lines) + "\n")
     columns = {"text": "Phrase", "label": "Sentiment", "group": "SentenceId"}
-    module = Source(str(path), **columns, on_bad_rows="drop", **source_options)
-    module.setup()
+    module = ready(Source(str(path), **columns, on_bad_rows="drop", **source_options))
     sentences = {
         split: {text.split()[0] for text in module.texts(split, range(size))} for split, size in module.sizes.items()
     }
@@ -364,13 +347,11 @@ def test_rows_of_a_group_are_in_one_split(tmp_path: Path, source_options: Option
 
 def test_a_row_without_a_group_is_a_group_of_its_own(tmp_path: Path, source_options: Options) -> None:
     lines = ["text,label,review", *(f"t{i},{i % 2},{i if i < 30 else ''}" for i in range(60))]
-    source = Source(str(write(tmp_path / "a.csv", "\n".join(lines))), group="review", **source_options)
-    source.setup()
+    source = ready(Source(str(write(tmp_path / "a.csv", "\n".join(lines))), group="review", **source_options))
     assert source.sizes == {"train": 43, "val": 5, "test": 12}
     groups = source.groups("test")
     assert groups is not None and len(np.unique(groups)) == 12
-    without = Source(str(tmp_path / "a.csv"), **source_options)
-    without.setup()
+    without = ready(Source(str(tmp_path / "a.csv"), **source_options))
     assert without.groups("test") is None
 
 
@@ -425,8 +406,7 @@ def test_each_part_of_a_split_and_each_data_set_is_named(tmp_path: Path, source_
 
 def test_a_column_of_a_data_set_is_found_in_either_form_of_its_letters(source_options: Options) -> None:
     data = Dataset.from_dict({"e\u0301": [f"t{i}" for i in range(20)], "label": [0, 1] * 10})
-    source = Source.of(data, text="é", **source_options)
-    source.setup()
+    source = ready(Source.of(data, text="é", **source_options))
     assert {text[0] for text in source.texts("train", range(source.sizes["train"]))} == {"t"}
 
 
@@ -474,11 +454,9 @@ def test_a_text_with_two_labels_is_reported_with_both_places(tmp_path, source_op
 def test_dropped_duplicates_leave_each_text_in_one_split(tmp_path: Path, source_options: Options) -> None:
     path = str(write(tmp_path / "train.csv", "\n".join(["text,label", *COPIES])))
     test = str(write(tmp_path / "test.csv", "text,label\nz,a\nz,a\nu3,b\nnew,a\n"))
-    held_out = Source(path, duplicates="drop", **source_options)
-    given = Source(path, test_path=test, duplicates="drop", **source_options)
-    kept = Source(path, test_path=test, **source_options)
-    for source in (held_out, given, kept):
-        source.setup()
+    held_out = ready(Source(path, duplicates="drop", **source_options))
+    given = ready(Source(path, test_path=test, duplicates="drop", **source_options))
+    kept = ready(Source(path, test_path=test, **source_options))
     texts = {split: given.texts(split, range(size)) for split, size in given.sizes.items()}
     assert texts["test"] == ["z", "z", "u3", "new"]
     assert sorted(texts["train"] + texts["val"]) == sorted({"x", "y", "w", *(f"u{i}" for i in range(20))} - {"u3"})
@@ -488,8 +466,7 @@ def test_dropped_duplicates_leave_each_text_in_one_split(tmp_path: Path, source_
     assert len({source.data_fingerprint for source in (held_out, given, kept)}) == 3
     rows = [f"{row},{int(i not in (0, 2))}" for i, row in enumerate(COPIES)]  # the first x and y have copies, too
     weighted = str(write(tmp_path / "weights.csv", "\n".join(["text,label,w", *rows])))
-    source = Source(weighted, duplicates="drop", weight="w", test_fraction=0, val_fraction=0, **source_options)
-    source.setup()
+    source = ready(Source(weighted, duplicates="drop", weight="w", test_fraction=0, val_fraction=0, **source_options))
     assert sorted(source.texts("train", range(source.sizes["train"]))) == sorted(every)
     only = str(write(tmp_path / "only.csv", "text,label\n" + "\n".join(row for row in COPIES if row.endswith("b"))))
     with pytest.raises(UserError, match=r"data\.duplicates=drop: 11 different texts of one class are left"):
@@ -528,8 +505,7 @@ def on_hub(name: str, source_options: Options, **options: Any) -> Source:
 
 @pytest.mark.usefixtures("hub_sets")
 def test_named_classes_and_splits_of_the_hub_are_used(source_options: Options) -> None:
-    module = on_hub("owner/named", source_options, text="sentence", val_split="validation")
-    module.setup()
+    module = ready(on_hub("owner/named", source_options, text="sentence", val_split="validation"))
     assert module.class_names == ("neg", "pos")
     assert module.sizes == {"train": 16, "val": 2, "test": 4}
     assert module.texts("val", [1]) == ["v1"]
@@ -549,7 +525,6 @@ def test_named_classes_of_parquet_files_are_matched_by_name(tmp_path: Path, sour
         pq.write_table(table, tmp_path / f"{name}.parquet")
     corpus = Source(str(tmp_path), **source_options).read()
     assert corpus.task.classes == ("neg", "pos", "mixed")
-    assert corpus.test is not None
     assert (corpus.train.labels[:2].tolist(), corpus.test.labels[:2].tolist()) == ([0, 1], [1, 0])
 
 
@@ -610,8 +585,7 @@ def test_data_sets_from_python_are_sources(source_options: Options) -> None:
     assert corpus.task.classes == ("false", "true")
     assert corpus.train.labels.tolist() == [1, 0] * 10
     both = DatasetDict({"train": train, "validation": train.select([3, 5])})
-    module = Source.of(both, **source_options)
-    module.setup()
+    module = ready(Source.of(both, **source_options))
     assert module.sizes == {"train": 16, "val": 2, "test": 4}
     assert module.texts("val", [0, 1]) == ["t3", "t5"]
 
@@ -624,7 +598,6 @@ class UserSource(Source):
 
 
 def test_a_subclass_loads_its_own_data(source_options: Options) -> None:
-    module = UserSource(test_split=None, **source_options)
-    module.setup()
+    module = ready(UserSource(test_split=None, **source_options))
     assert module.class_names == ("0", "1")
     assert sum(module.tokenized(split).labels.sum() for split in ("train", "val", "test")) == 20

@@ -51,9 +51,8 @@ def test_without_a_test_fraction_there_is_no_test_split() -> None:
 
 
 def test_labels_are_refused_if_most_classes_have_a_single_row() -> None:
-    with pytest.raises(
-        UserError, match=r"2 of 3 classes \('fair', 'good'\) have a single row, but .* set task=regression"
-    ):
+    message = r"2 of 3 classes \('fair', 'good'\) have a single row, but .* set task=regression"
+    with pytest.raises(UserError, match=message):
         hold_out(repeat(5, 1, 1))
     corpus = Corpus(Split([""] * 9, repeat(5, 2, 2)), None, None, Multiclass(tuple("abc")))  # type: ignore[arg-type]
     with pytest.raises(UserError, match=r"have a single row beside those held out for the test"):

@@ -8,6 +8,7 @@ import numpy as np
 from heedful.data.padded_batches import Truncation, shuffled
 from heedful.data.source import Source
 from heedful.data.tokenizer import Word
+from tests.data.data_files import ready
 
 ROWS = 2503  # three chunks of a file; two blocks of the tokenizer
 
@@ -30,8 +31,7 @@ def test_split_vocabulary_and_batches_are_those_of_a_computation_in_memory(tmp_p
     texts, labels = write_reviews(tmp_path / "reviews.csv")
     options = {**source_options, "tokenizer": Word(min_frequency=2), "batch_size": 31, "max_length": 17}
     options |= {"split_seed": 3, "seed": 7}
-    module = Source(str(tmp_path / "reviews.csv"), **options)
-    module.setup()
+    module = ready(Source(str(tmp_path / "reviews.csv"), **options))
 
     rows = np.arange(ROWS)
     expected_rows = {}

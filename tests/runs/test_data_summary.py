@@ -12,6 +12,7 @@ from heedful.data.tokenizer import Tokenizer, Word
 from heedful.data.trained_texts import TrainedTexts
 from heedful.runs.data_summary import summarize_data
 from heedful.runs.result import SplitSummary
+from tests.data.data_files import ready
 
 TRAIN = ["good film,a", "good film,a", "a good long film,a", "bad,b"]
 TEST = ["bad,b", "Bad,b", "unseen words here,a"]
@@ -28,8 +29,7 @@ def test_the_summary_of_splits_by_hand(tmp_path: Path, monkeypatch: pytest.Monke
     test.write_text("\n".join(["text,label", *TEST]) + "\n")
     val.write_text("\n".join(["text;label", *TEST]).replace(",", ";") + "\n")
     options = {"cache_dir": str(tmp_path / "cache"), "max_length": 2, "progress": False}
-    data = Source(str(train), val_path=str(val), test_path=str(test), tokenizer=Word(min_frequency=1), **options)
-    data.setup()
+    data = ready(Source(str(train), val_path=str(val), test_path=str(test), tokenizer=Word(min_frequency=1), **options))
     monkeypatch.setattr(data, "read", lambda: pytest.fail("read the texts again"))
     has_vector = np.array([word in ("good", "film") for word in data.vocabulary])
     summary = summarize_data(data, trained_on(data), has_vector)
@@ -61,8 +61,7 @@ def test_different_texts_of_unknown_words_are_not_duplicates(tmp_path: Path) -> 
     rows = [f"{word},{'ab'[i % 2]}" for i, word in enumerate(["x", "y", "z", "u", "v", "w", "x", "q"])]
     (tmp_path / "a.csv").write_text("\n".join(["text,label", *rows]) + "\n")
     options = {"cache_dir": str(tmp_path / "cache"), "progress": False}
-    module = Source(str(tmp_path / "a.csv"), tokenizer=Word(min_frequency=9), **options)
-    module.setup()
+    module = ready(Source(str(tmp_path / "a.csv"), tokenizer=Word(min_frequency=9), **options))
     splits = summarize_data(module, trained_on(module)).splits
     assert {split.unknown_share for split in splits.values()} == {1.0}
     assert sum(split.duplicates + (split.in_train or 0) for split in splits.values()) <= 1  # the repeated word x
