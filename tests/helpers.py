@@ -3,9 +3,10 @@
 import csv
 import json
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,23 @@ def run_config(cfg: DictConfig, draws: bool | str = False) -> dict[str, Any]:
     return json.loads(Path(cfg.paths.output_dir, "result.json").read_text())
 
 
+@contextmanager
+def interrupted(number: int) -> Iterator[list[int]]:
+    """Send SIGINT to this process in this batch of a training, the first of which is 1, and record the batches."""
+    from heedful.training.lit import LitClassifier
+
+    step, batches = LitClassifier.training_step, list[int]()
+
+    def training_step(self: Any, batch: Batch, index: int) -> torch.Tensor:
+        batches.append(index)
+        if len(batches) == number:
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(self, batch, index)
+
+    with patch.object(LitClassifier, "training_step", training_step):
+        yield batches
+
+
 def read_csv(path: Path) -> list[dict[str, str]]:
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -105,12 +123,15 @@ def last_weights(run: Path) -> dict[str, torch.Tensor]:
     return torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"]
 
 
+def assert_equal(state: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
+    assert state.keys() == other.keys()
+    for name, value in state.items():
+        assert torch.equal(value, other[name]), name
+
+
 def assert_equal_weights(first: Path, second: Path) -> None:
     """Compare the weights in the last checkpoints of two runs, which must be identical."""
-    weights, others = last_weights(first), last_weights(second)
-    assert weights.keys() == others.keys()
-    for name, value in weights.items():
-        assert torch.equal(value, others[name]), name
+    assert_equal(last_weights(first), last_weights(second))
 
 
 def change_checkpoint(path: Path, change: Callable[[dict[str, Any]], object], target: Path | None = None) -> Path:

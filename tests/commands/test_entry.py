@@ -27,9 +27,7 @@ def started() -> list[DictConfig]:
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], started: list[DictConfig]
-) -> Run:
+def run(monkeypatch, tmp_path, capsys, started: list[DictConfig]) -> Run:
     """A function that runs a command line and returns its exit code (None for success) or message, and its output."""
     monkeypatch.setattr(HydraConfig.instance(), "cfg", None)  # also afterwards: pages of Hydra's own leave its state
 
@@ -88,9 +86,7 @@ def test_a_sweep_runs_each_value(run: Run, started: list[DictConfig], tmp_path: 
 
 
 @pytest.mark.parametrize("arguments", [["seed=1"], ["-m", "seed=1,2"]])
-def test_a_user_error_in_a_task_is_a_message_and_another_exception_keeps_its_traceback(
-    run: Run, started: list[DictConfig], arguments: list[str]
-) -> None:
+def test_a_user_error_in_a_task_is_a_message_and_another_exception_keeps_its_traceback(run, started, arguments) -> None:
     def fail(cfg: DictConfig) -> None:
         Path(cfg.paths.output_dir, "result.json").write_text('{"status": "failed"}')
         raise UserError(f"data.csv, row {cfg.seed}: no label")
@@ -139,9 +135,7 @@ def test_free_text_is_passed_unchanged(run: Run, text: str) -> None:
         (["+sweep.dry_run=true"], "sweep.dry_run=true   applies only to sweeps: add -m"),
     ],
 )
-def test_a_mistake_has_no_traceback_and_leaves_no_file(
-    run: Run, arguments: list[str], message: str, tmp_path: Path
-) -> None:
+def test_a_mistake_has_no_traceback_and_leaves_no_file(run: Run, arguments: list[str], message: str, tmp_path) -> None:
     code, _ = run(*arguments)
     assert str(code).startswith("Error: ")
     assert message in str(code)
@@ -161,9 +155,7 @@ def test_an_unknown_flag_exits_with_2(run: Run, arguments: list[str], remedy: st
     assert code == 2 and remedy in output
 
 
-def test_config_files_may_be_in_another_folder(
-    run: Run, started: list[DictConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_config_files_may_be_in_another_folder(run: Run, started: list[DictConfig], tmp_path, monkeypatch) -> None:
     folder = tmp_path / "my_folder" / "model" / "encoder"
     folder.mkdir(parents=True)
     (folder / "own.yaml").write_text("_target_: tests.config.parts.Encoder\nhidden_dim: 13\n")
@@ -221,9 +213,7 @@ def test_hydra_prints_its_own_pages(run: Run, started: list[DictConfig], argumen
     assert started == []
 
 
-def test_the_last_of_several_overrides_of_an_option_counts(
-    run: Run, started: list[DictConfig], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_last_of_several_overrides_of_an_option_counts(run: Run, started: list[DictConfig], capsys) -> None:
     def read_errors(cfg: DictConfig) -> None:
         assert capsys.readouterr().err == "seed=1 is ignored, because seed=2 follows\n"
 

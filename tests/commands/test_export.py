@@ -92,9 +92,7 @@ message(predict.Classifier)
 """
 
 
-def test_the_module_of_an_export_refuses_other_values_and_a_damaged_model(
-    exported: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_the_module_of_an_export_refuses_other_values_and_a_damaged_model(exported, tmp_path) -> None:
     folder = shutil.copytree(exported[1], tmp_path / "copy")
     output = subprocess.check_output([sys.executable, "-c", MODULE], cwd=folder, text=True)
     expected = (
@@ -106,9 +104,7 @@ def test_the_module_of_an_export_refuses_other_values_and_a_damaged_model(
         assert message in line.replace(f"{folder}/", "")
 
 
-def test_the_model_card_contains_the_scores_of_the_run(
-    exported: tuple[Path, Path], finished: tuple[Path, dict[str, Any]]
-) -> None:
+def test_the_model_card_contains_the_scores_of_the_run(exported: tuple[Path, Path], finished) -> None:
     card = (exported[1] / "README.md").read_text()
     score = finished[1]["metrics"]["test/acc"]
     assert f"| acc | {score['value']:.4f} | {score['low']:.4f} to {score['high']:.4f} | {score['n']} |" in card

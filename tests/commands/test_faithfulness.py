@@ -36,9 +36,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_sweep_is_measured_once(
-    sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sweep_is_measured_once(sweep: Path, capsys, monkeypatch) -> None:
     main([str(sweep), "--texts", "3"])
     output = capsys.readouterr()
     assert [path.name for path in sorted(sweep.glob("faithfulness.*"))] == FILES
@@ -66,9 +64,7 @@ def test_a_sweep_is_measured_once(
     assert read_csv(sweep / "faithfulness.csv") == lines
 
 
-def test_the_scripts_of_the_study_measure_the_same_runs(
-    sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_scripts_of_the_study_measure_the_same_runs(sweep: Path, capsys, monkeypatch) -> None:
     from studies.faithfulness import adversary, agreement, erasure, flips, guides, polarity, script, seeds, weights
 
     main([str(sweep), "--texts", "3"])
@@ -96,9 +92,7 @@ def test_the_scripts_of_the_study_measure_the_same_runs(
         script.study("polarity", "", polarity.compute, polarity.HEADINGS, [*runs, "--texts", "4"])
 
 
-def test_damaged_records_are_reported_before_any_run_is_measured(
-    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_damaged_records_are_reported_before_any_run_is_measured(sweep: Path, tmp_path, monkeypatch) -> None:
     folder = shutil.copytree(sweep, tmp_path / "two", ignore=shutil.ignore_patterns("faithfulness.*"))
     (folder / "multi_head_2" / RECORD_FILE).write_bytes(b"not a record")
     monkeypatch.setattr("heedful.faithfulness.measurement.measure_run", lambda *_: pytest.fail("a run is measured"))

@@ -41,7 +41,6 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_pair_has_vectors_of_its_texts_and_weights_of_both(pairs: Path) -> None:
     model = load(pairs / "run")
     (member,) = model.members
-    assert member.model.segments is not None
     assert member.model.segments.table.weight.abs().sum() > 0  # trained
     (one, other) = model.explain([("red dog", "big house"), ("big house", "red dog")])
     assert [word for word, _ in one.tokens] == ["red", "dog", MARK, "big", "house"]

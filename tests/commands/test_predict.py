@@ -41,9 +41,7 @@ def checkpoint(store: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture
-def predict(
-    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Any:
+def predict(checkpoint, tmp_path, monkeypatch, capsys) -> Any:
     """A function that runs the command in this process, in an empty folder, returns its output, and sets `stderr`."""
     monkeypatch.chdir(tmp_path)
 
@@ -112,9 +110,7 @@ COLUMNS = ["predicted", *(f"probability_{name}" for name in NAMES), "only_unknow
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_predictions_are_written_with_all_input_columns(
-    predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
-) -> None:
+def test_predictions_are_written_with_all_input_columns(predict: Any, tmp_path, monkeypatch, ending: str) -> None:
     monkeypatch.setattr("heedful.data.tables.CHUNK", 2)
     texts = ["a good product, truly", None, "qwxz zzyx", "bad\nprice", "  "]
     rows = [{"id": i, "comment": text, "predicted": "mine"} for i, text in enumerate(texts)]
@@ -150,9 +146,7 @@ def test_lines_are_written_as_a_table(predict: Any, tmp_path: Path, monkeypatch:
     assert [line.split(",")[0] for line in lines] == ["good", "", "bad"]
 
 
-def test_a_bad_row_is_reported_before_any_row_is_classified(
-    predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bad_row_is_reported_before_any_row_is_classified(predict: Any, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("heedful.data.tables.CHUNK", 5)
     monkeypatch.setattr("heedful.models.ensemble.Ensemble.classify", None)
     (tmp_path / "in.csv").write_text("text,stars\n" + "good,1\n" * 17 + "bad,1,2\n" + "good,1\n" * 17)
@@ -162,9 +156,7 @@ def test_a_bad_row_is_reported_before_any_row_is_classified(
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_does_not_change_the_earlier_file(
-    predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signum: int
-) -> None:
+def test_a_signal_does_not_change_the_earlier_file(predict: Any, tmp_path, monkeypatch, signum: int) -> None:
     monkeypatch.setattr("heedful.data.tables.CHUNK", 7)
     classify = Ensemble.classify
     sizes = []
@@ -250,9 +242,7 @@ def test_predictions_import_no_package_of_training_and_trainings_none_of_other_m
 
 
 @pytest.mark.parametrize(("file", "out"), [("a.csv", "./a.csv"), ("~/a.csv", "~/a.csv")])
-def test_the_input_file_is_not_overwritten(
-    predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, out: str
-) -> None:
+def test_the_input_file_is_not_overwritten(predict: Any, tmp_path, monkeypatch, file: str, out: str) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     content = "text\ngood\n"
     (tmp_path / "a.csv").write_text(content)

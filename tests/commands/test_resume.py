@@ -151,9 +151,7 @@ def test_a_training_resumes_only_in_the_folder_of_a_run(run_folder: Path, tmp_pa
             restore(f"ckpt_path={path}")
 
 
-def test_the_user_is_told_that_a_folder_belongs_to_another_user(
-    run_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_user_is_told_that_a_folder_belongs_to_another_user(run_folder: Path, monkeypatch, capsys) -> None:
     restore(f"ckpt_path={run_folder}/checkpoints/last.ckpt")
     assert "another user" not in capsys.readouterr().out
     monkeypatch.setattr(os, "getuid", lambda: run_folder.stat().st_uid + 1)

@@ -82,9 +82,7 @@ def test_the_answer_has_a_leaderboard_and_a_winner_that_predicts(found: Shortlis
         assert [prediction.label for prediction in model.predict(["good x", "bad x"])] == ["yes", "no"]
 
 
-def test_a_refit_that_is_worse_than_the_race_is_repeated_with_other_seeds(
-    found: Shortlist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refit_that_is_worse_than_the_race_is_repeated_with_other_seeds(found, tmp_path, monkeypatch) -> None:
     """Shares of the validation texts that are right after each training; the race had all right."""
     said, small = list[str](), {"linear": CANDIDATES["linear"]}
     race = Race(tmp_path / "out", small, DATA, 1, said.append)
@@ -149,9 +147,7 @@ def test_the_curve_has_as_many_steps_for_fewer_texts(found: Shortlist) -> None:
     assert config["trainer"]["max_epochs"] == config["trainer"]["check_val_every_n_epoch"] == 4  # of one epoch
 
 
-def test_many_texts_have_a_test_split_that_the_race_does_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
+def test_many_texts_have_a_test_split_that_the_race_does_not_read(tmp_path, monkeypatch, request) -> None:
     for name, value in {"FOLD_TEXTS": 30, "FINALISTS": 2, "SEEDS": 2, "MOST_SEEDS": 3}.items():
         monkeypatch.setattr(f"heedful.selection.race.{name}", value)
     data = (TEXTS * 2, DATA[1] * 2)
@@ -192,9 +188,7 @@ def test_each_text_is_held_out_once_and_all_candidates_see_the_same_texts(found:
     assert sum(map(sum, linear)) == 19
 
 
-def test_an_interrupted_race_goes_on_and_predictions_of_other_programs_join_it(
-    found: Shortlist, tmp_path: Path, no_export: None
-) -> None:
+def test_an_interrupted_race_goes_on_and_predictions_of_other_programs_join_it(found, tmp_path, no_export) -> None:
     folder = tmp_path / "out"
     shutil.copytree(found.folder, folder)
     path = folder / "fits.json"
@@ -227,14 +221,7 @@ def test_an_interrupted_race_goes_on_and_predictions_of_other_programs_join_it(
 
 
 @pytest.mark.parametrize(("most", "trainings"), [(2000, 3), (30, 1)])  # folds, a test split
-def test_the_race_ends_in_time(
-    most: int,
-    trainings: int,
-    no_export: None,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_race_ends_in_time(most: int, trainings: int, no_export: None, tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setattr("heedful.selection.race.FOLD_TEXTS", most)
     monkeypatch.setattr("heedful.selection.race.FOLDS", 3)
     monkeypatch.chdir(tmp_path)
@@ -265,9 +252,7 @@ def test_a_mistake_is_reported_before_the_race(lines: list[str], message: str, t
     assert message in " ".join(str(error.value).split()) and not (tmp_path / "out").exists()
 
 
-def test_ctrl_c_ends_the_command_and_says_how_it_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_ends_the_command_and_says_how_it_goes_on(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setattr("heedful.launch.trained_run.train_classifier", Mock(side_effect=Interrupted(signal.SIGINT)))
     with pytest.raises(SystemExit) as end:
         command.main([f"out={tmp_path / 'out'}", "candidates=[linear]"])
@@ -298,106 +283,73 @@ RARE, COMMON = of((400, 1), (80, 0), (33, 1), (87, 0)), of((480, 1), (7, 1), (11
 MIXED = of((400, 1), (20, 0), (34, 1), (146, 0))  # 34 wins, 20 losses
 
 
-@pytest.mark.parametrize(
-    ("others", "text"),
-    [
-        pytest.param(
-            [entry("net", BETTER, 0.5, 1.5)],
-            "Use net: at least 7.1 points better than the linear model on your texts (best guess 10.0 points). "
-            "It needs 0.5 ms a text instead of 0.2.",
-            id="clearly",
-        ),
-        pytest.param(
-            [entry("net", BETTER, 0.5, 1.5, seeds=3)],
-            "Use net: at least 7.1 points better than the linear model on your test texts (best guess 10.0 points). "
-            "It needs 0.5 ms a text instead of 0.2.",
-            id="clearly, on a test split",
-        ),
-        pytest.param(
-            [entry("net", BETTER, 0.5, 1.5, seeds=1)],
-            "Use net: at least 7.1 points better than the linear model on your test texts, with 1 of 3 seeds (best "
-            "guess 10.0 points). It needs 0.5 ms a text instead of 0.2.",
-            id="clearly, with one seed",
-        ),
-        pytest.param(
-            [entry("net", ABOVE, 0.5, 1.5)],
-            "Use net: probably 0.7 points better than the linear model (-0.1 to 1.5; 600 texts cannot prove it), and "
-            "its extra cost is negligible.",
-            id="probably",
-        ),
-        pytest.param(
-            [entry("net", ABOVE, 3.0, 1.5)],
-            "Use the linear model: net scores about the same (0.7 points more; -0.1 to 1.5) and answers 15 "
-            "times slower.",
-            id="the same, slower",
-        ),
-        pytest.param(
-            [entry("net", SAME, 0.2, 90)],
-            "Use the linear model: net scores about the same (0.2 points more; -0.2 to 0.6) and costs 90 times as much "
-            "to train.",
-            id="the same, dearer to train",
-        ),
-        pytest.param(
-            [entry("net", SAME, 0.21, 1.2)],
-            "Use the linear model: net scores about the same (0.2 points more; -0.2 to 0.6) and is no cheaper.",
-            id="the same, as cheap",
-        ),
-        pytest.param(
-            [entry("net", LINEAR[::-1], 0.2, 9)],
-            "Use the linear model: nothing tried was better, and it is the cheapest.",
-            id="nothing better",
-        ),
-        pytest.param([], "Use the linear model: nothing else was tried.", id="nothing else"),
-        pytest.param(
-            [replace(entry("svc", BETTER), fits=[])],
-            "Use svc: at least 7.1 points better than the linear model on your texts (best guess 10.0 points). It is "
-            "not known what it costs; train it on all texts as you did on the folds.",
-            id="another program",
-        ),
-        pytest.param(
-            [replace(entry("svc", SAME), fits=[])],
-            "Use the linear model: svc scores about the same (0.2 points more; -0.2 to 0.6) and it is not known what "
-            "it costs.",
-            id="another program, the same",
-        ),
-        pytest.param(
-            [entry("net", BETTER, 0.5, 1.5, folds=3)],
-            "Use net: at least 6.2 points better than the linear model on 360 of your texts (best guess 10.0 points). "
-            "It needs 0.5 ms a text instead of 0.2.",
-            id="clearly, after three folds",
-        ),
-        pytest.param(
-            [entry("transformer", MIXED, 2.8, 20)],
-            "Use the linear model for now: the transformer may be 2.3 points better (-0.6 to 5.3), but costs 20 times "
-            "as much to train. About 1,400 more labelled texts would decide.",
-            id="for now",
-        ),
-        pytest.param(
-            [entry("net", COMMON, 0.2, 9)],
-            "Use net for accuracy (at least 5.0 points better; best guess 9.0 points), but it finds 5.8 % of `c`; the "
-            "linear model finds 27.5 %. It needs 0.2 ms a text instead of 0.2.",
-            id="a class that is lost",
-        ),
-        pytest.param(
-            [entry("net", BETTER, 0.5, 1.5), entry("transformer", LINEAR, folds=1), entry("cnn", [], folds=0)],
-            "Use net: at least 7.1 points better than the linear model on your texts (best guess 10.0 points); it is "
-            "the best of 3 tried in 10 min. It needs 0.5 ms a text instead of 0.2. Not tried: cnn. "
-            "Not tried to the end: transformer (about 1 min 12 s more).",
-            id="no time",
-        ),
-        pytest.param(
-            [entry("transformer", [1] * 600, folds=2)],
-            "Use the linear model for now: transformer had no time, but is 30.0 ahead so far (22.9 to 37.1). Give it "
-            "more minutes. Not tried to the end: transformer (about 54 s more).",
-            id="ahead, but no time",
-        ),
-        pytest.param(
-            [entry("net", LINEAR[:240][::-1] + [0] * 360, 0.5, 1.5)],
-            "Use the linear model: nothing tried was better, and it is the cheapest.",
-            id="worse",
-        ),
-    ],
-)
+DEAR = (0.5, 1.5)  # ms a text, and CPU seconds
+LINEAR_MODEL = "the linear model"
+USE, BEST = f"Use net: at least 7.1 points better than {LINEAR_MODEL} on your", "best guess 10.0 points"
+COSTS = "It needs 0.5 ms a text instead of 0.2."
+NOTHING = f"Use {LINEAR_MODEL}: nothing tried was better, and it is the cheapest."
+SMALL_GAIN = "scores about the same (0.2 points more; -0.2 to 0.6) and"
+RECOMMENDATIONS: dict[str, tuple[list[Entry], str]] = {
+    "clearly": ([entry("net", BETTER, *DEAR)], f"{USE} texts ({BEST}). {COSTS}"),
+    "clearly, on a test split": ([entry("net", BETTER, *DEAR, seeds=3)], f"{USE} test texts ({BEST}). {COSTS}"),
+    "clearly, with one seed": (
+        [entry("net", BETTER, *DEAR, seeds=1)],
+        f"{USE} test texts, with 1 of 3 seeds ({BEST}). {COSTS}",
+    ),
+    "clearly, after three folds": (
+        [entry("net", BETTER, *DEAR, folds=3)],
+        f"{USE.replace('7.1', '6.2').replace('your', '360 of your')} texts ({BEST}). {COSTS}",
+    ),
+    "probably": (
+        [entry("net", ABOVE, *DEAR)],
+        f"Use net: probably 0.7 points better than {LINEAR_MODEL} (-0.1 to 1.5; 600 texts cannot prove it), and its "
+        "extra cost is negligible.",
+    ),
+    "the same, slower": (
+        [entry("net", ABOVE, 3.0, 1.5)],
+        f"Use {LINEAR_MODEL}: net scores about the same (0.7 points more; -0.1 to 1.5) and answers 15 times slower.",
+    ),
+    "the same, dearer to train": (
+        [entry("net", SAME, 0.2, 90)],
+        f"Use {LINEAR_MODEL}: net {SMALL_GAIN} costs 90 times as much to train.",
+    ),
+    "the same, as cheap": ([entry("net", SAME, 0.21, 1.2)], f"Use {LINEAR_MODEL}: net {SMALL_GAIN} is no cheaper."),
+    "nothing better": ([entry("net", LINEAR[::-1], 0.2, 9)], NOTHING),
+    "worse": ([entry("net", LINEAR[:240][::-1] + [0] * 360, *DEAR)], NOTHING),
+    "nothing else": ([], f"Use {LINEAR_MODEL}: nothing else was tried."),
+    "another program": (
+        [replace(entry("svc", BETTER), fits=[])],
+        f"{USE.replace('net', 'svc')} texts ({BEST}). It is not known what it costs; train it on all texts as you did "
+        "on the folds.",
+    ),
+    "another program, the same": (
+        [replace(entry("svc", SAME), fits=[])],
+        f"Use {LINEAR_MODEL}: svc {SMALL_GAIN} it is not known what it costs.",
+    ),
+    "for now": (
+        [entry("transformer", MIXED, 2.8, 20)],
+        f"Use {LINEAR_MODEL} for now: the transformer may be 2.3 points better (-0.6 to 5.3), but costs 20 times as "
+        "much to train. About 1,400 more labelled texts would decide.",
+    ),
+    "a class that is lost": (
+        [entry("net", COMMON, 0.2, 9)],
+        f"Use net for accuracy (at least 5.0 points better; best guess 9.0 points), but it finds 5.8 % of `c`; "
+        f"{LINEAR_MODEL} finds 27.5 %. It needs 0.2 ms a text instead of 0.2.",
+    ),
+    "no time": (
+        [entry("net", BETTER, *DEAR), entry("transformer", LINEAR, folds=1), entry("cnn", [], folds=0)],
+        f"{USE} texts ({BEST}); it is the best of 3 tried in 10 min. {COSTS} Not tried: cnn. "
+        "Not tried to the end: transformer (about 1 min 12 s more).",
+    ),
+    "ahead, but no time": (
+        [entry("transformer", [1] * 600, folds=2)],
+        f"Use {LINEAR_MODEL} for now: transformer had no time, but is 30.0 ahead so far (22.9 to 37.1). Give it "
+        "more minutes. Not tried to the end: transformer (about 54 s more).",
+    ),
+}
+
+
+@pytest.mark.parametrize(("others", "text"), RECOMMENDATIONS.values(), ids=RECOMMENDATIONS)
 def test_the_recommendation(others: list[Entry], text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heedful.selection.choice.DRAWS", 9)  # for the score without luck, which it does not mention
     seeds = 3 * bool(others and others[0].screened)

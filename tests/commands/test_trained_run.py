@@ -19,8 +19,7 @@ from hydra.core.hydra_config import HydraConfig
 
 from heedful import load, train
 from heedful.base.errors import UserError
-from heedful.training.lit import LitClassifier
-from tests.helpers import ROOT, run, saved_predictions
+from tests.helpers import ROOT, interrupted, run, saved_predictions
 
 SMALL = ("model.encoder.hidden_dim=6", "trainer.max_epochs=2", "logger=none", "callbacks=checkpoints")
 COLUMNS = ("data.text=cleaned_review", "data.label=sentiments", "data.batch_size=5")
@@ -74,9 +73,7 @@ def test_predictions_equal_those_of_the_command_and_a_quiet_training_prints_noth
     assert first.result.choices == load(tmp_path / "command").members[0].card.choices | {"data": "python"}
 
 
-def test_the_result_shows_the_scores_and_the_call(
-    frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_result_shows_the_scores_and_the_call(frame: pd.DataFrame, monkeypatch, capfd) -> None:
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     trained = train(*SMALL, *COLUMNS, data=frame)
     printed, errors = capfd.readouterr()
@@ -100,9 +97,8 @@ def test_given_splits_are_used(frame: pd.DataFrame) -> None:
 
 
 def test_mistakes_are_reported_as_on_the_command_line(frame: pd.DataFrame, tmp_path: Path) -> None:
-    with pytest.raises(
-        UserError, match=r"2 mistakes(.|\n)*did you mean model/attention\?(.|\n)*must be a valid number"
-    ):
+    message = r"2 mistakes(.|\n)*did you mean model/attention\?(.|\n)*must be a valid number"
+    with pytest.raises(UserError, match=message):
         train("modle/attention=x", "optimizer.lr=fast", data=frame)
     with pytest.raises(UserError, match=r"data \(train\): no column 'text'"):
         train(*SMALL, data=frame)
@@ -119,18 +115,9 @@ def test_mistakes_are_reported_as_on_the_command_line(frame: pd.DataFrame, tmp_p
     assert not list(tmp_path.glob("outputs/**/*.yaml"))
 
 
-def test_an_interrupted_training_resumes(frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_training_resumes(frame: pd.DataFrame) -> None:
     whole = train(*SMALL, *COLUMNS, data=frame, verbose=False)
-    training_step, batches = LitClassifier.training_step, list[int]()
-
-    def interrupted(self: LitClassifier, batch: Any, batch_idx: int) -> torch.Tensor:
-        batches.append(batch_idx)
-        if len(batches) == 8:
-            os.kill(os.getpid(), signal.SIGINT)
-        return training_step(self, batch, batch_idx)
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt, match="stopped by SIGINT"):
-        patch.setattr(LitClassifier, "training_step", interrupted)
+    with interrupted(8), pytest.raises(KeyboardInterrupt, match="stopped by SIGINT"):
         train(*SMALL, *COLUMNS, "hydra.run.dir=stopped", data=frame, verbose=False)
     resumed = train("ckpt_path=stopped", data=frame, verbose=False)
     assert resumed.folder == Path("stopped").absolute() and resumed.result.status == "completed"

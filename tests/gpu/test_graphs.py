@@ -28,14 +28,12 @@ ONE_BATCH = ("data.batch_size=64", "optimizer.lr=0", "trainer.max_epochs=12")  #
 def norms(folder: Path) -> np.ndarray:
     """The norms of the gradients of the components in each step."""
     by_component = read_gradients(folder)
-    assert by_component is not None
     return np.stack([rows[:, 1] for rows in by_component.values()])
 
 
 def losses(folder: Path) -> list[float]:
     """The training loss of each epoch."""
     history = read_history(folder)
-    assert history is not None
     return list(history["train/loss"].values())
 
 
@@ -46,24 +44,16 @@ def assert_same(first: Path, second: Path) -> None:
     assert_near(first, second)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_steps_have_the_same_losses_and_gradients(model: str, trainer: str, tmp_path: Path) -> None:
-    """In 56 steps; some lengths occur once only, and batches have 4 or 3 texts."""
-    options = (*OPTIONS, *SGD, trainer, *MODELS[model], "data.batch_size=4", "trainer.max_epochs=8")
-    train(tmp_path / "plain", *options, "callbacks.graphs=null")
-    train(tmp_path / "graphs", *options)
-    assert norms(tmp_path / "plain").shape[1] >= 50
-    assert_same(tmp_path / "plain", tmp_path / "graphs")
-
-
-@pytest.mark.parametrize("kind", kinds.KINDS)
-def test_steps_on_every_kind_of_data_have_the_same_losses_and_gradients(
-    kind: str, trainer: str, tmp_path: Path
-) -> None:
-    """Multilabel thresholds may change after an epoch, within the same graphs."""
-    options = (*OPTIONS, *SGD, trainer, *kinds.options(kind, tmp_path), "data.batch_size=5", "trainer.max_epochs=4")
-    train(tmp_path / "plain", *options, "callbacks.graphs=null")
-    train(tmp_path / "graphs", *options)
+@pytest.mark.parametrize("name", [*MODELS, *kinds.KINDS])
+def test_steps_have_the_same_losses_and_gradients(name: str, trainer: str, tmp_path: Path) -> None:
+    """Some lengths occur once only, and batches of 4 have 4 or 3 texts; multilabel thresholds change within a graph."""
+    if name in MODELS:  # 56 steps
+        data = [*MODELS[name], "data.batch_size=4", "trainer.max_epochs=8"]
+    else:
+        data = [*kinds.options(name, tmp_path), "data.batch_size=5", "trainer.max_epochs=4"]
+    train(tmp_path / "plain", *OPTIONS, *SGD, trainer, *data, "callbacks.graphs=null")
+    train(tmp_path / "graphs", *OPTIONS, *SGD, trainer, *data)
+    assert norms(tmp_path / "plain").shape[1] >= 40
     assert_same(tmp_path / "plain", tmp_path / "graphs")
 
 
@@ -95,9 +85,7 @@ def test_shorter_batches_use_the_memory_of_the_longest(device: str, tmp_path: Pa
     assert reserved[-1] < 2 * reserved[0], [size // 2**20 for size in reserved]
 
 
-def test_a_training_with_graphs_resumes_within_an_epoch(
-    trainer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_training_with_graphs_resumes_within_an_epoch(trainer: str, tmp_path, monkeypatch) -> None:
     options = (*OPTIONS, *SGD, trainer, "data.batch_size=5")
     train(tmp_path / "whole", *options)
     train_interrupted(tmp_path / "resumed", monkeypatch, *options)

@@ -197,7 +197,7 @@ def test_a_damaged_card_is_reported(location: str, value: Any, message: str, tmp
     ids=range(10),
 )
 def test_weights_that_are_not_dense_tensors_of_finite_numbers_are_reported(weights: Any, tmp_path: Path) -> None:
-    torch.save({**small_checkpoint(), "state_dict": weights}, tmp_path / "odd.ckpt")
+    torch.save(small_checkpoint(state_dict=weights), tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"odd\.ckpt(:| is not) .*(not a dense tensor|lacks the weights)"):
         read_checkpoint(tmp_path / "odd.ckpt")
 

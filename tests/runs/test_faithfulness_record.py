@@ -19,7 +19,6 @@ def test_a_loaded_record_equals_the_saved_record(tmp_path: Path) -> None:
     assert FaithfulnessRecord.load(tmp_path) is None
     FaithfulnessRecord(OPTIONS, ARRAYS).save(tmp_path)
     record = FaithfulnessRecord.load(tmp_path)
-    assert record is not None
     assert record.options == OPTIONS
     values = record.values("flip", "random")
     assert values is not None and values.tolist() == [1.0, 0.3, 0.5]

@@ -68,7 +68,6 @@ def test_without_a_test_the_predictions_are_those_of_validation(make_run: Callab
     run = make_run(n=7, names=["bad", "good"])
     (run / "predictions" / "test.npz").rename(run / "predictions" / "val.npz")
     predictions = read_predictions(run)
-    assert predictions is not None
     assert (predictions.split, predictions.class_names, predictions.probabilities.shape) == (
         "val",
         ("bad", "good"),

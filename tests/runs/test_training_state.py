@@ -53,12 +53,6 @@ def test_a_schedule_that_was_planned_for_another_number_of_epochs_is_refused(nam
         train(tmp_path / "run", *OPTIONS, f"scheduler={name}", f"ckpt_path='{path}'", "trainer.max_epochs=3")
 
 
-@pytest.mark.parametrize("name", ["adagrad", pytest.param("sgd", marks=pytest.mark.weekly)])
-def test_training_resumes_with_each_optimizer(name: str, tmp_path: Path) -> None:
-    path = trained(tmp_path / "run", f"optimizer={name}")
-    train(tmp_path / "run", *OPTIONS, f"optimizer={name}", f"ckpt_path='{path}'", "trainer.max_epochs=3")
-
-
 @pytest.mark.parametrize("part", ["epoch", "processes", "callbacks", "optimizer_states"])
 def test_a_checkpoint_without_the_state_of_its_training_is_refused(part, resume, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(Source, "setup", lambda *_: pytest.fail("the data were read"))

@@ -69,9 +69,11 @@ def test_a_term_is_added_in_training_alone_and_logged_by_its_name(tmp_path: Path
     for split in ("train", "val"):
         batch = one_batch(data.codec, data.texts(split, range(data.sizes[split])), data.tokenized(split).labels)
         with torch.no_grad():
-            loss = module.loss(module.eval()(batch.inputs), batch.targets)
+            logits = module.eval()(batch.inputs)
             vectors = module.model.pooling(module.model.attention(module.model.encode(batch.inputs)))
-        assert logged[f"{split}/loss"] == pytest.approx(float(loss), rel=1e-5)
+        assert logged[f"{split}/loss"] == pytest.approx(float(module.loss(logits, batch.targets)), rel=1e-5)
+        accuracy = (logits.argmax(1) == batch.targets).double().mean()
+        assert logged[f"{split}/acc"] == pytest.approx(float(accuracy), rel=1e-5)
         norm = vectors.square().sum(1).mean()
         assert logged.get(f"{split}/norm") == (pytest.approx(float(norm), rel=1e-5) if split == "train" else None)
 

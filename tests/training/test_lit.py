@@ -16,14 +16,13 @@ from sklearn.metrics import cohen_kappa_score
 from heedful.base.errors import UserError
 from heedful.runs.run_files import read_history
 from heedful.runs.training_state import restore_training_state
-from heedful.training import build, restoring
+from heedful.training import build
 from heedful.training.lit import LitClassifier, RunningMean
 from tests.forks import Fork
 from tests.helpers import (
     assert_equal_weights,
     command,
     last_weights,
-    one_batch,
     read_csv,
     saved_predictions,
     small_config,
@@ -35,26 +34,6 @@ def last_values(folder: Path) -> dict[str, float]:
     """The last logged value of each metric."""
     rows = read_csv(folder / "csv" / "metrics.csv")
     return {name: float(value) for row in rows for name, value in row.items() if value}
-
-
-def test_losses_are_means_over_texts_and_not_over_batches(tmp_path: Path) -> None:
-    """The logged losses of a model with learning rate 0, over uneven batches, equal its losses over whole splits."""
-    options = ["optimizer=sgd", "optimizer.lr=0.0", "data.batch_size=5", "trainer.max_epochs=1"]
-    train(tmp_path / "run", *options, "callbacks=checkpoints", "test=false")
-    path = str(tmp_path / "run" / "checkpoints" / "last.ckpt")
-    cfg = small_config(tmp_path / "run", options)
-    _, card, model, loss = restoring.restore(path, cfg.extras)
-    data = build.datamodule(cfg, card)
-    model.eval()
-    for split in ("train", "val"):
-        batch = one_batch(data.codec, data.texts(split, range(data.sizes[split])), data.tokenized(split).labels)
-        with torch.no_grad():
-            logits = model(batch.inputs)
-        assert last_values(tmp_path / "run")[f"{split}/loss"] == pytest.approx(
-            loss(logits, batch.targets).item(), rel=1e-5
-        )
-        accuracy = (data.task.probabilities(logits).argmax(1) == batch.targets).float().mean().item()
-        assert last_values(tmp_path / "run")[f"{split}/acc"] == pytest.approx(accuracy, rel=1e-5)
 
 
 @pytest.mark.parametrize(

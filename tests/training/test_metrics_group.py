@@ -80,9 +80,8 @@ def test_the_metric_says_which_direction_is_better(monitor: str, mode: str | Non
 
 def test_a_plateau_of_the_configuration_follows_the_loss() -> None:
     node = {"_target_": "torch.optim.lr_scheduler.ReduceLROnPlateau", "mode": "max"}
-    with pytest.raises(
-        UserError, match=r"^scheduler\.mode=max: selects the worst val/loss: write scheduler\.mode=min$"
-    ):
+    message = r"^scheduler\.mode=max: selects the worst val/loss: write scheduler\.mode=min$"
+    with pytest.raises(UserError, match=message):
         build.require_directions(OmegaConf.create({"scheduler": node}), {}, Multiclass())
 
 

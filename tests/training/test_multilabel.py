@@ -157,16 +157,17 @@ def test_texts_with_a_class_weigh_more(tmp_path: Path, option: str, weights: lis
     assert load(checkpoint).members[0].loss.pos_weight.tolist() == pytest.approx(weights)  # type: ignore[union-attr]
 
 
-def test_a_weight_of_an_unknown_class_is_refused(lists, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("loss.pos_weight={z: 5}", r"loss\.pos_weight\.z"),
+        ("callbacks.best_checkpoint.monitor=val/ece", "val/ece is monitored, but the task has no such score"),
+    ],
+)
+def test_unknown_classes_and_scores_are_refused(option: str, message: str, lists, tmp_path: Path) -> None:
     path = lists[0].parent / "texts.jsonl"
-    with pytest.raises(UserError, match=r"loss\.pos_weight\.z"):
-        trained(tmp_path / "run", *OPTIONS, f"data.path='{path}'", "loss.pos_weight={z: 5}")
-
-
-def test_a_score_that_the_task_lacks_is_not_monitored(tmp_path: Path) -> None:
-    monitor = ["callbacks.best_checkpoint.monitor=val/ece", "callbacks.best_checkpoint.mode=min"]
-    with pytest.raises(UserError, match="val/ece is monitored, but the task has no such score"):
-        train(tmp_path / "run", *OPTIONS, f"data.path='{texts(tmp_path, 'csv')}'", *monitor)
+    with pytest.raises(UserError, match=message):
+        trained(tmp_path / "run", *OPTIONS, f"data.path='{path}'", option, "callbacks.best_checkpoint.mode=min")
 
 
 def test_wrong_cells_are_named(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from heedful.data.padded_batches import Inputs
 from heedful.training.callbacks import graphs
 from heedful.training.callbacks.graphs import GraphedSteps, StepGraph
 from heedful.training.lit import LitClassifier
+from tests.helpers import assert_equal
 from tests.training import kinds
-from tests.training.test_script import assert_equal, make, trainer
+from tests.training.test_script import make, trainer
 
 OPTIONS = ("model.embedding.dropout=0.3", "model.encoder.hidden_dim=7", "data.batch_size=5")
 
@@ -63,7 +64,6 @@ class Recomputed(StepGraph):
 
 class Graphed(GraphedSteps):
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        assert isinstance(pl_module, LitClassifier)
         self.start(pl_module, Memory(pl_module), trainer.train_dataloader.longest())  # type: ignore[union-attr]
 
 
