@@ -56,37 +56,31 @@ UP, DOWN, UNCLEAR = (
 )
 FAR_DOWN, ZERO, UNTESTED = Interval(-0.09, -0.12, -0.06, 0.01), Interval(0.0, None, None, 1.0), Interval(0.02)
 BETTER, WORSE = Facts("a", UP, "better"), Facts("c", DOWN, "worse")
+SAME, UNSURE = Facts("b", UNCLEAR, "not significant"), Facts("a", UNTESTED, "not significant")
+AHEAD = "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2)"
+EARLY = "Exploratory, with fewer than 5 seeds."
 VERDICTS: dict[str, tuple[Comparison, str]] = {
-    "better": (
-        comparison([BETTER, BASE]),
-        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2).",
-    ),
+    "better": (comparison([BETTER, BASE]), f"{AHEAD}."),
     "worse": (
         comparison([BASE, WORSE]),
         "c is significantly worse than the baseline none by 7.0 points (4.0 to 10.0).",
     ),
     "not significant": (
-        comparison([Facts("b", UNCLEAR, "not significant"), BASE]),
+        comparison([SAME, BASE]),
         "b is not shown to differ from the baseline none (0.4 points; -1.0 to 1.8).",
     ),
     "equal": (comparison([BASE, Facts("b", ZERO, "not significant")]), "b is as good as the baseline none."),
-    "one of several is better": (
-        comparison([BETTER, BASE, WORSE]),
-        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2); "
-        "the other is significantly worse.",
-    ),
+    "one of several is better": (comparison([BETTER, BASE, WORSE]), f"{AHEAD}; the other is significantly worse."),
     "some are better": (
-        comparison([BETTER, BETTER, Facts("b", UNCLEAR, "not significant"), BASE, WORSE, WORSE]),
-        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2); "
-        "1 of 4 others significantly better; 2 of 4 others significantly worse.",
+        comparison([BETTER, BETTER, SAME, BASE, WORSE, WORSE]),
+        f"{AHEAD}; 1 of 4 others significantly better; 2 of 4 others significantly worse.",
     ),
     "all are better": (
         comparison([BETTER, BETTER, BETTER, BASE]),
-        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2); 2 of 2 others significantly "
-        "better.",
+        f"{AHEAD}; 2 of 2 others significantly better.",
     ),
     "some are worse": (
-        comparison([BASE, Facts("b", UNCLEAR, "not significant"), WORSE]),
+        comparison([BASE, SAME, WORSE]),
         "No other variant is significantly better than the baseline none; 1 of 2 significantly worse.",
     ),
     "all are worse": (
@@ -94,26 +88,23 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
         "No other variant is better than the baseline none; all 3 are significantly worse, by 7.0 to 9.0 points.",
     ),
     "none differs": (
-        comparison([BASE, *[Facts("b", UNCLEAR, "not significant")] * 2]),
+        comparison([BASE, *[SAME] * 2]),
         "No other variant differs significantly from the baseline none.",
     ),
     "all are worse than the linear model": (
-        comparison(
-            [Facts("a", UP, "better", DOWN, "worse"), Facts("none", None, "baseline", FAR_DOWN, "worse")],
-        ),
-        "a is significantly better than the baseline none by 1.4 points (0.6 to 2.2). "
-        "No variant is better than the linear model; both are significantly worse, by 7.0 to 9.0 points.",
+        comparison([Facts("a", UP, "better", DOWN, "worse"), BASE._replace(gain=FAR_DOWN, gain_verdict="worse")]),
+        f"{AHEAD}. No variant is better than the linear model; both are significantly worse, by 7.0 to 9.0 points.",
     ),
     "exploratory": (
         comparison(
             [
                 Facts("a", UP, "exploratory", DOWN, "exploratory"),
-                Facts("none", None, "baseline", FAR_DOWN, "exploratory"),
+                BASE._replace(gain=FAR_DOWN, gain_verdict="exploratory"),
                 Facts("c", DOWN, "exploratory", FAR_DOWN, "exploratory"),
             ],
             seeds=2,
         ),
-        "Exploratory, with fewer than 5 seeds. a is 1.4 points better than the baseline none on these texts "
+        f"{EARLY} a is 1.4 points better than the baseline none on these texts "
         "(0.6 to 2.2); the other is on average worse. "
         "No variant is on average better than the linear model; all 3 are on average worse, by 7.0 to 9.0 points.",
     ),
@@ -123,14 +114,14 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
     ),
     "equal in another metric": (
         comparison([BASE, *[Facts("b", ZERO, "exploratory")] * 2], "f1_macro", seeds=2),
-        "Exploratory, with fewer than 5 seeds. No other variant differs on average in macro F1 from the baseline none.",
+        f"{EARLY} No other variant differs on average in macro F1 from the baseline none.",
     ),
     "untested": (
-        comparison([Facts("a", UNTESTED, "not significant"), BASE]),
+        comparison([UNSURE, BASE]),
         "No difference is tested. 444 texts cannot tell a from the baseline none (2.0 points).",
     ),
     "several are untested": (
-        comparison([BASE, *[Facts("a", UNTESTED, "not significant")] * 2], "ece", lower=True),
+        comparison([BASE, *[UNSURE] * 2], "ece", lower=True),
         "No difference is tested. No other variant is on average better in calibration error than the baseline none; "
         "both are on average worse, by 0.020.",
     ),
@@ -150,7 +141,7 @@ VERDICTS: dict[str, tuple[Comparison, str]] = {
     "a single run": (comparison([BASE], seeds=1), "82.9 % of 444 test texts are right."),
     "a single run beside the linear model": (
         comparison([Facts("a", None, "baseline", UP, "exploratory")], seeds=1),
-        "Exploratory, with fewer than 5 seeds. 82.9 % of 444 test texts are right; "
+        f"{EARLY} 82.9 % of 444 test texts are right; "
         "this model is 1.4 points better than the linear model on these texts (0.6 to 2.2).",
     ),
     "a metric of one's own": (comparison([BASE], "top3", seeds=1), "Top3 is 0.829 on 444 test texts."),
@@ -163,29 +154,19 @@ def test_the_verdict_of_a_comparison(of: Comparison, verdict: str) -> None:
     assert comparison_verdict(of) == verdict + (f" {advice}." if advice else "")
 
 
-BETTER_THAN_BOTH = Facts("a", UP, "better", UP, "better")
+BETTER_THAN_BOTH, SAME_BUT_GOOD = (Facts(*facts, UP, "better") for facts in (BETTER[:3], SAME[:3]))
+GOOD_BASE = Facts("none", gain=UP, gain_verdict="better")
 ADVICE: dict[str, tuple[Comparison, str]] = {
     "better than both": (
-        comparison(
-            [BETTER_THAN_BOTH, Facts("none", gain=UP, gain_verdict="better")],
-            costs={"a": (4.21, 0.3), "none": (2, 0.2)},
-        ),
+        comparison([BETTER_THAN_BOTH, GOOD_BASE], costs={"a": (4.21, 0.3), "none": (2, 0.2)}),
         "Take a; it needs 0.3 ms a text and 4.21 s of training (none: 0.2 and 2)",
     ),
     "not better than a cheaper one that is": (
-        comparison(
-            [Facts("b", UNCLEAR, "not significant", UP, "better"), Facts("none", gain=UP, gain_verdict="better")],
-            costs={"b": (4, 0.3), "none": (2, 0.2)},
-        ),
+        comparison([SAME_BUT_GOOD, GOOD_BASE], costs={"b": (4, 0.3), "none": (2, 0.2)}),
         "Take none; it needs 0.2 ms a text and 2 s of training",
     ),
     "better than the linear model alone": (
-        comparison(
-            [
-                Facts("b", UNCLEAR, "not significant", UP, "better"),
-                Facts("none", gain=UNCLEAR, gain_verdict="not significant"),
-            ]
-        ),
+        comparison([SAME_BUT_GOOD, Facts("none", gain=UNCLEAR, gain_verdict="not significant")]),
         "Take b",
     ),
     "no better than the linear model": (
@@ -198,7 +179,7 @@ ADVICE: dict[str, tuple[Comparison, str]] = {
         comparison([Facts("a", UP, "exploratory"), BASE], seeds=2),
         "Too early to choose: train 5 seeds of each variant",
     ),
-    "no test": (comparison([Facts("a", UNTESTED, "not significant"), BASE]), ""),
+    "no test": (comparison([UNSURE, BASE]), ""),
     "a single variant": (comparison([Facts("a", None, "baseline", UP, "better")]), ""),
 }
 

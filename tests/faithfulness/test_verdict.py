@@ -33,57 +33,41 @@ def summarize(facts: Facts, name: str = "normalized_comprehensiveness") -> Varia
     return VariantSummary(variant, (None,) * facts.seeds, tuple(means), measures)  # type: ignore[arg-type]
 
 
-OF_ALL = "Attention is significantly more faithful than a random ranking in"
 HIGH, LOW, SAME = Facts(0.5, 0.9, 0.3, 0.01), Facts(0.2, 0.9, 0.31, 0.01), Facts(0.4, 0.37, 0.35, 0.3)
-BEST = "The most faithful ranking is leave-one-out."
-VERDICTS: dict[str, tuple[list[Facts], str]] = {
-    "more": (
-        [HIGH],
-        f"{OF_ALL} 1 of 1 variant: normalized comprehensiveness 0.500, against 0.300. {BEST}",
-    ),
-    "less": (
-        [LOW],
-        f"{OF_ALL} 0 of 1 variant, and significantly less faithful in 1: normalized comprehensiveness 0.200, against "
-        f"0.310. {BEST}",
-    ),
-    "not significant": (
-        [SAME],
-        f"{OF_ALL} 0 of 1 variant: normalized comprehensiveness 0.400, against "
-        "0.350. The most faithful ranking is attention.",
-    ),
-    "one seed": (
-        [SAME._replace(seeds=1)],
-        f"Exploratory, with fewer than 5 seeds. {OF_ALL.replace('significantly ', '')} 1 of 1 variant: "
-        "normalized comprehensiveness 0.400, against 0.350. The most faithful ranking is attention.",
-    ),
+LEAVE_ONE_OUT, ATTENTION = "The most faithful ranking is leave-one-out.", "The most faithful ranking is attention."
+LESS = "and significantly less faithful in 1"
+VERDICTS = {  # the variants; of how many attention is more faithful than a random ranking, their values, and the best
+    "more": ([HIGH], "1 of 1 variant", "0.500, against 0.300", LEAVE_ONE_OUT),
+    "less": ([LOW], f"0 of 1 variant, {LESS}", "0.200, against 0.310", LEAVE_ONE_OUT),
+    "not significant": ([SAME], "0 of 1 variant", "0.400, against 0.350", ATTENTION),
+    "one seed": ([SAME._replace(seeds=1)], "1 of 1 variant", "0.400, against 0.350", ATTENTION),
     "several variants": (
         [HIGH, LOW, SAME],
-        f"{OF_ALL} 1 of 3 variants, and significantly less faithful in 1: normalized comprehensiveness 0.200 to 0.500, "
-        "against 0.300 to 0.350. The most faithful ranking in 2 of 3 variants is leave-one-out.",
+        f"1 of 3 variants, {LESS}",
+        "0.200 to 0.500, against 0.300 to 0.350",
+        "The most faithful ranking in 2 of 3 variants is leave-one-out.",
     ),
-    "all variants": (
-        [HIGH, HIGH],
-        f"{OF_ALL} 2 of 2 variants: normalized comprehensiveness 0.500, against 0.300. {BEST}",
-    ),
-    "none of several": (
-        [SAME, SAME],
-        f"{OF_ALL} 0 of 2 variants: normalized comprehensiveness 0.400, against 0.350. "
-        "The most faithful ranking is attention.",
-    ),
+    "all variants": ([HIGH, HIGH], "2 of 2 variants", "0.500, against 0.300", LEAVE_ONE_OUT),
+    "none of several": ([SAME, SAME], "0 of 2 variants", "0.400, against 0.350", ATTENTION),
     "Holm's adjustment": (
         [HIGH._replace(p_value=0.03), SAME],
-        f"{OF_ALL} 0 of 2 variants: normalized comprehensiveness 0.400 to 0.500, against 0.300 to 0.350. "
+        "0 of 2 variants",
+        "0.400 to 0.500, against 0.300 to 0.350",
         "The most faithful ranking in 1 of 2 variants is leave-one-out.",
     ),
-    "without trained attention": ([HIGH._replace(choice="uniform")], ""),
 }
 
 
-@pytest.mark.parametrize(("facts", "verdict"), VERDICTS.values(), ids=VERDICTS)
-def test_the_verdict_of_a_measurement(facts: list[Facts], verdict: str) -> None:
-    assert faithfulness_verdict(list(map(summarize, facts))) == verdict
+@pytest.mark.parametrize(("facts", "count", "values", "best"), VERDICTS.values(), ids=VERDICTS)
+def test_the_verdict_of_a_measurement(facts: list[Facts], count: str, values: str, best: str) -> None:
+    few = facts[0].seeds < 5
+    assert faithfulness_verdict(list(map(summarize, facts))) == (
+        f"{'Exploratory, with fewer than 5 seeds. ' * few}Attention is {'significantly ' * (not few)}more faithful "
+        f"than a random ranking in {count}: normalized comprehensiveness {values}. {best}"
+    )
 
 
-def test_the_verdict_needs_a_main_measure() -> None:
+def test_the_verdict_needs_a_main_measure_and_a_trained_attention() -> None:
+    assert faithfulness_verdict([summarize(HIGH._replace(choice="uniform"))]) == ""
     assert faithfulness_verdict([summarize(HIGH, "comprehensiveness_removal")]).count("comprehensiveness") == 1
     assert faithfulness_verdict([summarize(HIGH, "flip")]) == ""

@@ -3,7 +3,7 @@
 import pytest
 
 from heedful.report.data_section import data_section, trained_note
-from heedful.report.section import Lines, Table
+from heedful.report.section import Lines
 from heedful.runs.result import Data, SplitSummary
 from tests.report.test_score_sections import print_table
 
@@ -24,9 +24,7 @@ DATA = Data(class_names=("neg", "[b]pos"), max_length=500, majority_class="neg",
 def content(data: Data) -> tuple[list[list[str]], list[str]]:
     """The rows of the table, and the sentences below it."""
     section = data_section(data)
-    assert section is not None
     table = section.content[0]
-    assert isinstance(table, Table)
     return [list(row) for row in table.rows], [item.lines[0] for item in section.content if isinstance(item, Lines)]
 
 

@@ -34,7 +34,6 @@ def write_report(run: Path) -> list[Path]:
 
 def sections(run: Path) -> dict[str, Section]:
     predictions = read_predictions(run)
-    assert predictions is not None
     return {section.title: section for section in RunPage(run, RunResult.load(run), predictions).build().sections}
 
 
@@ -101,7 +100,6 @@ def test_an_empty_run_has_no_report(tmp_path: Path) -> None:
 def test_the_page_begins_with_counts_and_shows_mistakes_first(make_run: Callable[..., Path]) -> None:
     run = make_run()
     predictions = read_predictions(run)
-    assert predictions is not None
     n = len(predictions.labels)
     wrong = int(predictions.task.notable(predictions.probabilities, predictions.labels)["mistake"][0])
     score = {"value": 0.96, "low": 0.9, "high": 0.99, "n": n}

@@ -10,18 +10,16 @@ from heedful.report.words import clean_text, colour_limit, example_content, exam
 from heedful.runs.examples import BranchWords, Example
 
 
-def test_top_words_by_weight_then_position_with_each_occurrence() -> None:
-    top = top_words(["good", "film", "good", "end"], np.array([0.2, 0.4, 0.2, 0.2]), 3)
-    assert top == [(1, "film", 0.4), (0, "good", 0.2), (2, "good", 0.2)]
-
-
-def test_weights_that_are_not_finite_come_last() -> None:
-    top = top_words(["a", "b", "c"], np.array([np.nan, 0.5, np.inf]))
-    assert top == [(1, "b", 0.5), (0, "a", 0.0), (2, "c", 0.0)]
-
-
-def test_empty_text_has_no_top_words() -> None:
-    assert top_words([], np.array([])) == []
+@pytest.mark.parametrize(
+    ("words", "weights", "top"),
+    [
+        ("good film good end", [0.2, 0.4, 0.2, 0.2], [(1, "film", 0.4), (0, "good", 0.2), (2, "good", 0.2)]),
+        ("a b c", [np.nan, 0.5, np.inf], [(1, "b", 0.5), (0, "a", 0.0), (2, "c", 0.0)]),  # not finite: last
+        ("", [], []),
+    ],
+)
+def test_top_words_by_weight_then_position_with_each_occurrence(words, weights, top) -> None:
+    assert top_words(words.split(), np.array(weights), 3) == top
 
 
 @pytest.mark.parametrize(
