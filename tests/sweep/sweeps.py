@@ -20,12 +20,12 @@ def start_sweep(folder: Path, *arguments: str) -> Fork:
     return Fork(*command(folder, "train", *arguments), merge=True)
 
 
-def run_sweep(folder: Path, *arguments: str) -> tuple[int, str]:
-    """Run a sweep in `folder`, and return its exit code and output."""
+def run_sweep(folder: Path, *arguments: str, code: int = 0) -> str:
+    """Run a sweep in `folder`, which must end with this exit code, and return its output."""
     process = start_sweep(folder, *arguments)
     output, _ = process.communicate()
-    assert "Traceback" not in output, output
-    return process.returncode or 0, output
+    assert "Traceback" not in output and (process.returncode or 0) == code, output
+    return output
 
 
 def read_results(sweep: Path) -> dict[str, dict[str, Any]]:

@@ -98,9 +98,7 @@ def test_the_configuration_of_a_job_is_that_of_hydra() -> None:
     assert OmegaConf.to_yaml(compose_job(files, sweep, job)) == OmegaConf.to_yaml(expected)
 
 
-def test_the_files_of_every_job_are_checked_before_hydra_uses_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_files_of_every_job_are_checked_before_hydra_uses_them(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(Path(__file__).parent)  # the file is not the user's own
     (tmp_path / "experiment").mkdir()
     file = tmp_path / "experiment" / "evil.yaml"

@@ -3,7 +3,6 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -49,9 +48,7 @@ def test_other_overrides_are_refused(sweep: Path) -> None:
         restore_sweep_arguments(["seed=3", f"sweep.resume={sweep}", "optimizer.lr=1"])
 
 
-def test_a_sweep_of_another_user_is_announced(
-    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sweep_of_another_user_is_announced(sweep: Path, monkeypatch, capsys) -> None:
     restore_sweep_arguments([f"sweep.resume={sweep}"])
     assert "belongs to another user" not in capsys.readouterr().out
     user = os.getuid()
@@ -63,9 +60,8 @@ def test_a_sweep_of_another_user_is_announced(
 @pytest.mark.parametrize("text", ["", "null", "none"])
 def test_a_folder_without_a_sweep_is_reported(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        UserError, match=r"has no sweep\.json, which .*: nothing can be resumed\. Run the command of the sweep again"
-    ):
+    message = r"has no sweep\.json, which .*: nothing can be resumed\. Run the command of the sweep again"
+    with pytest.raises(UserError, match=message):
         restore_sweep_arguments([f"sweep.resume={text}"])
 
 
@@ -93,9 +89,7 @@ def test_rows_logged_after_the_checkpoint_are_removed(tmp_path: Path) -> None:
         ({"status": "interrupted", "error": "by SIGINT"}, 130, "interrupted", "by SIGINT"),
     ],
 )
-def test_the_outcome_depends_on_the_record_and_the_exit_code(
-    tmp_path: Path, record: Any, code: int, status: str, error: str
-) -> None:
+def test_the_outcome_depends_on_the_record_and_the_exit_code(tmp_path, record, code, status, error) -> None:
     if record:
         (tmp_path / "result.json").write_text(record if isinstance(record, str) else json.dumps(record))
     record_ending(tmp_path, code, Job(number=0, overrides=["seed=1"], folder="0"))
