@@ -192,7 +192,6 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
 def write_table(run: Path, texts: list[str], channels: list[str], in_train: int = -1) -> None:
     """Write the table of the predictions of the classes of a run, with a kept column."""
     predictions = read_predictions(run)
-    assert predictions is not None
     columns = table_columns(["file", "line", "channel"], predictions.class_names)
     rows = []
     for i, text in enumerate(texts):

@@ -46,6 +46,7 @@ ZONE = timezone(timedelta(hours=2))
         (["2024-02-30"], "2024-02-30"),
         ([None, float("nan"), np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("sNaN"), "", " "], None),
         (["NA", " NA "], "NA"),
+        *(([text], text) for text in ("01", "v1.0", "a.0", "null", "None", "nan", "NO", "\ufb01n")),
     ],
 )  # fmt: skip
 def test_a_cell_has_one_spelling(cells: list[Any], spelling: str | None) -> None:

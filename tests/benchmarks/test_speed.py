@@ -27,9 +27,7 @@ class SameProcess(Executor):
         return future
 
 
-def test_the_speed_of_all_implementations_is_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_speed_of_all_implementations_is_measured(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(implementation, "start", SameProcess)
     monkeypatch.setattr(implementation, "reuse_freed_memory", lambda: None)
     speed.main(tmp_path, ["--works=rnn", "--seconds=0.001", "--repeats=2", "--batch-size=8,32", f"--out={tmp_path}"])

@@ -2,7 +2,6 @@
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 
@@ -20,9 +19,7 @@ def test_the_time_of_a_call_belongs_to_the_innermost_owner(monkeypatch: pytest.M
     assert clock.calls == {"inner": 1, "outer": 1}
 
 
-def test_each_part_of_a_step_is_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_part_of_a_step_is_measured(tmp_path, monkeypatch, capsys) -> None:
     for name, number in (("TRAIN", 83), ("TEST", 11), ("EPOCHS", 2)):
         monkeypatch.setattr(step_profile, name, number)
     arguments = ["--works=rnn", "--tiny", "--steps=3", "--batch-size=16", f"--out={tmp_path}"]

@@ -34,9 +34,7 @@ def test_settings_take_turns(sweeps: list[tuple[str, str | None]], tmp_path: Pat
     assert {name: len(each) for name, each in seconds.items()} == {"MPS off, 2 at once": 2, "MPS off, 3 at once": 2}
 
 
-def test_the_daemon_runs_during_its_sweeps_only(
-    sweeps: list[tuple[str, str | None]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_daemon_runs_during_its_sweeps_only(sweeps: list[tuple[str, str | None]], tmp_path, monkeypatch) -> None:
     control, calls = tmp_path / sweep_speed.CONTROL, tmp_path / "calls"
     control.write_text(f'#!/bin/sh\necho "start $1" >> "{calls}"\n[ "$1" ] || cat >> "{calls}"\n')
     control.chmod(0o755)
@@ -46,9 +44,7 @@ def test_the_daemon_runs_during_its_sweeps_only(
     assert calls.read_text().split("\n") == ["start -d", "start ", "quit", ""]
 
 
-def test_a_missing_daemon_is_named_before_the_first_sweep(
-    sweeps: list[tuple[str, str | None]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_daemon_is_named_before_the_first_sweep(sweeps, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(sweep_speed, "CONTROL", "no-such-command")
     with pytest.raises(UserError, match="no-such-command is not installed: use --mps=off"):
         sweep_speed.main(tmp_path, ["--quick", "--mps=off,on", f"--out={tmp_path}"])

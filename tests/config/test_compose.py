@@ -21,8 +21,7 @@ SEARCH = f"file://{CONF}"
 
 
 def plain(cfg: DictConfig) -> dict[str, Any]:
-    values: Any = OmegaConf.to_container(cfg, resolve=False)
-    return values  # type: ignore[no-any-return]
+    return OmegaConf.to_container(cfg, resolve=False)
 
 
 @pytest.mark.parametrize(
@@ -207,9 +206,8 @@ def test_only_the_command_line_and_conf_extras_trust_modules(find_mistakes: Find
 
 
 def test_a_choice_that_only_other_commands_have_is_to_be_removed() -> None:
-    with pytest.raises(
-        UserError, match=r"1 mistake.*\n  model/attention=none   eval has no choice of model/attention: r"
-    ):
+    message = r"1 mistake.*\n  model/attention=none   eval has no choice of model/attention: r"
+    with pytest.raises(UserError, match=message):
         real_repository("eval").compose(["model/attention=none", "data=imdb", "ckpt_path=x"])
 
 
@@ -218,9 +216,8 @@ def test_a_choice_is_not_blamed_for_an_experiment_that_does_not_compose(tmp_path
     (tmp_path / "experiment" / "own.yaml").write_text(
         "# own\n# @package _global_\ndefaults: [override /loss: binary]\n"
     )
-    with pytest.raises(
-        UserError, match=r"1 mistake.*\n  experiment=own logger=none   In 'experiment/own': .*loss@experiment\.loss"
-    ):
+    message = r"1 mistake.*\n  experiment=own logger=none   In 'experiment/own': .*loss@experiment\.loss"
+    with pytest.raises(UserError, match=message):
         ConfigFiles("train", search=[f"file://{tmp_path}"]).compose(["experiment=own", "logger=none"])
 
 

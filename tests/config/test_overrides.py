@@ -42,9 +42,6 @@ def test_hydra_parses_a_formatted_value_to_the_original(value: object) -> None:
     assert OmegaConf.to_container(cfg, resolve=True) == {"value": value}
 
 
-def test_a_name_needs_no_quotes() -> None:
+def test_a_name_or_a_simple_path_needs_no_quotes() -> None:
     assert format_override("model/attention", "multi_head") == "model/attention=multi_head"
-
-
-def test_a_simple_path_needs_no_quotes() -> None:
     assert quote("runs/a-1/last_2.ckpt") == "runs/a-1/last_2.ckpt"

@@ -211,15 +211,19 @@ def test_the_parameters_of_constructors_are_options(cls, options, required, is_o
     assert signature.open is is_open
 
 
-def test_options_of_a_preset_without_their_component_can_be_removed(tmp_path: Path) -> None:
-    lines = ["experiment=recommended", "model/branch=none"]
+@pytest.mark.parametrize(
+    ("choice", "message", "removal"),
+    [
+        ("model/branch=none", "or remove its options: '~model.branch'", "~model.branch"),
+        (
+            "model/encoder=identity",
+            "no such option; '~model.encoder.hidden_dim' removes it",
+            "~model.encoder.hidden_dim",
+        ),
+    ],
+)
+def test_options_of_a_preset_that_another_choice_lacks_can_be_removed(choice, message, removal, tmp_path) -> None:
+    lines = ["experiment=recommended", choice]
     (mistake,) = config_mistakes(small_config(tmp_path / "run", lines), "train")
-    assert mistake.message.endswith("or remove its options: '~model.branch'")
-    assert not config_mistakes(small_config(tmp_path / "run", [*lines, "~model.branch"]), "train")
-
-
-def test_an_option_of_a_preset_that_another_component_lacks_can_be_removed(tmp_path: Path) -> None:
-    lines = ["experiment=recommended", "model/encoder=identity"]
-    (mistake,) = config_mistakes(small_config(tmp_path / "run", lines), "train")
-    assert mistake.message == "no such option; '~model.encoder.hidden_dim' removes it"
-    assert not config_mistakes(small_config(tmp_path / "run", [*lines, "~model.encoder.hidden_dim"]), "train")
+    assert mistake.message.endswith(message)
+    assert not config_mistakes(small_config(tmp_path / "run", [*lines, removal]), "train")

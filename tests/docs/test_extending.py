@@ -65,9 +65,7 @@ def test_the_page_has_an_example_of_each_kind_with_its_config_file(folder: Path)
 
 
 @pytest.mark.parametrize(("group", "name"), [(group, name) for group, names in COMPONENTS.items() for name in names])
-def test_padding_does_not_change_the_logits_of_a_component(
-    folder: Path, group: str, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_padding_does_not_change_the_logits_of_a_component(folder: Path, group: str, name: str, monkeypatch) -> None:
     monkeypatch.syspath_prepend(folder)
     components = {kind: small_options(kind, choice) for kind, choice in BASIS.items()}
     components["attention"] = small_options("attention", "bahdanau" if group == "normalizer" else BASIS["attention"])
@@ -169,9 +167,7 @@ def test_a_task_trains_is_evaluated_compared_and_loaded(
         assert refused.returncode == 1 and "--trusted-modules mine" in refused.stderr
 
 
-def test_ordinal_probabilities_are_differences_of_those_above_the_cut_points(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ordinal_probabilities_are_differences_of_those_above_the_cut_points(folder: Path, monkeypatch) -> None:
     monkeypatch.syspath_prepend(folder)
     from mine.ordinal import CumulativeLoss, Ordinal  # type: ignore[import-not-found]
 

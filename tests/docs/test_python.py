@@ -20,9 +20,7 @@ def blocks(heading: str) -> list[str]:
 
 
 @pytest.mark.filterwarnings("ignore")  # Lightning's hints
-def test_the_script_with_lightning_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_script_with_lightning_runs(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     names: dict[str, Any] = {}

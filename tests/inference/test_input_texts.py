@@ -44,9 +44,7 @@ def test_a_text_is_not_changed(text: str) -> None:
         pytest.param(b' "a, b" \n', [' "a, b" '], id="quotes are part of the text"),
     ],
 )
-def test_each_line_of_files_and_pipes_is_a_text(
-    data: bytes, texts: list[str], tmp_path: Path, pipe: BufferedWriter
-) -> None:
+def test_each_line_of_files_and_pipes_is_a_text(data: bytes, texts: list[str], tmp_path, pipe: BufferedWriter) -> None:
     (tmp_path / "texts.txt").write_bytes(data)
     assert read_texts(None, str(tmp_path / "texts.txt")) == texts
     pipe.write(data)
@@ -54,9 +52,7 @@ def test_each_line_of_files_and_pipes_is_a_text(
     assert read_texts(None, None) == texts
 
 
-def test_lines_may_be_objects_if_a_model_reads_columns(
-    tmp_path: Path, pipe: BufferedWriter, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_lines_may_be_objects_if_a_model_reads_columns(tmp_path, pipe: BufferedWriter, caplog) -> None:
     data = b'{"text": "good", "age": 31}\nbad\n{"age": "7.0", "text": "{fair}"}\n'
     (tmp_path / "texts.txt").write_bytes(data)
     pipe.write(data)
@@ -104,9 +100,7 @@ def test_exactly_one_source_is_required(monkeypatch: pytest.MonkeyPatch) -> None
         read_texts(None, None)
 
 
-def test_lines_of_a_pipe_are_read_as_they_arrive(
-    pipe: BufferedWriter, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lines_of_a_pipe_are_read_as_they_arrive(pipe: BufferedWriter, monkeypatch, capsys) -> None:
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     chunks = text_source(None, None, None).chunks()
     assert "one text per line" in capsys.readouterr().err

@@ -43,9 +43,7 @@ PARTS = [*zip(choices("pooling"), cycle(choices("position")), cycle(choices("nor
 
 
 @pytest.mark.parametrize(("pooling", "position", "normalizer"), PARTS)
-def test_each_pooling_position_and_normalizer_is_exported(
-    pooling: str, position: str, normalizer: str, tmp_path: Path
-) -> None:
+def test_each_pooling_position_and_normalizer_is_exported(pooling, position, normalizer, tmp_path) -> None:
     parts = {"pooling": pooling, "position": position, "normalizer": normalizer}
     model = build_portable(encoder="gru", attention="windowed", **parts)
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE

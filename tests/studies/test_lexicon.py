@@ -1,8 +1,5 @@
 """The share of the weight on words of a lexicon, compared with chance."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -17,9 +14,7 @@ def test_shares_equal_numbers_computed_by_hand() -> None:
     assert result["texts_above_chance"] == pytest.approx(1 / 3)
 
 
-def test_uniform_weights_are_exactly_at_chance(
-    store: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_uniform_weights_are_exactly_at_chance(store, tmp_path, capsys) -> None:
     (tmp_path / "words.txt").write_text("good\t2\nbad\t-2\nnot\t-0.5\n")
     main(str(store("model/attention=uniform") / "checkpoints" / "best.ckpt"), str(tmp_path / "words.txt"))
     lines = dict(line.split(": ") for line in capsys.readouterr().out.splitlines()[-6:])

@@ -53,7 +53,6 @@ def test_numbers_of_the_main_table(study: StudyResults) -> None:
         assert name == f"`{encoder}`"
         for attention, cell in zip(ATTENTIONS, cells, strict=True):
             mean, low, *_ = rows[f"{encoder} · {attention}"].metrics["acc"]
-            assert low is not None
             assert cell == f"{100 * mean:.1f} ± {100 * (mean - low):.1f}"
 
 
@@ -61,7 +60,6 @@ def test_differences_from_variants_of_the_same_encoder(study: StudyResults) -> N
     runs = [run.folder for run in study.runs("unidirectional") if run.choices["encoder"] == "lstm"]
     rows = {row.variant.name: row for row in compare(runs, baseline="none").rows}
     difference = rows["bahdanau"].difference
-    assert difference is not None
     value, low, high, _ = (100 * number for number in difference if number is not None)
     cells = {(encoder, attention): cell for encoder, attention, cell, *_ in study.difference_rows("none")}
     assert len(cells) == 16
@@ -74,7 +72,6 @@ def test_other_attentions_are_compared_on_their_seeds(study: StudyResults) -> No
     rows = {row.variant.name: row for row in compare(runs, baseline="bahdanau").rows}
     mean, low, *_ = rows["qkv"].metrics["acc"]
     difference = rows["qkv"].difference
-    assert low is not None and difference is not None
     value, lowest, highest, _ = (100 * number for number in difference if number is not None)
     cells = next(cells for cells in study.other_rows() if cells[0] == "`qkv`")
     assert cells[1] == f"{100 * mean:.1f} ± {100 * (mean - low):.1f}"

@@ -50,18 +50,14 @@ def test_the_claims_of_the_twenty_model_report(sweep: Path) -> None:
     assert by_claim["BiLSTM beats RNN"].reason == expected
 
 
-def test_a_bundled_study_is_found_beside_a_folder_of_its_name(
-    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bundled_study_is_found_beside_a_folder_of_its_name(sweep: Path, tmp_path, monkeypatch) -> None:
     (tmp_path / "faithfulness").mkdir()
     monkeypatch.chdir(tmp_path)
     assert len(judge_study("faithfulness", [sweep])) == 3
 
 
 @pytest.mark.parametrize(("direction", "verdict"), [("higher", "supported"), ("lower", "contradicted")])
-def test_the_direction_of_a_claim_determines_its_verdict(
-    sweep: Path, tmp_path: Path, direction: str, verdict: str
-) -> None:
+def test_the_direction_of_a_claim_determines_its_verdict(sweep: Path, tmp_path, direction: str, verdict: str) -> None:
     (claim,) = judge_study(write_study(tmp_path, CLAIM | {"direction": direction}), [sweep])
     assert (claim.verdict, claim.definition.source) == (verdict, "a test")
     assert claim_lines(claim)[0].startswith("+0.1676 (+")
@@ -116,9 +112,7 @@ def variants_with(**selector: Any) -> dict[str, Any]:
         (variants_with(attention={"nto": ["none"]}), "variants.attention: expects a choice, a list of choices, or"),
     ],
 )
-def test_a_mistake_is_reported_with_file_key_and_valid_name(
-    variants: list[Variant], tmp_path: Path, claim: dict[str, Any], message: str
-) -> None:
+def test_a_mistake_is_reported_with_file_key_and_valid_name(variants, tmp_path, claim, message) -> None:
     path = write_study(tmp_path, CLAIM | claim)
     with pytest.raises(UserError) as error:
         load_study(path, variants)

@@ -10,24 +10,6 @@ from heedful.tasks.labels import canonical, describe_combinations, describe_look
 
 
 @pytest.mark.parametrize(
-    ("written", "label"),
-    [
-        ("1", "1"),
-        ("1.0", "1"),
-        ("1.10", "1.10"),
-        ("01", "01"),
-        (" pos ", "pos"),
-        ("the\u0301", "th\u00e9"),
-        ("\ufb01n", "\ufb01n"),
-    ]
-    + [(text, "true") for text in ("true", "True", "TRUE")]
-    + [(text, text) for text in ("NA", "null", "None", "nan", "NO", "v1.0", "a.0")],
-)
-def test_a_label_has_one_form_in_all_formats(written: str, label: str) -> None:
-    assert canonical(written) == label
-
-
-@pytest.mark.parametrize(
     ("labels", "names"),
     [
         (["pos", "neg"], ("neg", "pos")),
@@ -41,26 +23,23 @@ def test_classes_are_sorted(labels: list[str], names: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "labels", [["one"], ["a", "b", "a"], [1, 1.0], {"0": "a", "1": "a"}, [["a", "A"], ["b", "A"]], [["a", ["A"]], "b"]]
+    ("labels", "message"),
+    [
+        *((labels, "must be two or more") for labels in (["one"], ["a", "b", "a"], [1, 1.0], {"0": "a", "1": "a"})),
+        *((labels, "must be two or more") for labels in ([["a", "A"], ["b", "A"]], [["a", ["A"]], "b"])),
+        *((labels, "put the name in quotes") for labels in ([False, "SE"], ["a", None, "b"], {True: "a", "no": "b"})),
+    ],
 )
-def test_listed_classes_are_two_or_more_and_different(labels: object) -> None:
-    with pytest.raises(ValueError, match="labels="):
+def test_listed_classes_are_two_or_more_different_texts(labels: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         parse_labels(labels)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("labels", [[False, "SE"], ["a", None, "b"], {True: "a", "no": "b"}])
-def test_names_that_yaml_reads_as_booleans_or_null_are_reported(labels: object) -> None:
-    with pytest.raises(ValueError, match="put the name in quotes"):
-        parse_labels(labels)  # type: ignore[arg-type]
-
-
-def test_listed_classes_have_the_form_of_labels() -> None:
+def test_listed_classes_have_the_form_of_labels_and_may_be_renamed() -> None:
     assert parse_labels(None) is None
     assert list(parse_labels([1.0, 0.5]) or {}) == ["1", "0.5"]
     assert list(parse_labels([True, False]) or {}) == ["true", "false"]
-
-
-def test_labels_may_be_renamed() -> None:
+    assert canonical(" 1.0") == "1"  # as of all cells (tests/test_runtime.py)
     names = parse_labels({0: "bad", 1.0: "good", "neg": "bad"})
     assert names == {"0": "bad", "1": "good", "neg": "bad", "bad": "bad", "good": "good"}
 

@@ -224,7 +224,6 @@ def test_the_interval_of_map_has_the_degrees_of_freedom_of_the_rarest_side() -> 
     task = Multilabel(("rare", "common"))
     found = evaluate(Predictions("test", probabilities, labels, task, np.arange(61)))["map"]
     terms = task.scores["map"].terms(probabilities, labels)
-    assert terms is not None
     p, error = terms.mean(), terms.std() / np.sqrt(61)
     half = t.ppf(0.975, 6) * error / (p * (1 - p))
     assert np.log([found.low / (1 - found.low), found.high / (1 - found.high)]) == pytest.approx(
