@@ -116,6 +116,9 @@ def test_a_refit_that_is_worse_than_the_race_is_repeated_with_other_seeds(found,
     assert said[0] == (
         "linear: the training on all texts has probably failed: 0.250 and not 1.000 on its validation texts"
     )
+    said.clear()
+    race.entries[0].fits = [replace(race.entries[0].fits[0], is_random=False)] * 5
+    assert refit(3) == (3, ["data.test_fraction=0"]) and not said  # another seed changes nothing
 
 
 def test_the_folds_are_written_for_other_programs(found: Shortlist) -> None:
@@ -129,8 +132,10 @@ def test_the_folds_are_written_for_other_programs(found: Shortlist) -> None:
 
 def test_the_page_of_the_winner_says_which_texts_it_is_about(found: Shortlist) -> None:
     page = (found.folder / "winner" / "page.html").read_text()
-    assert "trained without the 8 texts in the first fold" in page and "train(&#39;model=linear&#39;" in page
+    assert "trained without the 8 texts in the first fold" in page
     assert 'href="winner/page.html"' in (found.folder / "page.html").read_text()
+    for text in (page, (found.folder / "page.html").read_text()):
+        assert f"predict ckpt_path={found.folder / 'winner'} text=" in text and "fold0 " not in text
     removals = read_removals(found.folder / found.answer.chosen.name / "fold0")
     assert len(removals) == 8 and all(removal.removal.argmax() == 0 for removal in removals)  # good x, bad x
     assert "each word left out (whole model)" in page
@@ -209,6 +214,7 @@ def test_an_interrupted_race_goes_on_and_predictions_of_other_programs_join_it(f
     assert repr(again).endswith("Not checked: llm (was it trained on these texts? Its file has no column fold).")
     (row,) = [line for line in (folder / "shortlist.md").read_text().splitlines() if line.startswith("| svc ")]
     assert row.startswith("| svc | 0.0 | -100.0 for each text |") and row.endswith("| – | – | – | 5 of 5 |")
+    assert "| llm (not checked) | 0.0 |" in (folder / "shortlist.md").read_text()
     with pytest.raises(UserError, match=r"outside svc: row 1: 'fold' is '3', and not that of the runs"):
         shortlist("threads=1", data=DATA, outside={"svc": Outside({**columns, "fold": [3] * 38})}, **options)
     with pytest.raises(UserError, match=r"outside.linear: a candidate has this name"):
@@ -418,3 +424,6 @@ def test_models_that_are_no_better_than_the_most_frequent_class_and_packages_tha
         "Do not use any of these: the best is not shown to be better than always answering `a` (40.0 %). "
         "Check the labels. Not tried: mine (the package my-package is not installed)"
     )
+    late = replace(entry("cnn", LINEAR, folds=1), end="late")
+    found = Answer.of([entry("linear", of((226, 1), (374, 0))), late], 30.0)
+    assert "Check the labels, and give it more minutes" in found.sentences()

@@ -50,7 +50,9 @@ def test_the_folds_of_a_seed_are_one_score_over_all_texts(tmp_path: Path) -> Non
 def test_a_verdict_requires_enough_seeds_for_any_number_of_folds(tmp_path: Path) -> None:
     for attention, folds in (("none", FIVE_CORRECT), ("keras", THREE_CORRECT)):
         write_folds(tmp_path, {1: folds, 2: folds}, attention=attention)  # six runs of two seeds
-    assert [row.verdict for row in compare([tmp_path]).rows] == ["baseline", "exploratory"]
+    comparison = compare([tmp_path])
+    assert [row.verdict for row in comparison.rows] == ["baseline", "exploratory"]
+    assert "-m seed=1,2,3,4,5 data.fold=0,1,2" in comparison_files(comparison)["comparison.html"]
 
 
 def test_the_report_explains_folds(tmp_path: Path) -> None:

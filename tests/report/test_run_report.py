@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from heedful.report.advice import warnings_of
+from heedful.report.advice import train_command, warnings_of
 from heedful.report.doubtful import Doubtful, find_doubtful
 from heedful.report.run_page import RunPage
 from heedful.report.run_report import print_summary, write_run_report
@@ -16,7 +17,7 @@ from heedful.report.section import Content, Dots, Group, Maps, Matrix, Section, 
 from heedful.report.slices import slices_section
 from heedful.report.verdict import run_verdict
 from heedful.runs.removal import Removal, write_removals
-from heedful.runs.result import Best, ClassScore, Data, RunResult, Score
+from heedful.runs.result import Best, ClassScore, Data, RunResult, Score, Seconds
 from heedful.runs.run_files import Predictions, read_predictions
 from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.multilabel import Multilabel
@@ -137,6 +138,28 @@ def test_a_score_that_says_little_has_a_warning(low: float, n: int, warnings: li
     result = RunResult(metrics=metrics, data=Data(majority_class="a"))
     found = [each.text for each in warnings_of(result, "acc", False, Doubtful())]
     assert len(found) == len(warnings) and all(part in text for part, text in zip(warnings, found, strict=True))
+
+
+def test_a_command_repeats_the_training_with_a_change() -> None:
+    options = ("data=csv", "data/tokenizer=bpe", "model/encoder=cnn", "data.fold=0", "seed=3", "task=multilabel")
+    trained = RunResult(overrides=options, data=Data(files={"train": ("a.csv",)}), seconds=Seconds(fit=1.0))
+    kept = "train data=csv data.fold=0 seed=3 task=multilabel experiment=recommended"
+    assert train_command(trained, "experiment=recommended").endswith(kept)  # no encoder that it does not have
+    repeated = "data=csv data/tokenizer=bpe model/encoder=cnn task=multilabel -m seed=1,2 data.fold=0,1"
+    assert train_command(trained, "-m seed=1,2 data.fold=0,1").endswith(repeated)
+    for other in (replace(trained, data=Data()), replace(trained, seconds=Seconds()), RunResult()):
+        assert train_command(other, "seed=1") == ""
+
+
+def test_the_linear_model_has_no_attention_and_no_seeds(make_run: Callable[..., Path]) -> None:
+    run, effects = make_run(model="linear"), np.array([0.5, -0.25])
+    record(run, branch_weight=1.0)
+    write_table(run, [f"text {i}" for i in range(31)], ["mail"] * 31)
+    write_removals(run, [Removal(0, ["text", "0"], effects, np.array([0.25, 0.75]), effects)])
+    by_title = sections(run)
+    (texts,) = by_title["Texts"].content
+    assert isinstance(texts, Texts) and [key for key, _ in texts.modes] == ["r", "b"]
+    assert "Attention alone" not in by_title["Texts"].note and "One training" not in str(by_title)
 
 
 @pytest.mark.parametrize(

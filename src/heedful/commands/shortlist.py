@@ -1,6 +1,5 @@
 """Find the model to use for some texts: `heedful shortlist data=csv data.path=my.csv`."""
 
-import shlex
 import sys
 from collections.abc import Sequence
 
@@ -51,6 +50,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         from heedful.report.terminal import OutputConsole, files_table, render_terminal
         from heedful.selection.sections import sections
         from heedful.selection.shortlist import shortlist
+        from heedful.selection.winner import use
 
         found = shortlist(lines, minutes=minutes, candidates=names, folder=named.get("out"), outside=programs)
         console = OutputConsole()
@@ -58,8 +58,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         names = ["page.html", "shortlist.md", "folds.csv", *(["winner", "winner/page.html"] if found.winner else [])]
         console.print(files_table(found.folder, [found.folder / name for name in names]))
         if found.winner:
-            use = f"{typed('predict')} {shlex.quote(f'ckpt_path={found.winner.folder}')}"
-            console.print(f"Use it:    {use}", highlight=False)
+            console.print(f"Use it:    {use(found.winner).text}", highlight=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ def _in_short(comparison: Comparison) -> Iterator[str]:
         yield summarize_excluded(comparison.excluded, total)[0]
 
 
-def _next(comparison: Comparison, advice: Advice) -> Iterator[Command]:
+def _next(comparison: Comparison, advice: Advice) -> Iterator[Content]:
     """Yield the command that uses the variant to take, and one that trains missing seeds."""
     early = with_few_seeds(comparison.rows)
     if advice.row is not None:
@@ -136,8 +136,12 @@ def _next(comparison: Comparison, advice: Advice) -> Iterator[Command]:
     if early:
         variant = early[0].variant
         more = f", and likewise {format_count(len(early) - 1, 'other variant')}" if len(early) > 1 else ""
-        command = train_command(variant.runs[0].result, f"-m seed={','.join(map(str, range(1, MIN_SEEDS + 1)))}")
-        yield Command(f"Train {MIN_SEEDS} seeds of {variant.name}{more}", command)
+        change = f"-m seed={','.join(map(str, range(1, MIN_SEEDS + 1)))}"
+        if comparison.folds > 1:
+            change += f" data.fold={','.join(map(str, range(comparison.folds)))}"
+        title = f"Train {MIN_SEEDS} seeds of {variant.name}{more}"
+        command = train_command(variant.runs[0].result, change)
+        yield Command(title, command) if command else Lines([f"{title}: {change}"], is_open=True)
 
 
 def _facts(comparison: Comparison) -> dict[str, str]:

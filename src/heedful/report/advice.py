@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,26 +21,24 @@ from heedful.runs.result import RunResult, Score
 CUT_SHARE = 0.05  # of the tokens
 FEW_TEXTS = 100  # training texts of a class, and test texts
 MAX_ERROR = 0.2  # of sure answers; a limit with more is of no use
+OF_DATA = re.compile(r"(data(?![./]tokenizer)|task|seed|extras|logger)(?!\w)")  # keys that an experiment leaves alone
 
 
 def warnings_of(result: RunResult, main_score: str, lower_is_better: bool, doubtful: Doubtful) -> Iterator[Warning]:
     """Yield what a reader should know before he trusts the scores, the most important first."""
     split, noun = result.split, f"{SPLIT_NAMES[result.split]} texts"
     summary = result.data.splits.get(split)
-    gain = result.baseline.differences.get(f"{split}/{main_score}")
-    if gain is not None and gain.low is not None and gain.high is not None:
-        is_worse = gain.low > 0 if lower_is_better else gain.high < 0
-        if is_worse:
-            yield Warning(
-                f"The {LINEAR_MODEL} is better on these texts.", "Try the recommended model.", "experiment=recommended"
-            )
+    gain = result.baseline.differences.get(f"{split}/{main_score}", Score())
     score, majority = result.metrics.get(f"{split}/{main_score}", Score()), result.score(f"{split}/majority_acc")
-    if main_score == "acc" and score.low is not None and majority is not None and score.low <= majority:
+    if gain.low is not None and gain.high is not None and (gain.low > 0 if lower_is_better else gain.high < 0):
+        text = f"The {LINEAR_MODEL} is better on these texts."
+        yield Warning(text, "Try the recommended model.", "experiment=recommended")
+    elif main_score == "acc" and score.low is not None and majority is not None and score.low <= majority:
         name = clean_text(str(result.data.majority_class or "the most frequent class"), 40)
         yield Warning(f"It is not shown to be better than always answering “{name}”.", "Check the labels.")
     if score.n is not None and score.n < FEW_TEXTS:
         yield Warning(f"Only {format_count(score.n, noun[:-1])}: all intervals are wide.", "Test it on more texts.")
-    if not result.network_is_used:
+    if result.has_network and not result.network_is_used:
         patience = "callbacks.early_stopping.patience=20"
         yield Warning(f"{UNUSED_NOTE}, so attention explains nothing.", "Give it more epochs to learn.", patience)
     if summary is not None and summary.in_train:
@@ -68,17 +67,22 @@ def warnings_of(result: RunResult, main_score: str, lower_is_better: bool, doubt
         yield Warning(
             f"{result.open_end}.", "Train longer.", "trainer.max_epochs=" + str(2 * len(result.seconds.per_epoch))
         )
-    if result.seed is not None:
+    if result.seed is not None and result.has_network:
         text = f"One training, with seed {result.seed}: the intervals are about other texts, not about other seeds."
         yield Warning(text, "Repeat the training with five seeds.", "-m seed=1,2,3,4,5")
 
 
 def train_command(result: RunResult, change: str) -> str:
-    """Return the command of the training with a change; the change alone after an evaluation, or without files."""
-    if not result.overrides or not result.data.files or not result.is_of_training:
-        return change
-    changed = (key_of(change.split()[-1]), "ckpt_path")
+    """Return the command of the training with a change, or "" after an evaluation and without files.
+
+    An experiment takes the place of all options but those of OF_DATA.
+    """
+    if not change or not result.overrides or not result.data.files or not result.is_of_training:
+        return ""
+    changed = {"ckpt_path", *map(key_of, change.split())}
     kept = [line for line in result.overrides if key_of(line) not in changed]
+    if "experiment" in changed:
+        kept = [line for line in kept if OF_DATA.match(key_of(line))]
     return f"{typed('train')} {shlex.join(kept)} {change}"
 
 

@@ -69,8 +69,8 @@ class Page(NamedTuple):
 class RunPage:
     """Builds the page of a run from its record, its predictions and its files."""
 
-    def __init__(self, run: Path, result: RunResult, predictions: Predictions) -> None:
-        self.run, self.result, self.predictions = run, result, predictions
+    def __init__(self, run: Path, result: RunResult, predictions: Predictions, model: Path | None = None) -> None:
+        self.run, self.result, self.predictions, self.model = run, result, predictions, model
         self.task, self.split = predictions.task, predictions.split
         self.noun = f"{SPLIT_NAMES[self.split]} texts"
         config = read_existing(run / "config.yaml", lambda path: yaml.safe_load(path.read_bytes())) or {}
@@ -90,7 +90,7 @@ class RunPage:
         self.limits = measure_limits(predictions) if "limits" in self.task.state_names else ()
 
     def build(self) -> Page:
-        lowest = self.result.lowest_error.error if self.limits else None
+        lowest = self.result.lowest_error.error if self.limits and self.model is None else None
         sections = [
             self._head(),
             self._mistakes(),
@@ -99,7 +99,7 @@ class RunPage:
             slices_section(self.predictions, self.score, self.table.origin),
             self._confidence(),
             self._next(),
-            Section("Use it", use_commands(self.run, self.options, lowest)),
+            Section("Use it", use_commands(self.model or self.run, self.options, lowest)),
             *(replace(section, is_folded=True) for section in self._numbers()),
         ]
         kept = [section for section in sections if section is not None and section.content]
@@ -288,11 +288,9 @@ class RunPage:
     def _next(self) -> Section | None:
         content: list[Content] = []
         for warning in self.warnings:
-            content.append(Warning(warning.text))
-            if warning.code:
-                content.append(Command(warning.remedy, train_command(self.result, warning.code)))
-            else:
-                content[-1] = warning
+            command = train_command(self.result, warning.code)
+            content.append(Warning(warning.text) if command else warning)
+            content += [Command(warning.remedy, command)] if command else []
         if self.doubtful.reason:
             content.append(Lines([self.doubtful.reason]))
         return Section("Before you trust it, and what to do next", content)

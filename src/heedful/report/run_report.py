@@ -1,7 +1,7 @@
 """The report of a run: `page.html` and the charts in `pictures/`."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from heedful.report.html import render_html
 from heedful.report.numbers import format_compact
 from heedful.report.run_page import RunPage
 from heedful.report.score_sections import classes_section, scores_section
-from heedful.report.section import Section
 from heedful.report.terminal import OutputConsole, files_table, render_terminal
 from heedful.report.verdict import run_verdict
 from heedful.runs.result import RESULT_FILE, RunResult
@@ -36,18 +35,18 @@ def write_run_report(run: Path, result: RunResult, predictions: Predictions | No
     charts = dict(_charts(run, result, predictions))
     paths = [save_figure(figure, run / "pictures" / f"{name}.png") for name, figure in charts.items()]
     if predictions is not None and result.metrics:
-        paths.append(run / "page.html")
-        write_page(paths[-1], run, result, predictions)
+        paths.append(write_page(run, result, predictions))
     return paths
 
 
 def write_page(
-    path: Path, run: Path, result: RunResult, predictions: Predictions, note: str = "", first: Sequence[Section] = ()
-) -> None:
-    """Write the page of a run, with a note on what it is about, and further sections before the others."""
-    page = RunPage(run, result, predictions).build()
-    sections = [*first, *page.sections]
-    write_text(path, render_html(page.title, f"{page.verdict} {note}".strip(), _facts(result), sections, page.kicker))
+    run: Path, result: RunResult, predictions: Predictions, model: Path | None = None, note: str = ""
+) -> Path:
+    """Write the page of a run, or of another training whose model is to be used, with a note on what it is about."""
+    page, path = RunPage(run, result, predictions, model).build(), (model or run) / "page.html"
+    verdict = f"{page.verdict} {note}".strip()
+    write_text(path, render_html(page.title, verdict, _facts(result), page.sections, page.kicker))
+    return path
 
 
 def _charts(run: Path, result: RunResult, predictions: Predictions | None) -> Iterator[tuple[str, "Figure"]]:

@@ -84,7 +84,7 @@ def _note(result: RunResult, removals: Sequence[Removal], has_classes: bool) -> 
     if not measured:
         return ""
     weight, parts = result.branch_weight, []
-    if weight and "model" not in result.choices:
+    if weight and result.has_network:
         parts.append(f"{branch_title(weight).capitalize()}; the network has the rest." if weight < 1 else "")
     what = "the log odds of its answer fall" if has_classes else "its number falls"
     parts.append(f"The colours show what the whole model does: by how much {what} when a word is left out.")

@@ -32,7 +32,7 @@ def run_verdict(result: RunResult) -> str:
     clauses += [clause] if (clause := gain_clause(result, metric)) else []
     sentence = "; ".join(clauses)
     sentences = [capitalize(sentence)]
-    if not result.network_is_used:
+    if result.has_network and not result.network_is_used:
         sentences.append(UNUSED_NOTE)
     classes = [(c.f1 or 0.0, c.support, name) for name, c in result.classes.get(split, {}).items() if c.support]
     if len({f1 for f1, _, _ in classes}) > 1:
@@ -52,7 +52,7 @@ def gain_clause(result: RunResult, metric: str) -> str:
     if difference is not None and difference.value is not None:
         gain = as_gain(Interval(difference.value, difference.low, difference.high), EVERY_SCORE[metric].lower_is_better)
         clause = describe_gain(gain, "this model", f"the {LINEAR_MODEL}", "exploratory", metric, score.n or 0)
-        return clause + ("; another seed may differ" if excludes_zero(gain) else "")
+        return clause + ("; another seed may differ" if excludes_zero(gain) and result.has_network else "")
     if majority is not None:
         return f"always predicting the most frequent training class would get {format_percent(majority)}"
     return ""

@@ -224,14 +224,18 @@ class RunResult:
         return f"The best epoch was the last of {epochs}: {reason}"
 
     @property
+    def has_network(self) -> bool:
+        return "model" not in self.choices  # model=linear has none to use
+
+    @property
     def network_is_used(self) -> bool:
-        """False where the branch of a network has all the weight."""
-        return self.branch_weight != 1 or "model" in self.choices  # model=linear has no network to use
+        """False without a network, and where its branch has all the weight."""
+        return self.has_network and self.branch_weight != 1
 
     @property
     def architecture(self) -> str:
         """The choices of encoder, attention and branch, such as "bilstm · bahdanau"; empty if none is recorded."""
-        if "model" in self.choices:  # model=linear
+        if not self.has_network:
             return self.choices["model"]
         parts = " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
         return f"{parts} + {self.branch} branch" if parts and self.branch else parts

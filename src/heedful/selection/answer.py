@@ -110,11 +110,14 @@ class Answer:
             name, hits = majority
             frequent = f"`{name}` ({format_percent(hits.mean())})" if hits.any() else name
             yield f"Do not use any of these: the best is not shown to be better than always answering {frequent}"
-            yield "Check the labels"
+            yield "Check the labels" + (", and give it more minutes" if self._is_late() else "")
         else:
             yield from self._recommendation()
             yield from self._more_texts()
         yield from self._untried()
+
+    def _is_late(self) -> bool:
+        return any(entry.end == "late" for entry in self.entries)
 
     def _recommendation(self) -> Iterator[str]:
         choice, cheapest, chosen, metric = self.choice, self.finalists[0], self.chosen, self.metric
@@ -124,8 +127,8 @@ class Answer:
         seen = f"{format_number(gain.low, metric)} to {format_number(gain.high, metric)}"
         is_share = best.predictions[0].task.scores[metric].is_share
         tried = sum(len(entry.predictions) > 0 for entry in self.entries)
-        is_late = any(entry.end == "late" for entry in self.entries)
-        among = f"; it is the best of {tried} tried in {format_duration(self.seconds)}" if is_late and tried > 1 else ""
+        is_best = self._is_late() and tried > 1
+        among = f"; it is the best of {tried} tried in {format_duration(self.seconds)}" if is_best else ""
         if choice.reason == "clearly":
             gain = choice.gains[choice.chosen]
             least, guess = (format_sizes([number], metric) for number in (gain.low, gain.value))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from heedful.base.formatting import capitalize
 from heedful.report.numbers import UNKNOWN
-from heedful.report.section import Command, Content, Dot, Dots, Link, Section, Table, axis_ends
+from heedful.report.section import Content, Dot, Dots, Section, Table, axis_ends
 from heedful.report.verdict import format_number, is_share
 from heedful.selection.answer import Answer, format_gain
 from heedful.selection.choice import Gain
@@ -23,8 +23,8 @@ NOTE = (
 )
 ENDED_NOTE = "A model that is no cheaper than the best so far ends if it is unlikely to be shown to be better."
 CURVE_NOTE = (
-    "The same test texts after trainings on parts of the training texts, with as many steps. The change is paired by "
-    "text, with its 95 % interval; it says what twice the labels brought."
+    "The same {:,} test texts after trainings with one seed on parts of the training texts, with as many steps. The "
+    "change is paired by text, with its 95 % interval; it says what twice the labels brought."
 )
 
 
@@ -38,15 +38,15 @@ def chart(answer: Answer) -> Section:
         low, high = sorted(answer.shown(base + end) for end in (gain.low, gain.high))
         text = f"{format_number(value, answer.metric)}{' %' if in_percent else ''}"
         dots.append(
-            Dot(entry.name, value, low, high, answer.shown(base), text, "best" if entry is answer.chosen else "grey")
+            Dot(_name(entry), value, low, high, answer.shown(base), text, "best" if entry is answer.chosen else "grey")
         )
     numbers = [x for dot in dots for x in (dot.value, dot.low, dot.high) if x is not None]
     title = f"{label(answer.metric)}, with the difference from {reference.name} (dashed) and its interval (line)"
     return Section("", [Dots(dots, capitalize(title), axis_ends(numbers, in_percent), in_percent)])
 
 
-def sections(answer: Answer, commands: Sequence[str] = ()) -> list[Section]:
-    """Return the leaderboard, the best first, what became of the other candidates, and what repeats the answer."""
+def sections(answer: Answer, again: Sequence[Content] = ()) -> list[Section]:
+    """Return the leaderboard, the best first, what became of the other candidates, and what to do next."""
     reference, unit = answer.finalists[0], "seeds" if answer.chosen.screened else "folds"
     rows = [_row(entry, answer) for entry in answer.entries if entry.predictions]
     if majority := answer.majority():
@@ -64,15 +64,12 @@ def sections(answer: Answer, commands: Sequence[str] = ()) -> list[Section]:
     note = f"{OF_SEEDS if answer.chosen.screened else OF_FOLDS} {NOTE} {corrected}"
     found = [Section("Leaderboard", [table], note)]
     if answer.curve is not None:
-        found.append(Section(f"More labels for {answer.chosen.name}", [_curve(answer.curve, answer)], CURVE_NOTE))
+        note = CURVE_NOTE.format(len(answer.curve.terms[-1]))
+        found.append(Section(f"More labels for {answer.chosen.name}", [_curve(answer.curve, answer)], note))
     ended = [[entry.name, entry.reason] for entry in answer.entries if entry.end]
     ended += [[name, f"the package {package} is not installed"] for name, package in answer.lacking.items()]
     if ended:
         found.append(Section("Not in the choice", [Table(["model", "reason"], ended)], ENDED_NOTE))
-    titles = ("The shortlist again", "The winner again")
-    again: list[Content] = [Command(name, text) for name, text in zip(titles, commands, strict=False)]
-    if len(again) > 1:
-        again.append(Link("The page of the winner", "winner/page.html"))
     if again:
         found.append(Section("What comes next", again))
     return found
@@ -92,7 +89,11 @@ def _row(entry: Entry, answer: Answer) -> tuple[float, list[str]]:
     fits = min(len(entry.predictions), answer.most)
     count = str(fits) if entry.screened else f"{fits} of {FOLDS}"
     difference = "reference" if entry is answer.finalists[0] else format_gain(gain, answer.metric)
-    return score, [entry.name, format_number(answer.shown(score), answer.metric), difference, *costs, count]
+    return score, [_name(entry), format_number(answer.shown(score), answer.metric), difference, *costs, count]
+
+
+def _name(entry: Entry) -> str:
+    return entry.name + (" (not checked)" if entry.end == "unchecked" else "")
 
 
 def _gain(entry: Entry, answer: Answer) -> Gain:

@@ -17,6 +17,7 @@ from heedful.launch.trained_run import TrainedRun
 from heedful.records.outside import Outside
 from heedful.report.html import render_html
 from heedful.report.markdown import render_markdown
+from heedful.report.section import Command, Content, Link
 from heedful.selection import winner
 from heedful.selection.answer import Answer
 from heedful.selection.candidates import select_candidates
@@ -85,17 +86,18 @@ def shortlist(
         race.run()
         race.write_folds()
         answer = Answer.of(race.entries, race.spent(), race.size, lacking)
-        commands = [_typed("shortlist", lines, race, candidates)]
+        again: list[Content] = [Command("The shortlist again", _typed("shortlist", lines, race, candidates))]
         if not answer.is_useless() and answer.chosen.fits:
             answer = replace(answer, curve=race.learn(answer.chosen))
             run, of_winner = winner.refit(race, answer.chosen)
             say(winner.export(run, out / "export"))
-            commands.append(_typed("train", of_winner, race))
-            winner.show(race, answer.chosen, commands[1])
+            winner.show(race, answer.chosen)
+            page = Link("The page of the winner", "winner/page.html")
+            again = [winner.use(run), page, Command("The winner again", _typed("train", of_winner, race)), *again]
     except KeyboardInterrupt:
         say(f"Interrupted. The same with {'out' if data is None else 'folder'}={out} goes on")
         raise
-    parts = sections(answer, commands)
+    parts = sections(answer, again)
     recommendation, *limits = (f"{sentence}." for sentence in answer.sentences())
     title, kicker = recommendation.removesuffix("."), f"Shortlist · {race.size:,} texts"
     write_text(out / "page.html", render_html(title, " ".join(limits), {}, [chart(answer), *parts], kicker))

@@ -1,10 +1,10 @@
 """The winner of a shortlist: trained on all texts, exported, and shown on a page."""
 
 import math
-import shlex
 import shutil
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,12 @@ from omegaconf import OmegaConf
 
 from heedful.base.errors import UserError
 from heedful.base.optional_packages import MissingExtra
-from heedful.base.process import typed
 from heedful.launch.trained_run import TrainedRun
 from heedful.models.ensemble import Ensemble
 from heedful.portable.folder import export_member
+from heedful.report.advice import use_commands
 from heedful.report.run_report import write_page
-from heedful.report.section import Command, Section
+from heedful.report.section import Command
 from heedful.runs.folder import BEST
 from heedful.runs.result import RunResult
 from heedful.runs.run_files import Predictions, read_predictions, read_rows
@@ -35,7 +35,7 @@ def refit(race: Race, entry: Entry) -> tuple[TrainedRun, list[str]]:
     """Train a candidate on all texts, except those that it holds out for validation; also return the overrides.
 
     Only these texts can show that a training has failed. If it is probably worse on them than the trainings of the
-    race that were not trained on them, it is repeated with other seeds, and the best one is kept.
+    race that were not trained on them, it is repeated with other seeds, if these matter, and the best one is kept.
     """
     folder, kept, known = race.folder / "winner", race.folder / ".winner", _scores_of_race(race, entry)
     best, found = -math.inf, None
@@ -51,7 +51,7 @@ def refit(race: Race, entry: Entry) -> tuple[TrainedRun, list[str]]:
             shutil.rmtree(kept, ignore_errors=True)
             folder.rename(kept)
         gain = Gain.of(ours - theirs)
-        if gain.value >= -AHEAD * gain.error:
+        if gain.value >= -AHEAD * gain.error or not entry.fits[0].is_random:
             break
         means = " and not ".join(f"{turned(run.model.task, part.mean()):.3f}" for part in (ours, theirs))
         race.say(f"{entry.name}: the training on all texts has probably failed: {means} on its validation texts")
@@ -99,9 +99,14 @@ def export(winner: TrainedRun, out: Path) -> str:
     return f"The winner was exported to {out}"
 
 
-def show(race: Race, entry: Entry, command: str) -> None:
+def use(run: TrainedRun) -> Command:
+    """Return the command that predicts a text."""
+    return replace(use_commands(run.folder, {"text": run.model.members[0].card.text_column})[0], title="Use the winner")
+
+
+def show(race: Race, entry: Entry) -> None:
     """Write the page of the winner, from texts of the race, because no text is left to test it."""
-    tested, winner = race.folder_of(entry, 0), race.folder / "winner"
+    tested = race.folder_of(entry, 0)
     result, predictions = RunResult.load(tested), read_predictions(tested)
     assert predictions is not None, f"{tested} had predictions after its training"
     cfg, best = race.compose(race.lines(entry, 0)), tested / "checkpoints" / BEST
@@ -114,6 +119,4 @@ def show(race: Race, entry: Entry, command: str) -> None:
         f"The winner is trained on all texts, so none is left to test it: this page is about the same model trained "
         f"without the {size:,} texts {where}; the shortlist has the scores of all trainings."
     )
-    use = f"{typed('predict')} {shlex.quote(f'ckpt_path={winner}')} text='…'"
-    commands = [Command("Use the winner", use), Command("Train the winner again", command)]
-    write_page(winner / "page.html", tested, result, predictions, note, [Section("The winner", commands)])
+    write_page(tested, result, predictions, (race.folder / "winner").resolve(), note)

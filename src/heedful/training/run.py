@@ -198,7 +198,7 @@ class Run:
         self.record(
             seconds=Seconds(
                 time.perf_counter() - self.start_time,
-                sum(epochs),
+                sum(epochs) if epochs else None,
                 epochs,
                 self.speed.test_seconds,
                 environment.cpu_seconds() - self.start_cpu,
