@@ -36,12 +36,14 @@ def comparison(
     seeds: int = 5,
     costs: Mapping[str, tuple[float, float]] = MappingProxyType({}),
     early: Sequence[str] = (),
+    outside: Mapping[str, bool] = MappingProxyType({}),
 ) -> Comparison:
+    """Return a comparison; of `outside`, the models of other programs, it is known or not whether they are checked."""
     rows = []
     for name, difference, verdict, gain, gain_verdict in facts:
         runs = tuple(FinishedRun(Path(), RunResult(seed=seed), {}) for seed in range(2 if name in early else seeds))
         scores = {metric: Interval(0.829, 0.81, 0.85)}
-        variant = Variant(name, {}, runs)
+        variant = Variant(name, {}, runs, "a.csv" if name in outside else "", outside.get(name, True))
         row = Row(variant, scores, None, difference, None, verdict, None, gain, None, gain_verdict)
         rows.append(replace(row, cost=Cost(*costs.get(name, ()))))
     baseline = next(row for row in rows if row.verdict == "baseline")
@@ -156,6 +158,7 @@ def test_the_verdict_of_a_comparison(of: Comparison, verdict: str) -> None:
 
 BETTER_THAN_BOTH, SAME_BUT_GOOD = (Facts(*facts, UP, "better") for facts in (BETTER[:3], SAME[:3]))
 GOOD_BASE = Facts("none", gain=UP, gain_verdict="better")
+FAR, NEAR = (Facts("llm", Interval(0.1, low, 0.2), "exploratory") for low in (0.015, 0.013))
 ADVICE: dict[str, tuple[Comparison, str]] = {
     "better than both": (
         comparison([BETTER_THAN_BOTH, GOOD_BASE], costs={"a": (4.21, 0.3), "none": (2, 0.2)}),
@@ -174,6 +177,12 @@ ADVICE: dict[str, tuple[Comparison, str]] = {
         "Keep the linear model: no variant is shown to be better",
     ),
     "without a linear model": (comparison([BETTER, BASE]), "Take a"),
+    "another program is better": (
+        comparison([FAR, BETTER, BASE], outside={"llm": True}),
+        "Take llm; it is not known what it costs",
+    ),
+    "another program may be better": (comparison([NEAR, BETTER, BASE], outside={"llm": True}), "Take a"),
+    "another program may know the texts": (comparison([FAR, BETTER, BASE], outside={"llm": False}), "Take a"),
     "nothing is better": (comparison([BASE, WORSE]), "Keep none: no other variant is shown to be better"),
     "few seeds": (
         comparison([Facts("a", UP, "exploratory"), BASE], seeds=2),
@@ -187,6 +196,11 @@ ADVICE: dict[str, tuple[Comparison, str]] = {
 @pytest.mark.parametrize(("of", "advice"), ADVICE.values(), ids=ADVICE)
 def test_the_advice_needs_what_is_shown(of: Comparison, advice: str) -> None:
     assert "; ".join(part for part in advise(of)[:2] if part) == advice
+
+
+def test_models_of_other_programs_are_judged_by_their_texts() -> None:
+    verdict = comparison_verdict(comparison([FAR, BETTER, BASE], outside={"llm": True}))
+    assert verdict.endswith("llm is 10.0 points better than the baseline none on these texts (1.5 to 20.0).")
 
 
 def test_better_variants_with_too_few_seeds_are_named() -> None:

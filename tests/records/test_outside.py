@@ -8,6 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import t
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 
 from heedful.base.errors import UserError
 from heedful.compare.sections import factors, sections
@@ -94,6 +98,16 @@ def test_arrays_in_place_of_a_file(run: Path) -> None:
         compare([run], outside={"svc": Outside({**columns, "id": IDS[1:]})})
 
 
+def test_a_fitted_pipeline_predicts_the_texts_of_the_runs(run: Path) -> None:
+    """Its texts are "Text t0" to "Text t4"; it takes the last three for b."""
+    texts = [f"Text {name}" for name in IDS]
+    for last in (LogisticRegression(C=1000), LinearSVC()):
+        pipeline = make_pipeline(CountVectorizer(), last).fit(texts, ["a", "a", "b", "b", "b"])
+        row = outside_row(compare([run], outside={"svc": Outside(pipeline)}))
+        assert (row.metrics["acc"].value, "auroc" in row.metrics) == (3 / 5, hasattr(last, "predict_proba"))
+        assert not row.variant.is_checked
+
+
 def test_an_empty_answer_is_wrong_and_a_program_may_be_untrained(run: Path) -> None:
     comparison = compared(run, "outside.svc.trained=never", id=IDS, predicted=["a", "", "b", "a", ""])
     assert outside_row(comparison).metrics["acc"].value == 3 / 5
@@ -169,6 +183,8 @@ MISTAKES: dict[str, tuple[dict[str, Sequence[object]], str]] = {
     "not from 0 to 1": ({"id": IDS, "probability_a": [2] * 5, "probability_b": [-1] * 5}, "must be from 0 to 1"),
     "no number": ({"id": IDS, "probability_a": ["x"] * 5, "probability_b": [1] * 5}, "line 2: 'probability_a' is 'x'"),
     "nothing": ({"id": IDS}, "neither 'predicted' nor all of 'probability_a'"),
+    "a part": ({"id": IDS, "predicted": RIGHT, "probability_a": [1] * 5}, "'probability_b' is missing; it needs all"),
+    "no class": ({"id": IDS, "predicted": RIGHT, "probability_c": [1] * 5}, "'probability_a' is missing; it needs all"),
     "no name": ({"predicted": RIGHT}, "no column names the texts: it needs 'line'"),
     "contradiction": (
         {"id": IDS, "predicted": RIGHT, "probability_a": [1] * 5, "probability_b": [0] * 5},

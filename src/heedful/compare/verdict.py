@@ -46,7 +46,7 @@ def findings(comparison: Comparison) -> list[str]:
     tested, the sentences are about means, and the reason is stated first.
     """
     rows, metric, lower = comparison.rows, comparison.metric, comparison.lower_is_better
-    of_baseline = [Judged(r.variant.name, as_gain(r.difference, lower), r.verdict) for r in rows if r.difference]
+    of_baseline = [Judged(r.variant.name, _gain(r, comparison), r.verdict) for r in rows if r.difference]
     of_linear = [
         Judged(r.variant.name, as_gain(r.gain, lower), r.gain_verdict) for r in rows if r.gain and r.gain_verdict
     ]
@@ -77,7 +77,7 @@ def findings(comparison: Comparison) -> list[str]:
 
 
 def remarks(comparison: Comparison) -> list[str]:
-    """Return which variants are one model, are not judged, and may have been trained on the texts."""
+    """Return which variants are one model, are not judged, or of other programs, and may have seen the texts."""
     sentences = [
         f"{', '.join(names)} and {last} are one model: their predictions are equal" for *names, last in comparison.equal
     ]
@@ -87,6 +87,11 @@ def remarks(comparison: Comparison) -> list[str]:
         ahead = format_names(row.variant.name for row in with_few_seeds(better))
         lead = f"; ahead on average: {ahead}" if ahead else ""
         sentences.append(f"Not judged, with fewer than {MIN_SEEDS} seeds: {format_names(few)}{lead}")
+    if _is_tested(comparison):
+        reference, texts = f"the baseline {comparison.baseline.variant.name}", comparison.texts
+        for row in (row for row in comparison.rows if row.variant.outside):
+            gain, name = _gain(row, comparison), row.variant.name
+            sentences.append(describe_gain(gain, name, reference, "exploratory", comparison.metric, texts))
     if unchecked := [row.variant.name for row in comparison.rows if not row.variant.is_checked]:
         sentences.append(f"Not checked: {UNCHECKED.format(name=format_names(unchecked))}")
     return sentences
@@ -110,9 +115,10 @@ def has_linear(comparison: Comparison) -> bool:
 def advise(comparison: Comparison) -> Advice:
     """Return which of several variants to take, and what it costs: one that is shown to be better than the linear
     model or, without one, than the baseline; nothing if differences have no test for another reason than too few
-    seeds.
+    seeds. A model of another program, which has no seeds, is taken if all of the interval of its difference from the
+    baseline is above the mean of what would be taken or kept.
     """
-    rows, base = comparison.rows, comparison.baseline
+    rows, base, metric = comparison.rows, comparison.baseline, comparison.metric
     if len(rows) == 1:
         return Advice()
     if not _is_tested(comparison):
@@ -120,12 +126,24 @@ def advise(comparison: Comparison) -> Advice:
         return Advice(f"Too early to choose: train {MIN_SEEDS} seeds of each variant" if few else "")
     is_linear = has_linear(comparison)
     shown = [row for row in rows if (row.gain_verdict if is_linear else row.verdict) == "better"]
-    if not shown:
+    best = next((row for row in shown if row.verdict == "better"), base if base in shown else next(iter(shown), None))
+    least = _gain(best or base, comparison).value
+    if best is None and is_linear and base.linear:
+        least = as_gain(Interval(base.linear.value - base.metrics[metric].value), comparison.lower_is_better).value
+    for row in rows:
+        low = _gain(row, comparison).low if row.variant.outside and row.variant.is_checked else None
+        if low is not None and low > least:
+            return Advice(f"Take {row.variant.name}", "it is not known what it costs", row)
+    if best is None:
         kept = LINEAR if is_linear else base.variant.name
         return Advice(f"Keep {kept}: no {'variant' if is_linear else 'other variant'} is shown to be better")
-    best = next((row for row in shown if row.verdict == "better"), base if base in shown else shown[0])
     other = Cost() if best is base else base.cost
     return Advice(f"Take {best.variant.name}", _describe_cost(best.cost, base.variant.name, other), best)
+
+
+def _gain(row: Row, comparison: Comparison) -> Interval:
+    """Return the difference from the baseline, positive if the variant is better."""
+    return as_gain(row.difference or Interval(0.0), comparison.lower_is_better)
 
 
 def _describe_cost(cost: Cost, name: str, other: Cost) -> str:

@@ -34,11 +34,12 @@ class Outside:
     """The predictions of another program.
 
     Args:
-        file: contains them; or the columns of such a file by name, as sequences or arrays.
+        file: contains them; or the columns of such a file by name, as sequences or arrays; or a fitted pipeline of
+            scikit-learn, which predicts the texts.
         trained: never, if the program was not trained on any of these texts; "" if only a column `fold` may show it.
     """
 
-    file: Path | Mapping[str, Sequence[Any]]
+    file: Any
     trained: str = ""
 
 
@@ -59,7 +60,8 @@ def parse_outside(arguments: Sequence[str]) -> dict[str, Outside]:
 def outside_variant(name: str, outside: Outside, runs: Sequence[FinishedRun]) -> Variant:
     """Return a variant with the predictions of another program for the test texts of `runs`, the folds of one seed."""
     texts = _TestTexts.of(runs)
-    table = _read(name, outside.file)
+    given = outside.file
+    table = _read(name, _predict(name, given, texts) if hasattr(given, "predict") else given)
     rows = _match(table, texts)
     predictions = _predictions(table, rows, texts)
     folds = table.columns.get("fold")
@@ -132,6 +134,16 @@ def _read(name: str, file: Path | Mapping[str, Sequence[Any]]) -> Rows:
         for column in dict.fromkeys(chain(*(rows.columns for rows in chunks)))
     }
     return replace(chunks[0], places=[place for rows in chunks for place in rows.places], columns=columns)
+
+
+def _predict(name: str, pipeline: Any, texts: _TestTexts) -> dict[str, Sequence[Any]]:
+    """Return the columns of the predictions of a fitted pipeline."""
+    if not texts.texts:
+        raise UserError(f"outside {name}: the runs do not keep their texts; give columns with predictions")
+    if not hasattr(pipeline, "predict_proba"):
+        return {**texts.columns, "predicted": pipeline.predict(texts.texts)}
+    columns = zip(pipeline.classes_, pipeline.predict_proba(texts.texts).T, strict=True)
+    return {**texts.columns, **{f"probability_{label}": column for label, column in columns}}
 
 
 def _match(table: Rows, texts: _TestTexts) -> list[int]:
@@ -211,7 +223,11 @@ def _predictions(table: Rows, rows: Sequence[int], texts: _TestTexts) -> Predict
         same = np.isclose(labels, theirs.labels) if labels.dtype.kind == "f" else labels == theirs.labels
         _refuse(table, rows, (~same.reshape(len(rows), -1).all(1)).tolist(), "label", "the runs")
     names = [f"probability_{name}" for name in task.classes]
-    has_probabilities = bool(names) and set(names) <= table.columns.keys()
+    given = {name for name in table.columns if name.startswith("probability_")} if names else set()
+    if given and (odd := sorted(given ^ set(names))):
+        fault = "is missing" if odd[0] in names else "is of no class"
+        raise UserError(f"{table.source}: {odd[0]!r} {fault}; it needs all of {format_list(names)}, or none")
+    has_probabilities = bool(given)
     if not has_probabilities and "predicted" not in table.columns:
         raise UserError(f"{table.source}: neither 'predicted' nor all of {format_list(names)}")
     probabilities = _probabilities(table, rows, names, not task.separates) if has_probabilities else None

@@ -288,7 +288,7 @@ class RunPage:
     def _next(self) -> Section | None:
         content: list[Content] = []
         for warning in self.warnings:
-            command = train_command(self.result, warning.code)
+            command = "" if self.model else train_command(self.result, warning.code)
             content.append(Warning(warning.text) if command else warning)
             content += [Command(warning.remedy, command)] if command else []
         if self.doubtful.reason:
