@@ -127,7 +127,7 @@ class Race:
         for number in range(1, MOST_SEEDS):
             racing = [entry for entry in self.entries if not entry.end]
             curve = len(SHARES) * max((entry.median("seconds") for entry in racing), default=0)
-            if number >= SEEDS and self._needed(racing, [number]) + curve > self._left():
+            if number >= SEEDS and self._are_late(racing, [number], curve):
                 return
             self._fit_all(racing, number)
 
@@ -152,10 +152,11 @@ class Race:
         racing = [entry.median("seconds") for entry in self.entries if entry.fits and not entry.end]
         return self.seconds - self.spent() - max(racing, default=0)
 
-    def _needed(self, entries: Sequence[Entry], numbers: Sequence[int]) -> float:
-        """Return the seconds of those of the trainings that are still to be done."""
+    def _are_late(self, entries: Sequence[Entry], numbers: Sequence[int], more: float = 0.0) -> bool:
+        """Return whether those of the trainings that are still to be done, and so many seconds, do not end in time."""
         missing = [entry for entry in entries for number in numbers if self._key(entry, number) not in self.known]
-        return sum(entry.median("seconds") for entry in missing if entry.fits)
+        needed = sum(entry.median("seconds") for entry in missing if entry.fits)
+        return bool(missing) and needed + more >= self._left()
 
     def _key(self, entry: Entry, number: int) -> str:
         return f"{entry.name}/{self.distinct(entry, number)}"
@@ -167,14 +168,14 @@ class Race:
     def _leave_out(self, entries: Sequence[Entry], fold: int) -> None:
         """End the worst racing candidates as long as there is no time for the other folds of all."""
         racing = sorted((entry for entry in entries if entry.fits and not entry.end), key=lambda e: e.terms().mean())
-        while len(racing) > 1 and self._needed(racing, range(fold, FOLDS)) > self._left():
+        while len(racing) > 1 and self._are_late(racing, range(fold, FOLDS)):
             worst = racing.pop(0)
             worst.end, worst.reason = "late", "no time"
 
     def _fit_all(self, entries: Sequence[Entry], number: int) -> None:
         """Train the racing ones of some candidates, as long as there is time."""
         for entry in [entry for entry in entries if not entry.end]:
-            if self._key(entry, number) not in self.known and self._needed([entry], [number]) >= self._left():
+            if self._are_late([entry], [number]):
                 entry.end, entry.reason = "late", "no time"
                 continue
             try:
