@@ -159,7 +159,11 @@ def _shorten(cell: Any) -> str:
 def _refusal(cell: Any) -> str:
     """Return why a cell has no spelling: its type, and what to do."""
     known: list[tuple[Any, str, str]] = [
-        (list | tuple | set | frozenset, "list", "give one value; with task=multilabel, give lists in all rows"),
+        (
+            list | tuple | set | frozenset,
+            "list",
+            "give one value; only labels may be several, with task=multilabel and lists in all rows",
+        ),
         (Mapping, "mapping", "give one of its values"),
         (timedelta | np.timedelta64, "time span", "convert it to a number, such as of seconds"),
     ]

@@ -60,6 +60,7 @@ def test_a_file_without_permission_is_reported(tmp_path: Path, monkeypatch: pyte
         ("a\0b", "is not a path"),
         ("~nobody-of-this-name/a.csv", "is not a path"),
         ("a" * 300, "cannot be read .*too long"),
+        ("s3://reviews/a.csv", "is an address"),
         ("review.csv", "there is no 'review.csv' in .*did you mean reviews.csv"),
         ("nowhere/a.csv", "there is no 'a.csv' in .*nowhere"),
         ("reviews.csv/a.csv", "there is no 'a.csv' in .*reviews.csv"),

@@ -103,6 +103,7 @@ WRONG: list[tuple[str, str, dict[str, Any], str]] = [  # group, choice, its mist
     ("attention", "uniform", {"weights": sigmoid}, "a row with the sum .*, not 1: .* sums_to_one = False"),
     ("attention", "uniform", {"weights": infinite}, "weights returned NaN .* for a text without tokens"),
     ("attention", "uniform", {"per_token": True}, "(4, 1, 1, 17); the shape must be N×H×T×L = 4×H×17×17"),
+    ("attention", "uniform", {"score": lambda query, keys: keys[:, :1, 0]}, "(4, 1); the shape must be N×T = 4×17"),
     ("attention", "none", {"per_token": False}, "weights returned a row for each token: set per_token"),
     ("attention", "none", {"forward": tuple}, "forward returned a tuple; .* return heedful.models.component.Encoded"),
     ("attention", "none", {"forward": moved}, "forward (states) differs from mix(encoded, weights(encoded))"),

@@ -43,6 +43,8 @@ def absolute_path(path: str | Path, option: str) -> Path:
 def existing_path(path: str | Path, option: str) -> Path:
     """Return the absolute path of a file or folder; if there is none, the message suggests a similar name."""
     full = absolute_path(path, option)
+    if re.match(r"\w+://", str(path)):
+        raise UserError(f"{option}={path}: is an address, not a path: download the file, and set its path")
     try:
         full.stat()
     except (FileNotFoundError, NotADirectoryError):

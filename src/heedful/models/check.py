@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from heedful.base.errors import UserError, name_file
 from heedful.data.padded_batches import Inputs
+from heedful.models.attention.query import QueryAttention
 from heedful.models.classifier import Classifier
 from heedful.models.component import (
     Attention,
@@ -247,6 +248,8 @@ def _outputs(component: Any, inputs: Tensor, mask: Tensor, num_logits: int) -> I
     elif isinstance(component, Attention):
         (value,) = arguments
         rows = tokens if component.per_token else None
+        if isinstance(component, QueryAttention):
+            tensor("score", component.score(value.summary, value.states), "N×T", texts, tokens)
         weights = tensor("weights", component.weights(value), "N×H×T×L", texts, None, rows, tokens)
         if rows is None and weights.shape[2] == tokens > SHORT:
             _fail(component, "weights returned a row for each token: set per_token = True")
