@@ -57,7 +57,7 @@ def test_a_cell_has_one_spelling(cells: list[Any], spelling: str | None) -> None
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        (["a"], r"a list: give one value; only labels may be several, with task=multilabel and lists in all rows"),
+        (["a"], r"a list: give one value; with task=multilabel, lists in all rows are labels"),
         (frozenset("a"), "a list: give one value"),
         ({"a": 1}, "a mapping: give one of its values"),
         (b"\xff", r"holds b'\\xff', which is not text in UTF-8: convert it to UTF-8"),

@@ -159,11 +159,7 @@ def _shorten(cell: Any) -> str:
 def _refusal(cell: Any) -> str:
     """Return why a cell has no spelling: its type, and what to do."""
     known: list[tuple[Any, str, str]] = [
-        (
-            list | tuple | set | frozenset,
-            "list",
-            "give one value; only labels may be several, with task=multilabel and lists in all rows",
-        ),
+        (list | tuple | set | frozenset, "list", "give one value; with task=multilabel, lists in all rows are labels"),
         (Mapping, "mapping", "give one of its values"),
         (timedelta | np.timedelta64, "time span", "convert it to a number, such as of seconds"),
     ]

@@ -192,7 +192,7 @@ def test_parquet_columns_of_every_type_are_read_as_text(tmp_path: Path, values: 
         ([b"pos", b"\xff"], r"row 2: column 'label' holds b'\\xff', which is not text in UTF-8"),
         (
             [["a"], ["a", "b"]],
-            r"row 1: column 'label' holds \['a'\], a list: .* with task=multilabel, give lists",
+            r"row 1: column 'label' holds \['a'\], a list: .* lists in all rows are labels",
         ),
         ([None, {"a": 1}], "row 2: column 'label' holds {'a': 1}, a mapping"),
         ([timedelta(1), None], r"row 1: column 'label' holds datetime.timedelta\(days=1\), a time span: convert it"),

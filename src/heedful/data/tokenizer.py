@@ -153,7 +153,7 @@ class Tokenizer(TokenizerBuilder):
     def with_nfc(self) -> "Tokenizer":
         """Read decomposed letters, such as e and a combining accent, as composed letters from now on."""
         first = self._backend.normalizer
-        self._backend.normalizer = normalizers.Sequence([normalizers.NFC(), *([first] if first else [])])
+        self._backend.normalizer = normalizers.Sequence([normalizers.NFC(), *([] if first is None else [first])])
         return self
 
     def to_json(self) -> str:
@@ -176,7 +176,8 @@ class Tokenizer(TokenizerBuilder):
 
 def _require_bounded(backend: tokenizers.Tokenizer) -> None:
     """Raise a ValueError if a few words may become so many characters or tokens that they exceed the memory."""
-    growth, steps = 1, [json.loads(part.__getstate__()) for part in (backend.normalizer, backend.pre_tokenizer) if part]
+    parts = (backend.normalizer, backend.pre_tokenizer)  # a sequence of tokenizers 0.21 is false
+    growth, steps = 1, [json.loads(part.__getstate__()) for part in parts if part is not None]
     while steps:
         step = steps.pop()
         steps += [*step.get("normalizers", ()), *step.get("pretokenizers", ())]
