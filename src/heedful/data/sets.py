@@ -96,7 +96,7 @@ def as_set(data: Any, text: str | Sequence[str] = "text", label: str | Sequence[
         return data
     columns: Any = None
     if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "items"):  # polars, Arrow and others
-        data = pa.table(data)
+        data = data if isinstance(data, pa.Table) else pa.table(data)
         data = dict(zip(data.column_names, data.columns, strict=True))
     if hasattr(data, "items") and hasattr(data, "columns"):
         names = list(map(str, data.columns))
