@@ -15,7 +15,7 @@ from heedful.runs.examples import Example, read_examples
 from heedful.runs.run_files import read_or_warn
 from heedful.tasks.stored import EVERY_SCORE
 from heedful.terms.comparison import Comparison, Row
-from heedful.terms.intervals import MIN_SEEDS, Interval
+from heedful.terms.intervals import MIN_SEEDS
 from heedful.terms.measurements import label, untested
 
 SCORES = (
@@ -86,10 +86,6 @@ def factors(comparison: Comparison) -> dict[str, list[str]]:
     return {name: levels for name, levels in values.items() if len(levels) > 1}
 
 
-def _heading(metric: str) -> str:
-    return capitalize(label(metric))
-
-
 def _value(variant: Variant, factor: str) -> str:
     return variant.differs.get(factor, UNKNOWN)
 
@@ -135,7 +131,8 @@ def _differences(comparison: Comparison) -> Section:
     rows, has_folds = [], comparison.folds > 1
     for row in comparison.rows:
         if row.difference is not None:
-            cells = [format_with_margin(row.difference, 4, "+"), *_p_values(row.difference, row.p_adjusted)]
+            p_values = map(format_p_value, (row.difference.p_value, row.p_adjusted))
+            cells = [format_with_margin(row.difference, 4, "+"), *p_values]
             if has_folds:
                 p_value = row.over_texts and row.over_texts.p_value
                 cells += [format_with_margin(row.over_texts, 4, "+"), format_p_value(p_value)]
@@ -155,7 +152,7 @@ def _linear(comparison: Comparison) -> Section:
             format_with_margin(row.metrics[comparison.metric]),
             format_with_margin(row.linear),
             format_with_margin(row.gain, 4, "+"),
-            *_p_values(row.gain, row.gain_p_adjusted),
+            *map(format_p_value, (row.gain.p_value, row.gain_p_adjusted)),
             str(row.gain_verdict),
         ]
         for row in comparison.rows
@@ -166,10 +163,6 @@ def _linear(comparison: Comparison) -> Section:
     table = Table(["variant", name, LINEAR_MODEL, "difference", "p", "p, Holm", "verdict"], rows)
     title = f"Differences in {name} from the {LINEAR_MODEL}"
     return Section(title, [table] if rows else [], note, is_folded=True)
-
-
-def _p_values(difference: Interval, adjusted: float | None) -> tuple[str, str]:
-    return format_p_value(difference.p_value), format_p_value(adjusted)
 
 
 def _untested(comparison: Comparison) -> str:
@@ -209,7 +202,7 @@ def _grid(comparison: Comparison) -> Section:
         )
         for title, rows in by_others.items()
     ]
-    title, note = f"{_heading(metric)} by {first} and {second}", "A deeper colour marks a better score."
+    title, note = f"{capitalize(label(metric))} by {first} and {second}", "A deeper colour marks a better score."
     return Section(title, tables, note, is_folded=True)
 
 

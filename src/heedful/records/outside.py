@@ -237,13 +237,8 @@ def _predictions(table: Rows, rows: Sequence[int], texts: _TestTexts) -> Predict
             probabilities = task.certain(_wrong_if(empty, predicted, theirs))
         else:
             same = task.predicted(probabilities) == predicted
-            _refuse(
-                table,
-                rows,
-                (~same.reshape(len(rows), -1).all(1) & ~empty).tolist(),
-                "predicted",
-                "the largest probability",
-            )
+            differ = (~same.reshape(len(rows), -1).all(1) & ~empty).tolist()
+            _refuse(table, rows, differ, "predicted", "the largest probability")
     assert probabilities is not None
     return theirs._replace(probabilities=probabilities, task=task, has_probabilities=has_probabilities)
 

@@ -44,9 +44,8 @@ def data_section(data: Data) -> Section | None:
         title = f"{clean_text(column)} ({kind})"
         rows.append([f"{title}: texts without a value", *(_count(split.missing.get(column)) for split in splits)])
         if any(split.unseen.get(column) for split in splits):
-            rows.append(
-                [f"{title}: texts of other categories", *(_count(split.unseen.get(column)) for split in splits)]
-            )
+            unseen = (_count(split.unseen.get(column)) for split in splits)
+            rows.append([f"{title}: texts of other categories", *unseen])
     if data.dropped is not None:
         dropped = (data.dropped if name == "train" else 0 for name in data.splits)
         rows.append(["rows dropped by data.duplicates", *map(_count, dropped)])

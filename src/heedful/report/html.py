@@ -38,7 +38,7 @@ def render_html(
         sections=sections,
         style=style,
         script=script,
-        digest=_base64(hashlib.sha256(script.encode()).digest()),
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     return html.encode(errors="replace").decode()  # a lone surrogate becomes "?"
 
@@ -61,10 +61,6 @@ def _template() -> Template:
 def _json(value: Any) -> Markup:
     """Return a value as JSON within an element `script`, which no text in it can end."""
     return Markup(json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
-
-
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode()
 
 
 def _integer_maps(maps: Maps) -> list[dict[str, Any]]:

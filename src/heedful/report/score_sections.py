@@ -46,9 +46,8 @@ def scores_section(
             rows.append([name, format_known(score.value), interval, *map(format_known, others)])
     heads = ["metric", "value", "95 % interval", *(SPLIT_NAMES[split] for split in splits[1:])]
     counts = ", ".join(f"{SPLIT_NAMES[split]} {n:,}" for split, n in sizes.items())
-    note = f"Texts: {counts}. {NOTE}" + (
-        MAJORITY_NOTE if any(f"{split}/majority_acc" in metrics for split in splits) else ""
-    )
+    has_majority = any(f"{split}/majority_acc" in metrics for split in splits)
+    note = f"Texts: {counts}. {NOTE}{MAJORITY_NOTE if has_majority else ''}"
     if predictions is not None:
         split, labels, task, groups = predictions.split, predictions.labels, predictions.task, predictions.groups
         if len(task.applied_thresholds) and "val" in splits:
