@@ -78,6 +78,14 @@ def text_of(cell: Any) -> str | None:
     return _checked(cell) if isinstance(cell, str) and not isinstance(cell, Enum) else spell(cell)
 
 
+def blank_if_missing(text: Any) -> Any:
+    """Return a blank text for a missing one, such as NaN, and anything else as it is."""
+    try:
+        return text if isinstance(text, str) or spell(text) is not None else ""
+    except Fault:
+        return text
+
+
 def spell_all(cells: Iterable[Any], rule: Callable[[Any], str | None] = spell) -> list[str | None]:
     """Return the result of `spell` or another rule for each cell; a `Fault` knows the row."""
     known: dict[Any, str | None] = {}
@@ -293,7 +301,8 @@ def scale(column: Mapping[str, Any], cells: Sequence[str | None]) -> Entries:
     kind = kind_of(column)
     values = parse_all(cells, QUANTITIES[kind])
     if len(wrong := np.flatnonzero(np.isinf(values))):
-        raise Fault(f"holds {_shorten(cells[wrong[0]])}, but its training cells are {kind}s", int(wrong[0]))
+        held = f"holds {_shorten(cells[wrong[0]])}, but its training cells are {kind}s"
+        raise Fault(f"{held}: correct it, or leave the cell empty", int(wrong[0]))
     missing = np.isnan(values)
     values = np.clip((np.where(missing, column["mean"], values) - column["mean"]) / column["scale"], -LIMIT, LIMIT)
     (absent,) = np.nonzero(missing)

@@ -33,13 +33,15 @@ class Sweeper(sweeper.Sweeper):
             SystemExit: with 128 plus the signal's number after a signal, otherwise with 1 if a job is not completed.
         """
         from heedful.sweep.sweeper import SweepRunner
+        from heedful.tasks.stored import trusting
 
         overrides = [f"{key}={value}" for key, value in self.params.items()]  # the command line takes precedence
         overrides += [argument for argument in arguments if not argument.lstrip("+").startswith("sweep.")]
         runner = SweepRunner(self._context, self._config)
-        if self.search is None:
-            runner.run_grid(overrides, self.max_batch_size)
-        else:
-            from heedful.sweep.search import run_search
+        with trusting(self._config.extras.trusted_modules or ()):
+            if self.search is None:
+                runner.run_grid(overrides, self.max_batch_size)
+            else:
+                from heedful.sweep.search import run_search
 
-            run_search(runner, overrides, self.search)
+                run_search(runner, overrides, self.search)

@@ -2,17 +2,20 @@
 
 import json
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from omegaconf import OmegaConf
 
 from heedful import load
+from heedful.data.tables import gather
 from heedful.faithfulness.measurement import measure_texts
 from heedful.faithfulness.trained import ProbedRun
-from heedful.inference.input_texts import text_source
-from heedful.inference.predictions import write_predictions
+from heedful.inference.input_texts import TextSource, text_source
+from heedful.inference.predictions import show_predictions, write_predictions
 from tests.forks import complete
 from tests.helpers import command, evaluate, read_csv, run_config, saved_predictions, small_config
 from tests.portable.exports import Call, export, run_script
@@ -64,8 +67,25 @@ def test_numbers_of_any_type_are_read_alike_and_an_export_refuses_other_texts(ru
         found = load(run).predict_proba(frame.iloc[test])
         np.testing.assert_allclose(found, saved_predictions(run).probabilities, atol=1e-5)
     export(run / "checkpoints" / "best.ckpt", tmp_path / "model")
-    (answer,) = run_script(tmp_path / "model", Call(given=b'{"text": null, "age": 3}\n{"text": 3, "age": 3}'))
+    lines = (
+        b'{"text": null, "age": 3}\n{"text": 0, "age": 3}',
+        b'{"text": "good", "age": "x", "country": "DE"}',
+        b'{"text": "a", "age": 3}',
+    )
+    answer, wrong, absent = run_script(tmp_path / "model", *(Call(given=line) for line in lines))
     assert answer.results[0]["label"] is None and answer.message == "Error: text 2 must be one text"
+    assert absent.message == "The model also reads country, which are missing and count as empty\n"
+    assert wrong.message.startswith(
+        "Error: text 1: column 'age' holds 'x', but its training cells are numbers: correct"
+    )
+
+
+def test_unseen_categories_of_a_pipe_are_counted(run: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cells = {"text": "good", "age": "3", "country": "IT"}
+    rows = partial(gather, "pipe", "line", [(1, cells), (2, {**cells, "country": "DE"})])
+    cfg = OmegaConf.create({"batch_size": 4, "pictures": None, "json": True, "top": 3})
+    show_predictions(cfg, TextSource("pipe", rows, others=["age", "country"], is_stream=True), load(run))
+    assert "Column 'country': 1 of 2 cells are of categories without training texts" in caplog.text
 
 
 def test_evaluation_of_a_file(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -187,7 +187,7 @@ FOUR, AB = ["t1", "t2", "t3", "t4"], ["a", "b"] * 2
         ("model/atention=x", (FOUR, AB), None, UserError, r"did you mean model/attention\?"),
         ("task=multilabel", (FOUR, AB), None, ValueError, "the estimator predicts one class of each text"),
         ((), ("text", AB), None, TypeError, "texts must be a list of texts, such as"),
-        ((), (["t", float("nan")], AB[:2]), None, TypeError, r"texts must be a list of texts, .*, but row 1 is nan"),
+        ((), (["t", 1.5], AB[:2]), None, TypeError, r"texts must be a list of texts, .*, but row 1 is 1.5"),
         ((), (FOUR, ["a"] * 4), None, ValueError, "y has 1 class, 'a', but training needs two or more"),
         ((), (FOUR, ["a", None, "b", float("nan")]), None, ValueError, r"y has no label in rows 1, 3 \(2 in all\), c"),
         ((), (FOUR, AB), [1.0, -1, np.nan, 2], ValueError, r"sample_weight is not a .* in rows 1, 2 \(2 in all\), cou"),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,7 +111,7 @@ def test_only_the_ends_of_very_long_parts_are_read() -> None:
 
 def test_values_that_are_pairs() -> None:
     assert as_texts([("a", "b"), ["a", "b"], np.array(["a", "b"])]) == [("a", "b")] * 3
-    assert as_texts([None, ("a", None)]) == ["", ("a", "")]  # blank
+    assert as_texts([None, ("a", None), float("nan"), pd.NA]) == ["", ("a", ""), "", ""]  # blank
     for wrong in ((), ("a",), ("a", 3), ("a", "b", "c"), 3, b"ab"):
         with pytest.raises(TypeError):
             as_texts([wrong])

@@ -126,12 +126,15 @@ def words_with_labels(path: Path, labels: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "labels", "classes", "text", "label"),
+    ("name", "labels", "classes", "text", "label", "score", "limit"),
     [
-        ("ordinal", {"poor": "low", "fine": "medium", "great": "high"}, ["low", "medium", "high"], "great 3", "high"),
+        (
+            *("ordinal", {"poor": "low", "fine": "medium", "great": "high"}, ["low", "medium", "high"]),
+            *("great 3", "high", "distance", 0.2),
+        ),
         (
             *("hierarchy", {"dog": "animal/dog", "cat": "animal/cat", "tree": "plant"}),
-            *(["animal", "animal/cat", "animal/dog", "plant"], "cat 3", ["animal", "animal/cat"]),
+            *(["animal", "animal/cat", "animal/dog", "plant"], "cat 3", ["animal", "animal/cat"], "hamming", 0.1),
         ),
     ],
 )
@@ -142,26 +145,33 @@ def test_a_task_trains_is_evaluated_compared_and_loaded(
     classes: list[str],
     text: str,
     label: Any,
+    score: str,
+    limit: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     words_with_labels(folder / f"{name}.csv", labels)
     data = ["data=csv", f"data.path={name}.csv", "data.text=text", "data.label=label"]
+    place = ["-m", f"hydra.sweep.dir={name}"] if name == "ordinal" else [f"hydra.run.dir={name}"]
     run(
         folder,
-        *("train", "--config-dir", "my_conf", TRUST, f"experiment={name}", *data, "callbacks=checkpoints"),
-        *("logger=csv", "trainer.max_epochs=12", "optimizer.lr=0.03", "data.batch_size=8", f"hydra.run.dir={name}"),
+        *("train", "--config-dir", "my_conf", TRUST, f"experiment={name}", *data, "callbacks=checkpoints", *place),
+        *("logger=csv", "trainer.max_epochs=12", "optimizer.lr=0.03", "data.batch_size=8"),
     )
-    result = json.loads((folder / name / "result.json").read_text())
-    assert result["data"]["class_names"] == classes and result["metrics"]["test/acc"]["value"] > 0.8
+    (record,) = folder.glob(f"{name}/**/result.json")
+    result, name = json.loads(record.read_text()), str(record.parent.relative_to(folder))
+    assert result["data"]["class_names"] == classes and result["metrics"][f"test/{score}"]["value"] < limit
+    assert f"val/{score}" in (record.parent / "csv" / "metrics.csv").read_text()
     monkeypatch.syspath_prepend(folder)
     monkeypatch.chdir(folder)
     assert load(name, ["mine"]).predict([text])[0].label == label
-    assert evaluate(folder / f"{name}_eval", name, TRUST)["metrics"]["test/acc"] == result["metrics"]["test/acc"]
+    found = evaluate(folder / f"{name}_eval", name, TRUST)["metrics"]
+    assert found[f"test/{score}"] == result["metrics"][f"test/{score}"]
     export(Path(name), folder / f"{name}_export", TRUST)
     assert load(f"{name}_export", ["mine"]).predict([text])[0].label == label
     compare.main([name, "--trusted-modules", "mine", "--out", f"{name}_comparison"])
-    assert "accuracy" in (folder / f"{name}_comparison" / "comparison.md").read_text().lower()
-    if name == "ordinal":
+    compared = (folder / f"{name}_comparison" / "comparison.md").read_text().lower()
+    assert ("distance" if score == "distance" else "accuracy") in compared
+    if score == "distance":
         faithfulness.main([name, "--trusted-modules", "mine", "--texts", "7", "--out", f"{name}_faithfulness"])
         refused = complete(*command(folder, "compare", name))
         assert refused.returncode == 1 and "--trusted-modules mine" in refused.stderr

@@ -27,7 +27,8 @@ def rule_mistakes(values: Values, command: str) -> Iterator[Mistake]:
             yield Mistake(f"metrics.{name}", message)
     group = values.get("callbacks")
     callbacks = {key: node for key, node in group.items() if isinstance(node, dict)} if isinstance(group, dict) else {}
-    targets = [str(node.get("_target_")) for node in callbacks.values()]
+    owners = [*callbacks.values(), *([task] if isinstance(task := values.get("task"), dict) else [])]
+    targets = [str(node.get("_target_")) for node in owners]
     all_known = all(target.startswith(("heedful.", "pytorch_lightning.")) for target in targets)  # others may log more
     model = values.get("model")
     of_branch = WITH_BRANCH if isinstance(model, dict) and model.get("branch") else ()

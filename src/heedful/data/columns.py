@@ -66,7 +66,7 @@ class ColumnField(BaseModel, ABC):
         try:
             entries = runtime.encode(self.model_dump(), cells)
         except runtime.Fault as fault:
-            raise UserError(f"{where([fault.row])}: {fault}{CORRECT}") from None
+            raise UserError(f"{where([fault.row])}: {fault}. {CATEGORIES}") from None
         values, shape = entries.values.astype(np.float32), (len(cells), entries.width)
         return csr_matrix((values, (entries.rows, entries.columns)), shape), Coverage(entries.missing, entries.unseen)
 

@@ -33,7 +33,7 @@ from heedful.portable import FILES_OF_AN_EXPORT, ONNX_FILE
 from heedful.report.words import branch_title
 from heedful.runs.checkpoint import Card
 from heedful.runs.folder import BEST, checkpoint_in
-from heedful.runtime import UNSURE
+from heedful.runtime import UNSURE, blank_if_missing
 from heedful.tasks.stored import trusting
 from heedful.training import build, restoring
 
@@ -237,14 +237,14 @@ def warn_of_blank(table: Table) -> None:
 
 
 def as_texts(texts: Any) -> list[Text]:
-    """Return texts or pairs as a list, after checking them; one that is None is blank."""
+    """Return texts or pairs as a list, after checking them; a missing one is blank."""
     if isinstance(texts, str | Mapping) or not hasattr(texts, "__iter__"):
         raise TypeError(TEXTS)
     listed = list_rows(texts)
     for row, text in enumerate(listed):
-        text = "" if text is None else text
+        text = blank_if_missing(text)
         parts = (text,) if isinstance(text, str) else tuple(text) if hasattr(text, "__len__") else ()
-        parts = tuple("" if part is None else part for part in parts)
+        parts = tuple(map(blank_if_missing, parts))
         if not all(isinstance(part, str) for part in parts) or len(parts) != 2 - isinstance(text, str):
             raise TypeError(f"{TEXTS}, but row {row} is {text!r:.80}")
         for part in parts:

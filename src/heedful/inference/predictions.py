@@ -17,6 +17,7 @@ from heedful.base.formatting import format_count
 from heedful.base.process import handle_signals, raise_interrupt
 from heedful.base.progress import row_progress
 from heedful.data.schema import warn_of_unseen
+from heedful.data.table import Table as TextTable
 from heedful.data.table import Text, join_parts
 from heedful.data.tables import OUTPUT_FORMATS, Rows, format_places, write_table
 from heedful.data.text_files import absolute_path, existing_path
@@ -47,7 +48,7 @@ def show_predictions(
     _survey(source, ensemble)
     shown = list[Example]()  # on the page
     blank, unknown = array("q"), array("q")  # row or line numbers
-    for rows, table in source.chunks(ensemble.reads_pairs):
+    for rows, table in _checked(source, ensemble):
         selection = table.not_blank()
         examples = ensemble.examples(table.take(selection), cfg.batch_size, maps=cfg.pictures is not None)
         by_row = {
@@ -67,6 +68,17 @@ def show_predictions(
         page = render_html("Predictions", "", {"Texts": f"{len(shown):,}"}, [section])
         write_text(Path(cfg.pictures) / "page.html", page)
     _warn(source.name, rows.unit, blank, unknown)
+
+
+def _checked(source: TextSource, ensemble: Ensemble) -> Iterator[tuple[Rows, TextTable]]:
+    """Yield the chunks of a source; those of a stream are checked now, because nothing was read of it before."""
+    total, unseen = 0, Counter[str]()
+    for rows, table in source.chunks(ensemble.reads_pairs):
+        if source.is_stream:
+            unseen += ensemble.check(table)
+            total += len(table)
+        yield rows, table
+    warn_of_unseen(unseen, total)
 
 
 def _survey(source: TextSource, ensemble: Ensemble) -> tuple[list[str], int | None]:
@@ -115,7 +127,7 @@ def write_predictions(
 
         def classified() -> Iterator[Rows]:
             nonlocal count, unit
-            for rows, table in source.chunks(ensemble.reads_pairs):
+            for rows, table in _checked(source, ensemble):
                 selection = table.not_blank()
                 probabilities, is_unknown = ensemble.classify(table.take(selection), batch_size)
                 predicted = read(ensemble.task.predicted(probabilities))

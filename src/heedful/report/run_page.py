@@ -130,7 +130,8 @@ class RunPage:
                 quality = f"are off by {format_compact(value)} on average"
             return f"Predictions of {self._target()} {quality}"
         right = "the right" if self.predictions.confusion_matrix is not None else "exactly the right"
-        title = f"{self._count(value)} {self.noun} get {right} {self._target()}"
+        are_right = f"get {right} {self._target()}" if self.score == "acc" else f"are {score.share}"
+        title = f"{self._count(value)} {self.noun} {are_right}"
         linear = self.result.baseline.metrics.get(f"{self.split}/{self.score}")
         gain = self.result.baseline.differences.get(f"{self.split}/{self.score}")
         if linear and linear.value is not None and gain and gain.high is not None and gain.high < 0:

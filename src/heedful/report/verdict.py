@@ -8,7 +8,7 @@ from heedful.report.numbers import format_known, format_percent
 from heedful.report.words import UNUSED_NOTE, clean_text
 from heedful.runs.result import RunResult, Score
 from heedful.tasks.scores import ScoreType
-from heedful.tasks.stored import EVERY_SCORE, scores_of
+from heedful.tasks.stored import every_score, scores_of
 from heedful.terms.comparison import Verdict
 from heedful.terms.intervals import Interval
 from heedful.terms.measurements import label
@@ -20,14 +20,14 @@ NEGLIGIBLE = 0.01  # a difference of which nobody takes notice, as long as a sco
 def run_verdict(result: RunResult) -> str:
     """Return some sentences: the score, its difference from a simple model, the weakest class, and known texts.
 
-    The score is the first in EVERY_SCORE that the run has, usually accuracy. The text is "" if the run has none.
+    The score is the first of the task that the run has, usually accuracy. The text is "" if the run has none.
     """
     split, texts = result.split, f"{SPLIT_NAMES[result.split]} text"
-    scores = ((metric, result.metrics.get(f"{split}/{metric}")) for metric in EVERY_SCORE)
+    scored = scores_of({name.partition("/")[2] for name in result.metrics})
+    scores = ((metric, result.metrics.get(f"{split}/{metric}")) for metric in scored)
     metric, score = next(((metric, s) for metric, s in scores if s and s.value is not None), ("", None))
     if score is None or score.value is None:
         return ""
-    scored = scores_of({name.partition("/")[2] for name in result.metrics})
     clauses = [describe_score(metric, score.value, score.n or 0, scored, texts)]
     clauses += [clause] if (clause := gain_clause(result, metric)) else []
     sentence = "; ".join(clauses)
@@ -50,7 +50,9 @@ def gain_clause(result: RunResult, metric: str) -> str:
     split, score = result.split, result.metrics.get(f"{result.split}/{metric}", Score())
     difference, majority = result.baseline.differences.get(f"{split}/{metric}"), result.score(f"{split}/majority_acc")
     if difference is not None and difference.value is not None:
-        gain = as_gain(Interval(difference.value, difference.low, difference.high), EVERY_SCORE[metric].lower_is_better)
+        gain = as_gain(
+            Interval(difference.value, difference.low, difference.high), every_score()[metric].lower_is_better
+        )
         clause = describe_gain(gain, "this model", f"the {LINEAR_MODEL}", "exploratory", metric, score.n or 0)
         return clause + ("; another seed may differ" if excludes_zero(gain) and result.has_network else "")
     if majority is not None:
@@ -58,9 +60,7 @@ def gain_clause(result: RunResult, metric: str) -> str:
     return ""
 
 
-def describe_score(
-    metric: str, value: float, n: int, scores: Mapping[str, ScoreType] = EVERY_SCORE, noun: str = "test text"
-) -> str:
+def describe_score(metric: str, value: float, n: int, scores: Mapping[str, ScoreType], noun: str = "test text") -> str:
     """Return a clause such as "82.9 % of 444 test texts are right", or "macro F1 is 0.812 on 444 test texts".
 
     Args:
@@ -100,7 +100,7 @@ def describe_gain(gain: Interval, name: str, reference: str, verdict: Verdict, m
     if verdict == "exploratory" and excludes_zero(gain):
         return f"{name} is {amount} {better} than {reference} on these texts{bounds}"
     limits = (gain.low, gain.high) if gain.value or ends else (-3 / max(n, 1), 3 / max(n, 1))
-    has_unit = metric in EVERY_SCORE and EVERY_SCORE[metric].has_unit
+    has_unit = metric in every_score() and every_score()[metric].has_unit
     if not has_unit and all(limit is not None and abs(limit) <= NEGLIGIBLE for limit in limits):
         return f"{name} is {comparative('as good', metric)} as {reference}{bounds}"
     signed = " to ".join(format_number(end, metric) for end in (gain.low, gain.high) if end is not None)
@@ -135,4 +135,4 @@ def format_score(value: float | None, metric: str) -> str:
 
 
 def is_share(metric: str) -> bool:
-    return metric in EVERY_SCORE and EVERY_SCORE[metric].is_share
+    return metric in every_score() and every_score()[metric].is_share

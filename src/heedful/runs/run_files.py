@@ -16,7 +16,7 @@ import yaml
 
 from heedful.base.errors import UserError
 from heedful.base.files import allow_long_fields, number_names, read_arrays, write_arrays
-from heedful.tasks.stored import MAIN_SCORES, read_task, write_task
+from heedful.tasks.stored import every_score, read_task, write_task
 from heedful.tasks.task import Task
 
 Value = TypeVar("Value")
@@ -25,7 +25,6 @@ log = logging.getLogger(__name__)
 HISTORY_FILE, GRADIENTS_FILE, STATISTICS_FILE = "csv/metrics.csv", "gradients.csv", "attention_stats.npz"
 # what writes a damaged file of a run again
 RESUME = "resume its run (ckpt_path=<run>/checkpoints/last.ckpt) or its sweep (sweep.resume=<sweep>), or delete it"
-HISTORY = tuple(f"{split}/{name}" for name in ("loss", *MAIN_SCORES) for split in ("train", "val"))
 EVALUATED = ("probabilities", "labels")
 History = dict[str, dict[int, float]]  # metric → epoch → value
 
@@ -155,14 +154,15 @@ def reads(file: str) -> Callable[[Callable[[Path], Value]], Callable[[Path], Val
 
 @reads(HISTORY_FILE)
 def read_history(path: Path) -> History | None:
-    """Read the mean training loss and main score of each epoch, and the epoch's last validation loss and main score.
+    """Read the mean training loss and scores of each epoch, and the epoch's last validation loss and scores.
 
     Values that are not finite are ignored. Epochs without a training loss are omitted; this excludes the validation of
     the best checkpoint after training. The result is None if the file is absent or no epoch remains.
     """
-    values: dict[str, dict[int, list[float]]] = {name: {} for name in HISTORY}
+    names = [f"{split}/{name}" for name in ("loss", *every_score()) for split in ("train", "val")]
+    values: dict[str, dict[int, list[float]]] = {name: {} for name in names}
     for row in read_rows(path):
-        for name in HISTORY:
+        for name in names:
             if row.get(name) and math.isfinite(value := float(row[name])):
                 values[name].setdefault(int(row["epoch"]), []).append(value)
     history: History = {}

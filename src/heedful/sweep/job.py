@@ -29,7 +29,7 @@ from heedful.runs.folder import LAST
 from heedful.runs.result import RESULT_FILE, RunResult
 from heedful.runs.run_files import Predictions, read_existing, read_or_warn
 from heedful.runs.sweep_record import Job
-from heedful.tasks.stored import EVERY_SCORE, find_main_score
+from heedful.tasks.stored import every_score, find_main_score, trusting
 
 log = logging.getLogger(__name__)
 OUTPUT = "output.txt"
@@ -78,7 +78,8 @@ class JobRunner:
             if not acquired:
                 log.warning("%s: another process is running this job", job.folder)
                 return
-            result = record_ending(folder, code, job)
+            with trusting(cfg.extras.trusted_modules or ()):
+                result = record_ending(folder, code, job)
         status, score, *others = outcome(result)
         log.info("%s: %s (%s %s, %s) %s", job.folder, status, score_label([result]), score, *others)
 
@@ -128,7 +129,7 @@ def outcome(result: RunResult) -> tuple[str, str, str, str]:
 def score_label(results: Sequence[RunResult]) -> str:
     """Return the label of the main score of runs of the same task, of which those that failed early have no scores."""
     fullest = max(results, key=lambda result: len(result.metrics))
-    return EVERY_SCORE[find_main_score(fullest.metrics, fullest.split)].label
+    return every_score()[find_main_score(fullest.metrics, fullest.split)].label
 
 
 def recorded_result(folder: Path) -> RunResult:
@@ -187,7 +188,7 @@ def run_job(cfg: DictConfig, hydra: dict[str, Any], redirect_output: bool, envir
     """
     folder = Path(hydra["hydra"]["runtime"]["output_dir"])
     _set_up_process(folder if redirect_output else None, environment)
-    with lock_folder(folder, LOCK_TIMEOUT) as acquired:
+    with lock_folder(folder, LOCK_TIMEOUT) as acquired, trusting(cfg.extras.trusted_modules or ()):
         if not acquired:
             sys.exit("Error: another process is running this job")
         if recorded_result(folder).status != "completed":

@@ -1,6 +1,6 @@
 """A task in the files of runs and models: its name and its state, as JSON."""
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict
@@ -48,17 +48,22 @@ def read_task(value: Task | Mapping[str, Any]) -> Task:
     return task
 
 
+def _classes() -> list[Any]:
+    """Return the tasks that this process has imported."""
+    classes: list[Any] = [Task]
+    for cls in classes:
+        classes += cls.__subclasses__()
+    return classes
+
+
 def _find_own(path: Any) -> type[Task]:
     """Return a class of the user's: one that this process has imported already, or one in a trusted module.
 
     Raises:
         UserError: if no such class is trusted.
     """
-    classes: list[Any] = [Task]
-    for cls in classes:
-        classes += cls.__subclasses__()
     try:
-        found: Any = next((cls for cls in classes if path == path_of(cls)), None) or find_class(path, _trusted.get())
+        found: Any = next((cls for cls in _classes() if path == path_of(cls)), None) or find_class(path, _trusted.get())
     except ValueError as error:
         top = str(path).partition(".")[0]
         raise UserError(f"task {path}: {error} (compare and faithfulness: --trusted-modules {top})") from None
@@ -80,21 +85,28 @@ def write_task(task: Task) -> dict[str, Any]:
     return state | {key: value for key, value in asdict(task).items() if key not in LATER or value != LATER[key]}
 
 
-# by name, which has the same meaning in all tasks
-EVERY_SCORE: dict[str, ScoreType] = {name: score for cls in TASKS.values() for name, score in cls().scores.items()}
+def _scores() -> list[Mapping[str, ScoreType]]:
+    """Return the scores of each task that this process has imported, those of Heedful first."""
+    own = [cls for cls in _classes() if cls not in TASKS.values() and not isabstract(cls)]
+    return [cls().scores for cls in [*TASKS.values(), *own]]
+
+
+def every_score() -> dict[str, ScoreType]:
+    """Return all scores by name, which has the same meaning in all tasks."""
+    known = _scores()
+    return {name: score for scores in [*known[len(TASKS) :], *known[: len(TASKS)]] for name, score in scores.items()}
 
 
 def scores_of(names: Collection[str]) -> Mapping[str, ScoreType]:
     """Return the scores of the task that has most of the scores with these names."""
-    return max((cls().scores for cls in TASKS.values()), key=lambda scores: len(scores.keys() & set(names)))
+    return max(_scores(), key=lambda scores: len(scores.keys() & set(names)))
 
 
-MAIN_SCORES = tuple(dict.fromkeys(cls().main_score for cls in TASKS.values()))
-
-
-def find_main_score(metrics: Container[str], split: str) -> str:
+def find_main_score(metrics: Collection[str], split: str) -> str:
     """Return the main score of the task whose metrics have these names, such as test/acc; acc if there are none."""
-    return next((name for name in MAIN_SCORES if f"{split}/{name}" in metrics), MAIN_SCORES[0])
+    names = [name.partition("/")[2] for name in metrics if name.startswith(f"{split}/")]
+    scores = scores_of(names)
+    return next((name for name in scores if name in names), next(iter(scores)))
 
 
 StoredTask = Annotated[Task, PlainValidator(read_task), PlainSerializer(write_task)]

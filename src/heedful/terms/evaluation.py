@@ -45,7 +45,8 @@ def evaluate_splits(
         predictions = by_split[split]
         scores, n = evaluate(predictions, majority=majority), len(predictions.labels)
         results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
-        results |= {name: Score(value, n=n) for name, value in added.items() if name.startswith(f"{split}/")}
+        others = [name for name in added if name.startswith(f"{split}/") and name not in results]
+        results |= {name: Score(added[name], n=n) for name in others}
         predicted = predictions.predicted
         if of_classes := _class_scores(predictions):
             classes[split] = of_classes
@@ -79,9 +80,9 @@ def evaluate(predictions: Predictions, *, majority: int | None = None) -> dict[s
     have groups.
     """
     scores = {name: _score(name, score, predictions) for name, score in predictions.task.scores.items()}
-    if (before := uncalibrated(predictions)) is not None:
+    if "ece" in scores and (before := uncalibrated(predictions)) is not None:
         scores["ece_uncalibrated"] = _score("ece", predictions.task.scores["ece"], before)
-    if majority is not None:
+    if majority is not None and "acc" in scores:
         constant = proportion(predictions.labels == majority, predictions.groups)
         scores = {"acc": scores["acc"], "majority_acc": constant} | scores
     return scores

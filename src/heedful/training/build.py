@@ -219,9 +219,13 @@ def _class_weights(cfg: DictConfig, data: "Card | Source") -> dict[str, list[flo
 
 
 def metrics(cfg: DictConfig, task: Task) -> "dict[str, Metric]":
-    """Create the metrics of the group `cfg.metrics`, by name; default metrics of other tasks are left out."""
-    nodes, others = cfg.metrics or {}, default_metrics().keys() - task.scores.keys()
-    return {str(name): metric(cfg, name, task) for name, node in nodes.items() if node and name not in others}
+    """Create the metrics of the group `cfg.metrics` but for those of other tasks, and those of a task of the user's."""
+    from heedful.models.metrics import LoggedScore
+
+    nodes, known = cfg.metrics or {}, default_metrics().keys()
+    names = [str(name) for name, node in nodes.items() if node and name not in known - task.scores.keys()]
+    own = [name for name in task.scores if name not in known and name not in names]
+    return {name: metric(cfg, name, task) for name in names} | {name: LoggedScore(name, task) for name in own}
 
 
 def metric(cfg: DictConfig, name: str, task: Task) -> "Metric":

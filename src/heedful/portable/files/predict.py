@@ -21,6 +21,8 @@ from tokenizers import Tokenizer
 
 from heedful.runtime import (
     UNSURE,
+    Fault,
+    blank_if_missing,
     choose_limit,
     cut,
     features,
@@ -107,10 +109,10 @@ class Classifier:
         return results
 
     def parts(self, number: int, text: Any) -> tuple[str, ...]:
-        """Return the parts of a text, which a pair has two of; None is blank."""
+        """Return the parts of a text, which a pair has two of; a missing one is blank."""
         given = tuple(text) if self.config["pairs"] and isinstance(text, tuple | list) else (text,)
-        parts = tuple("" if part is None else part for part in given)
-        is_complete = text is None or len(parts) == 1 + self.config["pairs"]
+        parts = tuple(map(blank_if_missing, given))
+        is_complete = parts == ("",) or len(parts) == 1 + self.config["pairs"]
         if not is_complete or not all(isinstance(part, str) for part in parts):
             expected = "a tuple of two texts" if self.config["pairs"] else "a text"
             raise TypeError(f"text {number}, counted from 0, is {text!r:.80}; it must be {expected}")
@@ -159,16 +161,20 @@ if __name__ == "__main__":
         try:
             if classify.config["columns"] and line.startswith("{"):
                 cells = json.loads(line)
-                text = cells.pop("text", None) or ""
+                text = blank_if_missing(cells.pop("text", None))
             elif is_pair:
                 text = line.rstrip("\r\n").split("\t")
+            names = [column["name"] for column in classify.config["columns"]] if number == 1 else []
+            if absent := ", ".join(name for name in names if name not in cells):
+                print(f"The model also reads {absent}, which are missing and count as empty", file=sys.stderr)
             parts = text if is_pair and isinstance(text, list) else [text]
             if len(parts) != 1 + is_pair or not all(isinstance(part, str) for part in parts):
                 expected = "two texts, with a tab between them" if is_pair else "one text"
                 sys.exit(f"Error: text {number} must be {expected}")
             print(json.dumps(classify([text], error, [cells])[0], ensure_ascii=is_ascii))
         except ValueError as mistake:
-            sys.exit(f"Error: {mistake}")
+            where = f"text {number}: " if isinstance(mistake, Fault | json.JSONDecodeError) else ""
+            sys.exit(f"Error: {where}{mistake}")
     for name, count in classify.unseen.items():
         if count:
             cells_of = f"{count:,} of {classify.classified:,} cells"
