@@ -115,7 +115,7 @@ def test_the_page_begins_with_counts_and_shows_mistakes_first(make_run: Callable
     assert isinstance(texts, Texts) and texts.total == len(texts.rows) == n
     first = texts.rows[0]
     assert first["t"] == f"text {wrong}" and first["x"] == 1 and first["o"] == f"b.csv:{wrong + 2}"
-    assert (first["r"], first["a"], "b" in first) == ([0.5, -0.25], [0.25, 0.75], False)
+    assert (first["r"], first["a"], "b" in first) == ([50, -25], [250, 750], False)
     assert [key for key, _ in texts.modes] == ["r", "a"] and texts.columns[0][0] == "channel"
     assert [row["t"] for row in texts.rows if "i" in row] == ["text 3"]
     assert "Attention alone names the same most important word in 0 % of the texts." in by_title["Texts"].note

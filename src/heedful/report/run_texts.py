@@ -16,6 +16,7 @@ from heedful.runs.run_files import Predictions, PredictionTable
 
 MAX_TEXTS = 2000
 MODES = {"r": "each word left out (whole model)", "b": "linear part", "a": "attention weights"}
+SCALES = {"r": 100, "b": 100, "a": 1000}  # the page has integers, which are shorter
 
 
 def texts_section(
@@ -50,7 +51,7 @@ def texts_section(
         if removal := by_row.get(int(predictions.index[i])):
             weights = {"r": removal.removal, "b": removal.branch, "a": removal.attention}
             row["w"] = removal.words
-            row |= {key: part.round(2 if key == "r" else 3).tolist() for key, part in weights.items() if len(part)}
+            row |= {key: np.rint(part * SCALES[key]).astype(int).tolist() for key, part in weights.items() if len(part)}
         if row.get("p") is not None and not row["x"]:
             del row["p"]
         rows.append(row)

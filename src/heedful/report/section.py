@@ -215,7 +215,8 @@ class Texts:
 
     Args:
         rows: of each text t, its true label y and its prediction k (numbers in `names`, or texts), its confidence c,
-            its place o, its cells s in `columns`, x if it is a mistake, its words w, and their weights by `modes`.
+            its place o, its cells s in `columns`, x if it is a mistake, its words w, and their weights by `modes`,
+            integers: thousandths for a, else hundredths.
         presets: the key, the name and the number of texts of each choice of texts.
         modes: the key and the name of each way to colour words.
         variants: the letter, the name and the number of seeds of each model, whose answers v the texts have.
