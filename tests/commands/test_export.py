@@ -10,12 +10,9 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from torch import nn
 
 from heedful import load
 from heedful.base.errors import UserError
-from heedful.portable.folder import write_model_card
-from heedful.runs.checkpoint import read_checkpoint
 from tests.helpers import evaluate
 from tests.portable.exports import Call, export, run_script
 
@@ -111,16 +108,6 @@ def test_the_model_card_contains_the_scores_of_the_run(exported: tuple[Path, Pat
     assert f"{finished[1]['parameters']['total']:,}" in card
     sizes = ", ".join(f"{finished[1]['data'][split]:,} {split}" for split in ("train", "val", "test"))
     assert f" ({sizes}) |" in card
-
-
-def test_the_model_card_says_that_a_branch_is_part_of_the_model(checkpoint: Path, tmp_path: Path) -> None:
-    card, _ = read_checkpoint(checkpoint)
-    choices = {"encoder": "identity", "attention": "bahdanau", "branch": "ngrams"}
-    card = card.model_copy(update={"config": {**card.config, "choices": choices}})
-    write_model_card(tmp_path, card, str(tmp_path / "best.ckpt"), nn.Linear(3, 5), 0.0)  # type: ignore[arg-type]
-    text = (tmp_path / "README.md").read_text()
-    assert "A text classifier (identity · bahdanau + ngrams branch) with the classes" in text
-    assert "| components | encoder identity, attention bahdanau, branch ngrams |" in text
 
 
 def test_the_model_card_of_a_checkpoint_without_its_run_has_no_scores(checkpoint: Path, tmp_path: Path) -> None:

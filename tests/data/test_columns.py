@@ -83,10 +83,7 @@ def test_text_is_no_number(cells):
         (["1.5", "2", "1,200"], r"rows \[2\]: .* most of its cells are numbers: set data.thousands=comma\. If"),
         (["7", "7.0", "7"], "all training texts have the same value in column 'age'"),
         (["a", " a"], "all training texts have the same value"),
-        (
-            ["1", None, "3,5", "1,200.5"],
-            r"rows \[2\]: column 'age' holds '3,5', and all cells look like numbers: write a point before decimals",
-        ),
+        (["1", None, "3,5", "1,200.5"], r"rows \[2\]: .* holds '3,5', .*: write a point before decimals"),
         (["12%", "7 %"], r"rows \[0\]: column 'age' holds '12%', and all cells look like"),
         ([None, ""], "all training texts have the same value"),
         ([f"c{i}" for i in range(1001)], "column 'age' has 1,001 categories, such as 'c0', but may have at most 1,000"),

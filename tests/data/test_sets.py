@@ -88,13 +88,16 @@ def test_names_of_columns_need_a_matrix_of_as_many(labels: Any) -> None:
         as_sets((TEXTS, labels), label=["x", "y"])
 
 
-def test_a_float32_beside_other_numbers_keeps_its_digits() -> None:
-    assert as_set({"number": [np.float32(0.1), 2, None]})["number"] == [0.1, 2, None]
-
-
-def test_tensors_are_numbers() -> None:
-    assert as_sets((TEXTS, torch.tensor([3, 1, 2])))["train"]["label"] == [3, 1, 2]
-    assert as_set({"label": torch.tensor([1.5, 2.0], requires_grad=True)})["label"] == [1.5, 2.0]
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ([np.float32(0.1), 2, None], [0.1, 2, None]),  # its digits
+        (torch.tensor([3, 1, 2]), [3, 1, 2]),
+        (torch.tensor([1.5, 2.0, 0.5], requires_grad=True), [1.5, 2.0, 0.5]),
+    ],
+)
+def test_cells_keep_their_values(cells: Any, expected: list[Any]) -> None:
+    assert as_set({"cell": cells})["cell"] == as_sets((TEXTS, cells))["train"]["label"] == expected
 
 
 @pytest.mark.parametrize("first", [np.array(["a", "1"]), ["a", 1], (Label.A, 1.0), {"a", True}])
@@ -156,10 +159,7 @@ def test_typed_fractions_between_texts_have_no_points_between_thousands() -> Non
         (["good", "bad"], r"^data: is of type list"),
         ((TEXTS, LABELS[:2]), r"^data: the columns have different lengths: \('text', 3\), \('label', 2\)"),
         ({"text": "good", "label": LABELS}, r"^data: the column 'text' is of type str"),
-        (
-            (PAIRS, LABELS),
-            r"^data: text 1 has 2 parts, but data\.text has 1 name; for pairs of texts, write data\.text=",
-        ),
+        ((PAIRS, LABELS), r"^data: text 1 has 2 parts, but data\.text has 1 name; for pairs of texts, write"),
         (
             Dataset.from_dict({"text": TEXTS, "label": LABELS}).with_transform(dict),
             r"^data: the data set has a transform, which is not applied",

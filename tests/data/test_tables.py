@@ -42,9 +42,20 @@ def test_texts_and_labels_are_read_from_text_files(tmp_path: Path, name: str, co
         assert read_texts(path) == [('good, "really"\nso', "pos"), ("bad", "neg")]
 
 
-def test_a_text_may_be_longer_than_the_limit_of_the_csv_module(tmp_path: Path) -> None:
-    text = "good " * 30_011
-    assert read_texts(write(tmp_path / "a.csv", f"text,label\n{text},pos\n")) == [(text, "pos")]
+@pytest.mark.parametrize(
+    ("name", "content", "options", "columns"),
+    [
+        ("a.csv", f"text,label\n{'good ' * 30_011},pos\n", {}, {"text": ["good " * 30_011]}),  # limit of the csv module
+        ("a.csv", "text\ngood\n\nbad\n", {}, {"text": ["good", "", "bad"]}),  # of a single column
+        ("a.tsv", 'text\tlabel\n"a\tb\n"c" d\te\n', {"quotes": False}, {"text": ['"a', '"c" d']}),
+        ("a.jsonl", '{"text": "a\u2028b\x85c"}\n{"text": "d"}', {}, {"text": ["a\u2028b\x85c", "d"]}),
+        ("a.jsonl", '{"text": "a", "x": NaN}', {"others": True}, {"text": ["a"], "x": [None]}),
+        ("a.jsonl", '{"text": "a", "y": [{"z": -Infinity}]}', {"others": True}, {"text": ["a"], "y": [[{"z": None}]]}),
+    ],
+    ids=["long", "blank line", "quotes", "separators", "NaN", "infinite"],
+)
+def test_unusual_files_are_read(name: str, content: str, options: Any, columns: Any, tmp_path: Path) -> None:
+    assert read_columns(write(tmp_path / name, content), "text", **options) == columns
 
 
 @pytest.mark.parametrize("composed", [True, False])
@@ -70,11 +81,6 @@ def test_columns_whose_names_differ_only_in_form_are_not_unique(tmp_path: Path) 
         read_columns(path, "é")
 
 
-def test_only_a_line_feed_ends_a_row_of_jsonl(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", '{"text": "a\u2028b\x85c", "label": "x"}\n{"text": "d", "label": "y"}')
-    assert read_texts(path) == [("a\u2028b\x85c", "x"), ("d", "y")]
-
-
 NAN = float("nan")
 NESTED = "[" * 100_000 + "]" * 100_000
 
@@ -94,11 +100,7 @@ NESTED = "[" * 100_000 + "]" * 100_000
         ("a.csv", "text,label\na,b\n".encode("utf-16"), "is text in UTF-16 or UTF-32; save it as UTF-8"),
         ("a.csv", "text,label\na,b\n".encode("utf-16-be"), "is text in UTF-16"),
         ("a.jsonl", gzip.compress(b"{}", mtime=0), r"is compressed with gzip; unpack it, or add \.gz to its name"),
-        (
-            "a.csv.gz",
-            gzip.compress(bz2.compress(b"text,label"), mtime=0),
-            "is compressed, but not with gzip; unpack it",
-        ),
+        ("a.csv.gz", gzip.compress(bz2.compress(b"text,label"), mtime=0), "is compressed, but not with gzip; unpack"),
         ("a.tsv", b"PK\x03\x04\x14\0", "is a zip archive or an Excel file; unpack it, or save the table as CSV"),
         ("a.parquet", b"PK\x03\x04\x14\0", "is a zip archive or an Excel file"),
         ("a.csv.gz", b"PK\x03\x04\x14\0", "is a zip archive or an Excel file"),
@@ -128,11 +130,6 @@ def test_mistakes_in_a_file_are_reported_in_one_short_message(tmp_path, name, co
     assert len(str(error.value)) < 700
 
 
-def test_numbers_that_json_lacks_are_read_as_null(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", '{"text": "a", "x": NaN, "y": [1, {"z": -Infinity}]}')
-    assert read_columns(path, "text", others=True) == {"text": ["a"], "x": [None], "y": [[1, {"z": None}]]}
-
-
 def test_other_columns_may_have_the_same_name_only_if_they_are_not_read(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "x,x,text\n1,2,good\n")
     assert read_columns(path, "text") == {"text": ["good"]}
@@ -158,15 +155,6 @@ def test_rows_that_a_double_quote_may_enclose_are_reported(tmp_path, text: str, 
     assert ("line 3: a double quote may enclose several rows" in caplog.text) == is_reported
 
 
-def test_a_blank_line_is_a_row_if_there_is_one_column(tmp_path: Path) -> None:
-    assert read_columns(write(tmp_path / "a.csv", "text\ngood\n\nbad\n"), "text") == {"text": ["good", "", "bad"]}
-
-
-def test_quotes_are_part_of_the_text_on_request(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.tsv", 'text\tlabel\n"a\tb\n"c" d\te\n')
-    assert read_columns(path, "text", quotes=False) == {"text": ['"a', '"c" d']}
-
-
 @pytest.mark.parametrize(
     ("values", "texts"),
     [
@@ -190,10 +178,7 @@ def test_parquet_columns_of_every_type_are_read_as_text(tmp_path: Path, values: 
     ("values", "message"),
     [
         ([b"pos", b"\xff"], r"row 2: column 'label' holds b'\\xff', which is not text in UTF-8"),
-        (
-            [["a"], ["a", "b"]],
-            r"row 1: column 'label' holds \['a'\], a list: .* lists in all rows are labels",
-        ),
+        ([["a"], ["a", "b"]], r"row 1: column 'label' holds \['a'\], a list: .* lists in all rows are labels"),
         ([None, {"a": 1}], "row 2: column 'label' holds {'a': 1}, a mapping"),
         ([timedelta(1), None], r"row 1: column 'label' holds datetime.timedelta\(days=1\), a time span: convert it"),
     ],

@@ -157,6 +157,10 @@ def test_an_export_predicts_as_its_checkpoint(trained: Trained, expected: list[P
     assert_agree(model.predict(trained.rows), expected)
     probabilities = trained.model.predict_proba(trained.rows)
     np.testing.assert_allclose(model.predict_proba(trained.rows), probabilities, rtol=1e-5, atol=1e-5)
+    if "model/branch=ngrams" in trained.schema.options:
+        card = (trained.folder / "export" / "README.md").read_text()
+        assert "(identity · bahdanau + ngrams branch)" in card
+        assert "encoder identity, attention bahdanau, " in card and ", branch ngrams |" in card
 
 
 @pytest.fixture(scope="module")

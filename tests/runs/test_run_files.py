@@ -49,10 +49,7 @@ def test_history_by_epoch(tmp_path: Path) -> None:
     write_rows(tmp_path / "csv" / "metrics.csv", rows)
     history = {"train/loss": {0: 0.75, 1: 0.4}, "val/loss": {0: 0.8}, "val/acc": {0: 0.6}}
     assert read_history(tmp_path) == history
-
-
-def test_a_run_without_training_has_no_history(tmp_path: Path) -> None:
-    write_rows(tmp_path / "csv" / "metrics.csv", [{"epoch": 0, "test/acc": 0.7}])
+    write_rows(tmp_path / "csv" / "metrics.csv", [{"epoch": 0, "test/acc": 0.7}])  # without training
     assert read_history(tmp_path) is None
 
 

@@ -30,36 +30,20 @@ def test_the_interval_of_a_difference_is_paired_and_widened_for_folds() -> None:
     assert Gain.of(differences, tests=5).high == pytest.approx(2 / 11 + 2.57583 * gain.error, abs=1e-5)  # 0.05 / 5
 
 
-@pytest.mark.parametrize(
-    ("groups", "negligible", "expected"),
-    [
-        pytest.param(
-            [(70, "11"), (2, "01"), (31, "00")], [CHEAP, DEAR], ("cheapest", 0, 1), id="dear and 1.2 errors ahead"
-        ),
-        pytest.param(
-            [(70, "11"), (2, "01"), (31, "00")], [CHEAP, CHEAP], ("cheapest", 0, 1), id="cheap and 1.2 errors ahead"
-        ),
-        pytest.param(
-            [(70, "11"), (3, "01"), (30, "00")], [CHEAP, CHEAP], ("probably", 1, 1), id="cheap and 1.4 errors ahead"
-        ),
-        pytest.param([(70, "11"), (1, "01"), (32, "00")], [CHEAP, CHEAP], ("cheapest", 0, 1), id="0.8 errors ahead"),
-        pytest.param([(70, "11"), (13, "01"), (20, "00")], [CHEAP, DEAR], ("clearly", 1, 1), id="13 wins of 13"),
-        pytest.param([(70, "11"), (13, "10"), (20, "00")], [CHEAP, CHEAP], ("cheapest", 0, 0), id="13 losses"),
-        pytest.param(
-            [(70, "111"), (13, "011"), (1, "001"), (19, "000")],
-            [CHEAP, DEAR, DEAR],
-            ("clearly", 1, 2),
-            id="as good, cheaper",
-        ),
-        pytest.param(
-            [(70, "111"), (13, "011"), (11, "001"), (9, "000")],
-            [CHEAP, DEAR, DEAR],
-            ("clearly", 2, 2),
-            id="still better",
-        ),
-        pytest.param([(103, "1")], [CHEAP], ("cheapest", 0, 0), id="a single model"),
-    ],
-)
+CHOICES = {
+    "dear and 1.2 errors ahead": ([(70, "11"), (2, "01"), (31, "00")], [CHEAP, DEAR], ("cheapest", 0, 1)),
+    "cheap and 1.2 errors ahead": ([(70, "11"), (2, "01"), (31, "00")], [CHEAP, CHEAP], ("cheapest", 0, 1)),
+    "cheap and 1.4 errors ahead": ([(70, "11"), (3, "01"), (30, "00")], [CHEAP, CHEAP], ("probably", 1, 1)),
+    "0.8 errors ahead": ([(70, "11"), (1, "01"), (32, "00")], [CHEAP, CHEAP], ("cheapest", 0, 1)),
+    "13 wins of 13": ([(70, "11"), (13, "01"), (20, "00")], [CHEAP, DEAR], ("clearly", 1, 1)),
+    "13 losses": ([(70, "11"), (13, "10"), (20, "00")], [CHEAP, CHEAP], ("cheapest", 0, 0)),
+    "as good, cheaper": ([(70, "111"), (13, "011"), (1, "001"), (19, "000")], [CHEAP, DEAR, DEAR], ("clearly", 1, 2)),
+    "still better": ([(70, "111"), (13, "011"), (11, "001"), (9, "000")], [CHEAP, DEAR, DEAR], ("clearly", 2, 2)),
+    "a single model": ([(103, "1")], [CHEAP], ("cheapest", 0, 0)),
+}
+
+
+@pytest.mark.parametrize(("groups", "negligible", "expected"), CHOICES.values(), ids=CHOICES)
 def test_the_choice(groups: list[tuple[int, str]], negligible: list[bool], expected: tuple[str, int, int]) -> None:
     choice = choose(hits(103, *groups), negligible)
     assert (choice.reason, choice.chosen, choice.best) == expected

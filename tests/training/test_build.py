@@ -58,9 +58,19 @@ def test_a_missing_gpu_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         build.trainer(small_config(tmp_path, ["trainer.accelerator=gpu"]))
 
 
-def test_a_trainer_that_cannot_be_built_is_reported_before_the_data_are_read(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"^trainer: .*; install this package, or choose another option"):
-        train(tmp_path / "run", "trainer.precision=transformer-engine")
+TWICE = [f"+callbacks.{name}._target_=pytorch_lightning.callbacks.ModelCheckpoint" for name in ("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["trainer.precision=transformer-engine"], r".*; install this package, or choose another option"),
+        (TWICE, "Found more than one stateful callback of type"),
+    ],
+)
+def test_a_trainer_that_cannot_be_built_is_reported_before_the_data_are_read(overrides, message, tmp_path) -> None:
+    with pytest.raises(UserError, match=f"^trainer: {message}"):
+        train(tmp_path / "run", *overrides)
     assert not (tmp_path / "cache").exists()
     with pytest.raises(UserError, match=r"^trainer: `devices` .* should be an int > 0"), prefix_errors("trainer"):
         pl.Trainer(accelerator="cpu", devices=[0])
@@ -98,12 +108,6 @@ def test_a_missing_component_is_reported() -> None:
 def test_a_validation_interval_longer_than_an_epoch_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"^trainer: `val_check_interval` \(1000\) must be less"):
         train(tmp_path / "run", "+trainer.val_check_interval=1000")
-
-
-def test_two_equal_callbacks_are_refused(tmp_path: Path) -> None:
-    twice = [f"+callbacks.{name}._target_=pytorch_lightning.callbacks.ModelCheckpoint" for name in ("a", "b")]
-    with pytest.raises(UserError, match=r"^trainer: Found more than one stateful callback of type"):
-        build.trainer(small_config(tmp_path, twice))
 
 
 @pytest.mark.parametrize("override", ["param_groups=null", "+param_groups.head=null"])

@@ -50,11 +50,7 @@ class Unknown(MulticlassAccuracy):
         *((f"val/{name}", "max", "min") for name in ("loss", "ece", "hamming", "rmse", "mae", "error")),
         *((f"val/{name}", "min", "max") for name in ("acc", "f1_macro", "map", "r2", "kappa")),
         ("train/loss", "max", "min"),
-        (
-            "val/unknown",
-            None,
-            r"callbacks\.stop\.mode: is required, .* val/unknown are better: write .*mode=min or .*=max",
-        ),
+        ("val/unknown", None, r"stop\.mode: is required, .* val/unknown are better: write .*mode=min or .*=max"),
         ("val/unknown", "max", None),
         ("val/kappa", None, None),
         ("val/loss", "min", None),

@@ -73,14 +73,8 @@ def test_a_validation_of_an_earlier_epoch_is_not_repeated(tmp_path: Path, capsys
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (
-            ["callbacks.early_stopping.patience=1", "optimizer.lr=0.0"],
-            r".*val/loss did not improve .* Best score: [\d.]+\.",
-        ),
-        (
-            ["+callbacks.early_stopping.stopping_threshold=100"],
-            r"Stopping threshold reached: val/loss = [\d.]+ < 100.*",
-        ),
+        (["callbacks.early_stopping.patience=1", "optimizer.lr=0.0"], r".*val/loss did not improve .*: [\d.]+\."),
+        (["+callbacks.early_stopping.stopping_threshold=100"], r"Stopping threshold reached: val/loss = [\d.]+ <.*"),
     ],
 )
 def test_early_stopping_is_reported(options: list[str], reason: str, tmp_path, capsys) -> None:
