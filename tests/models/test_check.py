@@ -190,6 +190,13 @@ def test_a_wrong_loss_is_named(task: Task, change: Any, message: str) -> None:
         check_loss(wrong, task)
 
 
+def test_a_loss_that_compares_all_pairs_of_texts_is_named() -> None:
+    wrong = SquaredError([1])
+    wrong.forward = lambda logits, targets: ((logits - targets) ** 2).mean()  # type: ignore[method-assign]
+    with pytest.raises(UserError, match=r"is .* with the targets of the same texts, and .* do shapes N×1 and N become"):
+        check_loss(wrong, Regression())
+
+
 @pytest.mark.parametrize(("width", "found"), [(1, 2), (5, 5)])
 def test_a_loss_has_the_width_of_the_task(width: int, found: int) -> None:
     wrong = CrossEntropy([1, 1, 1])

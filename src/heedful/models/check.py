@@ -114,7 +114,7 @@ def _check_training(component: Component, batches: Sequence[tuple[Tensor, Tensor
 def check_loss(loss: Loss, task: Task) -> None:
     """Raise a UserError that names the class and the rule if a loss does not suit the task, or breaks a rule.
 
-    It gets random logits with the targets that they predict, and with those that the negative logits predict.
+    It gets random logits with the targets that they predict, that their negatives predict, and that other texts have.
     """
     random, width = torch.Generator().manual_seed(0), loss.num_logits
     for texts in (SHORT, LONG):
@@ -123,7 +123,8 @@ def check_loss(loss: Loss, task: Task) -> None:
             _fail(loss, f"num_logits is {width}, which gives {columns} probabilities, not {len(task.outputs)}")
         right, wrong = (task.scaled(task.predicted(task.probabilities(signed))) for signed in (logits, -logits))
         logits.requires_grad_()
-        pairs = [(logits, right), (logits, wrong), (logits.repeat(2, 1), torch.cat([wrong] * 2))]
+        others = right.roll(1, 0)
+        pairs = [(logits, right), (logits, wrong), (logits.repeat(2, 1), torch.cat([wrong] * 2)), (logits, others)]
         try:
             values = [loss(*pair) for pair in pairs]
         except Exception as error:
@@ -133,13 +134,16 @@ def check_loss(loss: Loss, task: Task) -> None:
             if not isinstance(value, Tensor) or value.dim() or not value.requires_grad:
                 kind = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
                 _fail(loss, f"forward returned {kind}; it must be the mean over the texts, a scalar with a gradient")
-        value, other, repeated = (computed.item() for computed in values)
+        value, other, repeated, mixed = (computed.item() for computed in values)
         if abs(repeated - other) > TOLERANCE * max(abs(other), 1e-6):
             change = f"changes from {other:.3g} to {repeated:.3g} if each text occurs twice"
             _fail(loss, f"forward {change}: return the mean over the texts, not the sum")
         if not value < other:
             reason = f"is {value:.3g} where the logits predict the targets, and {other:.3g} where they contradict them"
             _fail(loss, f"forward {reason}: it must be lower for right predictions; is its sign wrong?")
+        if not value < mixed:
+            reason = f"is {value:.3g} with the targets of the same texts, and {mixed:.3g} with those of other texts"
+            _fail(loss, f"forward {reason}: compare each text with its target; do shapes N×1 and N become N×N?")
 
 
 def _check_auxiliary_loss(component: Component, *arguments: Any) -> None:
