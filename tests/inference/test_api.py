@@ -53,7 +53,9 @@ def test_values_that_are_not_texts_are_refused(texts: Any, checkpoint: Path) -> 
 
 
 def test_any_iterable_of_texts_is_accepted(checkpoint: Path) -> None:
+    state = torch.get_rng_state()
     model, texts = load(checkpoint), ["A film to remember", "dull"]
+    assert torch.equal(torch.get_rng_state(), state)
     for iterable in (iter(texts), tuple(texts), dict.fromkeys(texts).keys(), pa.array(texts)):
         assert model.predict(iterable) == model.predict(texts)
     assert model.predict([]) == []

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import torch
 from omegaconf import DictConfig
 from torch import Tensor, nn
 
@@ -28,7 +29,8 @@ def restore(path: str, extras: DictConfig) -> Member:
     cfg.extras = extras
 
     def load() -> tuple[Classifier, Loss]:
-        model, loss = untrained_model(cfg, card)
+        with torch.random.fork_rng(devices=[]):  # the weights that are drawn are replaced
+            model, loss = untrained_model(cfg, card)
         load_weights(nn.ModuleDict({"model": model, "loss": loss}), weights, path)
         return model, loss
 
