@@ -193,8 +193,9 @@ def test_a_damaged_card_is_reported(location: str, value: Any, message: str, tmp
         {"a": torch.zeros(1).expand(10**12)},
         {"a": torch.tensor([0.0, float("nan")])},
         {"a": torch.tensor([0.0, float("-inf")])},
+        {"a": torch.tensor([1j])},
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_weights_that_are_not_dense_tensors_of_finite_numbers_are_reported(weights: Any, tmp_path: Path) -> None:
     torch.save(small_checkpoint(state_dict=weights), tmp_path / "odd.ckpt")

@@ -213,11 +213,11 @@ def _read_tensors(path: Path) -> Any:
 
 
 def is_dense(tensor: Any) -> bool:
-    """Return whether a value is a dense tensor on the CPU that is no larger than its storage."""
+    """Return whether a value is a dense tensor of real numbers on the CPU that is no larger than its storage."""
     return (
         isinstance(tensor, torch.Tensor)
         and tensor.layout == torch.strided
-        and not tensor.is_quantized
+        and not (tensor.is_quantized or tensor.is_complex())
         and tensor.device.type == "cpu"
         and tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
     )
