@@ -70,11 +70,13 @@ class Corpus:
     val: Split | None
     test: Split | None
     task: Task
+    warnings: Sequence[str] = ()  # of rows that were left out, or count as wrong
 
     @classmethod
     def load(cls, folder: Path, task: Task) -> "Corpus":
         """Return the corpus in a folder of the cache, which a `Reading` has written for this task."""
-        task = task.with_classes(json.loads((folder / FACTS).read_text())["class_names"])
+        facts = json.loads((folder / FACTS).read_text())
+        task = task.with_classes(facts["class_names"])
         splits: dict[str, Any] = dict.fromkeys(SPLITS)
         for file in folder.glob("*.arrow"):
             table = pa.ipc.open_stream(pa.memory_map(str(file))).read_all()
@@ -90,7 +92,7 @@ class Corpus:
                 columns,
                 np.from_dlpack(columns["weight"].combine_chunks()) if "weight" in columns else None,
             )
-        return cls(**splits, task=task)
+        return cls(**splits, task=task, warnings=facts["warnings"])
 
     def of(self, split: str) -> Split:
         """Return a split that the source has, by its name."""

@@ -211,7 +211,7 @@ class Origin(pl.LightningDataModule):
         return self.read()
 
     def read(self) -> Corpus:
-        """Return the corpus in the cache; read the source first if it is not in the cache."""
+        """Return the corpus in the cache, and repeat its warnings; read the source first if it is not in the cache."""
         reading, opener, further = self.reading, self.opener, self.roles.further
         in_sets = [opener.hash_columns(split, further) for split in opener.splits if further and not opener.files]
         key = f"{self.source_fingerprint} {self.roles} {in_sets} {code_version(type(self))}"
@@ -221,4 +221,8 @@ class Origin(pl.LightningDataModule):
                 opener.require_distinct()
             reading.write(folder, opener, self.task, self.progress)
 
-        return load_or_build(self.cache_dir / f"{hash_text(key)}.texts", partial(Corpus.load, task=self.task), write)
+        load = partial(Corpus.load, task=self.task)
+        corpus = load_or_build(self.cache_dir / f"{hash_text(key)}.texts", load, write)
+        for warning in corpus.warnings:
+            log.warning("%s", warning)
+        return corpus

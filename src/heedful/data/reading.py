@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import logging
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +26,6 @@ from heedful.runtime import ABSENT, PLAIN, Fault, NumberForm, number_of, parse_a
 from heedful.tasks.labels import canonical, match_classes
 from heedful.tasks.task import Task
 
-log = logging.getLogger(__name__)
 TEXT = pa.large_string()
 # types of columns that are no texts; the file is the number among those of the split, and the place is in this file
 TYPES = {"label": pa.list_(TEXT), "weight": pa.float64()}
@@ -85,9 +83,9 @@ class Reading:
                     yield rows
                     advance(len(rows.places))
 
-        reading = self
+        reading, warnings = self, list[str]()
         for split in sorted(opener.splits, key="train".__ne__):  # its labels are the classes of the others
-            declared, found = reading._write_split(folder / f"{split}.arrow", rows_of(split), task)
+            declared, found = reading._write_split(folder / f"{split}.arrow", rows_of(split), task, warnings)
             names = dict(reading.names or {})
             if split == "train":
                 try:
@@ -98,10 +96,13 @@ class Reading:
             elif names:
                 names |= {name: name for name in sorted(found - set(names.values()))}
             reading = replace(reading, roles=self.roles.unweighted, names=names or None)
-        (folder / FACTS).write_text(json.dumps({"class_names": list(dict.fromkeys((reading.names or {}).values()))}))
+        classes = list(dict.fromkeys((reading.names or {}).values()))
+        (folder / FACTS).write_text(json.dumps({"class_names": classes, "warnings": warnings}))
 
-    def _write_split(self, path: Path, chunks: Iterable[Rows], task: Task) -> tuple[list[str], set[str]]:
-        """Write the valid rows; return the named classes of the data set, if it has any, and those found."""
+    def _write_split(
+        self, path: Path, chunks: Iterable[Rows], task: Task, warnings: list[str]
+    ) -> tuple[list[str], set[str]]:
+        """Write the valid rows, and warn of others; return the named classes of the data set and those found."""
         roles, names, keeps = self.roles, self.names, self.unknown_classes == "wrong"
         # places by source and wrong label, which is empty if a cell is missing
         faults = defaultdict[tuple[str, str], list[int]](list)
@@ -142,7 +143,7 @@ class Reading:
                     cells["weight"] = _weights(rows, roles.weight, self.numbers, is_valid)
                 stream.write_batch(pa.RecordBatch.from_pydict(cells, schema).filter(pa.array(is_valid)))
         for (source, label), places in faults.items():
-            self._report(f"{source}: {format_places(rows.unit, places)}:", label, task)
+            warnings.append(self._warning(f"{source}: {format_places(rows.unit, places)}:", label, task))
         if not count:
             raise UserError(f"{rows.source}: no row has {' and '.join(self._required)}")
         return declared, found
@@ -151,25 +152,24 @@ class Reading:
     def _required(self) -> list[str]:
         return list(map(repr, [*self.roles.text, ", ".join(self.roles.label)]))
 
-    def _report(self, where: str, label: str, task: Task) -> None:
-        """Refuse rows with a wrong label, or without a text or label if it is empty, or warn of them."""
+    def _warning(self, where: str, label: str, task: Task) -> str:
+        """Refuse rows with a wrong label, or without a text or label if it is empty, or return a warning of them."""
         classes = dict.fromkeys((self.names or {}).values())
         if reason := label and task.fault(label):
             raise UserError(f"{where} label {format_repr(label)} {reason}: correct the file")
         if label and self.unknown_classes in ("drop", "wrong"):
             effect = "count as wrong" if self.unknown_classes == "wrong" else "are left out"
-            log.warning("%s %s, because the model has no class %s", where, effect, format_repr(label))
-        elif label:
+            return f"{where} {effect}, because the model has no class {format_repr(label)}"
+        if label:
             raise UserError(
                 f"{where} label {format_repr(label)} is not among the classes {format_list(classes, plain=True)}"
                 f"{did_you_mean(label, classes, SIMILAR_LABELS)}. Correct the label, or list all labels of each class "
                 f"in data.labels{OTHER_CLASSES if self.unknown_classes else ''}"
             )
-        elif self.on_bad_rows == "error":
+        if self.on_bad_rows == "error":
             missing = f"no {' or no '.join(self._required)}"
             raise UserError(f"{where} {missing}. Correct the file, or drop such rows with data.on_bad_rows=drop")
-        else:
-            log.warning("%s dropped, because %s is missing", where, " or ".join(self._required))
+        return f"{where} dropped, because {' or '.join(self._required)} is missing"
 
 
 def _digest(text: Text) -> int:

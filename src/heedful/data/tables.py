@@ -398,7 +398,7 @@ def arrow_rows(source: str, batches: Iterable[Any], columns: Mapping[str, str], 
             if "feature" in feature:  # of the labels in a list
                 feature, kind = feature["feature"], kind.value_type
             if feature["_type"] == "ClassLabel" and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-                class_names[name] = tuple(map(str, feature["names"]))
+                class_names[name] = [str(known) if isinstance(known, str | int) else "" for known in feature["names"]]
     count = 0
     for batch in batches:
         cells = {name: batch.column(stored) for name, stored in columns.items()}
