@@ -209,6 +209,15 @@ def test_better_variants_with_too_few_seeds_are_named() -> None:
     assert verdict.endswith("Take a. Not judged, with fewer than 5 seeds: f, g; ahead on average: f.")
 
 
+def test_a_variant_whose_network_is_not_used_is_named() -> None:
+    compared = comparison([BETTER, BASE])
+    row, *others = compared.rows
+    runs = tuple(replace(run, result=replace(run.result, branch_weight=1.0)) for run in row.variant.runs)
+    row = replace(row, variant=replace(row.variant, runs=runs))
+    verdict = comparison_verdict(replace(compared, rows=(row, *others)))
+    assert verdict.endswith("The network is not used: the linear branch has 100 % of the logits of a.")
+
+
 def test_variants_that_predict_the_same_are_one(tmp_path: Path) -> None:
     for attention, first in (("none", 0.8), ("uniform", 0.8 + 1e-8), ("keras", 0.7)):
         write_run(tmp_path / attention, np.array([[first, 1 - first]] * 5), attention=attention)

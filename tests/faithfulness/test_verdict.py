@@ -19,6 +19,7 @@ class Facts(NamedTuple):
     p_value: float
     seeds: int = 5
     choice: str = "bahdanau"
+    is_used: bool = True
 
 
 def summarize(facts: Facts, name: str = "normalized_comprehensiveness") -> VariantSummary:
@@ -29,7 +30,8 @@ def summarize(facts: Facts, name: str = "normalized_comprehensiveness") -> Varia
         )
         for ranking, mean in means.items()
     }
-    variant: Any = SimpleNamespace(name="lstm", choices={"attention": facts.choice})
+    choices = {"attention": facts.choice}
+    variant: Any = SimpleNamespace(name="lstm", choices=choices, network_is_used=facts.is_used)
     return VariantSummary(variant, (None,) * facts.seeds, tuple(means), measures)  # type: ignore[arg-type]
 
 
@@ -71,3 +73,5 @@ def test_the_verdict_needs_a_main_measure_and_a_trained_attention() -> None:
     assert faithfulness_verdict([summarize(HIGH._replace(choice="uniform"))]) == ""
     assert faithfulness_verdict([summarize(HIGH, "comprehensiveness_removal")]).count("comprehensiveness") == 1
     assert faithfulness_verdict([summarize(HIGH, "flip")]) == ""
+    unused = faithfulness_verdict([summarize(HIGH._replace(is_used=False))])
+    assert unused.endswith("the linear branch has 100 % of the logits of lstm, where attention explains nothing.")

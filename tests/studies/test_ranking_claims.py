@@ -24,7 +24,8 @@ def summary(name: str, means: list[float], attention: str = "bahdanau") -> Varia
         arrays = {"comprehensiveness_removal": np.repeat(values[:, :, None], 5, axis=2)}
         arrays |= {"comprehensiveness_low": np.zeros(53), "comprehensiveness_high": np.ones(53)}
         records.append(FaithfulnessRecord(options, arrays))
-    variant: Any = SimpleNamespace(name=name, seeds=tuple(range(5)), choices={"attention": attention})
+    known = {"choices": {"attention": attention}, "network_is_used": True}
+    variant: Any = SimpleNamespace(name=name, seeds=tuple(range(5)), **known)
     return VariantSummary(variant, tuple(records), tuple(RANKINGS), {})
 
 

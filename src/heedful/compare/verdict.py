@@ -8,6 +8,7 @@ from heedful.base.formatting import capitalize, format_count, format_names
 from heedful.records.cost import Cost
 from heedful.report.numbers import format_compact
 from heedful.report.verdict import LINEAR_MODEL, as_gain, comparative, describe_gain, describe_score, format_sizes
+from heedful.report.words import UNUSED_NOTE
 from heedful.tasks.stored import scores_of
 from heedful.terms.comparison import Comparison, Row, Verdict
 from heedful.terms.intervals import MIN_SEEDS, Interval
@@ -81,6 +82,8 @@ def remarks(comparison: Comparison) -> list[str]:
     sentences = [
         f"{', '.join(names)} and {last} are one model: their predictions are equal" for *names, last in comparison.equal
     ]
+    if unused := [variant.name for variant in comparison.trained if not variant.network_is_used]:
+        sentences.append(f"{UNUSED_NOTE} of {format_names(unused)}")
     if _is_tested(comparison) and (few := [row.variant.name for row in with_few_seeds(comparison.rows)]):
         best = advise(comparison).row
         better = takewhile(lambda row: row is not best, comparison.rows if best else ())

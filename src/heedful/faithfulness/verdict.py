@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from heedful.base.formatting import format_count
+from heedful.base.formatting import format_count, format_names
 from heedful.faithfulness.summary import VariantSummary
+from heedful.report.words import UNUSED_NOTE
 from heedful.runs.faithfulness_record import ATTENTION, RANDOM, WITHOUT_ATTENTION, Column
 from heedful.terms.intervals import LEVEL, MIN_SEEDS, holm
 
@@ -19,10 +20,19 @@ def main_column(summaries: Sequence[VariantSummary]) -> Column | None:
 
 
 def trained_attention(summaries: Sequence[VariantSummary]) -> list[VariantSummary]:
-    return [summary for summary in summaries if summary.variant.choices.get("attention") not in WITHOUT_ATTENTION]
+    attentive = [summary for summary in summaries if summary.variant.choices.get("attention") not in WITHOUT_ATTENTION]
+    return [summary for summary in attentive if summary.variant.network_is_used]
 
 
 def faithfulness_verdict(summaries: Sequence[VariantSummary]) -> str:
+    """Return what is shown of trained attention, and which variants do not use their network."""
+    sentences = [_compare_with_random(summaries)]
+    if unused := [summary.variant.name for summary in summaries if not summary.variant.network_is_used]:
+        sentences.append(f"{UNUSED_NOTE} of {format_names(unused)}, where attention explains nothing.")
+    return " ".join(filter(None, sentences))
+
+
+def _compare_with_random(summaries: Sequence[VariantSummary]) -> str:
     """Return a sentence that compares trained attention with the random ranking, and one about the best ranking.
 
     The text is "" without trained attention, or if the main measure was not computed. Differences are significant if p

@@ -58,6 +58,11 @@ class Variant:
         """The choice of each config group, which is the same in all runs."""
         return self.runs[0].choices
 
+    @property
+    def network_is_used(self) -> bool:
+        """False where the branch has all the weight in each run."""
+        return any(run.result.network_is_used for run in self.runs)
+
 
 class Settings(NamedTuple):
     """The settings in which a variant may differ from other variants."""
