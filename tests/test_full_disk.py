@@ -18,7 +18,7 @@ def raise_disk_full(*args: Any, **kwargs: Any) -> None:
 
 
 @pytest.mark.parametrize("writer", ["pytorch_lightning.Trainer.save_checkpoint", "heedful.runs.result.RunResult.save"])
-def test_a_full_disk_is_reported_with_the_folder(writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_with_the_folder(writer: str, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(writer, raise_disk_full)
     monkeypatch.setattr("heedful.training.run.write_run_report", lambda *_: [])  # drawing takes most of the time
     monkeypatch.chdir(tmp_path)
@@ -30,6 +30,7 @@ def test_a_full_disk_is_reported_with_the_folder(writer: str, tmp_path: Path, mo
     message = str(exit_info.value)
     assert message.startswith(f"Error: {tmp_path / 'run'}")
     assert message.endswith(": No space left on device; correct this, or choose another path")
+    assert "Written to" not in capsys.readouterr().out
 
 
 def test_a_full_disk_names_the_folder_of_an_export(checkpoint, tmp_path, monkeypatch) -> None:

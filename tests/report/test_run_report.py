@@ -252,13 +252,13 @@ def test_a_network_without_a_part_in_the_predictions_is_not_explained(make_run, 
     assert sentence not in run_verdict(RunResult.load(run))
 
 
-def test_the_tables_contain_the_best_epoch_and_the_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tables_contain_the_best_epoch_and_the_classes(capsys: pytest.CaptureFixture[str]) -> None:
     result = RunResult(
         best=Best("checkpoints/best.ckpt", "val/loss", 0.25, 1),
         metrics={"test/acc": Score(0.5, 0.25, 0.75, 8), "val/acc": Score(0.625, 0.5, 0.75, 4)},
         classes={"val": {"ham": ClassScore(support=3)}, "test": {"spam": ClassScore(0.5, 0.125, 0.2, 1234)}},
     )
-    print_summary(result, tmp_path, None)
+    print_summary(result, None)
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "Scores, best epoch 2 (val/loss 0.2500)" in lines
     assert "test/acc 0.500 0.250 to 0.750 0.625" in lines

@@ -15,7 +15,7 @@ from heedful.report.run_page import RunPage
 from heedful.report.score_sections import classes_section, scores_section
 from heedful.report.terminal import OutputConsole, files_table, render_terminal
 from heedful.report.verdict import run_verdict
-from heedful.runs.result import RESULT_FILE, RunResult
+from heedful.runs.result import RunResult
 from heedful.runs.run_files import Predictions, read_gradients, read_history, read_statistics
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def _facts(result: RunResult) -> dict[str, str]:
     }
 
 
-def print_summary(result: RunResult, folder: Path, predictions: Predictions | None) -> None:
-    """Print the verdict, the metrics, the class scores of the test or else the validation split, and the files."""
+def print_summary(result: RunResult, predictions: Predictions | None) -> None:
+    """Print the verdict, the metrics, and the class scores of the test or else the validation split."""
     console, best = OutputConsole(), result.best.describe()
     sections = [scores_section(result.metrics, f"Scores, best {best}" if best else "Scores", predictions)]
     if result.split in result.classes:
@@ -93,8 +93,12 @@ def print_summary(result: RunResult, folder: Path, predictions: Predictions | No
     console.print(render_terminal(sections, verdict := run_verdict(result)))
     if (note := trained_note(result.data, result.split)) not in verdict:
         console.print(f"{note}.\n", soft_wrap=True)
-    written = {folder / RESULT_FILE, *(path for path in folder.rglob("*") if path.is_file())}
-    hidden = {folder / "wandb", folder / ".hydra"}
-    console.print(files_table(folder, [path for path in written if hidden.isdisjoint(path.parents)]))
+
+
+def print_files(folder: Path) -> None:
+    """Print what a run has written."""
+    console, hidden = OutputConsole(), {folder / "wandb", folder / ".hydra"}
+    written = [path for path in folder.rglob("*") if path.is_file() and hidden.isdisjoint(path.parents)]
+    console.print(files_table(folder, written))
     for offline in sorted((folder / "wandb").glob("offline-run-*")):
         console.print(f"Offline W&B run; upload it with: wandb sync {shlex.quote(str(offline))}", soft_wrap=True)

@@ -25,7 +25,7 @@ from heedful.config.overrides import quote
 from heedful.data.source import Source, source_of
 from heedful.kernels.threads import use_threads
 from heedful.report.data_section import data_section
-from heedful.report.run_report import print_summary, write_run_report
+from heedful.report.run_report import print_files, print_summary, write_run_report
 from heedful.report.terminal import OutputConsole, render_terminal
 from heedful.runs import environment
 from heedful.runs.checkpoint import Card, read_checkpoint
@@ -190,7 +190,7 @@ class Run:
         except Exception as error:  # a report that cannot be written does not change the status of the run
             log.warning("The report could not be written, which changes no score: %s", error)
         if not self.launch.is_quiet:
-            print_summary(self.result, self.folder, predictions)
+            print_summary(self.result, predictions)
 
     def record_costs(self) -> None:
         """Record the durations until now, the speed and the peak memory."""
@@ -213,6 +213,9 @@ class Run:
         self.record_costs()
         if self.is_started and is_main_process():
             self.result.save(self.folder)
+            is_shown = self.result.metrics and self.launch.has_page and not self.launch.is_quiet
+            if is_shown and self.result.status == "completed":
+                print_files(self.folder)
         if is_main_process():
             reason = f": {self.result.error}" if self.result.error else ""
             seconds = format_duration(time.perf_counter() - self.start_time)
