@@ -1,12 +1,17 @@
 """Terms of scores: their means, and their standard deviations against scores that are computed again for resamples."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 import torch
 from torchmetrics.functional import classification as tm
 
+from heedful.tasks.multiclass import Multiclass
 from heedful.tasks.score_intervals import confidence_bins
 from heedful.tasks.scores import SCORES
+from heedful.tasks.stored import scores_of
 from tests.run_folders import predictions
 
 
@@ -45,3 +50,12 @@ def test_terms_vary_as_scores_of_resampled_texts(classes: int) -> None:
 
 def test_bins_include_their_lower_edge_and_the_last_includes_one() -> None:
     assert confidence_bins(np.array([0.0, 0.06, 2 / 30, 0.6, 0.99, 1.0])).tolist() == [0, 0, 1, 9, 14, 14]
+
+
+def test_the_scores_of_a_task_from_outside_with_a_required_option_are_known() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Stars(Multiclass):
+        stars: int
+        scores: ClassVar = {"near": SCORES["acc"]}
+
+    assert scores_of({"near"}) is Stars.scores

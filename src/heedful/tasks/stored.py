@@ -88,7 +88,8 @@ def write_task(task: Task) -> dict[str, Any]:
 def _scores() -> list[Mapping[str, ScoreType]]:
     """Return the scores of each task that this process has imported, those of Heedful first."""
     own = [cls for cls in _classes() if cls not in TASKS.values() and not isabstract(cls)]
-    return [cls().scores for cls in [*TASKS.values(), *own]]
+    classes: list[Any] = [*TASKS.values(), *own]
+    return [cls.scores if isinstance(cls.scores, Mapping) else cls().scores for cls in classes]  # or a property
 
 
 def every_score() -> dict[str, ScoreType]:
