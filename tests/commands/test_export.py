@@ -83,9 +83,10 @@ def message(function):
 message(lambda: model(["fine", None, 3]))
 model.session.run = lambda names, inputs, run=model.session.run: [np.nan * part for part in run(names, inputs)]
 message(lambda: model(["a film"]))
-config = json.load(open("config.json")) | {"class_names": ["a", "b", "a"]}
-json.dump(config, open("config.json", "w"))
-message(predict.Classifier)
+config = json.load(open("config.json"))
+for names in (["a", "b", "a"], ["a", "b"]):
+    json.dump(config | {"class_names": names}, open("config.json", "w"))
+    message(predict.Classifier)
 """
 
 
@@ -96,6 +97,7 @@ def test_the_module_of_an_export_refuses_other_values_and_a_damaged_model(export
         "TypeError: text 2, counted from 0, is 3; it must be a text",
         "ValueError: the model computes probabilities that are not finite: it is damaged",
         "ValueError: config.json: two classes have the same name",
+        "ValueError: config.json: 2 classes, but model.onnx computes 3 probabilities",
     )
     for line, message in zip(output.splitlines(), expected, strict=True):
         assert message in line.replace(f"{folder}/", "")

@@ -52,6 +52,10 @@ class Classifier:
         options.log_severity_level = 4  # errors also raise exceptions, so they need not be logged
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # beside busy processes, it costs much
         self.session = onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
+        width = self.session.get_outputs()[0].shape[1]
+        if isinstance(width, int) and width != len(self.names):  # else its name
+            known = f"{len(self.names)} classes, but {folder / model} computes {width} probabilities"
+            raise ValueError(f"{folder / 'config.json'}: {known}: export the model again")
 
     def least_confidence(self, error: float) -> float:
         """Return the lowest confidence from which the expected error on the validation texts was at most `error`."""
@@ -143,7 +147,12 @@ class Classifier:
 
 
 if __name__ == "__main__":
-    classify = Classifier()
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        sys.exit(print(__doc__))
+    try:
+        classify = Classifier()
+    except ValueError as mistake:
+        sys.exit(f"Error: {mistake}")
     is_pair = classify.config["pairs"]
     is_ascii = not sys.stdout.encoding.lower().startswith("utf")
     texts = sys.argv[1:]
