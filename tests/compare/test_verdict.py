@@ -209,13 +209,16 @@ def test_better_variants_with_too_few_seeds_are_named() -> None:
     assert verdict.endswith("Take a. Not judged, with fewer than 5 seeds: f, g; ahead on average: f.")
 
 
-def test_a_variant_whose_network_is_not_used_is_named() -> None:
+@pytest.mark.parametrize(("choices", "is_named"), [({}, True), ({"model": "linear"}, False)])
+def test_a_variant_whose_network_is_not_used_is_named(choices: dict[str, str], is_named: bool) -> None:
     compared = comparison([BETTER, BASE])
     row, *others = compared.rows
-    runs = tuple(replace(run, result=replace(run.result, branch_weight=1.0)) for run in row.variant.runs)
+    changes = {"branch_weight": 1.0, "choices": choices}
+    runs = tuple(replace(run, result=replace(run.result, **changes)) for run in row.variant.runs)
     row = replace(row, variant=replace(row.variant, runs=runs))
     verdict = comparison_verdict(replace(compared, rows=(row, *others)))
-    assert verdict.endswith("The network is not used: the linear branch has 100 % of the logits of a.")
+    sentence = "The network is not used: the linear branch has 100 % of the logits of a."
+    assert verdict.endswith(sentence) == is_named
 
 
 def test_variants_that_predict_the_same_are_one(tmp_path: Path) -> None:

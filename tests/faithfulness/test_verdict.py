@@ -31,7 +31,7 @@ def summarize(facts: Facts, name: str = "normalized_comprehensiveness") -> Varia
         for ranking, mean in means.items()
     }
     choices = {"attention": facts.choice}
-    variant: Any = SimpleNamespace(name="lstm", choices=choices, network_is_used=facts.is_used)
+    variant: Any = SimpleNamespace(name="lstm", choices=choices, has_unused_network=not facts.is_used)
     return VariantSummary(variant, (None,) * facts.seeds, tuple(means), measures)  # type: ignore[arg-type]
 
 

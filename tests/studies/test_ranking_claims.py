@@ -24,7 +24,7 @@ def summary(name: str, means: list[float], attention: str = "bahdanau") -> Varia
         arrays = {"comprehensiveness_removal": np.repeat(values[:, :, None], 5, axis=2)}
         arrays |= {"comprehensiveness_low": np.zeros(53), "comprehensiveness_high": np.ones(53)}
         records.append(FaithfulnessRecord(options, arrays))
-    known = {"choices": {"attention": attention}, "network_is_used": True}
+    known = {"choices": {"attention": attention}, "has_unused_network": False}
     variant: Any = SimpleNamespace(name=name, seeds=tuple(range(5)), **known)
     return VariantSummary(variant, tuple(records), tuple(RANKINGS), {})
 

@@ -82,7 +82,7 @@ def remarks(comparison: Comparison) -> list[str]:
     sentences = [
         f"{', '.join(names)} and {last} are one model: their predictions are equal" for *names, last in comparison.equal
     ]
-    if unused := [variant.name for variant in comparison.trained if not variant.network_is_used]:
+    if unused := [variant.name for variant in comparison.trained if variant.has_unused_network]:
         sentences.append(f"{UNUSED_NOTE} of {format_names(unused)}")
     if _is_tested(comparison) and (few := [row.variant.name for row in with_few_seeds(comparison.rows)]):
         best = advise(comparison).row

@@ -21,13 +21,13 @@ def main_column(summaries: Sequence[VariantSummary]) -> Column | None:
 
 def trained_attention(summaries: Sequence[VariantSummary]) -> list[VariantSummary]:
     attentive = [summary for summary in summaries if summary.variant.choices.get("attention") not in WITHOUT_ATTENTION]
-    return [summary for summary in attentive if summary.variant.network_is_used]
+    return [summary for summary in attentive if not summary.variant.has_unused_network]
 
 
 def faithfulness_verdict(summaries: Sequence[VariantSummary]) -> str:
     """Return what is shown of trained attention, and which variants do not use their network."""
     sentences = [_compare_with_random(summaries)]
-    if unused := [summary.variant.name for summary in summaries if not summary.variant.network_is_used]:
+    if unused := [summary.variant.name for summary in summaries if summary.variant.has_unused_network]:
         sentences.append(f"{UNUSED_NOTE} of {format_names(unused)}, where attention explains nothing.")
     return " ".join(filter(None, sentences))
 

@@ -59,9 +59,9 @@ class Variant:
         return self.runs[0].choices
 
     @property
-    def network_is_used(self) -> bool:
-        """False where the branch has all the weight in each run."""
-        return any(run.result.network_is_used for run in self.runs)
+    def has_unused_network(self) -> bool:
+        """Whether the branch of a network has all the weight in each run."""
+        return all(run.result.has_unused_network for run in self.runs)
 
 
 class Settings(NamedTuple):

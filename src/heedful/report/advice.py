@@ -38,7 +38,7 @@ def warnings_of(result: RunResult, main_score: str, lower_is_better: bool, doubt
         yield Warning(f"It is not shown to be better than always answering “{name}”.", "Check the labels.")
     if score.n is not None and score.n < FEW_TEXTS:
         yield Warning(f"Only {format_count(score.n, noun[:-1])}: all intervals are wide.", "Test it on more texts.")
-    if result.has_network and not result.network_is_used:
+    if result.has_unused_network:
         patience = "callbacks.early_stopping.patience=20"
         yield Warning(f"{UNUSED_NOTE}, so attention explains nothing.", "Give it more epochs to learn.", patience)
     if summary is not None and summary.in_train:

@@ -32,7 +32,7 @@ def run_verdict(result: RunResult) -> str:
     clauses += [clause] if (clause := gain_clause(result, metric)) else []
     sentence = "; ".join(clauses)
     sentences = [capitalize(sentence)]
-    if result.has_network and not result.network_is_used:
+    if result.has_unused_network:
         sentences.append(UNUSED_NOTE)
     classes = [(c.f1 or 0.0, c.support, name) for name, c in result.classes.get(split, {}).items() if c.support]
     if len({f1 for f1, _, _ in classes}) > 1:

@@ -233,6 +233,10 @@ class RunResult:
         return self.has_network and self.branch_weight != 1
 
     @property
+    def has_unused_network(self) -> bool:
+        return self.has_network and not self.network_is_used
+
+    @property
     def architecture(self) -> str:
         """The choices of encoder, attention and branch, such as "bilstm · bahdanau"; empty if none is recorded."""
         if not self.has_network:
