@@ -101,5 +101,5 @@ def test_several_unfinished_sweeps_are_summarized_in_five_lines(tmp_path: Path) 
     assert summarize_excluded(excluded, 7) == [
         "6 of 7 runs are not compared: 6 failed.",
         f"To run them: heedful train sweep.resume={tmp_path / 's1'} (and 2 more sweeps)",
-        *("9_x: ValueError: no", "10_x: ValueError: no", "9_x: ValueError: no"),
+        *("s1/9_x: ValueError: no", "s1/10_x: ValueError: no", "s9/9_x: ValueError: no"),
     ]

@@ -106,7 +106,9 @@ def summarize_excluded(excluded: Sequence[ExcludedRun], total: int) -> list[str]
     """Return at most five lines about the runs, of `total`, that are not compared: counts, a command, and reasons."""
     if not excluded:
         return []
-    reasons = [f"{run.folder.name}: {run.error.strip().splitlines()[0]}" for run in excluded if run.error.strip()]
+    shared = os.path.commonpath([run.folder.parent.absolute() for run in excluded])
+    named = [(os.path.relpath(run.folder, shared), run.error.strip()) for run in excluded]
+    reasons = [f"{name}: {error.splitlines()[0]}" for name, error in named if error]
     counts = ", ".join(f"{count} {status}" for status, count in Counter(run.status for run in excluded).items())
     lines = [f"{len(excluded)} of {total} runs {'is' if len(excluded) == 1 else 'are'} not compared: {counts}."]
     parents = dict.fromkeys(run.folder.parent for run in excluded if run.status in TO_RESUME)
