@@ -16,7 +16,7 @@ from heedful.runs.run_files import Predictions, PredictionTable
 
 MAX_TEXTS = 2000
 MODES = {"r": "each word left out (whole model)", "b": "linear part", "a": "attention weights"}
-SCALES = {"r": 100, "b": 100, "a": 1000}  # the page has integers, which are shorter
+SCALES = {"r": 100, "b": 100, "a": 1000}  # of the weights, which the page has as integers, because these are shorter
 
 
 def texts_section(
@@ -66,7 +66,9 @@ def texts_section(
     listed = [(name, values.most_common()) for name, values in columns.items()]
     modes, measure = [(key, MODES[key]) for key in used], "log odds" if task.has_classes else "number"
     unit = 1.0 if task.has_classes else float(np.std(predictions.labels))
-    texts = Texts(rows, len(true), predictions.class_names, presets, modes, listed, measure=measure, unit=unit)
+    texts = Texts(
+        rows, len(true), predictions.class_names, presets, modes, listed, measure=measure, unit=unit, scales=SCALES
+    )
     return Section("Texts", [texts], _note(result, removals, task.has_classes))
 
 

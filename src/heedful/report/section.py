@@ -1,8 +1,8 @@
 """The content of a report, independent of its format: sections of tables, dots, matrices, texts and maps."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -216,9 +216,10 @@ class Texts:
     Args:
         rows: of each text t, its true label y and its prediction k (numbers in `names`, or texts), its confidence c,
             its place o, its cells s in `columns`, x if it is a mistake, its words w, and their weights by `modes`,
-            integers: thousandths for a, else hundredths.
+            as integers.
         presets: the key, the name and the number of texts of each choice of texts.
         modes: the key and the name of each way to colour words.
+        scales: the number by which the weights of each mode were multiplied.
         variants: the letter, the name and the number of seeds of each model, whose answers v the texts have.
         total: the number of texts of the split.
     """
@@ -232,6 +233,7 @@ class Texts:
     variants: Sequence[tuple[str, str, int]] = ()
     measure: str = "log odds"  # of the weights r and b
     unit: float = 1.0  # a weight r that is not small
+    scales: Mapping[str, int] = field(default_factory=dict)
 
     def label(self, value: int | str) -> str:
         return self.names[value] if isinstance(value, int) else value
@@ -239,7 +241,7 @@ class Texts:
     @property
     def data(self) -> dict[str, Any]:
         """What the page's script reads."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def answer(self, row: dict[str, Any]) -> str:
         """Return the prediction, or that of each variant with the number of seeds that are right."""

@@ -197,7 +197,7 @@ class TextList {
   coloured(row) {
     const paragraph = create("p", { dir: "auto" });
     const mode = this.modes.find((input) => input.checked)?.value;
-    const weights = row[mode]?.map((weight) => weight / (mode === "a" ? 1000 : 100));
+    const weights = row[mode]?.map((weight) => weight / this.data.scales[mode]);
     if (!weights?.length) {
       paragraph.append(row.t);
       return paragraph;
