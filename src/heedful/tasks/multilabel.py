@@ -90,15 +90,13 @@ class Multilabel(Task):
 
     def split(self, cell: Any) -> list[Any]:
         if isinstance(cell, str):
-            listed = _read_list(cell)
-            if (
-                listed is None
-                and PRINTED.fullmatch(cell := cell.strip())
-                and (self.between not in cell or cell[0] == "(")
-            ):
+            if (listed := _read_list(cell)) is not None:
+                return listed
+            text = cell.strip()
+            if PRINTED.fullmatch(text) and (self.between not in text or text[0] == "("):
                 remedy = "write ['a', 'b'], or labels with a separator such as | between them"
-                raise Fault(f"holds {format_repr(cell)}, which is no list of labels: {remedy}")
-            return self._divide(cell) if listed is None else listed
+                raise Fault(f"holds {format_repr(text)}, which is no list of labels: {remedy}")
+            return self._divide(text)
         return cell if isinstance(cell, list) else [cell]
 
     def _divide(self, cell: str) -> list[str]:

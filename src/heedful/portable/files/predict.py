@@ -148,7 +148,8 @@ class Classifier:
 
 if __name__ == "__main__":
     if sys.argv[1:] in (["-h"], ["--help"]):
-        sys.exit(print(__doc__))
+        print(__doc__)
+        sys.exit()
     try:
         classify = Classifier()
     except ValueError as mistake:
