@@ -14,7 +14,7 @@ from heedful.base.formatting import format_value
 from heedful.config.keys import CONF
 from heedful.config.mistakes import no_such
 from heedful.records.variants import GROUPS, Variant
-from heedful.tasks.stored import every_score
+from heedful.tasks.stored import score_names
 from studies.statistics import STATISTICS
 
 HERE = Path(__file__).parent
@@ -87,7 +87,7 @@ class Statement(_Record):
 class ClaimDefinition(Statement):
     """A claim about the favoured variants and their counterparts."""
 
-    metric: Annotated[str, AfterValidator(partial(_require_name, kind="metric", names=(*every_score(), *STATISTICS)))]
+    metric: Annotated[str, AfterValidator(partial(_require_name, kind="metric", names=(*score_names(), *STATISTICS)))]
     direction: Literal["higher", "lower"]
     variants: Selector
     against: Selector

@@ -13,7 +13,7 @@ from heedful.report.verdict import LINEAR_MODEL, format_score, format_sizes
 from heedful.report.words import STRIP_NOTE, branch_title, clean_text, example_words
 from heedful.runs.examples import Example, read_examples
 from heedful.runs.run_files import read_or_warn
-from heedful.tasks.stored import every_score
+from heedful.tasks.stored import find_score
 from heedful.terms.comparison import Comparison, Row
 from heedful.terms.intervals import MIN_SEEDS
 from heedful.terms.measurements import label, untested
@@ -99,7 +99,7 @@ def _scores(comparison: Comparison) -> Section:
         scores = [format_with_margin(row.metrics.get(name)) for name in names]
         rows.append([name, str(len(row.variant.seeds)), *scores, format_known(row.ensemble)])
     table = Table(["variant", "seeds", *map(label, names), "ensemble"], rows)
-    lower = [label(name) for name in names if name in every_score() and every_score()[name].lower_is_better]
+    lower = [score.label for name in names if (score := find_score(name)) and score.lower_is_better]
     note = SCORES.format(
         texts=comparison.texts,
         metric=label(metric),

@@ -11,7 +11,7 @@ from heedful.report.verdict import LINEAR_MODEL
 from heedful.report.words import clean_text
 from heedful.runs.result import ClassScore, RunResult, Score
 from heedful.runs.run_files import Predictions
-from heedful.tasks.stored import every_score
+from heedful.tasks.stored import find_score
 
 MAX_CLASSES = 20  # maximum number of rows in the table of classes
 NOTE = (
@@ -67,10 +67,10 @@ def baseline_section(result: RunResult, features: Mapping[str, Sequence[str]]) -
     rows = []
     for name, score in result.baseline.metrics.items():
         split, _, metric = name.partition("/")
-        if split == "test" and metric in every_score() and name in result.metrics:
+        if split == "test" and (known := find_score(metric)) and name in result.metrics:
             value, difference = result.metrics[name].value, result.baseline.differences.get(name)
             gain = format_with_bounds((difference.value, difference.low, difference.high)) if difference else UNKNOWN
-            rows.append([every_score()[metric].label, format_known(value), format_known(score.value), gain])
+            rows.append([known.label, format_known(value), format_known(score.value), gain])
     tables = [Table(["score", "model", LINEAR_MODEL, "difference"], rows)] if rows else []
     if features:
         words_by_class = {name: ", ".join(clean_text(word, 40) for word in words) for name, words in features.items()}

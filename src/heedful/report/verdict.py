@@ -8,7 +8,7 @@ from heedful.report.numbers import format_known, format_percent
 from heedful.report.words import UNUSED_NOTE, clean_text
 from heedful.runs.result import RunResult, Score
 from heedful.tasks.scores import ScoreType
-from heedful.tasks.stored import every_score, scores_of
+from heedful.tasks.stored import find_score, scores_of
 from heedful.terms.comparison import Verdict
 from heedful.terms.intervals import Interval
 from heedful.terms.measurements import label
@@ -50,9 +50,9 @@ def gain_clause(result: RunResult, metric: str) -> str:
     split, score = result.split, result.metrics.get(f"{result.split}/{metric}", Score())
     difference, majority = result.baseline.differences.get(f"{split}/{metric}"), result.score(f"{split}/majority_acc")
     if difference is not None and difference.value is not None:
-        gain = as_gain(
-            Interval(difference.value, difference.low, difference.high), every_score()[metric].lower_is_better
-        )
+        known = find_score(metric)
+        lower = known is not None and known.lower_is_better
+        gain = as_gain(Interval(difference.value, difference.low, difference.high), lower)
         clause = describe_gain(gain, "this model", f"the {LINEAR_MODEL}", "exploratory", metric, score.n or 0)
         return clause + ("; another seed may differ" if excludes_zero(gain) and result.has_network else "")
     if majority is not None:
@@ -100,8 +100,8 @@ def describe_gain(gain: Interval, name: str, reference: str, verdict: Verdict, m
     if verdict == "exploratory" and excludes_zero(gain):
         return f"{name} is {amount} {better} than {reference} on these texts{bounds}"
     limits = (gain.low, gain.high) if gain.value or ends else (-3 / max(n, 1), 3 / max(n, 1))
-    has_unit = metric in every_score() and every_score()[metric].has_unit
-    if not has_unit and all(limit is not None and abs(limit) <= NEGLIGIBLE for limit in limits):
+    score = find_score(metric)
+    if not (score and score.has_unit) and all(limit is not None and abs(limit) <= NEGLIGIBLE for limit in limits):
         return f"{name} is {comparative('as good', metric)} as {reference}{bounds}"
     signed = " to ".join(format_number(end, metric) for end in (gain.low, gain.high) if end is not None)
     seen = f"{format_number(gain.value, metric)}{_unit(metric)}" + (f"; {signed}" if signed else "")
@@ -135,4 +135,5 @@ def format_score(value: float | None, metric: str) -> str:
 
 
 def is_share(metric: str) -> bool:
-    return metric in every_score() and every_score()[metric].is_share
+    score = find_score(metric)
+    return score is not None and score.is_share

@@ -16,7 +16,7 @@ import yaml
 
 from heedful.base.errors import UserError
 from heedful.base.files import allow_long_fields, number_names, read_arrays, write_arrays
-from heedful.tasks.stored import every_score, read_task, write_task
+from heedful.tasks.stored import read_task, score_names, write_task
 from heedful.tasks.task import Task
 
 Value = TypeVar("Value")
@@ -159,7 +159,7 @@ def read_history(path: Path) -> History | None:
     Values that are not finite are ignored. Epochs without a training loss are omitted; this excludes the validation of
     the best checkpoint after training. The result is None if the file is absent or no epoch remains.
     """
-    names = [f"{split}/{name}" for name in ("loss", *every_score()) for split in ("train", "val")]
+    names = [f"{split}/{name}" for name in ("loss", *score_names()) for split in ("train", "val")]
     values: dict[str, dict[int, list[float]]] = {name: {} for name in names}
     for row in read_rows(path):
         for name in names:

@@ -29,7 +29,7 @@ from heedful.runs.folder import LAST
 from heedful.runs.result import RESULT_FILE, RunResult
 from heedful.runs.run_files import Predictions, read_existing, read_or_warn
 from heedful.runs.sweep_record import Job
-from heedful.tasks.stored import every_score, find_main_score, trusting
+from heedful.tasks.stored import find_main_score, find_score, trusting
 
 log = logging.getLogger(__name__)
 OUTPUT = "output.txt"
@@ -129,7 +129,8 @@ def outcome(result: RunResult) -> tuple[str, str, str, str]:
 def score_label(results: Sequence[RunResult]) -> str:
     """Return the label of the main score of runs of the same task, of which those that failed early have no scores."""
     fullest = max(results, key=lambda result: len(result.metrics))
-    return every_score()[find_main_score(fullest.metrics, fullest.split)].label
+    name = find_main_score(fullest.metrics, fullest.split)
+    return getattr(find_score(name), "label", name)
 
 
 def recorded_result(folder: Path) -> RunResult:

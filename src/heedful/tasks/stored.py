@@ -92,10 +92,13 @@ def _scores() -> list[Mapping[str, ScoreType]]:
     return [cls.scores if isinstance(cls.scores, Mapping) else cls().scores for cls in classes]  # or a property
 
 
-def every_score() -> dict[str, ScoreType]:
-    """Return all scores by name, which has the same meaning in all tasks."""
-    known = _scores()
-    return {name: score for scores in [*known[len(TASKS) :], *known[: len(TASKS)]] for name, score in scores.items()}
+def score_names() -> list[str]:
+    return list(dict.fromkeys(name for scores in _scores() for name in scores))
+
+
+def find_score(name: str) -> ScoreType | None:
+    """Return the score of a name, which has the same meaning in all tasks; None if no task has it."""
+    return next((scores[name] for scores in _scores() if name in scores), None)
 
 
 def scores_of(names: Collection[str]) -> Mapping[str, ScoreType]:

@@ -12,7 +12,7 @@ from heedful.records.runs import FinishedRun
 from heedful.records.statistics import RUN_STATISTICS
 from heedful.records.variants import Variant, pool_folds
 from heedful.runs.run_files import Predictions, read_or_warn, read_predictions
-from heedful.tasks.stored import every_score
+from heedful.tasks.stored import find_score
 from heedful.terms.intervals import Sample, sample_score
 
 
@@ -100,15 +100,14 @@ def linear_predictions(variant: Variant, index: np.ndarray) -> list[Predictions]
 
 def label(metric: str) -> str:
     """Return the name of a score or statistic for use within a sentence."""
-    return (
-        every_score()[metric].label if metric in every_score() else getattr(RUN_STATISTICS.get(metric), "label", metric)
-    )
+    return getattr(find_score(metric) or RUN_STATISTICS.get(metric), "label", metric)
 
 
 def untested(metric: str, rare_classes: str = "") -> str:
     """Return why differences in a score cannot be tested at all, or on texts with rare classes; "" if they can."""
-    if metric in every_score() and (reason := every_score()[metric].interval.untested):
+    score = find_score(metric)
+    if score and (reason := score.interval.untested):
         return f"differences in {label(metric)} have no interval, {reason}"
-    if rare_classes and metric in every_score() and every_score()[metric].is_by_class:
+    if rare_classes and score and score.is_by_class:
         return f"differences in {label(metric)} have no interval, because classes are rare: {rare_classes}"
     return ""

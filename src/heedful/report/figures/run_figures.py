@@ -12,7 +12,8 @@ from heedful.report.words import clean_text
 from heedful.runs.run_files import History, Predictions, Statistics
 from heedful.tasks.score_intervals import BINS, confidence_bins, wilson_interval
 from heedful.tasks.scores import ece
-from heedful.tasks.stored import every_score, find_main_score
+from heedful.tasks.stored import find_main_score
+from heedful.terms import measurements
 
 SPLITS = (("train", SPLIT_NAMES["train"], COLOURS[0], "o"), ("val", SPLIT_NAMES["val"], COLOURS[1], "s"))
 MAX_NUMBERED = 25  # with more classes, the cells are too small for numbers
@@ -27,7 +28,7 @@ def draw_curves(history: History, best_epoch: int | None, has_branch: bool = Fal
     figure = new_figure(10, 4)
     epochs = {epoch for by_epoch in history.values() for epoch in by_epoch}
     score = find_main_score(history, "val")
-    panels = (("loss", "loss"), (score, every_score()[score].label))
+    panels = (("loss", "loss"), (score, measurements.label(score)))
     for axes, (score, unit) in zip(figure.subplots(1, 2), panels, strict=True):
         for split, name, colour, marker in SPLITS:
             if by_epoch := sorted(history.get(f"{split}/{score}", {}).items()):
